@@ -1,1 +1,24 @@
-//! x
+//! Gander's library.
+
+pub mod cell;
+pub mod content;
+pub mod convert;
+pub mod display;
+pub mod dtype;
+pub mod error;
+pub mod format;
+pub mod formats;
+pub mod jobs;
+pub mod limits;
+pub mod node;
+pub mod open;
+pub mod region;
+pub mod sniff;
+pub mod source;
+pub mod stats;
+pub mod task;
+
+pub use error::{Error, ErrorKind, Result};
+pub use open::{Document, open};
+pub use source::Source;
+pub use task::Task;

@@ -1,0 +1,320 @@
+//! Arrays: elements of one type in n dimensions, read by region in C order, little-endian.
+
+use super::Layout;
+use crate::dtype::{DType, swap_to_little};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::region::{Region, Span};
+use crate::source::Source;
+use crate::task::Task;
+
+/// An array. `read` is the only access to values.
+pub trait Array: Send + Sync {
+    /// The type of one element.
+    fn dtype(&self) -> &DType;
+
+    /// The length of each dimension, slowest first; empty for a scalar.
+    fn shape(&self) -> &[u64];
+
+    /// Fills `out` with the elements of `region`, in C order, little-endian, without gaps; `out` is
+    /// exactly `region.elements() × dtype.size()` bytes long.
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()>;
+
+    /// What is known of its storage without reading values.
+    fn facts(&self) -> ArrayFacts {
+        ArrayFacts::default()
+    }
+
+    /// Its blocks in the file.
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+}
+
+/// What is known of an array's storage.
+#[derive(Clone, Debug, Default)]
+pub struct ArrayFacts {
+    /// The shape of one chunk, where the array is chunked.
+    pub chunks: Option<Vec<u64>>,
+    /// Compression codecs and filters, in the order of writing.
+    pub codecs: Vec<String>,
+    /// The stored byte order, where it matters.
+    pub byte_order: Option<&'static str>,
+    /// Bytes in the file.
+    pub bytes_stored: Option<u64>,
+    /// Further lines for the inspector: name and value (`order`, `file`, `offset`).
+    pub details: Vec<(String, String)>,
+}
+
+/// Reads `region` into a fresh buffer of at most [`limits::READ`] bytes.
+pub fn read(array: &dyn Array, task: &Task, region: &Region) -> Result<Vec<u8>> {
+    region.check(array.shape())?;
+    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    array.read(task, region, &mut out)?;
+    Ok(out)
+}
+
+/// An array that lies uncompressed in a source: NPY, safetensors, NetCDF classic, raw files.
+pub struct Plain {
+    source: Source,
+    offset: u64,
+    dtype: DType,
+    shape: Vec<u64>,
+    big_endian: bool,
+    /// Distance in elements between neighbours along each dimension: C or Fortran order.
+    strides: Vec<u64>,
+    fortran: bool,
+    facts: ArrayFacts,
+}
+
+impl Plain {
+    /// An array of `dtype` and `shape` at `offset` of `source`. Its bytes must be there.
+    ///
+    /// # Errors
+    /// `Malformed` where shape and type overflow or reach beyond the source.
+    pub fn new(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
+        let elements = limits::elements(&shape)?;
+        let bytes = packed_bytes(elements, &dtype)?;
+        let end = offset.checked_add(bytes);
+        if let Some(len) = source.known_len()
+            && end.is_none_or(|end| end > len)
+        {
+            let there = len.saturating_sub(offset);
+            return Err(Error::malformed(format!(
+                "array: shape {shape:?} of {dtype} needs {bytes} bytes, {there} are there; the file may be cut off"
+            ))
+            .at(offset));
+        }
+        let strides = strides(&shape, false);
+        let facts = ArrayFacts { bytes_stored: Some(bytes), ..ArrayFacts::default() };
+        Ok(Plain { source, offset, dtype, shape, big_endian: false, strides, fortran: false, facts })
+    }
+
+    /// Stored big-endian.
+    pub fn big_endian(mut self, big: bool) -> Self {
+        self.big_endian = big;
+        self
+    }
+
+    /// Stored in Fortran order (first dimension fastest).
+    pub fn fortran(mut self, fortran: bool) -> Self {
+        // One dimension or none is the same in both orders, and the C path reads faster.
+        self.fortran = fortran && self.shape.len() > 1;
+        self.strides = strides(&self.shape, self.fortran);
+        self
+    }
+
+    /// Further facts for the inspector; byte order and stored bytes are filled in here.
+    pub fn detail(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.facts.details.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Reads `count` elements that lie `stride` elements apart, `stride` 1 in one go.
+    fn run(&self, task: &Task, first: u64, stride: u64, out: &mut [u8]) -> Result<()> {
+        let size = self.dtype.size();
+        if self.dtype.bits() < 8 {
+            return self.unpack(task, first, stride, out);
+        }
+        if stride == 1 || out.len() as u64 <= size {
+            return self.source.read_into(task, self.offset + first * size, out);
+        }
+        let count = out.len() as u64 / size;
+        // Near elements are cheaper read through than one by one.
+        let span = (count - 1) * stride + 1;
+        let bytes =
+            self.source.read(task, self.offset + first * size..self.offset + (first + span) * size)?;
+        let (size, step) = (size as usize, (stride * size) as usize);
+        for (element, from) in out.chunks_exact_mut(size).zip(bytes.chunks(step)) {
+            element.copy_from_slice(&from[..size]);
+        }
+        Ok(())
+    }
+
+    /// Elements under a byte: packed from the low bits upwards, delivered one a byte.
+    fn unpack(&self, task: &Task, first: u64, stride: u64, out: &mut [u8]) -> Result<()> {
+        let bits = self.dtype.bits();
+        let count = out.len() as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        let last = first + (count - 1) * stride;
+        let start = first * bits / 8;
+        let packed =
+            self.source.read(task, self.offset + start..self.offset + (last * bits + bits).div_ceil(8))?;
+        let mask = (1u16 << bits) - 1;
+        for (n, element) in out.iter_mut().enumerate() {
+            let bit = (first + n as u64 * stride) * bits - start * 8;
+            let (byte, shift) = ((bit / 8) as usize, bit % 8);
+            let low = packed.get(byte).copied().unwrap_or(0);
+            let high = packed.get(byte + 1).copied().unwrap_or(0);
+            *element = ((u16::from_le_bytes([low, high]) >> shift) & mask) as u8;
+        }
+        Ok(())
+    }
+
+    /// The region, dimension by dimension; the innermost dimensions that are contiguous in the file
+    /// are read in one run.
+    fn walk(&self, task: &Task, spans: &[Span], axis: usize, first: u64, out: &mut [u8]) -> Result<()> {
+        let size = self.dtype.size();
+        let Some(span) = spans.get(axis) else {
+            return self.run(task, first, 1, out);
+        };
+        let start = first + span.start * self.strides[axis];
+        let whole = |i: usize| spans[i].step == 1 && spans[i].count == self.shape[i];
+        if !self.fortran && span.step == 1 && (axis + 1..spans.len()).all(whole) {
+            return self.run(task, start, 1, out);
+        }
+        if axis + 1 == spans.len() {
+            return self.run(task, start, span.step * self.strides[axis], out);
+        }
+        let inner = out.len() as u64 / span.count.max(1);
+        for (n, part) in out.chunks_exact_mut((inner.max(size)) as usize).enumerate() {
+            task.check()?;
+            self.walk(task, spans, axis + 1, start + n as u64 * span.step * self.strides[axis], part)?;
+        }
+        Ok(())
+    }
+
+    /// A Fortran-order region: read in the file's order, then transposed in memory.
+    fn walk_fortran(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let reversed = Plain {
+            source: self.source.clone(),
+            offset: self.offset,
+            dtype: self.dtype.clone(),
+            shape: self.shape.iter().rev().copied().collect(),
+            big_endian: false,
+            strides: self.strides.iter().rev().copied().collect(),
+            fortran: false,
+            facts: ArrayFacts::default(),
+        };
+        let spans: Vec<Span> = region.0.iter().rev().copied().collect();
+        let mut stored = limits::zeroed(out.len(), "a part in Fortran order")?;
+        reversed.walk(task, &spans, 0, 0, &mut stored)?;
+        transpose(&stored, out, &region.shape(), self.dtype.size() as usize);
+        Ok(())
+    }
+}
+
+impl Array for Plain {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        if self.fortran {
+            self.walk_fortran(task, region, out)?;
+        } else {
+            self.walk(task, &region.0, 0, 0, out)?;
+        }
+        if self.big_endian { swap_to_little(&self.dtype, out) } else { Ok(()) }
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let mut facts = self.facts.clone();
+        if self.dtype.swap_unit() > 1 {
+            facts.byte_order = Some(if self.big_endian { "big" } else { "little" });
+        }
+        facts.details.push(("order".to_owned(), if self.fortran { "Fortran" } else { "C" }.to_owned()));
+        facts
+    }
+}
+
+/// Bytes of `elements` packed elements of `dtype`.
+pub fn packed_bytes(elements: u64, dtype: &DType) -> Result<u64> {
+    elements
+        .checked_mul(dtype.bits())
+        .map(|bits| bits.div_ceil(8))
+        .ok_or_else(|| Error::malformed(format!("array: {elements} elements of {dtype} overflow 64 bits")))
+}
+
+/// Element distances in C or Fortran order; saturating, since an empty array may have huge sides.
+fn strides(shape: &[u64], fortran: bool) -> Vec<u64> {
+    let mut strides = vec![1; shape.len()];
+    let mut product = 1u64;
+    let mut set = |axis: usize| {
+        strides[axis] = product;
+        product = product.saturating_mul(shape[axis]);
+    };
+    if fortran {
+        (0..shape.len()).for_each(&mut set)
+    } else {
+        (0..shape.len()).rev().for_each(&mut set)
+    }
+    strides
+}
+
+/// Copies `from`, whose first dimension is fastest, into `to` in C order.
+fn transpose(from: &[u8], to: &mut [u8], shape: &[u64], size: usize) {
+    let source_strides = strides(shape, true);
+    let mut index = vec![0u64; shape.len()];
+    let mut at = 0u64;
+    for element in to.chunks_exact_mut(size.max(1)) {
+        let start = at as usize * size;
+        element.copy_from_slice(&from[start..start + size]);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            at += source_strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            at -= source_strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_region_in_any_order_is_what_numpy_would_give(
+            dims in prop::collection::vec((1u64..6, 0u64..6, 0u64..6, 1u64..4), 0..4), fortran: bool, big: bool,
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let spans: Vec<Span> = dims.iter().map(|&(len, a, b, step)| {
+                let start = a.min(len);
+                Span { start, count: (b.min(len - start)).div_ceil(step), step }
+            }).collect();
+            let total: u64 = shape.iter().product();
+            let places = strides(&shape, fortran);
+            let bytes: Vec<u8> = (0..total as u16).flat_map(|v| if big { v.to_be_bytes() } else { v.to_le_bytes() }).collect();
+            let array = Plain::new(Source::memory("a", bytes), 0, DType::U16, shape.clone()).unwrap().fortran(fortran).big_endian(big);
+            let region = Region(spans.clone());
+            let got = read(&array, &Task::new(), &region).unwrap();
+            let mut expected = vec![0u64];
+            for (axis, span) in spans.iter().enumerate() {
+                expected = expected.iter().flat_map(|&at| (0..span.count).map(move |n| (at, n)))
+                    .map(|(at, n)| at + span.index(n) * places[axis]).collect();
+            }
+            let got: Vec<u64> = got.as_chunks::<2>().0.iter().map(|&b| u64::from(u16::from_le_bytes(b))).collect();
+            prop_assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn four_bit_elements_unpack_from_the_low_bits() {
+        let dtype = DType::Mini(crate::dtype::Mini::F4E2M1);
+        let array = Plain::new(Source::memory("a", vec![0x21, 0x43, 0x05]), 0, dtype, vec![5]).unwrap();
+        let region = Region(vec![Span { start: 1, count: 2, step: 2 }]);
+        assert_eq!(read(&array, &Task::new(), &region).unwrap(), [2, 4]);
+    }
+
+    #[test]
+    fn an_array_longer_than_its_file_is_refused() {
+        let error = Plain::new(Source::memory("a", vec![0; 7]), 4, DType::F32, vec![1]).err().unwrap();
+        assert!(error.to_string().contains("4 bytes, 3 are there"), "{error}");
+        assert!(Plain::new(Source::memory("a", vec![]), 0, DType::F64, vec![1 << 62, 1 << 62]).is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! Any content to any writer that accepts its kind.

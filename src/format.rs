@@ -1,0 +1,182 @@
+//! `Format`: the descriptor of one file format, as a value — how to recognise it, open it, and, where
+//! Gander writes it, how. And `Writer`: what a format can write.
+
+use crate::content::{Array, Image, Kind, Table};
+use crate::error::{Error, Result};
+use crate::node::{Node, Value};
+use crate::sniff::{Head, Magic, Match};
+use crate::source::Source;
+use crate::task::Task;
+use std::collections::BTreeMap;
+use std::io::{Seek, Write};
+use std::sync::Arc;
+
+/// One file format.
+pub struct Format {
+    /// The short name in commands and JSON: `npy`.
+    pub id: &'static str,
+    /// The name for people: `NumPy array`.
+    pub name: &'static str,
+    /// File name endings without the dot, lower case, the usual one first; may have dots inside.
+    pub extensions: &'static [&'static str],
+    /// MIME types, for the desktop's file associations.
+    pub mime: &'static [&'static str],
+    /// Bytes that only this format has.
+    pub magic: &'static [Magic],
+    /// Decides where magic alone does not. Pure; sees only the head.
+    pub sniff: Option<fn(&Head) -> Match>,
+    /// The kinds of content that its nodes hold.
+    pub reads: &'static [Kind],
+    /// What may be set when opening (a CSV's delimiter).
+    pub options: &'static [OptionSpec],
+    /// Reads headers and makes the tree.
+    pub open: fn(&Opening) -> Result<Node>,
+    /// How it is written, if Gander writes it.
+    pub writer: Option<Writer>,
+}
+
+impl Format {
+    /// A format with nothing but a name and a way to open it; the rest by struct update.
+    pub const fn new(id: &'static str, name: &'static str, open: fn(&Opening) -> Result<Node>) -> Self {
+        Format {
+            id,
+            name,
+            extensions: &[],
+            mime: &[],
+            magic: &[],
+            sniff: None,
+            reads: &[],
+            options: &[],
+            open,
+            writer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Format({})", self.id)
+    }
+}
+
+/// What a format's `open` is given.
+pub struct Opening<'a> {
+    /// Permission to block.
+    pub task: &'a Task,
+    /// The bytes or folder.
+    pub source: &'a Source,
+    /// The first and last bytes, already read.
+    pub head: &'a Head,
+    /// What the user set.
+    pub options: &'a Options,
+}
+
+/// An option of a reader or writer, for help texts and dialogs.
+#[derive(Debug)]
+pub struct OptionSpec {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, as a sentence without a full stop.
+    pub help: &'static str,
+    /// The possible values; empty where any text may stand.
+    pub values: &'static [&'static str],
+    /// What holds when it is not set, as it would be written.
+    pub default: &'static str,
+}
+
+/// Option values that were set, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options(pub BTreeMap<String, String>);
+
+impl Options {
+    /// The value of an option, if it was set.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Sets an option.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// The value of `spec`, or its default; an error if it is none of the possible ones.
+    pub fn choice<'a>(&'a self, spec: &'a OptionSpec) -> Result<&'a str> {
+        let value = self.get(spec.name).unwrap_or(spec.default);
+        if spec.values.is_empty() || spec.values.contains(&value) {
+            return Ok(value);
+        }
+        Err(Error::unsupported(format!("{}={value}: it is one of {}", spec.name, spec.values.join(", "))))
+    }
+}
+
+/// What a format can write.
+pub struct Writer {
+    /// The kinds of payload that it takes.
+    pub accepts: &'static [Kind],
+    /// Whether it holds several arrays in one file.
+    pub many: bool,
+    /// What may be set.
+    pub options: &'static [OptionSpec],
+    /// What would not survive. Looks at types and names only, never at values.
+    pub losses: fn(&Payload, &Options) -> Vec<Loss>,
+    /// Writes everything, streaming; reports progress on the task.
+    pub write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+}
+
+/// Where a writer writes to.
+pub trait Sink: Write + Seek + Send {}
+impl<T: Write + Seek + Send> Sink for T {}
+
+/// What is written: content of a kind that the writer accepts, with the attributes that go along.
+#[derive(Clone)]
+pub struct Payload {
+    /// The content.
+    pub data: Data,
+    /// The attributes of the node it comes from.
+    pub attributes: Vec<(String, Value)>,
+}
+
+/// Content for a writer.
+#[derive(Clone)]
+pub enum Data {
+    /// A table.
+    Table(Arc<dyn Table>),
+    /// One or more named arrays.
+    Arrays(Vec<(String, Arc<dyn Array>)>),
+    /// An image.
+    Image(Arc<dyn Image>),
+    /// Bytes as they are.
+    Bytes(Source),
+}
+
+impl Data {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Data::Table(_) => Kind::Table,
+            Data::Arrays(_) => Kind::Array,
+            Data::Image(_) => Kind::Image,
+            Data::Bytes(_) => Kind::Bytes,
+        }
+    }
+}
+
+/// One thing that a conversion would not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The column, tensor or attribute; empty where it concerns the whole.
+    pub subject: String,
+    /// What happens to it, as a sentence without a full stop.
+    pub what: String,
+    /// Whether values change or vanish (refused without consent) or only their outer form does.
+    pub serious: bool,
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.subject.is_empty() {
+            true => f.write_str(&self.what),
+            false => write!(f, "{}: {}", self.subject, self.what),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The ordered list of formats. Order means something: the first sure match wins, and the last two
+//! accept anything.
+//!
+//! Adding a format: its file (or folder), two lines here, fixtures under `fixtures/<id>/`.
+
+use crate::format::Format;
+
+/// Formats of tables.
+pub mod table {
+    pub mod arrow;
+    pub mod csv;
+    pub mod dataset;
+    pub mod jsonl;
+    pub mod parquet;
+}
+
+/// Formats of arrays.
+pub mod array {
+    pub mod npy;
+    pub mod npz;
+}
+
+/// Formats of models.
+pub mod model {
+    pub mod safetensors;
+}
+
+/// Formats of pictures and sound.
+pub mod media {
+    pub mod image;
+}
+
+/// Containers and what opens anything.
+pub mod plain {
+    pub mod bytes;
+    pub mod compressed;
+    pub mod folder;
+    pub mod known;
+    pub mod tar;
+    pub mod text;
+    pub mod zip;
+}
+
+/// Every format, in the order in which they are asked.
+pub static FORMATS: &[&Format] = &[
+    // folders that are one thing
+    &model::safetensors::SHARDED,
+    &table::dataset::FORMAT,
+    // by magic
+    &table::parquet::FORMAT,
+    &table::arrow::FORMAT,
+    &table::arrow::FEATHER,
+    &array::npy::FORMAT,
+    &array::npz::FORMAT,
+    &model::safetensors::FORMAT,
+    &media::image::PNG,
+    &media::image::JPEG,
+    &media::image::WEBP,
+    &media::image::GIF,
+    &media::image::BMP,
+    &media::image::TIFF,
+    &media::image::PNM,
+    &media::image::QOI,
+    &media::image::HDR,
+    &media::image::EXR,
+    &media::image::ICO,
+    &media::image::TGA,
+    // containers
+    &plain::compressed::GZIP,
+    &plain::compressed::ZSTD,
+    &plain::compressed::BZIP2,
+    &plain::compressed::XZ,
+    &plain::compressed::LZ4,
+    &plain::compressed::ZLIB,
+    &plain::zip::FORMAT,
+    &plain::tar::FORMAT,
+    // recognised, but not read
+    &plain::known::FORMAT,
+    // text, from the strict to the loose
+    &table::jsonl::FORMAT,
+    &table::csv::FORMAT,
+    &plain::folder::FORMAT,
+    &plain::text::FORMAT,
+    &plain::bytes::FORMAT,
+];
+
+/// The format of this id.
+pub fn by_id(id: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.id == id).copied()
+}

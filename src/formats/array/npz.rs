@@ -1,0 +1,18 @@
+//! (being written)
+
+use crate::error::{Error, Result};
+use crate::format::{Format, Opening};
+use crate::node::Node;
+use crate::sniff::{Head, Match};
+
+/// The descriptor.
+pub static FORMAT: Format =
+    Format { extensions: &["npz"], sniff: Some(sniff), ..Format::new("npz", "NumPy archive", open) };
+
+fn sniff(_head: &Head) -> Match {
+    Match::No
+}
+
+fn open(_opening: &Opening) -> Result<Node> {
+    Err(Error::bug("being written"))
+}

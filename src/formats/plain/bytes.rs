@@ -1,0 +1,24 @@
+//! Bytes: what opens anything, as a hex dump.
+
+use crate::content::{Content, Kind};
+use crate::error::Result;
+use crate::format::{Format, Opening};
+use crate::node::Node;
+use crate::sniff::{Head, Match};
+
+/// The descriptor. Last in the list.
+pub static FORMAT: Format = Format {
+    extensions: &["bin"],
+    mime: &["application/octet-stream"],
+    sniff: Some(sniff),
+    reads: &[Kind::Bytes],
+    ..Format::new("bytes", "Bytes", open)
+};
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder { Match::No } else { Match::Maybe }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    Ok(Node::new(opening.source.name(), "file").content(Content::Bytes(opening.source.clone())))
+}

@@ -1,0 +1,301 @@
+//! `Node`: one row of the tree — a name, the format's own word for it, attributes, perhaps content,
+//! perhaps children, perhaps a problem.
+//!
+//! A node's path is not stored: it is its parent's path, the parent's separator and its name, so
+//! a safetensors tensor is `layers.0.weight`, an HDF5 dataset `/train/images`, a zip member `a/b.npy`.
+
+use crate::content::{Content, Kind};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One row of the tree.
+#[derive(Clone)]
+pub struct Node {
+    /// The name among its siblings, as in the file.
+    pub name: String,
+    /// The format's own word: dataset, tensor, row group, record, member.
+    pub label: &'static str,
+    /// What stands between this node's path and a child's name.
+    pub separator: &'static str,
+    /// The file's own attributes (metadata), in file order.
+    pub attributes: Vec<(String, Value)>,
+    /// What can be shown, if there is anything.
+    pub content: Option<Content>,
+    /// What lies below.
+    pub children: Children,
+    /// Why this node, or a part of it, could not be read.
+    pub problem: Option<Error>,
+    /// What a user should know but that is no error (`34 rows are ragged`).
+    pub remarks: Vec<String>,
+    /// Where its bytes lie in the file, if they lie in one piece.
+    pub span: Option<Range<u64>>,
+}
+
+/// What lies below a node.
+#[derive(Clone)]
+pub enum Children {
+    /// Nothing.
+    None,
+    /// All of them, known at open.
+    Listed(Arc<Vec<Arc<Node>>>),
+    /// Read by pages when somebody looks.
+    Lazy(Arc<dyn Listing>),
+}
+
+/// Children that are read on demand: archives of a million members, nested files.
+pub trait Listing: Send + Sync {
+    /// How many there are, if that is known without reading.
+    fn count(&self) -> Option<u64>;
+    /// The children `range` (cut to what is there), in the file's order.
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>>;
+    /// A node that stands for another file opens it here: what it really is. `None` for others.
+    fn resolve(&self, _task: &Task) -> Result<Option<Arc<Node>>> {
+        Ok(None)
+    }
+    /// The child of this name. The default looks through all pages.
+    fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        let mut start = 0;
+        loop {
+            task.check()?;
+            let page = self.page(task, start..start + limits::LISTED)?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            start += page.len() as u64;
+            if let Some(found) = page.into_iter().find(|node| node.name == name) {
+                return Ok(Some(found));
+            }
+        }
+    }
+}
+
+/// A piece of metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text, or a number as its text.
+    Text(String),
+    /// Structured metadata, as JSON.
+    Json(serde_json::Value),
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(json: serde_json::Value) -> Self {
+        match json {
+            serde_json::Value::String(text) => Value::Text(text),
+            other => Value::Json(other),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Json(json) => write!(f, "{json}"),
+        }
+    }
+}
+
+impl Node {
+    /// A node with a name and the format's word for it, and nothing else yet.
+    pub fn new(name: impl Into<String>, label: &'static str) -> Self {
+        Node {
+            name: name.into(),
+            label,
+            separator: "/",
+            attributes: Vec::new(),
+            content: None,
+            children: Children::None,
+            problem: None,
+            remarks: Vec::new(),
+            span: None,
+        }
+    }
+
+    /// With content.
+    pub fn content(mut self, content: Content) -> Self {
+        self.content = Some(content);
+        self
+    }
+
+    /// With listed children.
+    pub fn listed(mut self, children: Vec<Node>) -> Self {
+        self.children = Children::Listed(Arc::new(children.into_iter().map(Arc::new).collect()));
+        self
+    }
+
+    /// With lazy children.
+    pub fn lazy(mut self, children: impl Listing + 'static) -> Self {
+        self.children = Children::Lazy(Arc::new(children));
+        self
+    }
+
+    /// With the separator between its path and its children's names.
+    pub fn separator(mut self, separator: &'static str) -> Self {
+        self.separator = separator;
+        self
+    }
+
+    /// With an attribute.
+    pub fn attribute(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.attributes.push((name.into(), value.into()));
+        self
+    }
+
+    /// With a problem.
+    pub fn problem(mut self, problem: Error) -> Self {
+        self.problem = Some(problem);
+        self
+    }
+
+    /// With a remark.
+    pub fn remark(mut self, remark: impl Into<String>) -> Self {
+        self.remarks.push(remark.into());
+        self
+    }
+
+    /// With its place in the file.
+    pub fn span(mut self, span: Range<u64>) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    /// The kind of its content; a group where there is none.
+    pub fn kind(&self) -> Kind {
+        self.content.as_ref().map_or(Kind::Group, Content::kind)
+    }
+
+    /// The path of `child` when this node's path is `path`.
+    pub fn child_path(&self, path: &str, child: &Node) -> String {
+        format!("{path}{}{}", self.separator, child.name)
+    }
+
+    /// Whether anything can lie below.
+    pub fn has_children(&self) -> bool {
+        match &self.children {
+            Children::None => false,
+            Children::Listed(list) => !list.is_empty(),
+            Children::Lazy(list) => list.count() != Some(0),
+        }
+    }
+
+    /// How many children, if that is known without reading.
+    pub fn child_count(&self) -> Option<u64> {
+        match &self.children {
+            Children::None => Some(0),
+            Children::Listed(list) => Some(list.len() as u64),
+            Children::Lazy(list) => list.count(),
+        }
+    }
+
+    /// The children `range`, cut to what is there.
+    pub fn child_page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        match &self.children {
+            Children::None => Ok(Vec::new()),
+            Children::Listed(list) => {
+                let end = range.end.min(list.len() as u64) as usize;
+                let start = (range.start.min(end as u64)) as usize;
+                Ok(list[start..end].to_vec())
+            }
+            Children::Lazy(list) => list.page(task, range),
+        }
+    }
+
+    /// This node, or what it stands for: a member that is a file itself is opened and takes this
+    /// node's name.
+    pub fn resolved(self: &Arc<Self>, task: &Task) -> Result<Arc<Node>> {
+        let Children::Lazy(list) = &self.children else { return Ok(self.clone()) };
+        let mut node = match list.resolve(task) {
+            Ok(None) => return Ok(self.clone()),
+            Ok(Some(real)) => (*real).clone(),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => Node::new("", self.label).problem(error),
+        };
+        node.name.clone_from(&self.name);
+        node.span.clone_from(&self.span);
+        let mut attributes = self.attributes.clone();
+        attributes.append(&mut node.attributes);
+        node.attributes = attributes;
+        Ok(Arc::new(node))
+    }
+
+    fn child(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        match &self.children {
+            Children::None => Ok(None),
+            Children::Listed(list) => Ok(list.iter().find(|node| node.name == name).cloned()),
+            Children::Lazy(list) => list.find(task, name),
+        }
+    }
+
+    /// The node at `path` below this one (`""` is this one). Names may hold separators themselves,
+    /// so at each level the longest name that fits is tried first.
+    pub fn find(self: &Arc<Self>, task: &Task, path: &str) -> Result<Option<Arc<Node>>> {
+        let this = &self.resolved(task)?;
+        if path.is_empty() {
+            return Ok(Some(this.clone()));
+        }
+        this.find_below(task, path)
+    }
+
+    fn find_below(self: &Arc<Self>, task: &Task, path: &str) -> Result<Option<Arc<Node>>> {
+        let Some(rest) = path.strip_prefix(self.separator) else { return Ok(None) };
+        if let Children::Listed(list) = &self.children {
+            let mut fits: Vec<&Arc<Node>> =
+                list.iter().filter(|n| rest.starts_with(n.name.as_str())).collect();
+            fits.sort_by_key(|n| std::cmp::Reverse(n.name.len()));
+            for node in fits {
+                if let Some(found) = node.find(task, &rest[node.name.len()..])? {
+                    return Ok(Some(found));
+                }
+            }
+            return Ok(None);
+        }
+        // Lazy children are asked by name: the whole rest first, then up to each separator.
+        let mut end = rest.len();
+        loop {
+            if let Some(node) = self.child(task, &rest[..end])?
+                && let Some(found) = node.find(task, &rest[end..])?
+            {
+                return Ok(Some(found));
+            }
+            match rest[..end].rfind(['/', '.']) {
+                Some(at) if at > 0 => end = at,
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_separators_in_names() {
+        let leaf = |name: &str| Node::new(name, "tensor");
+        let inner = Node::new("layers.0", "module").separator(".").listed(vec![leaf("q.weight"), leaf("q")]);
+        let root = Arc::new(Node::new("f", "file").separator("").listed(vec![inner, leaf("layers")]));
+        let task = Task::new();
+        let found = |path: &str| root.find(&task, path).unwrap().map(|n| n.name.clone());
+        assert_eq!(found("layers.0.q.weight").as_deref(), Some("q.weight"));
+        assert_eq!(found("layers.0.q").as_deref(), Some("q"));
+        assert_eq!(found("layers").as_deref(), Some("layers"));
+        assert_eq!(found("layers.0.x"), None);
+        assert_eq!(found("").as_deref(), Some("f"));
+    }
+}

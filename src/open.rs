@@ -1,0 +1,178 @@
+//! Opening: source → head → format → tree. The one door for files named by the user and for files
+//! found inside others.
+
+use crate::content::Content;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Format, Opening, Options};
+use crate::formats;
+use crate::limits;
+use crate::node::{Children, Listing, Node};
+use crate::sniff::{self, Head};
+use crate::source::Source;
+use crate::task::Task;
+use parking_lot::Mutex;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An opened file or folder.
+#[derive(Clone)]
+pub struct Document {
+    /// Its bytes.
+    pub source: Source,
+    /// What it was recognised as.
+    pub format: &'static Format,
+    /// The tree.
+    pub root: Arc<Node>,
+    /// What there is to say about the file as a whole.
+    pub remarks: Vec<String>,
+    /// The extension promises a format that the content is not (see [`sniff::Verdict`]).
+    pub broken_promise: bool,
+    /// What it was opened with.
+    pub options: Options,
+}
+
+/// Opens a path. Options: `format` forces a format by its id; the rest are the format's own.
+pub fn open(task: &Task, path: &Path, options: &Options) -> Result<Document> {
+    let source = Source::open(task, path)?;
+    open_source(task, &source, options).map_err(|e| e.in_file(path.display()))
+}
+
+/// Opens a source.
+///
+/// # Errors
+/// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
+/// parser ends as `Bug`.
+pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Document> {
+    let head = Head::read(task, source)?;
+    if !head.is_folder && head.first.is_empty() {
+        return Err(Error::malformed("file: it is empty (0 bytes)"));
+    }
+    let mut verdict = sniff::detect(&head);
+    if let Some(id) = options.get("format") {
+        verdict.format =
+            formats::by_id(id).ok_or_else(|| Error::unsupported(format!("there is no format {id:?}")))?;
+        verdict.remark = None;
+        verdict.broken_promise = false;
+    }
+    let opening = Opening { task, source, head: &head, options };
+    let root = guarded(|| (verdict.format.open)(&opening))?;
+    let root = Node { name: source.name().to_owned(), ..root };
+    Ok(Document {
+        source: source.clone(),
+        format: verdict.format,
+        root: Arc::new(root),
+        remarks: verdict.remark.into_iter().collect(),
+        broken_promise: verdict.broken_promise,
+        options: options.clone(),
+    })
+}
+
+/// Runs a parser; a panic in it becomes an error.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Error::bug(format!("a parser panicked: {}", what.as_deref().unwrap_or("without words"))))
+    })
+}
+
+/// A node for a file inside another (a zip member, an entry of a folder) that is opened when somebody
+/// looks into it. `make` gives its bytes then.
+pub fn nested(
+    name: impl Into<String>,
+    label: &'static str,
+    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
+) -> Node {
+    Node::new(name, label).lazy(Nested { make: Box::new(make), opened: Mutex::new(None) })
+}
+
+/// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
+/// A failure becomes the node's problem, and its bytes stay visible.
+pub fn nested_now(task: &Task, name: &str, label: &'static str, source: &Source) -> Result<Node> {
+    match open_source(task, source, &Options::default()) {
+        Ok(document) => {
+            let mut node = (*document.root).clone();
+            node.name = name.to_owned();
+            if node.separator.is_empty() {
+                node.separator = "/";
+            }
+            node.remarks.extend(document.remarks);
+            let format = document.format;
+            node.attributes.insert(0, ("format".to_owned(), format.name.into()));
+            Ok(node)
+        }
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => {
+            let bytes = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
+            let node = Node::new(name, label).problem(error);
+            Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
+        }
+    }
+}
+
+type Make = dyn Fn(&Task) -> Result<Source> + Send + Sync;
+
+/// The one "child" of a nested file that was not opened yet: its own opened root.
+struct Nested {
+    make: Box<Make>,
+    opened: Mutex<Option<Arc<Node>>>,
+}
+
+impl Nested {
+    fn open(&self, task: &Task) -> Result<Arc<Node>> {
+        if let Some(node) = &*self.opened.lock() {
+            return Ok(node.clone());
+        }
+        let source = (self.make)(task)?;
+        let node = Arc::new(nested_now(task, source.name(), "file", &source)?);
+        *self.opened.lock() = Some(node.clone());
+        Ok(node)
+    }
+}
+
+impl Listing for Nested {
+    fn count(&self) -> Option<u64> {
+        self.opened.lock().as_ref().map(|node| node.child_count().unwrap_or(1))
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        self.open(task)?.child_page(task, range)
+    }
+
+    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
+        self.open(task).map(Some)
+    }
+}
+
+/// All nodes at and below `node` with their paths, depth first, at most `depth` levels down and
+/// [`limits::PRINTED`] children of each; `visit` answers whether to go on below it.
+pub fn walk(
+    task: &Task,
+    node: &Arc<Node>,
+    path: &str,
+    depth: usize,
+    visit: &mut dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool>,
+) -> Result<()> {
+    walk_level(task, node, path, 0, depth, visit)
+}
+
+fn walk_level(
+    task: &Task,
+    node: &Arc<Node>,
+    path: &str,
+    level: usize,
+    depth: usize,
+    visit: &mut dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool>,
+) -> Result<()> {
+    task.check()?;
+    if !visit(node, path, level)? || level >= depth || matches!(node.children, Children::None) {
+        return Ok(());
+    }
+    for child in node.child_page(task, 0..limits::PRINTED)? {
+        let child = child.resolved(task)?;
+        walk_level(task, &child, &node.child_path(path, &child), level + 1, depth, visit)?;
+    }
+    Ok(())
+}
