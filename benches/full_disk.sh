@@ -21,7 +21,8 @@ failed=0
 
 check() {
     # $1 what, $2 the names that may be there, $3 the checksum of out.parquet or nothing
-    "$gander" convert "$source" "$folder/out.parquet" ${3:+--overwrite} > "$log" 2>&1
+    # shellcheck disable=SC2086
+    "$gander" convert "$source" "$folder/out.parquet" ${3:+$overwrite} > "$log" 2>&1
     status=$?
     [ $status -eq 1 ] || { echo "$1: exit status $status, not 1"; failed=1; }
     [ -s "$log" ] || { echo "$1: no sentence on stderr"; failed=1; }

@@ -34,7 +34,7 @@ echo "the whole conversion takes $whole ms"
 damaged=0 killed=0 late=0 left=0
 for round in $(seq "$times"); do
     wait_ms=$(( (RANDOM * 32768 + RANDOM) % (whole + whole / 20 + 1) ))
-    "$gander" convert "$source" "$out" --overwrite > "$folder/log" 2>&1 &
+    "$gander" convert "$source" "$out" $overwrite > "$folder/log" 2>&1 &
     child=$!
     sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
     if kill -KILL $child 2> /dev/null; then killed=$((killed + 1)); else late=$((late + 1)); fi

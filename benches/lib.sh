@@ -1,6 +1,8 @@
 # What kill_convert.sh and full_disk.sh share; sourced, not run.
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+# The option that lets a conversion replace a file; empty if none is needed.
+overwrite=${OVERWRITE---overwrite}
 gander=${GANDER:-$root/target/release/gander}
 [ -x "$gander" ] || { echo "$gander: not there; build it, or set GANDER" >&2; exit 2; }
 

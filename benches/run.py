@@ -135,8 +135,8 @@ def safetensors_cases(gander, data):
     opened = f"f = safe_open({str(path)!r}, 'numpy')\nn = list(f.keys())"
     return [
         Case(group, "open, list of tensors", "gander", [gander, "tree", path, "--json"]),
-        peer(group, "open, list of tensors", "safetensors", "from safetensors import safe_open", opened),
-        peer(group, "open, all shapes", "safetensors", "from safetensors import safe_open", opened + "\n[f.get_slice(k).get_shape() for k in n]"),
+        peer(group, "open, list of tensors", "safetensors", "import safetensors.numpy\nfrom safetensors import safe_open", opened),
+        peer(group, "open, all shapes", "safetensors", "import safetensors.numpy\nfrom safetensors import safe_open", opened + "\n[f.get_slice(k).get_shape() for k in n]"),
         Case(group, "statistics of one tensor", "gander", [gander, "stats", f"{path}#{name}", "--json"], work=size),
     ]
 
