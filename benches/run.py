@@ -152,9 +152,9 @@ def gzip_cases(gander, data):
         Case(group, "last 100 rows, index of all", "gander", [*rows, "-100..", "--json"], work=size),
         peer(group, "index of all", "indexed_gzip", "import indexed_gzip as igz", indexed, work=size),
         peer(group, "random page after the index", "indexed_gzip", f"import indexed_gzip as igz\n{indexed}", "f.seek(731_000_000)\nf.read(20_000)"),
-        peer(group, "index of all, one core", "rapidgzip", "import rapidgzip", rapid.format(str(path), 1, "f.block_offsets()"), work=size),
-        peer(group, "index of all, every core", "rapidgzip", "import rapidgzip", rapid.format(str(path), 0, "f.block_offsets()"), work=size),
-        peer(group, "random page after the index", "rapidgzip", "import rapidgzip\n" + rapid.format(str(path), 0, "f.block_offsets()"), "f.seek(731_000_000)\nf.read(20_000)"),
+        peer(group, "index of all, one core", "rapidgzip", "import rapidgzip", rapid.format(str(path), 1, "f.block_offsets()\nf.close()"), work=size),
+        peer(group, "index of all, every core", "rapidgzip", "import rapidgzip", rapid.format(str(path), 0, "f.block_offsets()\nf.close()"), work=size),
+        peer(group, "random page after the index", "rapidgzip", "import rapidgzip\n" + rapid.format(str(path), 0, "f.block_offsets()"), "f.seek(731_000_000)\nf.read(20_000)\nf.close()"),
         Case(group, "all of it", "gzip -dc", ["sh", "-c", f"exec gzip -dc '{path}' > /dev/null"], work=size),
     ]
 
