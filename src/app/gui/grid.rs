@@ -13,7 +13,7 @@ mod columns;
 mod header;
 mod input;
 mod menu;
-pub mod model;
+pub(crate) mod model;
 mod paint;
 mod scroll;
 mod selection;
@@ -25,11 +25,13 @@ use std::ops::Range;
 
 use egui::{Rect, Response, Sense, Ui, UiBuilder};
 
-pub use columns::Layout;
-pub use menu::{CopyFormat, CopyRequest, MenuChoice};
-pub use model::{Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands};
-pub use scroll::{ColumnPosition, RowPosition};
-pub use selection::{Kind as SelectionKind, Place, Selection};
+pub(crate) use columns::Layout;
+pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
+pub(crate) use model::{
+    Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
+};
+pub(crate) use scroll::{ColumnPosition, RowPosition};
+pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;
 use super::theme::{self, Theme, size};
@@ -38,47 +40,47 @@ use view::View;
 
 /// A cell by row and by the model's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellAt {
+pub(crate) struct CellAt {
     /// The row.
-    pub row: u64,
+    pub(crate) row: u64,
     /// The model's column, not its position on screen.
-    pub column: usize,
+    pub(crate) column: usize,
 }
 
 /// A click on the head of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeaderClick {
+pub(crate) struct HeaderClick {
     /// The model's column.
-    pub column: usize,
+    pub(crate) column: usize,
     /// Whether it was on the sort mark at the right of the head; elsewhere it selects the column.
-    pub on_sort: bool,
+    pub(crate) on_sort: bool,
     /// Whether Shift was down: one more sort key.
-    pub shift: bool,
+    pub(crate) shift: bool,
 }
 
 /// What happened in the grid in this frame.
 #[derive(Debug)]
-pub struct GridResponse {
+pub(crate) struct GridResponse {
     /// The response of the cells as a whole.
-    pub response: Response,
+    pub(crate) response: Response,
     /// The cell under the pointer.
-    pub hovered: Option<CellAt>,
+    pub(crate) hovered: Option<CellAt>,
     /// The framed cell.
-    pub cursor: Option<CellAt>,
+    pub(crate) cursor: Option<CellAt>,
     /// The cursor moved or the selection changed.
-    pub cursor_moved: bool,
+    pub(crate) cursor_moved: bool,
     /// Enter, Space or a double click: show this value in full.
-    pub activated: Option<CellAt>,
+    pub(crate) activated: Option<CellAt>,
     /// Something is to be copied.
-    pub copy: Option<CopyRequest>,
+    pub(crate) copy: Option<CopyRequest>,
     /// The head of a column was clicked.
-    pub header_clicked: Option<HeaderClick>,
+    pub(crate) header_clicked: Option<HeaderClick>,
     /// What was chosen in a context menu (already done, where it concerns the grid itself).
-    pub menu: Option<MenuChoice>,
+    pub(crate) menu: Option<MenuChoice>,
     /// The rows in sight.
-    pub rows: Range<u64>,
+    pub(crate) rows: Range<u64>,
     /// The model's columns in sight, as they stand.
-    pub columns: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
 }
 
 /// What the mouse is doing with the button down.
@@ -100,11 +102,11 @@ enum Target {
 /// The state of a grid: where it is scrolled to, what is selected, how its columns stand. Kept with
 /// the tab; the data stays with the model.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// The accessible name, such as the name of the table.
-    pub name: String,
+    pub(crate) name: String,
     /// The height of the part of each head that [`GridModel::header_ui`] draws; 0 for none.
-    pub header_extra: f32,
+    pub(crate) header_extra: f32,
     columns: Columns,
     top: RowPosition,
     left: ColumnPosition,
@@ -112,6 +114,8 @@ pub struct Grid {
     drag: Option<Drag>,
     grab: [Option<f32>; 2],
     target: Option<Target>,
+    /// The menu was opened by a key and stands at the cell, not at the pointer.
+    menu_by_key: bool,
     /// A place to bring into sight as soon as the size of the view is known.
     go_to: Option<(u64, Option<usize>)>,
     focus: bool,
@@ -127,7 +131,7 @@ impl Default for Grid {
 
 impl Grid {
     /// A grid at its first row, with all columns as they come.
-    pub fn new(name: impl Into<String>) -> Self {
+    pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             header_extra: 0.0,
@@ -138,6 +142,7 @@ impl Grid {
             drag: None,
             grab: [None; 2],
             target: None,
+            menu_by_key: false,
             go_to: None,
             focus: false,
             gutter: 0.0,
@@ -146,100 +151,107 @@ impl Grid {
     }
 
     /// The first row in sight.
-    pub fn row_position(&self) -> RowPosition {
+    pub(crate) fn row_position(&self) -> RowPosition {
         self.top
     }
 
     /// The first column in sight, by position.
-    pub fn column_position(&self) -> ColumnPosition {
+    pub(crate) fn column_position(&self) -> ColumnPosition {
         self.left
     }
 
     /// Scrolls to where an earlier session was.
-    pub fn set_position(&mut self, top: RowPosition, left: ColumnPosition) {
+    pub(crate) fn set_position(&mut self, top: RowPosition, left: ColumnPosition) {
         (self.top, self.left) = (top, left);
     }
 
     /// Brings a cell into sight and puts the cursor on it; out of sight it comes to the middle.
     /// Without a column it stays in the one where the cursor is.
-    pub fn scroll_to(&mut self, row: u64, column: Option<usize>) {
+    pub(crate) fn scroll_to(&mut self, row: u64, column: Option<usize>) {
         self.go_to = Some((row, column));
     }
 
     /// Gives the grid the keyboard in the next frame.
-    pub fn request_focus(&mut self) {
+    pub(crate) fn request_focus(&mut self) {
         self.focus = true;
     }
 
     /// Widths, order, hidden and frozen columns, wrapping: what a session keeps.
-    pub fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &Layout {
         self.columns.layout()
     }
 
     /// Takes an earlier arrangement; what does not fit this model is left out.
-    pub fn set_layout(&mut self, layout: Layout) {
+    pub(crate) fn set_layout(&mut self, layout: Layout) {
         self.columns.set_layout(layout);
     }
 
     /// Whether long cells are wrapped into taller rows.
-    pub fn wrap(&self) -> bool {
+    pub(crate) fn wrap(&self) -> bool {
         self.layout().wrap
     }
 
     /// Wraps long cells into taller rows, or cuts them.
-    pub fn set_wrap(&mut self, wrap: bool) {
+    pub(crate) fn set_wrap(&mut self, wrap: bool) {
         self.columns.set_wrap(wrap);
     }
 
     /// Hides columns of the model.
-    pub fn hide(&mut self, columns: &[usize]) {
+    pub(crate) fn hide(&mut self, columns: &[usize]) {
         // A grid without columns could not be clicked to bring them back.
-        let left = (0..self.columns.len()).filter_map(|position| self.columns.column(position));
-        if left.into_iter().any(|column| !columns.contains(&column)) {
+        let going: std::collections::HashSet<usize> = columns.iter().copied().collect();
+        let mut shown = (0..self.columns.len()).filter_map(|position| self.columns.column(position));
+        if self.columns.len() == 0 || shown.any(|column| !going.contains(&column)) {
             self.columns.hide(columns);
         }
     }
 
     /// Shows all hidden columns.
-    pub fn show_all(&mut self) {
+    pub(crate) fn show_all(&mut self) {
         self.columns.show_all();
     }
 
     /// Freezes a column of the model at the left, or sets it free.
-    pub fn set_frozen(&mut self, column: usize, frozen: bool) {
+    pub(crate) fn set_frozen(&mut self, column: usize, frozen: bool) {
         if frozen { self.columns.freeze(column) } else { self.columns.unfreeze(column) }
     }
 
     /// Sets the width of a column of the model, in points.
-    pub fn set_width(&mut self, column: usize, width: f32) {
+    pub(crate) fn set_width(&mut self, column: usize, width: f32) {
         self.columns.set_width(column, width);
     }
 
+    /// Asks the model for the widths of its columns again: it may know better by now. Columns that
+    /// were resized keep theirs.
+    pub(crate) fn forget_suggested_widths(&mut self) {
+        self.columns.forget_suggested();
+    }
+
     /// The selection, by position.
-    pub fn selection(&self) -> Option<Selection> {
+    pub(crate) fn selection(&self) -> Option<Selection> {
         self.selection
     }
 
     /// Selects.
-    pub fn select(&mut self, selection: Option<Selection>) {
+    pub(crate) fn select(&mut self, selection: Option<Selection>) {
         self.selection = selection;
     }
 
     /// The selected rows and the model's columns. Of many columns the list is long: ask when the
     /// selection changed, not in every frame.
-    pub fn selected(&self) -> Option<(Range<u64>, Vec<usize>)> {
+    pub(crate) fn selected(&self) -> Option<(Range<u64>, Vec<usize>)> {
         let selection = self.selection?;
         let positions = selection.positions(self.columns.len());
         Some((selection.rows(self.rows), self.columns.columns_at(positions)))
     }
 
     /// The framed cell.
-    pub fn cursor(&self) -> Option<CellAt> {
+    pub(crate) fn cursor(&self) -> Option<CellAt> {
         self.selection.and_then(|selection| self.cell_at(selection.cursor))
     }
 
     /// The model's columns at positions.
-    pub fn columns_at(&self, positions: Range<usize>) -> Vec<usize> {
+    pub(crate) fn columns_at(&self, positions: Range<usize>) -> Vec<usize> {
         self.columns.columns_at(positions)
     }
 
@@ -249,7 +261,7 @@ impl Grid {
     }
 
     /// Draws the grid into all that is left of `ui` and takes its input.
-    pub fn ui(&mut self, ui: &mut Ui, model: &mut dyn GridModel) -> GridResponse {
+    pub(crate) fn ui(&mut self, ui: &mut Ui, model: &mut dyn GridModel) -> GridResponse {
         let outer = ui.available_rect_before_wrap();
         ui.allocate_rect(outer, Sense::hover());
         ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
@@ -263,7 +275,9 @@ impl Grid {
         let advance = child.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
         let points = |characters: f32| view::width_of(characters, advance);
         self.columns.update(model.columns(), points(model.default_width()), |column| {
-            model.column(column).width.map(points)
+            let head = model.column(column);
+            let values = head.width.map_or(points(model.default_width()), points);
+            values.max(header::likely_width(&head))
         });
         if let Some(selection) = &mut self.selection {
             selection.clamp(self.rows, self.columns.len());

@@ -8,21 +8,21 @@ macro_rules! icons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal $glyph:literal,)*) => {
         /// A named glyph. Draw it with [`super::theme::icon`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Icon {
+        pub(crate) enum Icon {
             $($(#[$doc])* $variant,)*
         }
 
         impl Icon {
             /// Every icon, in the order of the list.
-            pub const ALL: &[Icon] = &[$(Icon::$variant,)*];
+            pub(crate) const ALL: &[Icon] = &[$(Icon::$variant,)*];
 
             /// The code point in the icon font.
-            pub const fn glyph(self) -> char {
+            pub(crate) const fn glyph(self) -> char {
                 match self { $(Icon::$variant => $glyph,)* }
             }
 
             /// The name in the Phosphor style sheet.
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self { $(Icon::$variant => $name,)* }
             }
         }

@@ -21,7 +21,13 @@ fn spoken(cell: &Cell<'_>) -> String {
 
 impl Grid {
     /// Writes the nodes, if anything listens, and takes what it asks for.
-    pub(super) fn describe(&mut self, ui: &mut Ui, view: &View, model: &dyn GridModel, result: &mut GridResponse) {
+    pub(super) fn describe(
+        &mut self,
+        ui: &mut Ui,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
+    ) {
         let id = result.response.id;
         let positions = self.columns.len();
         let active = ui.ctx().accesskit_node_builder(id, |node| {
@@ -53,7 +59,14 @@ impl Grid {
         }
     }
 
-    fn describe_heads(&mut self, ui: &mut Ui, id: Id, view: &View, model: &dyn GridModel, result: &mut GridResponse) {
+    fn describe_heads(
+        &mut self,
+        ui: &mut Ui,
+        id: Id,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
+    ) {
         let builder = UiBuilder::new().max_rect(view.head).id_salt("heads").accessibility_parent(id);
         let heads = ui.new_child(builder);
         ui.ctx().accesskit_node_builder(heads.unique_id(), |node| node.set_role(Role::Row));
@@ -72,20 +85,28 @@ impl Grid {
                 }
                 node.set_description(words);
                 if let Some(sort) = head.sort {
-                    let direction = if sort.descending { SortDirection::Descending } else { SortDirection::Ascending };
+                    let direction =
+                        if sort.descending { SortDirection::Descending } else { SortDirection::Ascending };
                     node.set_sort_direction(direction);
                 }
                 node.set_bounds(bounds(view.clip(shown, view.head)));
                 node.add_action(Action::Click);
             });
             if ui.input(|input| input.has_accesskit_action_request(node_id, Action::Click)) {
-                result.header_clicked = Some(HeaderClick { column: shown.column, on_sort: false, shift: false });
+                result.header_clicked =
+                    Some(HeaderClick { column: shown.column, on_sort: false, shift: false });
             }
         }
     }
 
     fn describe_row(
-        &self, ui: &mut Ui, id: Id, view: &View, model: &dyn GridModel, row: u64, asked: &mut Option<Place>,
+        &self,
+        ui: &mut Ui,
+        id: Id,
+        view: &View,
+        model: &dyn GridModel,
+        row: u64,
+        asked: &mut Option<Place>,
     ) {
         let top = view.row_top(row);
         let rect = Rect::from_min_max(

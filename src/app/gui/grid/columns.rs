@@ -10,23 +10,23 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 /// The narrowest a column gets, in points.
-pub const MIN_WIDTH: f32 = 32.0;
+pub(crate) const MIN_WIDTH: f32 = 32.0;
 /// The widest.
-pub const MAX_WIDTH: f32 = 1600.0;
+pub(crate) const MAX_WIDTH: f32 = 1600.0;
 
 /// The arrangement of the columns: what a session keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Widths in points, of the columns that were resized.
-    pub widths: BTreeMap<usize, f32>,
+    pub(crate) widths: BTreeMap<usize, f32>,
     /// The shown columns that do not stand in the frozen part, in order; `None`: all, as they come.
-    pub order: Option<Vec<usize>>,
+    pub(crate) order: Option<Vec<usize>>,
     /// The frozen columns, in order.
-    pub frozen: Vec<usize>,
+    pub(crate) frozen: Vec<usize>,
     /// The hidden columns.
-    pub hidden: Vec<usize>,
+    pub(crate) hidden: Vec<usize>,
     /// Long cells are wrapped into taller rows instead of cut.
-    pub wrap: bool,
+    pub(crate) wrap: bool,
 }
 
 /// [`Layout`] with what is worked out from it.
@@ -44,7 +44,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Takes the model's columns, if their number changed.
-    pub(super) fn update(&mut self, count: usize, default_width: f32, suggest: impl Fn(usize) -> Option<f32>) {
+    pub(super) fn update(&mut self, count: usize, default_width: f32, suggest: impl Fn(usize) -> f32) {
         /// Up to here each column is asked for its width.
         const ASKED: usize = 4096;
         if count == self.count && default_width == self.default_width {
@@ -53,13 +53,18 @@ impl Columns {
         self.count = count;
         self.default_width = default_width;
         self.suggested = match count {
-            0..=ASKED => (0..count).map(|column| suggest(column).unwrap_or(default_width)).collect(),
+            0..=ASKED => (0..count).map(suggest).collect(),
             _ => Vec::new(),
         };
         if count > 0 {
             self.check();
         }
         self.measure();
+    }
+
+    /// Lets the next [`Columns::update`] ask again.
+    pub(super) fn forget_suggested(&mut self) {
+        self.default_width = f32::NAN;
     }
 
     pub(super) fn layout(&self) -> &Layout {
@@ -186,7 +191,8 @@ impl Columns {
     /// How far right of the first position a position begins, as if nothing were frozen.
     pub(super) fn offset(&self, position: usize) -> f64 {
         let before = self.excess.partition_point(|&(place, _)| place < position);
-        let excess = before.checked_sub(1).and_then(|last| self.excess.get(last)).map_or(0.0, |&(_, sum)| sum);
+        let excess =
+            before.checked_sub(1).and_then(|last| self.excess.get(last)).map_or(0.0, |&(_, sum)| sum);
         position as f64 * f64::from(self.default_width) + excess
     }
 
@@ -229,6 +235,11 @@ impl Columns {
     }
 
     pub(super) fn hide(&mut self, columns: &[usize]) {
+        if self.count == 0 {
+            // Said before the columns are known; checked as soon as they are.
+            self.layout.hidden.extend(columns);
+            return;
+        }
         self.order_mut();
         let mut hidden: HashSet<usize> = self.layout.hidden.iter().copied().collect();
         let new = columns.iter().copied().filter(|&column| column < self.count && hidden.insert(column));
@@ -251,7 +262,9 @@ impl Columns {
     }
 
     pub(super) fn freeze(&mut self, column: usize) {
-        if column < self.count && !self.is_frozen(column) {
+        if self.count == 0 {
+            self.layout.frozen.push(column);
+        } else if column < self.count && !self.is_frozen(column) {
             self.layout.hidden.retain(|&other| other != column);
             self.order_mut().retain(|&other| other != column);
             self.layout.frozen.push(column);
@@ -262,6 +275,9 @@ impl Columns {
     pub(super) fn unfreeze(&mut self, column: usize) {
         if self.is_frozen(column) {
             self.layout.frozen.retain(|&other| other != column);
+            if self.count == 0 {
+                return;
+            }
             let order = self.order_mut();
             let place = order.iter().position(|&other| other > column).unwrap_or(order.len());
             order.insert(place, column);
@@ -301,7 +317,7 @@ mod tests {
 
     fn columns(count: usize) -> Columns {
         let mut columns = Columns::default();
-        columns.update(count, 100.0, |_| None);
+        columns.update(count, 100.0, |_| 100.0);
         columns
     }
 

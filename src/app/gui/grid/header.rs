@@ -11,9 +11,7 @@ use super::paint::drawn_text;
 use super::view::{Shown, View};
 use super::{Drag, Grid};
 use crate::gui::icons::Icon;
-use crate::gui::theme::{
-    Theme, body_font, icon_family, mono_font, mono_small_font, size, small_font, space,
-};
+use crate::gui::theme::{Theme, body_font, icon_family, mono_font, mono_small_font, size, small_font, space};
 
 /// The room a sort or remark mark takes.
 const MARK: f32 = 18.0;
@@ -24,8 +22,22 @@ pub(super) fn marks_width(head: &ColumnHead<'_>) -> f32 {
     marks as f32 * MARK
 }
 
+/// About the width a head needs; not measured, as it is asked for thousands of columns at once.
+pub(super) fn likely_width(head: &ColumnHead<'_>) -> f32 {
+    /// Longer heads are cut, so that values stay in sight.
+    const MOST: f32 = 220.0;
+    let (name, kind) = (head.name.chars().count() as f32, head.type_text.chars().count() as f32);
+    let words = name * 7.2 + kind * 6.6 + 8.0;
+    (words + marks_width(head) + 2.0 * space::CELL).ceil().min(MOST)
+}
+
 /// The name and the type of a column, on one line.
-pub(super) fn head_galley(painter: &Painter, theme: &Theme, head: &ColumnHead<'_>, width: f32) -> Arc<Galley> {
+pub(super) fn head_galley(
+    painter: &Painter,
+    theme: &Theme,
+    head: &ColumnHead<'_>,
+    width: f32,
+) -> Arc<Galley> {
     let mut job = LayoutJob::default();
     let name = TextFormat { font_id: body_font(), color: theme.text, ..Default::default() };
     job.append(&drawn_text(&head.name, false), 0.0, name);
@@ -76,7 +88,13 @@ impl Grid {
     }
 
     fn paint_head(
-        &self, ui: &Ui, painter: &Painter, theme: &Theme, view: &View, shown: &Shown, model: &dyn GridModel,
+        &self,
+        ui: &Ui,
+        painter: &Painter,
+        theme: &Theme,
+        view: &View,
+        shown: &Shown,
+        model: &dyn GridModel,
     ) {
         let head = model.column(shown.column);
         let line = Rect::from_min_size(pos2(shown.left, view.head.top() + 2.0), vec2(shown.width, size::ROW));

@@ -70,7 +70,11 @@ impl Command {
 impl Grid {
     /// Takes all input of a frame; the view is that of the frame before it.
     pub(super) fn take_input(
-        &mut self, ui: &mut Ui, id: egui::Id, view: &View, model: &dyn GridModel,
+        &mut self,
+        ui: &mut Ui,
+        id: egui::Id,
+        view: &View,
+        model: &dyn GridModel,
     ) -> GridResponse {
         let quiet = Sense::CLICK | Sense::DRAG;
         let gutter = ui.interact(view.gutter, id.with("rows"), quiet);
@@ -91,7 +95,8 @@ impl Grid {
         self.take_gutter(ui, &gutter, &body, view);
         self.take_body(ui, &body, view, &mut result);
         if body.has_focus() {
-            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            let filter =
+                EventFilter { horizontal_arrows: true, vertical_arrows: true, escape: true, tab: false };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(body.id, filter));
             self.keys(ui, view, &mut result);
         }
@@ -192,6 +197,7 @@ impl Grid {
             }
             body.request_focus();
             self.target = self.cell_at(place).map(Target::Cell);
+            self.menu_by_key = false;
         }
     }
 
@@ -256,7 +262,12 @@ impl Grid {
     }
 
     fn take_head(
-        &mut self, ui: &Ui, head: &Response, view: &View, model: &dyn GridModel, result: &mut GridResponse,
+        &mut self,
+        ui: &Ui,
+        head: &Response,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
     ) {
         let (origin, at, shift) = ui.input(|input| {
             (input.pointer.press_origin(), input.pointer.interact_pos(), input.modifiers.shift)
@@ -276,8 +287,10 @@ impl Grid {
         }
         match self.drag {
             Some(Drag::Resize { column, width }) => {
-                let moved = origin.map_or(0.0, |origin| at.x - origin.x);
-                self.columns.set_width(column, width + moved);
+                // In the frame of the release there is no origin any more.
+                if let Some(origin) = origin {
+                    self.columns.set_width(column, width + at.x - origin.x);
+                }
             }
             Some(Drag::Reorder { position }) if head.drag_stopped() => {
                 if let Some(before) = self.drop_place(view, at)
@@ -328,9 +341,11 @@ impl Grid {
             return;
         }
         let mut commands = Vec::new();
+        let single = self.selection.is_none_or(|selection| selection == Selection::cell(selection.cursor));
         ui.input_mut(|input| {
             input.events.retain(|event| {
-                let command = Command::of(event);
+                // With nothing to give up here, Escape means something to the owner.
+                let command = Command::of(event).filter(|&command| command != Command::Collapse || !single);
                 commands.extend(command);
                 command.is_none()
             });
@@ -367,6 +382,7 @@ impl Grid {
             Command::Menu => {
                 if let Some(cell) = self.cursor() {
                     self.target = Some(Target::Cell(cell));
+                    self.menu_by_key = true;
                     let menu = egui::Popup::default_response_id(&result.response);
                     egui::Popup::open_id(ui.ctx(), menu);
                 }
@@ -380,7 +396,8 @@ impl Grid {
         let Some(mut selection) = self.selection else {
             // Without a cursor the first arrow key puts one on the first cell in sight, and Home
             // and End mean the first and the last row, as in any list.
-            let here = Place { row: self.top.row, position: view.columns.first().map_or(0, |shown| shown.position) };
+            let here =
+                Place { row: self.top.row, position: view.columns.first().map_or(0, |shown| shown.position) };
             let place = match step {
                 Step::Up | Step::Down | Step::Left | Step::Right => here,
                 Step::FirstColumn => Step::FirstRow.from(here, rows, positions, page),

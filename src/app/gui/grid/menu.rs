@@ -13,7 +13,7 @@ use crate::gui::theme::icon_text;
 
 /// In which form cells are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyFormat {
+pub(crate) enum CopyFormat {
     /// Tab-separated, for spreadsheets.
     Tsv,
     /// Comma-separated, quoted where needed.
@@ -30,11 +30,11 @@ pub enum CopyFormat {
 
 impl CopyFormat {
     /// Every form, in the order of the menu.
-    pub const ALL: [CopyFormat; 6] =
+    pub(crate) const ALL: [CopyFormat; 6] =
         [Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy, Self::SqlWhere];
 
     /// The words in the menu.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             CopyFormat::Tsv => "Tab-separated",
             CopyFormat::Csv => "CSV",
@@ -48,20 +48,20 @@ impl CopyFormat {
 
 /// What is to be copied. It may be billions of cells: count before reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyRequest {
+pub(crate) struct CopyRequest {
     /// The rows.
-    pub rows: Range<u64>,
+    pub(crate) rows: Range<u64>,
     /// The model's columns, in the order shown.
-    pub columns: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
     /// Whether the column names come first.
-    pub headers: bool,
+    pub(crate) headers: bool,
     /// In which form.
-    pub format: CopyFormat,
+    pub(crate) format: CopyFormat,
 }
 
 /// What was chosen in a context menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MenuChoice {
+pub(crate) enum MenuChoice {
     /// Show the value in full (also reported as activated).
     Inspect(CellAt),
     /// Copy the selection (also reported as a copy request).
@@ -95,7 +95,11 @@ pub enum MenuChoice {
 impl Grid {
     /// Shows the menus and does what is chosen.
     pub(super) fn menus(
-        &mut self, ui: &mut Ui, view: &View, model: &mut dyn GridModel, result: &mut GridResponse,
+        &mut self,
+        ui: &mut Ui,
+        view: &View,
+        model: &mut dyn GridModel,
+        result: &mut GridResponse,
     ) {
         let mut choice = None;
         let menu = egui::Popup::context_menu(&result.response);
@@ -106,9 +110,8 @@ impl Grid {
             }
             _ => None,
         };
-        let by_key = ui.input(|input| input.pointer.hover_pos()).is_none();
         let menu = match place {
-            Some(place) if by_key => menu.anchor(place),
+            Some(place) if self.menu_by_key => menu.anchor(place),
             _ => menu,
         };
         menu.accessible_name("Cell menu").show(|ui| {
@@ -122,7 +125,14 @@ impl Grid {
                 if let Some(Target::Head(column)) = self.target {
                     model.header_menu(ui, column);
                     row(ui, &mut choice, Icon::Copy, "Copy name", "", MenuChoice::CopyName(column));
-                    row(ui, &mut choice, Icon::Columns, "Select column", "", MenuChoice::SelectColumn(column));
+                    row(
+                        ui,
+                        &mut choice,
+                        Icon::Columns,
+                        "Select column",
+                        "",
+                        MenuChoice::SelectColumn(column),
+                    );
                     ui.separator();
                     self.column_rows(ui, column, &mut choice);
                 }
@@ -134,7 +144,11 @@ impl Grid {
     }
 
     fn cell_menu(
-        &self, ui: &mut Ui, cell: CellAt, model: &mut dyn GridModel, choice: &mut Option<MenuChoice>,
+        &self,
+        ui: &mut Ui,
+        cell: CellAt,
+        model: &mut dyn GridModel,
+        choice: &mut Option<MenuChoice>,
     ) {
         model.cell_menu(ui, cell.row, cell.column);
         row(ui, choice, Icon::Eye, "Inspect value", "Enter", MenuChoice::Inspect(cell));
@@ -177,7 +191,12 @@ impl Grid {
     }
 
     fn choose(
-        &mut self, ui: &Ui, choice: MenuChoice, view: &View, model: &dyn GridModel, result: &mut GridResponse,
+        &mut self,
+        ui: &Ui,
+        choice: MenuChoice,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
     ) {
         match choice {
             MenuChoice::Inspect(cell) => result.activated = Some(cell),
@@ -209,17 +228,15 @@ impl Grid {
     }
 
     fn select_whole(&mut self, kind: Kind, row: Option<u64>, position: Option<usize>) {
-        let start = self.selection.map_or(Place { row: self.top.row, ..Default::default() }, |old| old.cursor);
-        let place =
-            Place { row: row.unwrap_or(start.row), position: position.unwrap_or(start.position) };
+        let start =
+            self.selection.map_or(Place { row: self.top.row, ..Default::default() }, |old| old.cursor);
+        let place = Place { row: row.unwrap_or(start.row), position: position.unwrap_or(start.position) };
         self.selection = Some(Selection { kind, ..Selection::cell(place) });
     }
 }
 
 /// A row of a menu.
-fn row(
-    ui: &mut Ui, choice: &mut Option<MenuChoice>, icon: Icon, words: &str, keys: &str, means: MenuChoice,
-) {
+fn row(ui: &mut Ui, choice: &mut Option<MenuChoice>, icon: Icon, words: &str, keys: &str, means: MenuChoice) {
     let response = ui.add(Button::new(icon_text(icon, words)).shortcut_text(keys));
     // The icon is a private character: without this it would be read out.
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));

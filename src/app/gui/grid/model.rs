@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// How many rows there are, and how sure that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GridRows {
+pub(crate) enum GridRows {
     /// Counted.
     Exact(u64),
     /// So many have been seen; there may be more.
@@ -17,14 +17,14 @@ pub enum GridRows {
 
 impl GridRows {
     /// The number of rows the grid can scroll over.
-    pub fn count(self) -> u64 {
+    pub(crate) fn count(self) -> u64 {
         match self {
             GridRows::Exact(count) | GridRows::AtLeast(count) | GridRows::About(count) => count,
         }
     }
 
     /// In words, with the sign of its certainty: `20,000`, `≥ 20,000`, `≈ 20,000`.
-    pub fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let sign = match self {
             GridRows::Exact(_) => "",
             GridRows::AtLeast(_) => "≥ ",
@@ -35,11 +35,11 @@ impl GridRows {
 }
 
 /// A number with a comma after every three digits.
-pub fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -49,7 +49,7 @@ pub fn thousands(number: u64) -> String {
 
 /// The side on which the values of a column stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Text.
     #[default]
     Left,
@@ -59,33 +59,33 @@ pub enum Side {
 
 /// How a column takes part in the order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SortMark {
+pub(crate) struct SortMark {
     /// Largest first.
-    pub descending: bool,
+    pub(crate) descending: bool,
     /// 1 for the first key; shown only if there are several.
-    pub rank: usize,
+    pub(crate) rank: usize,
 }
 
 /// What stands at the head of a column.
 #[derive(Clone, Debug, Default)]
-pub struct ColumnHead<'a> {
+pub(crate) struct ColumnHead<'a> {
     /// The column's name.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// Its type in the format's own words, such as `decimal(8,2)`.
-    pub type_text: Cow<'a, str>,
+    pub(crate) type_text: Cow<'a, str>,
     /// The side of its values.
-    pub side: Side,
+    pub(crate) side: Side,
     /// How wide its values are likely to be, in characters.
-    pub width: Option<f32>,
+    pub(crate) width: Option<f32>,
     /// Something to know about it, shown as a mark with a tool tip.
-    pub remark: Option<Cow<'a, str>>,
+    pub(crate) remark: Option<Cow<'a, str>>,
     /// Its part in the sort order.
-    pub sort: Option<SortMark>,
+    pub(crate) sort: Option<SortMark>,
 }
 
 /// What a cell holds; decides its colour, font and how it is read out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CellKind {
+pub(crate) enum CellKind {
     /// An integer, float or decimal.
     Number,
     /// Text.
@@ -111,38 +111,38 @@ pub enum CellKind {
 
 /// The content of one cell, ready to draw.
 #[derive(Clone, Debug, Default)]
-pub struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     /// The text, whole or at least its beginning; the grid draws the first 300 characters.
-    pub text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// What it holds.
-    pub kind: CellKind,
+    pub(crate) kind: CellKind,
 }
 
 impl<'a> Cell<'a> {
     /// A cell of a kind.
-    pub fn new(kind: CellKind, text: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn new(kind: CellKind, text: impl Into<Cow<'a, str>>) -> Self {
         Self { text: text.into(), kind }
     }
 
     /// A cell whose value is not in memory yet.
-    pub fn pending() -> Self {
+    pub(crate) fn pending() -> Self {
         Self { text: Cow::Borrowed(""), kind: CellKind::Pending }
     }
 
     /// A cell that could not be read.
-    pub fn failed(message: impl Into<String>) -> Self {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self { text: Cow::Borrowed(""), kind: CellKind::Failed(message.into()) }
     }
 
     /// A missing value.
-    pub fn null() -> Self {
+    pub(crate) fn null() -> Self {
         Self { text: Cow::Borrowed("null"), kind: CellKind::Null }
     }
 }
 
 /// Whether there is anything to draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum GridState<'a> {
+pub(crate) enum GridState<'a> {
     /// Rows and columns are known.
     #[default]
     Ready,
@@ -153,7 +153,7 @@ pub enum GridState<'a> {
 }
 
 /// The data behind a grid.
-pub trait GridModel {
+pub(crate) trait GridModel {
     /// How many rows there are.
     fn rows(&self) -> GridRows;
 

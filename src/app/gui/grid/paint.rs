@@ -45,10 +45,12 @@ fn look(kind: &CellKind, theme: &Theme) -> (FontId, Color32) {
         CellKind::Null => (italic_font(), theme.null),
         CellKind::Nan => (mono_font(), theme.bad),
         CellKind::Failed(_) => (body_font(), theme.bad),
-        CellKind::Binary => (mono_font(), theme.dim),
-        CellKind::Number | CellKind::Bool | CellKind::Time | CellKind::Nested | CellKind::Pending => {
-            (mono_font(), theme.text)
-        }
+        CellKind::Number
+        | CellKind::Bool
+        | CellKind::Time
+        | CellKind::Binary
+        | CellKind::Nested
+        | CellKind::Pending => (mono_font(), theme.text),
     }
 }
 

@@ -10,20 +10,20 @@ use crate::gui::theme::{Theme, size};
 
 /// The first row in sight, and how much of it is above the edge (0 to less than 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RowPosition {
+pub(crate) struct RowPosition {
     /// The row.
-    pub row: u64,
+    pub(crate) row: u64,
     /// The part of it that is out of sight.
-    pub fraction: f32,
+    pub(crate) fraction: f32,
 }
 
 /// The first column in sight in the scrolling part, by position, and how much of it is out of sight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ColumnPosition {
+pub(crate) struct ColumnPosition {
     /// The position.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The part of it that is out of sight.
-    pub fraction: f32,
+    pub(crate) fraction: f32,
 }
 
 impl RowPosition {
@@ -42,7 +42,11 @@ impl RowPosition {
         };
         // A fraction that rounds up to 1 in f32 would show the row as gone.
         let fraction = (sum - whole) as f32;
-        if fraction >= 1.0 { Self { row: row.saturating_add(1), fraction: 0.0 } } else { Self { row, fraction } }
+        if fraction >= 1.0 {
+            Self { row: row.saturating_add(1), fraction: 0.0 }
+        } else {
+            Self { row, fraction }
+        }
     }
 
     /// The last position: the last row at the lower edge. `page` is how many rows fit.
@@ -134,7 +138,8 @@ impl Bar {
     }
 
     fn thumb_length(&self) -> f32 {
-        ((f64::from(self.length()) * self.seen) as f32).clamp(size::SCROLL_THUMB.min(self.length()), self.length())
+        ((f64::from(self.length()) * self.seen) as f32)
+            .clamp(size::SCROLL_THUMB.min(self.length()), self.length())
     }
 
     /// The thumb's rectangle.

@@ -4,16 +4,16 @@ use std::ops::Range;
 
 /// A place in the grid: a row, and a position (not the model's column).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The row.
-    pub row: u64,
+    pub(crate) row: u64,
     /// The position of the column on screen.
-    pub position: usize,
+    pub(crate) position: usize,
 }
 
 /// What a selection is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A block of cells.
     #[default]
     Cells,
@@ -27,23 +27,23 @@ pub enum Kind {
 
 /// A selection: from the anchor to the cursor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// What it is made of.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Where it began.
-    pub anchor: Place,
+    pub(crate) anchor: Place,
     /// The end that moves: the framed cell.
-    pub cursor: Place,
+    pub(crate) cursor: Place,
 }
 
 impl Selection {
     /// One cell.
-    pub fn cell(place: Place) -> Self {
+    pub(crate) fn cell(place: Place) -> Self {
         Self { kind: Kind::Cells, anchor: place, cursor: place }
     }
 
     /// The selected rows, of `count`.
-    pub fn rows(&self, count: u64) -> Range<u64> {
+    pub(crate) fn rows(&self, count: u64) -> Range<u64> {
         match self.kind {
             Kind::Columns | Kind::All => 0..count,
             Kind::Cells | Kind::Rows => {
@@ -54,7 +54,7 @@ impl Selection {
     }
 
     /// The selected positions, of `count`.
-    pub fn positions(&self, count: usize) -> Range<usize> {
+    pub(crate) fn positions(&self, count: usize) -> Range<usize> {
         match self.kind {
             Kind::Rows | Kind::All => 0..count,
             Kind::Cells | Kind::Columns => {

@@ -233,7 +233,7 @@ impl View {
         let frozen = grid.columns.frozen();
         let scrolling = || self.columns.iter().filter(|shown| !shown.frozen).map(|shown| shown.position);
         let mut wanted = grid.columns.columns_at(0..frozen);
-        if let (Some(first), Some(last)) = (scrolling().next(), scrolling().last()) {
+        if let (Some(first), Some(last)) = (scrolling().next(), scrolling().next_back()) {
             let from = first.saturating_sub(MARGIN_COLUMNS).max(frozen);
             let end = last.saturating_add(1 + MARGIN_COLUMNS).min(grid.columns.len());
             wanted.extend(grid.columns.columns_at(from..end));
@@ -252,6 +252,6 @@ fn gutter_width(grid: &mut Grid, ui: &Ui, model: &dyn GridModel) -> f32 {
             grid.gutter = grid.gutter.max(width_of(characters as f32, advance));
         }
     }
-    let advance = 8.0;
-    grid.gutter.max(width_of(model.row_head().chars().count() as f32, advance))
+    grid.gutter = grid.gutter.max(width_of(model.row_head().chars().count() as f32, 8.0));
+    grid.gutter
 }

@@ -1,26 +1,28 @@
 //! The small widgets every room shares. Each has a name a screen reader can say.
 
 use egui::{
-    Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, Response, RichText, Role, Sense, Stroke,
-    StrokeKind, Ui, UiBuilder, WidgetInfo, vec2,
+    Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, Response, RichText, Role, Sense,
+    Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, vec2,
 };
 
-use super::{Icon, Theme, body_font, dim, heading, icon, mono, mono_font, semi_bold, size, small_font, space};
+use super::{
+    Icon, Theme, body_font, dim, heading, icon, mono, mono_font, semi_bold, size, small_font, space,
+};
 
 /// The one button of a bar or dialog that does what the person came for.
-pub fn primary_button(ui: &mut Ui, text: &str) -> Response {
+pub(crate) fn primary_button(ui: &mut Ui, text: &str) -> Response {
     let theme = Theme::of(ui);
     let label = RichText::new(text).color(theme.on_accent).family(semi_bold());
     ui.add(Button::new(label).fill(theme.accent).stroke(Stroke::NONE).min_size(vec2(0.0, size::CONTROL)))
 }
 
 /// An ordinary button.
-pub fn button(ui: &mut Ui, text: &str) -> Response {
+pub(crate) fn button(ui: &mut Ui, text: &str) -> Response {
     ui.add(Button::new(text).min_size(vec2(0.0, size::CONTROL)))
 }
 
 /// A frameless button that shows only an icon; `name` is its tool tip and its accessible name.
-pub fn icon_button(ui: &mut Ui, glyph: Icon, name: &str) -> Response {
+pub(crate) fn icon_button(ui: &mut Ui, glyph: Icon, name: &str) -> Response {
     let color = Theme::of(ui).dim;
     let button = Button::new(icon(glyph).color(color)).frame_when_inactive(false);
     let response = ui.add(button.min_size(vec2(size::ROW, size::ROW)));
@@ -31,16 +33,16 @@ pub fn icon_button(ui: &mut Ui, glyph: Icon, name: &str) -> Response {
 
 /// What was done with a [`chip`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChipResponse {
+pub(crate) struct ChipResponse {
     /// The words were clicked: edit it.
-    pub clicked: bool,
+    pub(crate) clicked: bool,
     /// The cross was clicked: remove it.
-    pub removed: bool,
+    pub(crate) removed: bool,
 }
 
 /// A rounded label such as a filter (`fare ≥ 3.00 ✕`): a name, a value in the accent colour (may be
 /// empty), and a cross if it can be removed.
-pub fn chip(ui: &mut Ui, name: &str, value: &str, removable: bool) -> ChipResponse {
+pub(crate) fn chip(ui: &mut Ui, name: &str, value: &str, removable: bool) -> ChipResponse {
     let theme = Theme::of(ui);
     let mut result = ChipResponse::default();
     let frame = Frame::new()
@@ -76,7 +78,12 @@ pub fn chip(ui: &mut Ui, name: &str, value: &str, removable: bool) -> ChipRespon
 
 /// A row of joined buttons of which one is on (`Numbers | Heat map | Image`). Arrow keys move
 /// within it. True if `current` changed.
-pub fn segmented<T: PartialEq + Copy>(ui: &mut Ui, name: &str, current: &mut T, options: &[(T, &str)]) -> bool {
+pub(crate) fn segmented<T: PartialEq + Copy>(
+    ui: &mut Ui,
+    name: &str,
+    current: &mut T,
+    options: &[(T, &str)],
+) -> bool {
     let theme = Theme::of(ui);
     let before = *current;
     let galleys: Vec<_> = options
@@ -87,14 +94,14 @@ pub fn segmented<T: PartialEq + Copy>(ui: &mut Ui, name: &str, current: &mut T, 
         })
         .collect();
     let widths: Vec<f32> = galleys.iter().map(|galley| galley.size().x + 2.0 * (space::S3 - 1.0)).collect();
-    let (rect, _) =
-        ui.allocate_exact_size(vec2(widths.iter().sum::<f32>(), size::CONTROL), Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(widths.iter().sum::<f32>(), size::CONTROL), Sense::hover());
     let corner = CornerRadius::same(size::CORNER);
     ui.painter().rect_filled(rect, corner, theme.bg1);
     let group = ui.new_child(UiBuilder::new().max_rect(rect).accessibility_label(name));
     let mut left = rect.left();
     for (index, ((value, text), galley)) in options.iter().zip(galleys).enumerate() {
-        let part = egui::Rect::from_min_size(egui::pos2(left, rect.top()), vec2(widths[index], rect.height()));
+        let part =
+            egui::Rect::from_min_size(egui::pos2(left, rect.top()), vec2(widths[index], rect.height()));
         left = part.right();
         let response = group.interact(part, group.unique_id().with(index), Sense::click());
         let on = *value == before;
@@ -131,7 +138,7 @@ impl RoundToPixels for egui::Pos2 {
 }
 
 /// The head of a section of a panel, with an optional note behind it (`STATISTICS exact`).
-pub fn section_head(ui: &mut Ui, text: &str, note: Option<(&str, Color32)>) -> Response {
+pub(crate) fn section_head(ui: &mut Ui, text: &str, note: Option<(&str, Color32)>) -> Response {
     let theme = Theme::of(ui);
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = space::S1;
@@ -147,7 +154,7 @@ pub fn section_head(ui: &mut Ui, text: &str, note: Option<(&str, Color32)>) -> R
 
 /// A row of the inspector: what it is on the left, the value on the right, cut if it is too long;
 /// the tool tip shows all of it and a click copies it.
-pub fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
+pub(crate) fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
     let theme = Theme::of(ui);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
@@ -179,9 +186,7 @@ pub fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
 }
 
 /// One line of text that ends in `…` where it does not fit.
-fn cut(
-    ui: &Ui, text: &str, font: egui::FontId, color: Color32, width: f32,
-) -> std::sync::Arc<egui::Galley> {
+fn cut(ui: &Ui, text: &str, font: egui::FontId, color: Color32, width: f32) -> std::sync::Arc<egui::Galley> {
     let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
     job.wrap = egui::text::TextWrapping::truncate_at_width(width);
     ui.painter().layout_job(job)
@@ -189,7 +194,7 @@ fn cut(
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// Worth knowing.
     Info,
     /// Odd, but readable.
@@ -200,13 +205,18 @@ pub enum Severity {
 
 /// What was done with a [`problem_banner`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Banner {
+pub(crate) struct Banner {
     /// The line whose `go` link was clicked.
-    pub go: Option<usize>,
+    pub(crate) go: Option<usize>,
 }
 
 /// A tinted box with a head and lines of words; a line may carry a link that goes to the place.
-pub fn problem_banner(ui: &mut Ui, severity: Severity, title: &str, lines: &[(&str, Option<&str>)]) -> Banner {
+pub(crate) fn problem_banner(
+    ui: &mut Ui,
+    severity: Severity,
+    title: &str,
+    lines: &[(&str, Option<&str>)],
+) -> Banner {
     let theme = Theme::of(ui);
     let (color, glyph) = match severity {
         Severity::Info => (theme.accent, Icon::Info),
@@ -217,6 +227,7 @@ pub fn problem_banner(ui: &mut Ui, severity: Severity, title: &str, lines: &[(&s
     let margin = Margin::symmetric(space::S3 as i8, space::S2 as i8);
     Frame::new().fill(theme.tint(color)).inner_margin(margin).show(ui, |ui| {
         ui.set_min_width(ui.available_width());
+        ui.spacing_mut().interact_size.y = 18.0;
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = space::S1;
             ui.label(icon(glyph).color(color));
@@ -241,7 +252,7 @@ pub fn problem_banner(ui: &mut Ui, severity: Severity, title: &str, lines: &[(&s
 
 /// Says what a view waits for, in its middle; only after 150 ms, so that what comes at once
 /// does not flash. Give each place its own `id`.
-pub fn pending(ui: &mut Ui, id: egui::Id, what: &str) {
+pub(crate) fn pending(ui: &mut Ui, id: egui::Id, what: &str) {
     const PATIENCE: f64 = 0.15;
     let (now, pass) = (ui.input(|input| input.time), ui.ctx().cumulative_pass_nr());
     let since = ui.data_mut(|data| {
@@ -266,7 +277,7 @@ pub fn pending(ui: &mut Ui, id: egui::Id, what: &str) {
 }
 
 /// Says in the middle of a view that there is nothing here and why.
-pub fn empty_state(ui: &mut Ui, glyph: Icon, title: &str, words: &str) {
+pub(crate) fn empty_state(ui: &mut Ui, glyph: Icon, title: &str, words: &str) {
     let theme = Theme::of(ui);
     middle(ui, 96.0, |ui| {
         ui.label(icon(glyph).size(28.0).color(theme.faint));
