@@ -332,7 +332,7 @@ impl Grid {
 
     /// Before which position a dragged column would land.
     pub(super) fn drop_place(&self, view: &View, at: Pos2) -> Option<usize> {
-        let shown = view.column_at(at.x.clamp(view.body.left(), view.columns_right() - 1.0))?;
+        let shown = view.column_at(at.x.min(view.columns_right() - 1.0).max(view.body.left()))?;
         Some(if at.x > shown.left + shown.width / 2.0 { shown.position + 1 } else { shown.position })
     }
 

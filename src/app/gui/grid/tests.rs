@@ -441,6 +441,34 @@ fn pending_cells_do_not_move_anything() {
 }
 
 #[test]
+fn a_tiny_place_and_a_shrinking_table_do_no_harm() {
+    for size in [vec2(1.0, 1.0), vec2(40.0, 40.0), vec2(120.0, 60.0), vec2(60.0, 300.0)] {
+        let mut harness = bench(BILLION, 1000);
+        harness.set_size(size);
+        harness.state_mut().grid.set_frozen(3, true);
+        harness.run();
+        let places = [pos2(size.x / 2.0, size.y / 2.0), pos2(size.x, size.y), pos2(-9.0, -9.0)];
+        drag(&mut harness, &places);
+        for key in [Key::End, Key::PageDown, Key::ArrowDown, Key::ArrowRight] {
+            press(&mut harness, Modifiers::SHIFT, key);
+        }
+        harness.state_mut().grid.scroll_to(BILLION, Some(999));
+        harness.set_size(SIZE);
+        harness.run();
+        assert_eq!(cursor(&harness), (BILLION - 1, 999));
+        harness.state_mut().model.rows = GridRows::Exact(7);
+        harness.state_mut().model.columns = 2;
+        harness.run();
+        assert_eq!((harness.state().rows.clone(), harness.state().columns.len()), (0..7, 2));
+        assert_eq!(cursor(&harness).0, 6);
+        harness.state_mut().model.rows = GridRows::AtLeast(0);
+        harness.state_mut().model.columns = 0;
+        harness.run();
+        assert_eq!(harness.state().grid.cursor(), None);
+    }
+}
+
+#[test]
 fn long_and_strange_texts_are_cut_and_made_visible() {
     assert_eq!(paint::drawn_text("a\tb\nc\u{202e}\0", false), "a⇥b↵c\u{fffd}\u{fffd}");
     let drawn = paint::drawn_text(&"é".repeat(1000), false);

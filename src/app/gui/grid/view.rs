@@ -217,7 +217,7 @@ impl View {
     pub(super) fn nearest(&self, at: Pos2) -> Option<Place> {
         let last = self.end_row.checked_sub(1)?;
         let row = if at.y < self.body.top() { self.first_row } else { self.row_at(at.y).unwrap_or(last) };
-        let x = at.x.clamp(self.body.left(), self.body.right() - 1.0);
+        let x = at.x.min(self.body.right() - 1.0).max(self.body.left());
         let shown = self.column_at(x).or_else(|| self.columns.last())?;
         Some(Place { row, position: shown.position })
     }
