@@ -296,3 +296,54 @@ fn middle(ui: &mut Ui, height: f32, contents: impl FnOnce(&mut Ui)) {
         contents(ui);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen {
+        mode: u8,
+        removed: bool,
+        go: Option<usize>,
+        pressed: usize,
+    }
+
+    fn panel(ui: &mut Ui, seen: &mut Seen) {
+        segmented(ui, "View", &mut seen.mode, &[(0, "Numbers"), (1, "Heat map")]);
+        seen.removed |= chip(ui, "fare", "≥ 3.00", true).removed;
+        seen.pressed += usize::from(icon_button(ui, Icon::Reload, "Reload").clicked());
+        seen.pressed += usize::from(primary_button(ui, "Export…").clicked());
+        section_head(ui, "Statistics", Some(("exact", Theme::of(ui).good)));
+        key_value(ui, "Codec", "ZSTD");
+        let lines = [("3 NaN", Some("go")), ("row 88 is all zero", Some("go there"))];
+        let banner = problem_banner(ui, Severity::Problem, "Health", &lines);
+        seen.go = banner.go.or(seen.go);
+    }
+
+    #[test]
+    fn the_shared_widgets_can_be_found_by_name_and_answer() {
+        // The harness also checks that every widget has a name.
+        let mut harness = Harness::builder()
+            .with_context_setup(crate::gui::theme::apply)
+            .build_ui_state(panel, Seen::default());
+        for name in ["Heat map", "Remove fare ≥ 3.00", "Reload", "Export…", "go there"] {
+            harness.get_by_label(name).click();
+            harness.run();
+        }
+        let seen = harness.state();
+        assert_eq!((seen.mode, seen.removed, seen.go, seen.pressed), (1, true, Some(1), 2));
+        harness.get_by_label("Statistics");
+        // A click on a value copies it, in one of the frames of press and release.
+        harness.get_by_label("Codec: ZSTD").click();
+        let copied = (0..4).any(|_| {
+            harness.step();
+            let mut commands = harness.output().platform_output.commands.iter();
+            commands.any(|command| matches!(command, egui::OutputCommand::CopyText(text) if text == "ZSTD"))
+        });
+        assert!(copied);
+    }
+}
