@@ -1,0 +1,410 @@
+//! The virtual grid that tables, numbers and records share: billions of rows × a hundred thousand
+//! columns. It knows nothing of files: a [`GridModel`] answers from memory and is told what is in sight.
+//!
+//! - [`model`]: what the grid asks; `columns`: order, widths, hiding, freezing; `scroll`: positions as
+//!   (row, fraction) and the bars; `selection`: cells, rows, columns and the steps of the cursor;
+//! - `view`: what stands where in this frame; `input`: mouse and keys; `paint`: cells and lines;
+//!   `header`: column heads and row labels; `menu`: context menus; `access`: the screen reader's side.
+//!
+//! A frame costs as much as is in sight, whatever the number of rows and columns.
+
+mod access;
+mod columns;
+mod header;
+mod input;
+mod menu;
+pub(crate) mod model;
+mod paint;
+mod scroll;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::ops::Range;
+
+use egui::{Rect, Response, Sense, Ui, UiBuilder};
+
+pub(crate) use columns::Layout;
+pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
+pub(crate) use model::{
+    Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
+};
+pub(crate) use scroll::{ColumnPosition, RowPosition};
+pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
+
+use super::icons::Icon;
+use super::theme::{self, Theme, size};
+use columns::Columns;
+use view::View;
+
+/// A cell by row and by the model's column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellAt {
+    /// The row.
+    pub(crate) row: u64,
+    /// The model's column, not its position on screen.
+    pub(crate) column: usize,
+}
+
+/// A click on the head of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderClick {
+    /// The model's column.
+    pub(crate) column: usize,
+    /// Whether it was on the sort mark at the right of the head; elsewhere it selects the column.
+    pub(crate) on_sort: bool,
+    /// Whether Shift was down: one more sort key.
+    pub(crate) shift: bool,
+}
+
+/// What happened in the grid in this frame.
+#[derive(Debug)]
+pub(crate) struct GridResponse {
+    /// The response of the cells as a whole.
+    pub(crate) response: Response,
+    /// The cell under the pointer.
+    pub(crate) hovered: Option<CellAt>,
+    /// The framed cell.
+    pub(crate) cursor: Option<CellAt>,
+    /// The cursor moved or the selection changed.
+    pub(crate) cursor_moved: bool,
+    /// Enter, Space or a double click: show this value in full.
+    pub(crate) activated: Option<CellAt>,
+    /// Something is to be copied.
+    pub(crate) copy: Option<CopyRequest>,
+    /// The head of a column was clicked.
+    pub(crate) header_clicked: Option<HeaderClick>,
+    /// What was chosen in a context menu (already done, where it concerns the grid itself).
+    pub(crate) menu: Option<MenuChoice>,
+    /// The rows in sight.
+    pub(crate) rows: Range<u64>,
+    /// The model's columns in sight, as they stand.
+    pub(crate) columns: Vec<usize>,
+}
+
+/// What the mouse is doing with the button down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Drag {
+    Cells,
+    Rows,
+    Resize { column: usize, width: f32 },
+    Reorder { position: usize },
+}
+
+/// What a context menu is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Cell(CellAt),
+    Head(usize),
+}
+
+/// The state of a grid: where it is scrolled to, what is selected, how its columns stand. Kept with
+/// the tab; the data stays with the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    /// The accessible name, such as the name of the table.
+    pub(crate) name: String,
+    /// The height of the part of each head that [`GridModel::header_ui`] draws; 0 for none.
+    pub(crate) header_extra: f32,
+    columns: Columns,
+    top: RowPosition,
+    left: ColumnPosition,
+    selection: Option<Selection>,
+    drag: Option<Drag>,
+    grab: [Option<f32>; 2],
+    target: Option<Target>,
+    /// The menu was opened by a key and stands at the cell, not at the pointer.
+    menu_by_key: bool,
+    /// A place to bring into sight as soon as the size of the view is known.
+    go_to: Option<(u64, Option<usize>)>,
+    focus: bool,
+    gutter: f32,
+    rows: u64,
+}
+
+impl Default for Grid {
+    fn default() -> Self {
+        Self::new("Grid")
+    }
+}
+
+impl Grid {
+    /// A grid at its first row, with all columns as they come.
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            header_extra: 0.0,
+            columns: Columns::default(),
+            top: RowPosition::default(),
+            left: ColumnPosition::default(),
+            selection: None,
+            drag: None,
+            grab: [None; 2],
+            target: None,
+            menu_by_key: false,
+            go_to: None,
+            focus: false,
+            gutter: 0.0,
+            rows: 0,
+        }
+    }
+
+    /// The first row in sight.
+    pub(crate) fn row_position(&self) -> RowPosition {
+        self.top
+    }
+
+    /// The first column in sight, by position.
+    pub(crate) fn column_position(&self) -> ColumnPosition {
+        self.left
+    }
+
+    /// Scrolls to where an earlier session was.
+    pub(crate) fn set_position(&mut self, top: RowPosition, left: ColumnPosition) {
+        (self.top, self.left) = (top, left);
+    }
+
+    /// Brings a cell into sight and puts the cursor on it; out of sight it comes to the middle.
+    /// Without a column it stays in the one where the cursor is.
+    pub(crate) fn scroll_to(&mut self, row: u64, column: Option<usize>) {
+        self.go_to = Some((row, column));
+    }
+
+    /// Gives the grid the keyboard in the next frame.
+    pub(crate) fn request_focus(&mut self) {
+        self.focus = true;
+    }
+
+    /// Widths, order, hidden and frozen columns, wrapping: what a session keeps.
+    pub(crate) fn layout(&self) -> &Layout {
+        self.columns.layout()
+    }
+
+    /// Takes an earlier arrangement; what does not fit this model is left out.
+    pub(crate) fn set_layout(&mut self, layout: Layout) {
+        self.columns.set_layout(layout);
+    }
+
+    /// Whether long cells are wrapped into taller rows.
+    pub(crate) fn wrap(&self) -> bool {
+        self.layout().wrap
+    }
+
+    /// Wraps long cells into taller rows, or cuts them.
+    pub(crate) fn set_wrap(&mut self, wrap: bool) {
+        self.columns.set_wrap(wrap);
+    }
+
+    /// Hides columns of the model.
+    pub(crate) fn hide(&mut self, columns: &[usize]) {
+        // A grid without columns could not be clicked to bring them back.
+        let going: std::collections::HashSet<usize> = columns.iter().copied().collect();
+        let mut shown = (0..self.columns.len()).filter_map(|position| self.columns.column(position));
+        if self.columns.len() == 0 || shown.any(|column| !going.contains(&column)) {
+            self.columns.hide(columns);
+        }
+    }
+
+    /// Shows all hidden columns.
+    pub(crate) fn show_all(&mut self) {
+        self.columns.show_all();
+    }
+
+    /// Freezes a column of the model at the left, or sets it free.
+    pub(crate) fn set_frozen(&mut self, column: usize, frozen: bool) {
+        if frozen { self.columns.freeze(column) } else { self.columns.unfreeze(column) }
+    }
+
+    /// Sets the width of a column of the model, in points.
+    pub(crate) fn set_width(&mut self, column: usize, width: f32) {
+        self.columns.set_width(column, width);
+    }
+
+    /// Asks the model for the widths of its columns again: it may know better by now. Columns that
+    /// were resized keep theirs.
+    pub(crate) fn forget_suggested_widths(&mut self) {
+        self.columns.forget_suggested();
+    }
+
+    /// The selection, by position.
+    pub(crate) fn selection(&self) -> Option<Selection> {
+        self.selection
+    }
+
+    /// Selects.
+    pub(crate) fn select(&mut self, selection: Option<Selection>) {
+        self.selection = selection;
+    }
+
+    /// The selected rows and the model's columns. Of many columns the list is long: ask when the
+    /// selection changed, not in every frame.
+    pub(crate) fn selected(&self) -> Option<(Range<u64>, Vec<usize>)> {
+        let selection = self.selection?;
+        let positions = selection.positions(self.columns.len());
+        Some((selection.rows(self.rows), self.columns.columns_at(positions)))
+    }
+
+    /// The framed cell.
+    pub(crate) fn cursor(&self) -> Option<CellAt> {
+        self.selection.and_then(|selection| self.cell_at(selection.cursor))
+    }
+
+    /// The model's columns at positions.
+    pub(crate) fn columns_at(&self, positions: Range<usize>) -> Vec<usize> {
+        self.columns.columns_at(positions)
+    }
+
+    fn cell_at(&self, place: Place) -> Option<CellAt> {
+        let column = self.columns.column(place.position)?;
+        (place.row < self.rows).then_some(CellAt { row: place.row, column })
+    }
+
+    /// Draws the grid into all that is left of `ui` and takes its input.
+    pub(crate) fn ui(&mut self, ui: &mut Ui, model: &mut dyn GridModel) -> GridResponse {
+        let outer = ui.available_rect_before_wrap();
+        ui.allocate_rect(outer, Sense::hover());
+        ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(outer).id_salt("grid"));
+        child.shrink_clip_rect(outer);
+        let id = child.unique_id();
+        if model.state() != GridState::Ready {
+            return self.not_ready(&mut child, outer, model);
+        }
+        self.rows = model.rows().count();
+        let advance = child.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
+        let points = |characters: f32| view::width_of(characters, advance);
+        self.columns.update(model.columns(), points(model.default_width()), |column| {
+            let head = model.column(column);
+            let values = head.width.map_or(points(model.default_width()), points);
+            values.max(header::likely_width(&head))
+        });
+        if let Some(selection) = &mut self.selection {
+            selection.clamp(self.rows, self.columns.len());
+        }
+        let view = View::new(self, &child, outer, model);
+        self.answer_go_to(&view);
+        let before = self.selection;
+        let mut result = self.take_input(&mut child, id, &view, model);
+
+        // What the input changed shows at once.
+        let view = View::new(self, &child, outer, model);
+        model.want(view.wanted_rows(self), &view.wanted_columns(self));
+        let hovered = self.paint(&child, &view, model);
+        self.paint_heads(&mut child, &view, model);
+        self.menus(&mut child, &view, model, &mut result);
+        self.describe(&mut child, &view, model, &mut result);
+        self.show_tip(&result.response, hovered);
+        result.cursor = self.cursor();
+        result.cursor_moved = before != self.selection;
+        result.rows = view.first_row..view.end_row;
+        result.columns = view.columns.iter().map(|shown| shown.column).collect();
+        if self.rows == 0 {
+            let place = Rect::from_min_max(view.body.min, outer.max);
+            let mut middle = child.new_child(UiBuilder::new().max_rect(place).id_salt("empty"));
+            theme::empty_state(&mut middle, Icon::Rows, &model.empty(), "");
+        }
+        result
+    }
+
+    /// Draws a grid of which nothing is known or that failed.
+    fn not_ready(&mut self, ui: &mut Ui, outer: Rect, model: &dyn GridModel) -> GridResponse {
+        let response = ui.interact(outer, ui.unique_id().with("cells"), Sense::hover());
+        match model.state() {
+            GridState::Ready => {}
+            GridState::Pending(what) => theme::pending(ui, response.id.with("pending"), &what),
+            GridState::Failed(why) => {
+                theme::empty_state(ui, Icon::Problem, "This table could not be read", &why);
+            }
+        }
+        GridResponse::new(response)
+    }
+
+    fn answer_go_to(&mut self, view: &View) {
+        let Some((row, column)) = self.go_to else { return };
+        if self.rows == 0 || view.page <= 0.0 {
+            return;
+        }
+        self.go_to = None;
+        let row = row.min(self.rows - 1);
+        let kept = self.selection.map_or(self.left.index, |selection| selection.cursor.position);
+        let position = column.map_or(Some(kept), |column| self.columns.position(column)).unwrap_or(kept);
+        let place = Place { row, position };
+        self.selection = Some(Selection::cell(place));
+        if row < view.first_row || row >= view.end_row {
+            let middle = RowPosition { row, fraction: 0.0 };
+            self.top = middle.scroll(-f64::from((view.page / 2.0).floor()), self.rows, view.page);
+        }
+        self.reveal(place, view);
+    }
+
+    /// Scrolls just far enough that a cell is wholly in sight.
+    fn reveal(&mut self, place: Place, view: &View) {
+        self.top = self.top.reveal(place.row, self.rows, view.page);
+        if place.position < self.columns.frozen() {
+            return;
+        }
+        let room = f64::from(view.scroll_room());
+        let start = self.columns.offset(place.position) - self.columns.offset(self.columns.frozen());
+        let end = start + f64::from(self.columns.width(place.position));
+        let at = self.scrolled();
+        let wanted = if start < at || end - start > room {
+            start
+        } else if end > at + room {
+            end - room
+        } else {
+            return;
+        };
+        self.scroll_columns_to(wanted, view);
+    }
+
+    /// How far the scrolling columns are scrolled, in points.
+    fn scrolled(&self) -> f64 {
+        self.columns.offset(self.left.index) - self.columns.offset(self.columns.frozen())
+            + f64::from(self.left.fraction) * f64::from(self.columns.width(self.left.index))
+    }
+
+    fn scroll_columns_to(&mut self, distance: f64, view: &View) {
+        let last = (self.columns.scroll_width() - f64::from(view.scroll_room())).max(0.0);
+        let distance = distance.clamp(0.0, last);
+        let index = self.columns.position_at(distance);
+        let start = self.columns.offset(index) - self.columns.offset(self.columns.frozen());
+        let fraction = ((distance - start) / f64::from(self.columns.width(index))) as f32;
+        self.left = ColumnPosition { index, fraction: fraction.clamp(0.0, 0.999_999) };
+    }
+
+    /// The tool tip of a cell that is cut or failed.
+    fn show_tip(&self, response: &Response, tip: Option<String>) {
+        if let Some(tip) = tip
+            && self.drag.is_none()
+            && !response.context_menu_opened()
+        {
+            let tip = response.clone().on_hover_ui_at_pointer(|ui| {
+                ui.label(theme::mono(tip));
+            });
+            drop(tip);
+        }
+    }
+}
+
+impl GridResponse {
+    fn new(response: Response) -> Self {
+        Self {
+            response,
+            hovered: None,
+            cursor: None,
+            cursor_moved: false,
+            activated: None,
+            copy: None,
+            header_clicked: None,
+            menu: None,
+            rows: 0..0,
+            columns: Vec::new(),
+        }
+    }
+}
+
+/// The height of a row.
+fn row_height(wrap: bool) -> f32 {
+    if wrap { size::ROW + (view::WRAPPED_LINES - 1) as f32 * 16.0 } else { size::ROW }
+}

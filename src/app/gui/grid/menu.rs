@@ -1,0 +1,247 @@
+//! Context menus of cells and heads. What concerns the grid alone is done here; the rest is reported.
+
+use std::ops::Range;
+
+use egui::{Button, Ui};
+
+use super::model::GridModel;
+use super::selection::{Kind, Selection};
+use super::view::View;
+use super::{CellAt, Grid, GridResponse, Place, Target};
+use crate::gui::icons::Icon;
+use crate::gui::theme::icon_text;
+
+/// In which form cells are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyFormat {
+    /// Tab-separated, for spreadsheets.
+    Tsv,
+    /// Comma-separated, quoted where needed.
+    Csv,
+    /// An array of objects.
+    Json,
+    /// A table in Markdown.
+    Markdown,
+    /// A NumPy array literal.
+    NumPy,
+    /// A condition for a SQL query.
+    SqlWhere,
+}
+
+impl CopyFormat {
+    /// Every form, in the order of the menu.
+    pub(crate) const ALL: [CopyFormat; 6] =
+        [Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy, Self::SqlWhere];
+
+    /// The words in the menu.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CopyFormat::Tsv => "Tab-separated",
+            CopyFormat::Csv => "CSV",
+            CopyFormat::Json => "JSON",
+            CopyFormat::Markdown => "Markdown table",
+            CopyFormat::NumPy => "NumPy array",
+            CopyFormat::SqlWhere => "SQL WHERE",
+        }
+    }
+}
+
+/// What is to be copied. It may be billions of cells: count before reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CopyRequest {
+    /// The rows.
+    pub(crate) rows: Range<u64>,
+    /// The model's columns, in the order shown.
+    pub(crate) columns: Vec<usize>,
+    /// Whether the column names come first.
+    pub(crate) headers: bool,
+    /// In which form.
+    pub(crate) format: CopyFormat,
+}
+
+/// What was chosen in a context menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MenuChoice {
+    /// Show the value in full (also reported as activated).
+    Inspect(CellAt),
+    /// Copy the selection (also reported as a copy request).
+    Copy(CopyFormat),
+    /// Copy the selection below its column names.
+    CopyWithHeaders,
+    /// Copy the column's name (left to the owner, who knows how it is quoted).
+    CopyName(usize),
+    /// The column was hidden.
+    Hide(usize),
+    /// All columns are shown.
+    ShowAll,
+    /// The column was frozen at the left.
+    Freeze(usize),
+    /// The column was set free.
+    Unfreeze(usize),
+    /// The column got the width of its values in sight.
+    AutoFit(usize),
+    /// All columns in sight did.
+    AutoFitAll,
+    /// Long cells are wrapped, or cut.
+    Wrap(bool),
+    /// The row was selected.
+    SelectRow(u64),
+    /// The column was selected.
+    SelectColumn(usize),
+    /// Everything was selected.
+    SelectAll,
+}
+
+impl Grid {
+    /// Shows the menus and does what is chosen.
+    pub(super) fn menus(
+        &mut self,
+        ui: &mut Ui,
+        view: &View,
+        model: &mut dyn GridModel,
+        result: &mut GridResponse,
+    ) {
+        let mut choice = None;
+        let menu = egui::Popup::context_menu(&result.response);
+        // Opened by a key there is no pointer to stand at.
+        let place = match (self.target, self.selection) {
+            (Some(Target::Cell(_)), Some(selection)) => {
+                view.shown(selection.cursor.position).map(|shown| view.cell(shown, selection.cursor.row))
+            }
+            _ => None,
+        };
+        let menu = match place {
+            Some(place) if self.menu_by_key => menu.anchor(place),
+            _ => menu,
+        };
+        menu.accessible_name("Cell menu").show(|ui| {
+            if let Some(Target::Cell(cell)) = self.target {
+                self.cell_menu(ui, cell, model, &mut choice);
+            }
+        });
+        let id = ui.unique_id();
+        if let Some(head) = ui.ctx().read_response(id.with("head")) {
+            egui::Popup::context_menu(&head).accessible_name("Column menu").show(|ui| {
+                if let Some(Target::Head(column)) = self.target {
+                    model.header_menu(ui, column);
+                    row(ui, &mut choice, Icon::Copy, "Copy name", "", MenuChoice::CopyName(column));
+                    row(
+                        ui,
+                        &mut choice,
+                        Icon::Columns,
+                        "Select column",
+                        "",
+                        MenuChoice::SelectColumn(column),
+                    );
+                    ui.separator();
+                    self.column_rows(ui, column, &mut choice);
+                }
+            });
+        }
+        if let Some(choice) = choice {
+            self.choose(ui, choice, view, model, result);
+        }
+    }
+
+    fn cell_menu(
+        &self,
+        ui: &mut Ui,
+        cell: CellAt,
+        model: &mut dyn GridModel,
+        choice: &mut Option<MenuChoice>,
+    ) {
+        model.cell_menu(ui, cell.row, cell.column);
+        row(ui, choice, Icon::Eye, "Inspect value", "Enter", MenuChoice::Inspect(cell));
+        ui.separator();
+        row(ui, choice, Icon::Copy, "Copy", "Ctrl+C", MenuChoice::Copy(CopyFormat::Tsv));
+        row(ui, choice, Icon::Copy, "Copy with headers", "Ctrl+Shift+C", MenuChoice::CopyWithHeaders);
+        ui.menu_button(icon_text(Icon::Clipboard, "Copy as"), |ui| {
+            for format in &CopyFormat::ALL[1..] {
+                if ui.button(format.name()).clicked() {
+                    *choice = Some(MenuChoice::Copy(*format));
+                    ui.close();
+                }
+            }
+        });
+        ui.separator();
+        row(ui, choice, Icon::Rows, "Select row", "Shift+Space", MenuChoice::SelectRow(cell.row));
+        row(ui, choice, Icon::Columns, "Select column", "Ctrl+Space", MenuChoice::SelectColumn(cell.column));
+        row(ui, choice, Icon::Table, "Select all", "Ctrl+A", MenuChoice::SelectAll);
+        ui.separator();
+        self.column_rows(ui, cell.column, choice);
+    }
+
+    fn column_rows(&self, ui: &mut Ui, column: usize, choice: &mut Option<MenuChoice>) {
+        row(ui, choice, Icon::Ruler, "Fit width", "", MenuChoice::AutoFit(column));
+        row(ui, choice, Icon::Ruler, "Fit all in sight", "", MenuChoice::AutoFitAll);
+        if self.columns.is_frozen(column) {
+            row(ui, choice, Icon::Unpin, "Unfreeze column", "", MenuChoice::Unfreeze(column));
+        } else {
+            row(ui, choice, Icon::Pin, "Freeze column", "", MenuChoice::Freeze(column));
+        }
+        if self.columns.len() > 1 {
+            row(ui, choice, Icon::EyeSlash, "Hide column", "", MenuChoice::Hide(column));
+        }
+        if self.columns.hidden() > 0 {
+            let words = format!("Show {} hidden", self.columns.hidden());
+            row(ui, choice, Icon::Eye, &words, "", MenuChoice::ShowAll);
+        }
+        let words = if self.wrap() { "Cut long cells" } else { "Wrap long cells" };
+        row(ui, choice, Icon::Wrap, words, "", MenuChoice::Wrap(!self.wrap()));
+    }
+
+    fn choose(
+        &mut self,
+        ui: &Ui,
+        choice: MenuChoice,
+        view: &View,
+        model: &dyn GridModel,
+        result: &mut GridResponse,
+    ) {
+        match choice {
+            MenuChoice::Inspect(cell) => result.activated = Some(cell),
+            MenuChoice::Copy(format) => result.copy = self.copy_request(format, format != CopyFormat::Tsv),
+            MenuChoice::CopyWithHeaders => result.copy = self.copy_request(CopyFormat::Tsv, true),
+            MenuChoice::CopyName(_) => {}
+            MenuChoice::Hide(column) => {
+                self.hide(&[column]);
+                self.selection = None;
+            }
+            MenuChoice::ShowAll => self.show_all(),
+            MenuChoice::Freeze(column) => self.set_frozen(column, true),
+            MenuChoice::Unfreeze(column) => self.set_frozen(column, false),
+            MenuChoice::AutoFit(column) => self.auto_fit(ui, view, model, &[column]),
+            MenuChoice::AutoFitAll => {
+                let columns: Vec<usize> = view.columns.iter().map(|shown| shown.column).collect();
+                self.auto_fit(ui, view, model, &columns);
+            }
+            MenuChoice::Wrap(wrap) => self.set_wrap(wrap),
+            MenuChoice::SelectRow(row) => self.select_whole(Kind::Rows, Some(row), None),
+            MenuChoice::SelectColumn(column) => {
+                self.select_whole(Kind::Columns, None, self.columns.position(column));
+            }
+            MenuChoice::SelectAll => self.select_all(),
+        }
+        result.menu = Some(choice);
+        result.response.request_focus();
+        ui.ctx().request_repaint();
+    }
+
+    fn select_whole(&mut self, kind: Kind, row: Option<u64>, position: Option<usize>) {
+        let start =
+            self.selection.map_or(Place { row: self.top.row, ..Default::default() }, |old| old.cursor);
+        let place = Place { row: row.unwrap_or(start.row), position: position.unwrap_or(start.position) };
+        self.selection = Some(Selection { kind, ..Selection::cell(place) });
+    }
+}
+
+/// A row of a menu.
+fn row(ui: &mut Ui, choice: &mut Option<MenuChoice>, icon: Icon, words: &str, keys: &str, means: MenuChoice) {
+    let response = ui.add(Button::new(icon_text(icon, words)).shortcut_text(keys));
+    // The icon is a private character: without this it would be read out.
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
+    if response.clicked() {
+        *choice = Some(means);
+        ui.close();
+    }
+}
