@@ -16,6 +16,7 @@ pub mod region;
 pub mod sniff;
 pub mod source;
 pub mod stats;
+pub mod stream;
 pub mod task;
 
 pub use error::{Error, ErrorKind, Result};
