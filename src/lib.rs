@@ -1,6 +1,7 @@
 //! Gander's library.
 
 pub mod cell;
+pub mod container;
 pub mod content;
 pub mod convert;
 pub mod display;
