@@ -1,6 +1,7 @@
 //! Gander's library.
 
 pub mod cell;
+pub mod container;
 pub mod content;
 pub mod convert;
 pub mod display;
@@ -16,6 +17,7 @@ pub mod region;
 pub mod sniff;
 pub mod source;
 pub mod stats;
+pub mod stream;
 pub mod task;
 
 pub use error::{Error, ErrorKind, Result};
