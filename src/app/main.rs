@@ -1,1 +1,6 @@
+//! The application.
+
+#[cfg(feature = "gui")]
+mod gui;
+
 fn main() {}
