@@ -1,5 +1,6 @@
 //! Gander's library.
 
+pub mod cache;
 pub mod cell;
 pub mod content;
 pub mod convert;
