@@ -1,5 +1,6 @@
 //! Gander's library.
 
+pub mod cache;
 pub mod cell;
 pub mod container;
 pub mod content;
