@@ -313,6 +313,7 @@ fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
         DType::F64 => float64(f64_at(0)?),
         // So few values are exact in few digits; the shortest would read as another number (448 as 450).
         DType::Mini(kind) => float32(kind.table()[usize::from(*bytes.first()?)]),
+        DType::Long(kind) => kind.text(bytes)?,
         DType::C64 => complex(float32(f32_at(0)?), float32(f32_at(4)?)),
         DType::C128 => complex(float64(f64_at(0)?), float64(f64_at(8)?)),
         DType::Bytes(_) => {
