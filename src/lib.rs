@@ -10,6 +10,7 @@ pub mod format;
 pub mod formats;
 pub mod jobs;
 pub mod limits;
+pub mod lines;
 pub mod node;
 pub mod open;
 pub mod region;
