@@ -31,7 +31,7 @@ pub fn detect(sample: &[u8]) -> Detected {
         if mostly_utf8(sample) {
             return UTF_8;
         }
-        let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
         detector.feed(sample, false);
         detector.guess(None, Utf8Detection::Allow)
     });
@@ -43,8 +43,34 @@ pub fn choose(option: Option<&str>, sample: &[u8]) -> Result<Detected> {
     let Some(label) = option.filter(|label| *label != "auto") else { return Ok(detect(sample)) };
     let encoding = Encoding::for_label(label.as_bytes())
         .ok_or_else(|| Error::unsupported(format!("encoding={label}: no encoding has this name")))?;
+    if !encoding.is_ascii_compatible() && !is_utf16(encoding) {
+        return Err(Error::unsupported(format!("encoding={label}: lines of it are not found")));
+    }
     let mark = Encoding::for_bom(sample).filter(|(marked, _)| *marked == encoding).map_or(0, |(_, n)| n);
     Ok(Detected { encoding, mark: mark as u64 })
+}
+
+/// Whether the bytes are text for somebody who was told so by the file's name: of an encoding with
+/// few control characters, where a few zeros do no harm.
+pub fn is_plausible(sample: &[u8]) -> bool {
+    let found = detect(sample);
+    let body = sample.get(found.mark as usize..).unwrap_or_default();
+    if found.encoding != UTF_8 && found.mark == 0 && body.contains(&0) && !is_utf16(found.encoding) {
+        return false;
+    }
+    let text = decode(found.encoding, body);
+    let (mut strange, mut count) = (0usize, 0usize);
+    for c in text.chars() {
+        count += 1;
+        strange += usize::from(
+            c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}') || c == '\u{fffd}',
+        );
+    }
+    strange * 4 <= count
+}
+
+fn is_utf16(encoding: &'static Encoding) -> bool {
+    encoding == UTF_16LE || encoding == UTF_16BE
 }
 
 /// The name as people write it: lower case.
@@ -106,7 +132,7 @@ pub fn decode<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Cow<'a, str> 
 /// The source as bytes that keep ASCII as single bytes, where they begin, and their encoding: for
 /// UTF-16 a stream of UTF-8, else the source itself.
 pub fn ascii_view(source: &Source, detected: Detected) -> Result<(Source, u64, &'static Encoding)> {
-    if detected.encoding != UTF_16LE && detected.encoding != UTF_16BE {
+    if !is_utf16(detected.encoding) {
         return Ok((source.clone(), detected.mark, detected.encoding));
     }
     let stream = Utf16 {
@@ -233,6 +259,8 @@ mod tests {
         assert_eq!(found(&utf16("a,b\n1,2\n", true)), ("utf-16be".into(), 0));
         assert_eq!(found("Zoé;Köln\r\nJürgen;Malmö".as_bytes()), ("utf-8".into(), 0));
         assert_eq!(found(b"Zo\xe9;K\xf6ln\r\nJ\xfcrgen;12 \x80").0, "windows-1252");
+        assert!(is_plausible(b"a,b\n1,\0\0\n\0,2\n") && is_plausible(&utf16("a,b\n", true)));
+        assert!(!is_plausible(&(0..=255).collect::<Vec<u8>>().repeat(3)));
         assert_eq!(found("naïve".as_bytes().split_at(3).0).0, "utf-8");
     }
 

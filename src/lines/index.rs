@@ -310,10 +310,10 @@ struct Stitching {
 impl Known {
     fn frontier(&self) -> Checkpoint {
         // The list is never empty: it begins with the start.
-        self.checkpoints.last().copied().unwrap_or(Checkpoint {
-            at: 0,
-            scan: Scan { state: State::Out, ended: 0, before: [b'\n'; 2] },
-        })
+        self.checkpoints
+            .last()
+            .copied()
+            .unwrap_or(Checkpoint { at: 0, scan: Scan { state: State::Out, ended: 0, before: [b'\n'; 2] } })
     }
 
     /// The last checkpoint before the end of record `record - 1`.

@@ -143,7 +143,8 @@ impl Pair {
         for block in blocks {
             let (ends, quotes, returns) = masks(block, rules.end, quote, !rules.blanks);
             let quotes = if rules.quote.is_some() { quotes } else { 0 };
-            let counted = if rules.blanks { ends } else { ends & !blank_ends(ends, returns, before, rules.end) };
+            let counted =
+                if rules.blanks { ends } else { ends & !blank_ends(ends, returns, before, rules.end) };
             if quotes == 0 {
                 let n = u64::from(counted.count_ones());
                 self.out.plain(n);
@@ -259,9 +260,8 @@ fn masks(block: &[u8; 64], end: u8, quote: u8, returns: bool) -> (u64, u64, u64)
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn masks(block: &[u8; 64], end: u8, quote: u8, returns: bool) -> (u64, u64, u64) {
-    let find = |byte: u8| {
-        block.iter().enumerate().fold(0u64, |mask, (i, &b)| mask | u64::from(b == byte) << i)
-    };
+    let find =
+        |byte: u8| block.iter().enumerate().fold(0u64, |mask, (i, &b)| mask | u64::from(b == byte) << i);
     (find(end), find(quote), if returns { find(b'\r') } else { 0 })
 }
 

@@ -2,9 +2,9 @@
 //! a sample by how consistent the rows become, each changeable by an option.
 
 use super::record::{self, Field, Step};
-use super::types::{self, Guess};
 use crate::error::{Error, Result};
 use crate::format::{OptionSpec, Options};
+use crate::lines::types::{self, Guess};
 use crate::lines::{Rules, encoding};
 use encoding_rs::Encoding;
 
@@ -51,6 +51,8 @@ pub(super) struct Dialect {
     pub(super) skip: usize,
     /// How many comment lines these are.
     pub(super) comments: usize,
+    /// Whether a carriage return stands before the first line's end.
+    pub(super) returns: bool,
 }
 
 /// How well a delimiter fits.
@@ -84,6 +86,7 @@ pub(super) fn detect(
     let delimiter = delimiter.unwrap_or_else(|| {
         let candidates = DELIMITERS.map(|delimiter| (delimiter, score(body, &rules(delimiter), whole)));
         best(&candidates, tab_first)
+            .unwrap_or_else(|| if spaced(body, &rules(b' '), whole) { b' ' } else { usual(tab_first) })
     });
     let rules = rules(delimiter);
     let header = match options.choice(&HEADER)? {
@@ -91,24 +94,60 @@ pub(super) fn detect(
         "no" => false,
         _ => has_header(body, &rules, whole, text),
     };
-    Ok(Dialect { rules, header, skip, comments })
+    let returns = end == b'\n'
+        && memchr::memchr(end, body).is_some_and(|at| body.get(..at).is_some_and(|l| l.ends_with(b"\r")));
+    Ok(Dialect { rules, header, skip, comments, returns })
 }
 
-fn best(candidates: &[(u8, Score)], tab_first: bool) -> u8 {
-    let usual = if tab_first { b'\t' } else { b',' };
+fn usual(tab_first: bool) -> u8 {
+    if tab_first { b'\t' } else { b',' }
+}
+
+/// The delimiter under which the rows are most consistent; `None` where no one splits them.
+fn best(candidates: &[(u8, Score)], tab_first: bool) -> Option<u8> {
     let worth = |delimiter: u8, score: &Score| match score.fields {
         0 | 1 => 0.0,
         // Consistency decides; more fields and the extension's delimiter break ties.
-        n => score.share * score.share * (1.0 + (n.min(50) as f64).ln() / 10.0) + if delimiter == usual { 0.05 } else { 0.0 },
+        n => {
+            let bonus = if delimiter == usual(tab_first) { 0.05 } else { 0.0 };
+            score.share * score.share * (1.0 + (n.min(50) as f64).ln() / 10.0) + bonus
+        }
     };
-    let mut found = (usual, 0.0);
+    let mut found = (None, 0.0);
     for (delimiter, score) in candidates {
         let worth = worth(*delimiter, score);
         if worth > found.1 {
-            found = (*delimiter, worth);
+            found = (Some(*delimiter), worth);
         }
     }
     found.0
+}
+
+/// Whether single spaces split the text into a table: every row alike, and numbers among them.
+fn spaced(sample: &[u8], rules: &Rules, whole: bool) -> bool {
+    let score = score(sample, rules, whole);
+    score.fields > 1 && score.rows > 1 && score.share == 1.0 && has_numbers(sample, rules, whole)
+}
+
+/// Whether a column is typed in every row but the first.
+pub(super) fn has_numbers(sample: &[u8], rules: &Rules, whole: bool) -> bool {
+    let (mut at, mut fields) = (0, Vec::new());
+    let mut columns: Vec<Guess> = Vec::new();
+    let mut rows = 0;
+    while rows < JUDGED
+        && let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields)
+    {
+        if rows == 0 {
+            columns = vec![Guess::new(); fields.len()];
+        } else {
+            for (guess, field) in columns.iter_mut().zip(&fields) {
+                guess.see(&String::from_utf8_lossy(&record::unquote(sample, field, rules.quote)));
+            }
+        }
+        at = after;
+        rows += 1;
+    }
+    columns.iter().any(|guess| guess.seen() && guess.is_number())
 }
 
 /// How consistent the rows are under `rules`. A last row that is cut does not count.
@@ -158,7 +197,9 @@ fn comment_lines(sample: &[u8], end: u8) -> (usize, usize) {
         let Some(n) = memchr::memchr(end, sample.get(at..).unwrap_or_default()) else { return (0, 0) };
         // `#chrom<tab>start`: the header of a genomics table, not a comment.
         let line = sample.get(at..at + n).unwrap_or_default();
-        if line.get(1).is_some_and(u8::is_ascii_alphanumeric) && (line.contains(&b'\t') || line.contains(&b',')) {
+        if line.get(1).is_some_and(u8::is_ascii_alphanumeric)
+            && (line.contains(&b'\t') || line.contains(&b','))
+        {
             break;
         }
         at += n + 1;
@@ -177,9 +218,8 @@ fn has_header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding
     while rows < 1_000
         && let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields)
     {
-        let cell = |field: &Field| {
-            encoding::decode(text, &record::unquote(sample, field, rules.quote)).into_owned()
-        };
+        let cell =
+            |field: &Field| encoding::decode(text, &record::unquote(sample, field, rules.quote)).into_owned();
         if rows == 0 {
             first = fields.iter().map(cell).collect();
             columns = vec![Guess::new(); first.len()];
@@ -204,8 +244,12 @@ fn has_header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding
 
 /// `year,2022,2023` above other numbers: years as names.
 fn years_over_other(first: &[String], columns: &[Guess]) -> bool {
-    let mut years: Vec<u32> =
-        first.iter().skip(1).filter_map(|cell| cell.parse().ok()).filter(|y| (1900..2101).contains(y)).collect();
+    let mut years: Vec<u32> = first
+        .iter()
+        .skip(1)
+        .filter_map(|cell| cell.parse().ok())
+        .filter(|y| (1900..2101).contains(y))
+        .collect();
     let all = years.len() + 1 == first.len();
     years.windows(2).all(|pair| matches!(pair, [a, b] if a < b))
         && all
