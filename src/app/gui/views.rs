@@ -1,0 +1,174 @@
+//! Views: what a tab shows of one node. One file a kind of content; [`make`] matches over them.
+//!
+//! A view answers from memory and never waits: what it lacks it asks of [`gander::jobs::Slot`]s or
+//! of `Jobs`, and draws what it has. It lives as long as its tab, so its fields are the state that a
+//! person expects to find again: slice, zoom, sort, filter.
+
+pub(crate) mod array;
+pub(crate) mod image;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use egui::Ui;
+use gander::content::Content;
+use gander::format::Data;
+use gander::jobs::Jobs;
+use gander::node::Node;
+use gander::open::Document;
+use serde_json::Value;
+
+use super::commands::Action;
+
+/// What a view is about: a node of an open file. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// The number of the open file, unique in this process.
+    pub(crate) file: u64,
+    /// The open file.
+    pub(crate) document: Arc<Document>,
+    /// The node's path in it; empty for the root.
+    pub(crate) path: String,
+    /// The node, resolved: what it really is.
+    pub(crate) node: Arc<Node>,
+}
+
+impl Target {
+    /// The node's name, as on its tab.
+    pub(crate) fn title(&self) -> &str {
+        &self.node.name
+    }
+
+    /// `FILE#NODE`, as on the command line.
+    pub(crate) fn address(&self) -> String {
+        let source = &self.document.source;
+        let file = source.path().map_or_else(|| source.name().to_owned(), |path| path.display().to_string());
+        if self.path.is_empty() { file } else { format!("{file}#{}", self.path) }
+    }
+}
+
+/// What a view may see and say while it draws.
+pub(crate) struct ViewCx<'a> {
+    /// Workers for everything that blocks.
+    pub(crate) jobs: &'a Jobs,
+    /// What the view is about.
+    pub(crate) target: &'a Target,
+    /// The left of the status bar.
+    pub(crate) status: &'a mut Status,
+    /// What is to be done after this frame.
+    pub(crate) actions: &'a mut Vec<Action>,
+    /// How arrays of a shape were last looked at.
+    pub(crate) mappings: &'a mut Mappings,
+    /// Whether this is the tab that keys and commands go to.
+    pub(crate) active: bool,
+}
+
+/// The words at the left of the status bar. Only the active tab's are shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Status {
+    /// What is under the cursor, with its full index and exact value: `images[17, 4, 9] = 253`.
+    pub(crate) under: String,
+    /// What the view shows as a whole: `4096×4096 bfloat16 · 33.6 MB`, or sums of the selection.
+    pub(crate) facts: String,
+}
+
+/// The dimension mapping of each shape, so that arrays of the same shape keep it when one steps from
+/// one to the next. The array view alone knows what is in the values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings(HashMap<Vec<u64>, Value>);
+
+impl Mappings {
+    /// What was kept for arrays of this shape.
+    pub(crate) fn get(&self, shape: &[u64]) -> Option<&Value> {
+        self.0.get(shape)
+    }
+
+    /// Keeps how arrays of this shape are looked at.
+    pub(crate) fn set(&mut self, shape: &[u64], mapping: Value) {
+        self.0.insert(shape.to_vec(), mapping);
+    }
+}
+
+/// What a command or another room asks of a view.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    /// Go to a row (`:123`), an element (`3, 17`) or a byte, as the person typed it.
+    GoTo(String),
+    /// Put the cursor into the field that finds something in the view.
+    Find,
+    /// Go to this column (tables).
+    Column(usize),
+    /// Go to this element (arrays): its full index.
+    Element(Vec<u64>),
+    /// Larger: heat maps and images zoom; others do nothing.
+    ZoomIn,
+    /// Smaller.
+    ZoomOut,
+    /// All in sight.
+    ZoomFit,
+}
+
+/// What of the target the inspector should tell about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Subject {
+    /// The node as a whole.
+    #[default]
+    Node,
+    /// One column of a table, by its index.
+    Column(usize),
+}
+
+/// What one tab shows of one node.
+pub(crate) trait View {
+    /// Draws the left part of the bar above the view (34 points high, laid out left to right): the
+    /// modes and their options. The tab draws *Export…* at its right end.
+    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
+
+    /// Draws the view into all that is left of `ui`, takes its input, fills in `cx.status`.
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
+
+    /// Does what a command asks; false where it means nothing here.
+    fn request(&mut self, _request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+        false
+    }
+
+    /// What the inspector should tell about.
+    fn subject(&self) -> Subject {
+        Subject::Node
+    }
+
+    /// What *Export…* would write if it is not the node itself (a selection, a filtered table, a
+    /// slice): words for it, and the data.
+    fn export(&self) -> Option<(String, Data)> {
+        None
+    }
+
+    /// What the session keeps of this view (slice, zoom, sort); null for nothing.
+    fn keep(&self) -> Value {
+        Value::Null
+    }
+
+    /// Takes what an earlier session kept. What does not fit is left out.
+    fn restore(&mut self, _kept: &Value) {}
+}
+
+/// The view of a node.
+pub(crate) fn make(target: &Target) -> Box<dyn View> {
+    match &target.node.content {
+        Some(Content::Array(array)) => array::make(target, array),
+        Some(Content::Image(image)) => image::make(target, image),
+        Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) | None => Box::new(Details),
+    }
+}
+
+/// A view for what has no picture of its own: its details are in the inspector.
+pub(crate) struct Details;
+
+impl View for Details {
+    fn toolbar(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let words = format!("{} {}", cx.target.node.label, cx.target.path);
+        super::theme::empty_state(ui, super::icons::Icon::Info, cx.target.title(), &words);
+    }
+}
