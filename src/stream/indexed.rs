@@ -28,8 +28,10 @@ const WINDOW: usize = 16 << 20;
 const STEP: usize = 1 << 20;
 /// How far apart the places in the index are: half of that is inflated for a random read.
 const SPACING: u64 = 2 << 20;
-/// How many readers by index are kept.
-const READERS: usize = 4;
+/// The most places in the index: each takes up to 32 KB of memory, and each reader has a copy.
+const PLACES: u64 = 2048;
+/// How many readers by index are kept: one for a scan, one for a view.
+const READERS: usize = 2;
 
 /// A large gzip file, decoded.
 pub struct Indexed {
@@ -45,8 +47,16 @@ pub struct Indexed {
 struct Index {
     len: u64,
     index: DeflateIndex,
-    readers: Mutex<Vec<IndexedReader<Input>>>,
+    readers: Mutex<Vec<Random>>,
 }
+
+/// A reader by index that may change threads.
+struct Random(IndexedReader<Input>);
+
+// SAFETY: what keeps the reader from being `Send` are the raw pointers in its inflater. They lead to the
+// inflater's own heap memory and, during a call, to the buffers of that call; nothing in it belongs to
+// a thread, and each reader is used by the one thread that took it out of the pool.
+unsafe impl Send for Random {}
 
 /// Where decoding stands.
 #[derive(Default)]
@@ -131,8 +141,10 @@ impl Indexed {
     fn start(&self) -> Option<IndexingDecoderReader> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let decoder = Decoder::builder().decoder_threads(cores.min(8)).build().ok()?;
+        // Text is usually four times as long as its gzip file.
+        let spacing = (self.source.known_len()? / PLACES).saturating_mul(4).max(SPACING);
         let options =
-            IndexOptions { checkpoint_spacing: NonZeroU64::new(SPACING)?, ..IndexOptions::default() };
+            IndexOptions { checkpoint_spacing: NonZeroU64::new(spacing)?, ..IndexOptions::default() };
         decoder.reader_with_index(self.input(), options).ok()
     }
 
@@ -177,10 +189,10 @@ impl Indexed {
         let want = out.len().min(there);
         let out = out.get_mut(..want).unwrap_or_default();
         let mut reader = index.take(|| self.input(), offset)?;
-        reader.seek(SeekFrom::Start(offset)).map_err(Error::from)?;
+        reader.0.seek(SeekFrom::Start(offset)).map_err(Error::from)?;
         for part in out.chunks_mut(STEP) {
             task.check()?;
-            reader.read_exact(part).map_err(|error| self.changed(error))?;
+            reader.0.read_exact(part).map_err(|error| self.changed(error))?;
         }
         index.give_back(reader);
         Ok(want)
@@ -197,19 +209,20 @@ impl Indexed {
 
 impl Index {
     /// A reader that stands at `offset`, or any.
-    fn take(&self, input: impl Fn() -> Input, offset: u64) -> Result<IndexedReader<Input>> {
+    fn take(&self, input: impl Fn() -> Input, offset: u64) -> Result<Random> {
         let mut readers = self.readers.lock();
-        let fits = readers.iter().position(|reader| reader.position() == offset);
+        let fits = readers.iter().position(|reader| reader.0.position() == offset);
         let spare = (readers.len() >= READERS).then_some(0);
         if let Some(n) = fits.or(spare) {
             return Ok(readers.remove(n));
         }
         drop(readers);
         IndexedReader::new(input(), self.index.clone())
+            .map(Random)
             .map_err(|error| Error::io(format!("gzip index: {error}")))
     }
 
-    fn give_back(&self, reader: IndexedReader<Input>) {
+    fn give_back(&self, reader: Random) {
         let mut readers = self.readers.lock();
         if readers.len() < READERS {
             readers.push(reader);
