@@ -239,12 +239,12 @@ impl ReadAt for Indexed {
     }
 
     fn len(&self, task: &Task) -> Result<u64> {
-        match self.known_len() {
-            Some(len) if self.index.get().is_some() => Ok(len),
-            _ => match self.index(task)? {
-                Some(index) => Ok(index.len),
-                None => self.plain.len(task),
-            },
+        if self.plain.known_len().is_some() {
+            return self.plain.len(task);
+        }
+        match self.index(task)? {
+            Some(index) => Ok(index.len),
+            None => self.plain.len(task),
         }
     }
 
@@ -260,7 +260,11 @@ impl ReadAt for Indexed {
         }
         let more = match self.index(task)? {
             Some(index) => self.by_index(task, index, offset + done as u64, rest)?,
-            None => self.plain.read_at(task, offset + done as u64, rest)?,
+            None => match self.plain.read_at(task, offset + done as u64, rest) {
+                // The good bytes first; whoever reads on behind them is told why there are no more.
+                Err(error) if done > 0 && !error.is_cancelled() => 0,
+                more => more?,
+            },
         };
         Ok(done + more)
     }

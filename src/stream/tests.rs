@@ -90,7 +90,7 @@ fn whole_files_decode_to_what_they_were_made_from() {
         let (bytes, notes) = decoded(name);
         assert!(bytes == table && notes.problem.is_none(), "{name}");
     }
-    assert_eq!(decoded("zstd/zeros_2mb.bin.zst").0.len(), 2 << 20);
+    assert_eq!(decoded("zstd/zeros_2mb.bin.zst").0, vec![0; 2_000_000]);
     assert_eq!(decoded("lz4/blocks_linked.csv.lz4").0, decoded("lz4/blocks_independent.csv.lz4").0);
 }
 
