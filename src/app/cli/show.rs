@@ -2,6 +2,7 @@
 
 use super::json;
 use arrow::array::RecordBatch;
+use gander::content::table::Rows;
 use gander::content::{Array, Content, Image, Pixels, Rect, Table, Text};
 use gander::dtype::DType;
 use gander::region::Region;
@@ -100,7 +101,13 @@ fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
     }
     let (first, batch) = match wanted(args.rows.as_deref(), ROWS)? {
         Wanted::Last(count) => table.tail(task, count, &columns)?,
-        Wanted::Range(rows) => (Some(rows.start), read_partly(table, task, rows, &columns)?),
+        Wanted::Range(rows) => {
+            // Row numbers are exact here: where they would be estimates, the rows are counted first.
+            if matches!(table.rows(), Rows::About { known, .. } if rows.start > known) {
+                table.count(task)?;
+            }
+            (Some(rows.start), read_partly(table, task, rows, &columns)?)
+        }
     };
     if args.json {
         let cells =
