@@ -462,6 +462,9 @@ mod tests {
         let field = Arc::new(Field::new("x", DataType::Utf8, true));
         let record = StructArray::from(vec![(field, Arc::new(StringArray::from(vec!["q\"q"])) as ArrayRef)]);
         assert_eq!(text(&record, 0).unwrap(), r#"{"x":"q\"q"}"#);
+        let over = Decimal128Array::from(vec![12810, -5]).with_data_type(DataType::Decimal128(3, 2));
+        assert_eq!((text(&over, 0).as_deref(), text(&over, 1).as_deref()), (Some("128.10"), Some("-0.05")));
+        assert_eq!(decimal("-12".to_owned(), -3), "-12000");
         assert_eq!(text(&BinaryArray::from_vec(vec![&[0xab; 65]]), 0).unwrap().len(), 2 + 128 + 3);
     }
 }
