@@ -50,6 +50,7 @@ impl Batch {
             Header::Message(metadata) => metadata.clone(),
         };
         let bytes = source.read(task, metadata.clone())?;
+        let bytes = super::index::repaired(bytes, |bytes| ipc::root_as_message(bytes).map(drop));
         let message = super::index::parse(&bytes).map_err(|e| e.at(metadata.start))?;
         let batch = match message.header_as_dictionary_batch() {
             Some(dictionary) => dictionary.data(),

@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// How many messages are walked at open.
 const AT_OPEN: u64 = 10_000;
+/// The most texts of one message that may be no UTF-8.
+const REPAIRS: usize = 100;
 /// The most remarks about single batches.
 const REMARKS: usize = 20;
 
@@ -286,9 +288,11 @@ impl Index {
     }
 }
 
-/// A message: where its flatbuffer and its body are.
+/// A message: its flatbuffer, and where that and its body are.
 pub(super) struct Message {
     bytes: Bytes,
+    /// As in the file, where text in it is no UTF-8.
+    original: Bytes,
     metadata: Range<u64>,
     body: Range<u64>,
 }
@@ -302,6 +306,25 @@ impl Message {
 /// A message's flatbuffer, verified.
 pub(super) fn parse(bytes: &[u8]) -> Result<ipc::Message<'_>> {
     ipc::root_as_message(bytes).map_err(|e| Error::malformed(format!("message: {}", first_line(&e))))
+}
+
+/// A flatbuffer in which all text is UTF-8. Writers put any bytes into metadata; the verifier takes
+/// none but UTF-8, so others are replaced by question marks for it.
+pub(super) fn repaired(
+    bytes: Bytes,
+    verify: impl Fn(&[u8]) -> Result<(), flatbuffers::InvalidFlatbuffer>,
+) -> Bytes {
+    let mut copy: Option<Vec<u8>> = None;
+    for _ in 0..REPAIRS {
+        let Err(flatbuffers::InvalidFlatbuffer::Utf8Error { range, .. }) =
+            verify(copy.as_deref().unwrap_or(&bytes))
+        else {
+            break;
+        };
+        let text = copy.get_or_insert_with(|| bytes.to_vec()).get_mut(range);
+        text.into_iter().flatten().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+    }
+    copy.map_or(bytes, Bytes::from)
 }
 
 fn first_line(error: &impl std::fmt::Display) -> String {
@@ -336,11 +359,12 @@ fn message(task: &Task, source: &Source, at: u64) -> Result<Option<Message>> {
     limits::check(size, limits::HEADER, "the metadata of a message").map_err(|e| e.at(at))?;
     let start = at.checked_add(prefix).ok_or_else(|| nothing(at))?;
     let metadata = start..start.saturating_add(size);
-    let bytes = source.read(task, metadata.clone()).map_err(|e| e.at(at))?;
+    let original = source.read(task, metadata.clone()).map_err(|e| e.at(at))?;
+    let bytes = repaired(original.clone(), |bytes| ipc::root_as_message(bytes).map(drop));
     let body = u64::try_from(parse(&bytes).map_err(|e| e.at(at))?.bodyLength()).ok();
     let body = body.and_then(|len| Some(metadata.end..metadata.end.checked_add(len)?));
     let body = body.ok_or_else(|| Error::malformed("message: the length of its body").at(at))?;
-    Ok(Some(Message { bytes, metadata, body }))
+    Ok(Some(Message { bytes, original, metadata, body }))
 }
 
 /// Opens a stream that starts at `start`.
@@ -354,7 +378,7 @@ pub(super) fn stream(task: &Task, source: &Source, start: u64) -> Result<Opened>
     let Some(header) = parsed.header_as_schema() else {
         return Err(Error::malformed("stream: it does not start with a schema").at(start));
     };
-    let schema = schema::read(header, parsed.version())?;
+    let schema = schema::read(header, parsed.version(), (&first.bytes, &first.original))?;
     let walk = Walk::Stream { at: first.body.end, len: source.known_len() };
     let container = if start == 0 { "IPC stream" } else { "IPC file" };
     begin(task, source, schema, Vec::new(), walk, container)
@@ -382,15 +406,15 @@ pub(super) fn file(task: &Task, source: &Source) -> Result<Opened> {
         return Err(Error::malformed(what).at(tail_at));
     };
     limits::check(tail_at - start, limits::HEADER, "the footer")?;
-    let bytes = source.read(task, start..tail_at)?;
+    let original = source.read(task, start..tail_at)?;
+    let bytes = repaired(original.clone(), |bytes| ipc::root_as_footer(bytes).map(drop));
     let footer = ipc::root_as_footer(&bytes)
         .map_err(|e| Error::malformed(format!("footer: {}", first_line(&e))).at(start))?;
     let header = footer.schema().ok_or_else(|| Error::malformed("footer: it has no schema").at(start))?;
-    let mut schema = schema::read(header, footer.version())?;
-    for pair in footer.custom_metadata().into_iter().flatten() {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        schema.attributes.push((text(pair.key()), text(pair.value())));
-    }
+    let both = (&bytes[..], &original[..]);
+    let mut schema = schema::read(header, footer.version(), both)?;
+    let metadata = footer.custom_metadata().into_iter().flatten();
+    schema::pairs(metadata, both, &mut |key, value| schema.attributes.push((key, value)));
     let dictionaries: Vec<Block> = footer.dictionaries().into_iter().flatten().map(Block::of).collect();
     let batches: Vec<Block> = footer.recordBatches().into_iter().flatten().map(Block::of).collect();
     begin(task, source, schema, dictionaries, Walk::Blocks(batches.into_iter()), "IPC file")

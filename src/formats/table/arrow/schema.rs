@@ -78,20 +78,26 @@ impl Plan {
     }
 }
 
-/// Reads a schema; `version` is the message's or footer's.
+/// Reads a schema; `version` is the message's or footer's, `both` as for [`pairs`].
 ///
 /// # Errors
 /// `Malformed` for types that the format does not have, `Limit` for fields that nest too deeply.
-pub(super) fn read(schema: ipc::Schema, version: ipc::MetadataVersion) -> Result<IpcSchema> {
+pub(super) fn read(
+    schema: ipc::Schema,
+    version: ipc::MetadataVersion,
+    both: (&[u8], &[u8]),
+) -> Result<IpcSchema> {
     let mut fields = Vec::new();
     let mut plans = Vec::new();
     for field in schema.fields().into_iter().flatten() {
-        let (field, plan) = read_field(field, 0)?;
+        let (field, plan) = read_field(field, both, 0)?;
         fields.push(Arc::new(field));
         plans.push(Arc::new(plan));
     }
     let mut attributes = Vec::new();
-    pairs(schema.custom_metadata().into_iter().flatten(), &mut |key, value| attributes.push((key, value)));
+    pairs(schema.custom_metadata().into_iter().flatten(), both, &mut |key, value| {
+        attributes.push((key, value))
+    });
     let metadata: HashMap<String, String> = attributes.iter().cloned().collect();
     let (version, old) = match version {
         ipc::MetadataVersion::V1 => ("V1", true),
@@ -114,18 +120,36 @@ pub(super) fn read(schema: ipc::Schema, version: ipc::MetadataVersion) -> Result
     })
 }
 
-fn pairs<'a>(list: impl Iterator<Item = ipc::KeyValue<'a>>, each: &mut dyn FnMut(String, String)) {
+/// Each pair of metadata. `both` are the flatbuffer and the same as it stands in the file: text that
+/// differs is no UTF-8 there and is given in hexadecimal.
+pub(super) fn pairs<'a>(
+    list: impl Iterator<Item = ipc::KeyValue<'a>>,
+    both: (&[u8], &[u8]),
+    each: &mut dyn FnMut(String, String),
+) {
+    let text = |text: Option<&str>| -> String {
+        let text = text.unwrap_or_default();
+        let at = (text.as_ptr() as usize).wrapping_sub(both.0.as_ptr() as usize);
+        match both.1.get(at..at.saturating_add(text.len())) {
+            Some(original) if original != text.as_bytes() => {
+                let hex: String = original.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!("0x{hex}")
+            }
+            _ => text.to_owned(),
+        }
+    };
     for pair in list {
-        each(pair.key().unwrap_or_default().to_owned(), pair.value().unwrap_or_default().to_owned());
+        each(text(pair.key()), text(pair.value()));
     }
 }
 
-fn read_field(field: ipc::Field, depth: usize) -> Result<(Field, Plan)> {
+fn read_field(field: ipc::Field, both: (&[u8], &[u8]), depth: usize) -> Result<(Field, Plan)> {
     if depth > limits::DEPTH {
         return Err(Error::limit(format!("the schema nests deeper than {} levels", limits::DEPTH)));
     }
     let name = field.name().unwrap_or_default();
-    let (dtype, children) = read_type(field, depth).map_err(|e| e.in_node(&format!("column {name:?}")))?;
+    let (dtype, children) =
+        read_type(field, both, depth).map_err(|e| e.in_node(&format!("column {name:?}")))?;
     let mut plan = Plan { dtype, dictionary: None, children };
     if let Some(dictionary) = field.dictionary() {
         let keys = match dictionary.indexType() {
@@ -136,7 +160,9 @@ fn read_field(field: ipc::Field, depth: usize) -> Result<(Field, Plan)> {
         plan = Plan { dtype, dictionary: Some(dictionary.id()), children: vec![plan] };
     }
     let mut metadata = HashMap::new();
-    pairs(field.custom_metadata().into_iter().flatten(), &mut |key, value| drop(metadata.insert(key, value)));
+    pairs(field.custom_metadata().into_iter().flatten(), both, &mut |key, value| {
+        drop(metadata.insert(key, value))
+    });
     Ok((Field::new(name, plan.dtype.clone(), field.nullable()).with_metadata(metadata), plan))
 }
 
@@ -173,7 +199,7 @@ fn unit(unit: ipc::TimeUnit) -> Result<TimeUnit> {
 }
 
 /// The type of a field, and the plans of what lies below.
-fn read_type(field: ipc::Field, depth: usize) -> Result<(DataType, Vec<Plan>)> {
+fn read_type(field: ipc::Field, both: (&[u8], &[u8]), depth: usize) -> Result<(DataType, Vec<Plan>)> {
     let flat = match field.type_type() {
         ipc::Type::Null => DataType::Null,
         ipc::Type::Bool => DataType::Boolean,
@@ -200,7 +226,7 @@ fn read_type(field: ipc::Field, depth: usize) -> Result<(DataType, Vec<Plan>)> {
         | ipc::Type::Timestamp
         | ipc::Type::Interval
         | ipc::Type::Duration => time(field)?,
-        _ => return nested(field, depth),
+        _ => return nested(field, both, depth),
     };
     Ok((flat, Vec::new()))
 }
@@ -259,10 +285,10 @@ fn time(field: ipc::Field) -> Result<DataType> {
     })
 }
 
-fn nested(field: ipc::Field, depth: usize) -> Result<(DataType, Vec<Plan>)> {
+fn nested(field: ipc::Field, both: (&[u8], &[u8]), depth: usize) -> Result<(DataType, Vec<Plan>)> {
     let (mut fields, mut plans) = (Vec::new(), Vec::new());
     for child in field.children().into_iter().flatten() {
-        let (child, plan) = read_field(child, depth + 1)?;
+        let (child, plan) = read_field(child, both, depth + 1)?;
         fields.push(Arc::new(child));
         plans.push(plan);
     }
