@@ -109,8 +109,12 @@ impl Fold {
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
+        // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
+        self.stats.nulls += match array.data_type() {
+            DataType::Dictionary(_, _) => array.null_count() as u64,
+            _ => array.logical_null_count() as u64,
+        };
         let array = &plain(array)?;
-        self.stats.nulls += array.logical_null_count() as u64;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -200,7 +204,11 @@ impl Fold {
     }
 
     fn finish(mut self) -> ColumnStats {
-        let text = |best: &Option<ArrayRef>| best.as_ref().and_then(|a| cell::text(a.as_ref(), 0));
+        let text = |best: &Option<ArrayRef>| match best.as_ref()?.as_primitive_opt::<Float16Type>() {
+            // The shortest text of a half is not near enough to compute with.
+            Some(half) => Some(cell::float64(half.value(0).to_f64())),
+            None => cell::text(best.as_ref()?.as_ref(), 0),
+        };
         self.stats.min = text(&self.low);
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
