@@ -65,10 +65,8 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     let rows = table.count(task)?;
     task.expect(rows);
     let schema = table.schema();
-    let mut folds: Vec<Result<Fold>> = columns
-        .iter()
-        .map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref()))))
-        .collect();
+    let mut folds: Vec<Result<Fold>> =
+        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
     let mut at = 0;
     while at < rows {
         let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
@@ -267,6 +265,7 @@ fn replace(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::types;
     use crate::content::table::MemoryTable;
     use arrow::array::*;
     use std::sync::Arc;

@@ -170,15 +170,7 @@ fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
 
 fn text_json(task: &Task, text: &Text) -> Result<Json, Error> {
     let lines = text.count(task)?;
-    let (mut at, mut characters) = (0, 0u64);
-    while at < lines {
-        let page = text.read(task, at..at + 10_000)?;
-        if page.is_empty() {
-            break;
-        }
-        at += page.len() as u64;
-        characters += page.iter().map(|line| line.chars().count() as u64).sum::<u64>();
-    }
+    let characters = text.characters(task)?;
     Ok(json!({ "lines": lines, "characters": characters, "encoding": text.encoding() }))
 }
 

@@ -80,7 +80,7 @@ pub(super) fn detect(
     let (skip, comments) = comment_lines(sample, end);
     let body = sample.get(skip..).unwrap_or_default();
     let rules = |delimiter: u8| {
-        let rules = Rules { end, quote: Some(b'"'), delimiter, blanks: false };
+        let rules = Rules { end, quote: Some(b'"'), delimiter, blanks: false, spaces: false };
         Rules { quote: quote.unwrap_or_else(|| quote_of(body, &rules, whole)), ..rules }
     };
     let delimiter = delimiter.unwrap_or_else(|| {
