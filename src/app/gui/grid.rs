@@ -30,7 +30,7 @@ pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
 };
-pub(crate) use scroll::{ColumnPosition, RowPosition};
+pub(crate) use scroll::{Bar, ColumnPosition, RowPosition, Scrolled};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;
