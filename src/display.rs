@@ -131,3 +131,81 @@ mod tests {
         assert_eq!(names, ["layer", "layer.02", "layer.2", "Layer.3", "layer.10"]);
     }
 }
+
+/// An Arrow type in Arrow's words (`int64`, `double`, `list<item: string>`, `timestamp[us, tz=UTC]`).
+pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
+    use arrow::datatypes::{DataType as D, IntervalUnit, TimeUnit};
+    let unit = |u: &TimeUnit| match u {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    let field = |f: &arrow::datatypes::Field| {
+        let null = if f.is_nullable() { "" } else { " not null" };
+        format!("{}: {}{null}", f.name(), arrow_type(f.data_type()))
+    };
+    match data_type {
+        D::Null => "null".into(),
+        D::Boolean => "bool".into(),
+        D::Float16 => "halffloat".into(),
+        D::Float32 => "float".into(),
+        D::Float64 => "double".into(),
+        D::Utf8 => "string".into(),
+        D::LargeUtf8 => "large_string".into(),
+        D::Utf8View => "string_view".into(),
+        D::Binary => "binary".into(),
+        D::LargeBinary => "large_binary".into(),
+        D::BinaryView => "binary_view".into(),
+        D::FixedSizeBinary(n) => format!("fixed_size_binary[{n}]"),
+        D::Date32 => "date32[day]".into(),
+        D::Date64 => "date64[ms]".into(),
+        D::Time32(u) => format!("time32[{}]", unit(u)),
+        D::Time64(u) => format!("time64[{}]", unit(u)),
+        D::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
+        D::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
+        D::Duration(u) => format!("duration[{}]", unit(u)),
+        D::Interval(IntervalUnit::YearMonth) => "month_interval".into(),
+        D::Interval(IntervalUnit::DayTime) => "day_time_interval".into(),
+        D::Interval(IntervalUnit::MonthDayNano) => "month_day_nano_interval".into(),
+        D::Decimal32(p, s) => format!("decimal32({p}, {s})"),
+        D::Decimal64(p, s) => format!("decimal64({p}, {s})"),
+        D::Decimal128(p, s) => format!("decimal128({p}, {s})"),
+        D::Decimal256(p, s) => format!("decimal256({p}, {s})"),
+        D::List(f) => format!("list<{}>", field(f)),
+        D::LargeList(f) => format!("large_list<{}>", field(f)),
+        D::ListView(f) => format!("list_view<{}>", field(f)),
+        D::LargeListView(f) => format!("large_list_view<{}>", field(f)),
+        D::FixedSizeList(f, n) => format!("fixed_size_list<{}>[{n}]", field(f)),
+        D::Struct(fields) => {
+            format!("struct<{}>", fields.iter().map(|f| field(f)).collect::<Vec<_>>().join(", "))
+        }
+        D::Map(entries, _) => match entries.data_type() {
+            D::Struct(pair) if pair.len() == 2 => {
+                format!("map<{}, {}>", arrow_type(pair[0].data_type()), arrow_type(pair[1].data_type()))
+            }
+            other => format!("map<{}>", arrow_type(other)),
+        },
+        D::Dictionary(key, value) => {
+            format!("dictionary<values={}, indices={}, ordered=0>", arrow_type(value), arrow_type(key))
+        }
+        D::RunEndEncoded(ends, values) => {
+            format!(
+                "run_end_encoded<run_ends: {}, values: {}>",
+                arrow_type(ends.data_type()),
+                arrow_type(values.data_type())
+            )
+        }
+        D::Union(fields, mode) => {
+            let kind = if matches!(mode, arrow::datatypes::UnionMode::Dense) { "dense" } else { "sparse" };
+            let items: Vec<String> = fields.iter().map(|(id, f)| format!("{}={id}", field(f))).collect();
+            format!("{kind}_union<{}>", items.join(", "))
+        }
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+/// The type of a column for people and JSON: a text format's inferred type where it has one.
+pub fn column_type(field: &arrow::datatypes::Field) -> String {
+    field.metadata().get("inferred").cloned().unwrap_or_else(|| arrow_type(field.data_type()))
+}

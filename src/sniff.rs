@@ -51,7 +51,8 @@ pub struct Head {
     pub len: Option<u64>,
     /// Up to [`FIRST`] bytes of the start.
     pub first: Bytes,
-    /// Up to [`LAST`] bytes of the end; empty where the length is not known.
+    /// Up to [`LAST`] bytes of the end; empty where the length is not known or the whole would have
+    /// to be inflated for them.
     pub last: Bytes,
     /// Whether it is a folder.
     pub is_folder: bool,
@@ -74,7 +75,9 @@ impl Head {
             head.entries = source.entries(task)?;
         } else {
             head.first = source.read_up_to(task, 0, FIRST)?;
-            if let Some(len) = head.len {
+            if let Some(len) = head.len
+                && source.is_random_access()
+            {
                 head.last = source.read_up_to(task, len.saturating_sub(LAST as u64), LAST)?;
             }
         }

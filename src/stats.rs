@@ -1,1 +1,88 @@
-//! One-pass statistics.
+//! Statistics of an array or a table in one pass: parallel, cancellable, with bounded memory. What is
+//! counted and how is fixed in CLI.md (*stats --json*).
+
+mod array;
+mod table;
+
+pub use array::{ArrayStats, array};
+pub use table::{ColumnStats, Distinct, TableStats, table};
+
+/// Counts of values in bins of equal width.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    /// The bins' limits, one more than bins.
+    pub edges: Vec<f64>,
+    /// How many values lie in each bin; the last includes its upper edge.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// Empty bins from `low` to `high`.
+    pub fn new(low: f64, high: f64, bins: usize) -> Self {
+        let bins = bins.max(1);
+        let edge = |i: usize| if i == bins { high } else { low + (high - low) * (i as f64 / bins as f64) };
+        Histogram { edges: (0..=bins).map(edge).collect(), counts: vec![0; bins] }
+    }
+
+    /// Counts a finite value in the range.
+    pub fn add(&mut self, value: f64) {
+        let (Some(&low), Some(&high)) = (self.edges.first(), self.edges.last()) else { return };
+        let bins = self.counts.len();
+        let place = if high > low { (value - low) / (high - low) * bins as f64 } else { 0.0 };
+        if let Some(count) = self.counts.get_mut((place as usize).min(bins.saturating_sub(1))) {
+            *count += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+    }
+}
+
+/// Moments of numbers that can be merged (Chan, Golub and LeVeque 1979).
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    count: u64,
+    mean: f64,
+    squares: f64,
+    sum: f64,
+}
+
+impl Moments {
+    /// From sums about `shift`: of `value - shift` and of its square.
+    fn of_sums(count: u64, shift: f64, sum: f64, squares: f64) -> Self {
+        if count == 0 {
+            return Moments::default();
+        }
+        let n = count as f64;
+        Moments {
+            count,
+            mean: shift + sum / n,
+            squares: (squares - sum * sum / n).max(0.0),
+            sum: shift * n + sum,
+        }
+    }
+
+    fn merge(self, other: Moments) -> Moments {
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { other } else { self };
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let gap = other.mean - self.mean;
+        Moments {
+            count: self.count + other.count,
+            mean: self.mean + gap * (m / (n + m)),
+            squares: self.squares + other.squares + gap * gap * (n * m / (n + m)),
+            sum: self.sum + other.sum,
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.sum / self.count as f64)
+    }
+
+    /// Of the whole population, as NumPy's default.
+    fn std(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.squares / self.count as f64).sqrt())
+    }
+}

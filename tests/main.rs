@@ -1,1 +1,4 @@
-fn main() {}
+//! The only integration test binary: what is true of the whole house.
+
+mod cli;
+mod tidy;

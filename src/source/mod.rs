@@ -149,6 +149,16 @@ impl Source {
         }
     }
 
+    /// Whether bytes near the end cost no more than those at the start: not so in streams, which
+    /// are made from the front.
+    pub fn is_random_access(&self) -> bool {
+        match &self.0.backing {
+            Backing::Stream(_) => false,
+            Backing::Slice { parent, .. } => parent.is_random_access(),
+            _ => true,
+        }
+    }
+
     /// The length in bytes; a stream may be read through once to know it.
     pub fn len(&self, task: &Task) -> Result<u64> {
         match &self.0.backing {

@@ -1,18 +1,171 @@
-//! (being written)
+//! Any folder: its files and folders as a tree, each opened when somebody looks into it.
 
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::formats::FORMATS;
+use crate::limits;
+use crate::node::{Listing, Node};
+use crate::open::nested;
+use crate::sniff::{self, Head, Match};
+use crate::source::{Entry, Source};
+use crate::task::Task;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How many files are looked at to find one of a known format.
+const LOOKED_AT: u64 = 1_000;
+/// How many folders deep that goes.
+const LOOKED_INTO: u32 = 2;
 
 /// The descriptor.
 pub static FORMAT: Format =
     Format { extensions: &[], sniff: Some(sniff), ..Format::new("folder", "Folder", open) };
 
-fn sniff(_head: &Head) -> Match {
-    Match::No
+fn sniff(head: &Head) -> Match {
+    if head.is_folder { Match::Yes } else { Match::No }
 }
 
-fn open(_opening: &Opening) -> Result<Node> {
-    Err(Error::bug("being written"))
+fn open(opening: &Opening) -> Result<Node> {
+    let folder = opening.source;
+    let mut entries = opening.head.entries.clone();
+    if entries.is_empty() {
+        return Err(Error::malformed("folder: it is empty"));
+    }
+    // Hidden files last; the sort is stable, so natural order holds in both parts.
+    entries.sort_by_key(|entry| entry.name.starts_with('.'));
+    let mut search = Search { left: LOOKED_AT, files: 0 };
+    let known = search.finds(opening.task, folder, &entries, 0)?;
+    let mut node = Node::new(folder.name(), "folder").lazy(Entries { folder: folder.clone(), entries });
+    if !known {
+        let more = if search.left == 0 { "the first " } else { "" };
+        node.problem = Some(Error::unsupported(format!(
+            "nothing in this folder is of a format that Gander knows; looked at {more}{}",
+            crate::display::plural(search.files, "file")
+        )));
+    }
+    Ok(node)
+}
+
+/// The search for anything that is worth opening the folder for.
+struct Search {
+    left: u64,
+    files: u64,
+}
+
+impl Search {
+    /// Whether one of the entries, or one below, is of a known format. Names first: they cost
+    /// nothing.
+    fn finds(&mut self, task: &Task, folder: &Source, entries: &[Entry], depth: u32) -> Result<bool> {
+        if entries.iter().any(|e| !e.is_folder && e.bytes > 0 && has_known_name(&e.name)) {
+            return Ok(true);
+        }
+        for entry in entries.iter().filter(|e| !e.is_folder) {
+            if self.left == 0 {
+                return Ok(false);
+            }
+            self.left -= 1;
+            self.files += 1;
+            task.check()?;
+            if entry.bytes > 0 && has_known_head(task, folder, &entry.name)? {
+                return Ok(true);
+            }
+        }
+        if depth >= LOOKED_INTO {
+            return Ok(false);
+        }
+        for entry in entries.iter().filter(|e| e.is_folder) {
+            if self.left == 0 {
+                return Ok(false);
+            }
+            self.left -= 1;
+            let Ok(inner) = enter(task, folder, &entry.name) else { continue };
+            let head = match Head::read(task, &inner) {
+                Ok(head) => head,
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(_) => continue,
+            };
+            if sniff::detect(&head).format.id != FORMAT.id
+                || self.finds(task, &inner, &head.entries, depth + 1)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a name ends like a format that Gander reads.
+fn has_known_name(name: &str) -> bool {
+    FORMATS.iter().any(|format| is_worth(format) && sniff::has_extension(name, format.extensions))
+}
+
+/// Whether a file's first bytes are of a format that Gander reads.
+fn has_known_head(task: &Task, folder: &Source, name: &str) -> Result<bool> {
+    let head = Source::open(task, &place(folder, name)?).and_then(|file| Head::read(task, &file));
+    match head {
+        Ok(head) => Ok(is_worth(sniff::detect(&head).format)),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Whether something of this format can be more than looked at as bytes.
+fn is_worth(format: &Format) -> bool {
+    !matches!(format.id, "bytes" | "known" | "folder")
+}
+
+/// The place of an entry. Links are followed wherever they lead: they are the user's own (model
+/// caches consist of them), not words in a file.
+fn place(folder: &Source, name: &str) -> Result<std::path::PathBuf> {
+    let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?;
+    Ok(path.join(name))
+}
+
+/// Opens a folder in a folder, unless it is a link back up.
+fn enter(task: &Task, folder: &Source, name: &str) -> Result<Source> {
+    let path = place(folder, name)?;
+    let real = |p: &Path| std::fs::canonicalize(p).ok();
+    if let (Some(outer), Some(inner)) = (folder.path().and_then(real), real(&path))
+        && outer.starts_with(&inner)
+    {
+        return Err(Error::unsupported(format!("{name:?} is a link to a folder that it lies in itself")));
+    }
+    Source::open(task, &path)
+}
+
+/// The entries as children.
+struct Entries {
+    folder: Source,
+    entries: Vec<Entry>,
+}
+
+impl Entries {
+    fn node(&self, entry: &Entry) -> Arc<Node> {
+        let (folder, name) = (self.folder.clone(), entry.name.clone());
+        if entry.is_folder {
+            let node = nested(entry.name.as_str(), "folder", move |task| enter(task, &folder, &name));
+            return Arc::new(node);
+        }
+        let make = move |task: &Task| Source::open(task, &place(&folder, &name)?);
+        Arc::new(nested(entry.name.as_str(), "file", make).span(0..entry.bytes))
+    }
+}
+
+impl Listing for Entries {
+    fn count(&self) -> Option<u64> {
+        Some(self.entries.len() as u64)
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        task.check()?;
+        let start = range.start.min(self.entries.len() as u64) as usize;
+        let end =
+            range.end.min(range.start.saturating_add(limits::LISTED)).min(self.entries.len() as u64) as usize;
+        Ok(self.entries.get(start..end).unwrap_or_default().iter().map(|e| self.node(e)).collect())
+    }
+
+    fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        Ok(self.entries.iter().find(|e| e.name == name).map(|e| self.node(e)))
+    }
 }

@@ -1,0 +1,30 @@
+# Everything on a fresh Debian or Ubuntu with a Rust toolchain:
+#   make run [FILE=…]   builds and opens the window (without FILE on fixtures/showcase)
+#   make test           builds and runs all tests
+# Both install what is missing first. Plain `cargo build` works too once the packages are there.
+
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# program or file that shows a package is there : package
+NEEDS := /usr/bin/cc:gcc /usr/bin/g++:g++ /usr/bin/make:make /usr/bin/Xvfb:xvfb \
+         /usr/share/vulkan/icd.d:mesa-vulkan-drivers /usr/lib/x86_64-linux-gnu/dri:libgl1-mesa-dri \
+         /usr/lib/x86_64-linux-gnu/libEGL.so.1:libegl1 /usr/lib/x86_64-linux-gnu/libGL.so.1:libgl1 \
+         /usr/lib/x86_64-linux-gnu/libxkbcommon-x11.so.0:libxkbcommon-x11-0 \
+         /usr/lib/x86_64-linux-gnu/libXcursor.so.1:libxcursor1 /usr/lib/x86_64-linux-gnu/libXi.so.6:libxi6 \
+         /usr/lib/x86_64-linux-gnu/libXrandr.so.2:libxrandr2
+
+.PHONY: run test packages
+
+packages:
+	@missing=""; for need in $(NEEDS); do [ -e "$${need%%:*}" ] || missing="$$missing $${need##*:}"; done; \
+	if [ -n "$$missing" ]; then \
+	  if command -v apt-get >/dev/null; then echo "installing:$$missing"; \
+	    $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	  else echo "please install:$$missing"; fi; fi
+
+test: packages
+	cargo test
+	cargo check --no-default-features --lib --bins
+
+run: packages
+	cargo build --release
+	target/release/gander $(or $(FILE),fixtures/showcase)

@@ -1,0 +1,178 @@
+//! The tree as JSON (CLI.md, *tree --json*).
+
+use gander::content::{Array, Content, Image, Kind, Rows, Table, Text};
+use gander::display;
+use gander::dtype::DType;
+use gander::node::{Children, Node, Value};
+use gander::{Document, Error, Task, limits};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// An error as an object.
+pub(crate) fn error(error: &Error) -> Json {
+    json!({ "kind": error.kind().word(), "message": error.message(), "at": error.offset() })
+}
+
+/// A whole document, `depth` levels down.
+pub(crate) fn document(task: &Task, document: &Document, path: &str, depth: usize) -> Result<Json, Error> {
+    Ok(json!({
+        "path": path,
+        "format": document.format.id,
+        "format_name": document.format.name,
+        "bytes": document.source.known_len(),
+        "remarks": document.remarks,
+        "root": node(task, &document.root, "", depth)?,
+    }))
+}
+
+/// One node and what is below it.
+fn node(task: &Task, node_: &Arc<Node>, path: &str, depth: usize) -> Result<Json, Error> {
+    task.check()?;
+    let mut object = Map::new();
+    object.insert("name".into(), node_.name.clone().into());
+    object.insert("path".into(), path.into());
+    object.insert("kind".into(), node_.kind().word().into());
+    object.insert("label".into(), node_.label.into());
+    let attributes: Map<String, Json> =
+        node_.attributes.iter().map(|(k, v)| (k.clone(), attribute(v))).collect();
+    object.insert("attributes".into(), attributes.into());
+    object.insert("problem".into(), node_.problem.as_ref().map_or(Json::Null, |p| p.message().into()));
+    if !node_.remarks.is_empty() {
+        object.insert("remarks".into(), node_.remarks.clone().into());
+    }
+    if let Some(content) = &node_.content {
+        object.insert(content.kind().word().into(), facts(content));
+    }
+    if !matches!(node_.children, Children::None) {
+        children(task, node_, path, depth, &mut object)?;
+    }
+    Ok(Json::Object(object))
+}
+
+fn children(
+    task: &Task,
+    parent: &Arc<Node>,
+    path: &str,
+    depth: usize,
+    object: &mut Map<String, Json>,
+) -> Result<(), Error> {
+    if depth == 0 {
+        if let Some(count) = parent.child_count().filter(|&n| n > 0) {
+            object.insert("children_total".into(), count.into());
+        }
+        return Ok(());
+    }
+    let page = match parent.child_page(task, 0..limits::PRINTED + 1) {
+        Ok(page) => page,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => {
+            object.insert("problem".into(), error.message().into());
+            return Ok(());
+        }
+    };
+    let more = page.len() as u64 > limits::PRINTED;
+    let mut list = Vec::new();
+    for child in page.iter().take(limits::PRINTED as usize) {
+        let child = child.resolved(task)?;
+        list.push(node(task, &child, &parent.child_path(path, &child), depth - 1)?);
+    }
+    object.insert("children".into(), list.into());
+    if more {
+        object.insert("children_total".into(), parent.child_count().map_or(Json::Null, Json::from));
+    }
+    Ok(())
+}
+
+fn attribute(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => text.clone().into(),
+        Value::Json(json) => json.clone(),
+    }
+}
+
+/// The object named after a content's kind.
+fn facts(content: &Content) -> Json {
+    match content {
+        Content::Table(table) => table_facts(table.as_ref()),
+        Content::Array(array) => array_facts(array.as_ref()),
+        Content::Image(image) => image_facts(image.as_ref()),
+        Content::Text(text) => text_facts(text),
+        Content::Bytes(source) => json!({ "length": source.known_len() }),
+    }
+}
+
+/// A table's columns: name, type, nullable.
+pub(crate) fn columns(table: &dyn Table) -> Vec<Json> {
+    let column = |f: &Arc<arrow::datatypes::Field>| json!({ "name": f.name(), "type": display::column_type(f), "nullable": f.is_nullable() });
+    table.schema().fields().iter().map(column).collect()
+}
+
+fn table_facts(table: &dyn Table) -> Json {
+    let rows = table.rows();
+    let mut object = json!({
+        "rows": rows.number(), "rows_exact": matches!(rows, Rows::Exact(_)), "columns": columns(table),
+    });
+    let facts = table.facts();
+    if let Some(groups) = facts.row_groups {
+        object["row_groups"] = groups.into();
+    }
+    if !facts.codecs.is_empty() {
+        object["codecs"] = facts.codecs.into();
+    }
+    details(&mut object, &facts.details);
+    object
+}
+
+fn details(object: &mut Json, details: &[(String, String)]) {
+    if !details.is_empty() {
+        object["details"] =
+            Json::Object(details.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect());
+    }
+}
+
+/// A dtype: its name, or a list of [name, dtype, shape] for a structured one.
+pub(crate) fn dtype(dtype_: &DType) -> Json {
+    match dtype_.record() {
+        None => dtype_.to_string().into(),
+        Some(record) => record.fields.iter().map(|f| json!([f.name, dtype(&f.dtype), f.shape])).collect(),
+    }
+}
+
+fn array_facts(array: &dyn Array) -> Json {
+    let facts = array.facts();
+    let mut object = json!({ "dtype": dtype(array.dtype()), "shape": array.shape() });
+    if let Some(chunks) = facts.chunks {
+        object["chunks"] = chunks.into();
+    }
+    if !facts.codecs.is_empty() {
+        object["codecs"] = facts.codecs.into();
+    }
+    if let Some(order) = facts.byte_order {
+        object["byte_order"] = order.into();
+    }
+    if let Some(bytes) = facts.bytes_stored {
+        object["bytes_stored"] = bytes.into();
+    }
+    details(&mut object, &facts.details);
+    object
+}
+
+fn image_facts(image: &dyn Image) -> Json {
+    let info = image.info();
+    let levels: Vec<Json> = info.levels.iter().map(|&(w, h)| json!([w, h])).collect();
+    let mut object = json!({
+        "width": info.width, "height": info.height, "channels": info.channels, "bits": info.bits,
+        "sample": if info.sample.is_float() { "float" } else { "uint" }, "frames": info.frames, "levels": levels,
+    });
+    details(&mut object, &info.details);
+    object
+}
+
+fn text_facts(text: &Text) -> Json {
+    json!({ "encoding": text.encoding(), "lines": text.lines().exact() })
+}
+
+/// Whether statistics can be had of a node.
+pub(crate) fn is_data(node: &Node) -> bool {
+    !matches!(node.kind(), Kind::Group)
+}

@@ -1,0 +1,90 @@
+//! The command line: one file a command. What they print is fixed in the README and by tests.
+
+pub(crate) mod formats;
+pub(crate) mod json;
+pub(crate) mod show;
+pub(crate) mod stats;
+pub(crate) mod tree;
+
+use gander::format::Options;
+use gander::node::Node;
+use gander::{Document, Error, Task};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// `PATH#NODE`, or a path whose name holds a `#` itself.
+pub(crate) fn split_target(target: &str) -> (PathBuf, &str) {
+    // The longest part before a `#` that exists as a file is the path.
+    let cuts: Vec<usize> = target.match_indices('#').map(|(at, _)| at).collect();
+    if !Path::new(target).exists()
+        && let Some(&at) = cuts.iter().rev().find(|&&at| Path::new(&target[..at]).exists()).or(cuts.first())
+    {
+        return (PathBuf::from(&target[..at]), &target[at + 1..]);
+    }
+    (PathBuf::from(target), "")
+}
+
+/// Options given as `name=value`.
+pub(crate) fn options(with: &[String]) -> Result<Options, Error> {
+    let mut options = Options::default();
+    for item in with {
+        let (name, value) = item
+            .split_once('=')
+            .ok_or_else(|| Error::unsupported(format!("--with {item}: it is not of the form name=value")))?;
+        options.set(name, value);
+    }
+    Ok(options)
+}
+
+/// Opens the document and finds the node of `PATH#NODE`.
+pub(crate) fn open(
+    task: &Task,
+    target: &str,
+    with: &[String],
+) -> Result<(Document, Arc<Node>, String), Error> {
+    let (path, node_path) = split_target(target);
+    let named = |e: Error| e.in_file(path.display());
+    let document = gander::open(task, &path, &options(with).map_err(named)?).map_err(named)?;
+    let node = document.root.find(task, node_path).map_err(named)?;
+    let node = node.ok_or_else(|| named(Error::io(format!("there is no node {node_path:?} in it"))))?;
+    Ok((document, node, node_path.to_owned()))
+}
+
+/// Says an error on stderr, and with `--json` on stdout as well; the exit status of a failed read.
+pub(crate) fn failed(error: &Error, path: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let error = error.clone().in_file(path);
+    eprintln!("{error}");
+    if as_json {
+        print_json(&serde_json::json!({ "path": path, "error": json::error(&error) }))?;
+    }
+    Ok(ExitCode::from(1))
+}
+
+/// Says the document's remarks on stderr; a broken promise of the name makes the status 1.
+pub(crate) fn status(document: &Document) -> ExitCode {
+    if !document.broken_promise {
+        return ExitCode::SUCCESS;
+    }
+    for remark in &document.remarks {
+        eprintln!(
+            "{}: {remark}",
+            document.source.path().unwrap_or(Path::new(document.source.name())).display()
+        );
+    }
+    ExitCode::from(1)
+}
+
+/// Prints JSON on one line; a closed pipe is no error.
+pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    print(&format!("{value}\n"))
+}
+
+/// Prints text; a closed pipe is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}

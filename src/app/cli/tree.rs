@@ -1,0 +1,121 @@
+//! `gander tree`: what is inside.
+
+use super::json;
+use gander::content::Content;
+use gander::node::Node;
+use gander::{Document, Error, Task, display};
+use std::process::ExitCode;
+
+/// Arguments of `gander tree`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Files and folders
+    #[arg(required = true)]
+    paths: Vec<String>,
+    /// How many levels down
+    #[arg(long, default_value_t = 16)]
+    depth: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Open with an option of the format: name=value
+    #[arg(long = "with", value_name = "NAME=VALUE")]
+    with: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut worst = ExitCode::SUCCESS;
+    for path in &args.paths {
+        let status = one(args, path)?;
+        if status != ExitCode::SUCCESS {
+            worst = status;
+        }
+    }
+    Ok(worst)
+}
+
+fn one(args: &Args, path: &str) -> anyhow::Result<ExitCode> {
+    let task = Task::new();
+    let opened = super::open(&task, path, &args.with);
+    let printed = opened.and_then(|(mut document, node, _)| {
+        document.root = node;
+        match args.json {
+            true => {
+                json::document(&task, &document, path, args.depth).map(|json| (document, format!("{json}\n")))
+            }
+            false => text(&task, &document, args.depth).map(|text| (document, text)),
+        }
+    });
+    let (document, printed) = match printed {
+        Ok(printed) => printed,
+        Err(error) => return super::failed(&error, path, args.json),
+    };
+    // A file that was recognised and refused is an error for programs, with its bytes still in sight.
+    if let (Some(problem), Some(Content::Bytes(_))) = (&document.root.problem, &document.root.content) {
+        return super::failed(problem, path, args.json);
+    }
+    super::print(&printed)?;
+    Ok(super::status(&document))
+}
+
+/// The tree for people: one line a node, indented.
+fn text(task: &Task, document: &Document, depth: usize) -> Result<String, Error> {
+    let size = document.source.known_len().map_or(String::new(), |n| format!(", {}", display::bytes(n)));
+    let mut out = format!("{} — {}{size}\n", document.source.name(), document.format.name);
+    for remark in &document.remarks {
+        out.push_str(&format!("  ! {remark}\n"));
+    }
+    gander::open::walk(task, &document.root, "", depth, &mut |node, _, level| {
+        line(&mut out, node, level);
+        Ok(true)
+    })?;
+    Ok(out)
+}
+
+fn line(out: &mut String, node: &Node, level: usize) {
+    let indent = "  ".repeat(level);
+    if level > 0 {
+        out.push_str(&format!("{indent}{}  {}\n", node.name, summary(node)));
+    } else if node.content.is_some() {
+        out.push_str(&format!("  {}\n", summary(node)));
+    }
+    for (name, value) in &node.attributes {
+        let value = value.to_string();
+        let shown: String = value.chars().take(100).collect();
+        let cut = if shown.len() < value.len() {
+            format!(" … ({} characters)", display::count(value.chars().count() as u64))
+        } else {
+            String::new()
+        };
+        out.push_str(&format!("{indent}  @{name} = {}{cut}\n", shown.replace('\n', " ")));
+    }
+    if let Some(Content::Table(table)) = &node.content {
+        for field in table.schema().fields() {
+            out.push_str(&format!("{indent}    {}: {}\n", field.name(), display::column_type(field)));
+        }
+    }
+    if let Some(problem) = &node.problem {
+        out.push_str(&format!("{indent}  ✗ {}\n", problem.message()));
+    }
+    for remark in &node.remarks {
+        out.push_str(&format!("{indent}  ! {remark}\n"));
+    }
+}
+
+/// What a node is, in a few words.
+fn summary(node: &Node) -> String {
+    match &node.content {
+        None => node.label.to_owned(),
+        Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
+        Some(Content::Array(array)) => format!("{} {}", array.dtype(), display::shape(array.shape())),
+        Some(Content::Image(image)) => {
+            let info = image.info();
+            format!("image {}×{}, {} × {} bit", info.width, info.height, info.channels, info.bits)
+        }
+        Some(Content::Text(text)) => format!("text, {}", text.encoding()),
+        Some(Content::Bytes(source)) => {
+            format!("bytes, {}", source.known_len().map_or("?".into(), display::bytes))
+        }
+    }
+}

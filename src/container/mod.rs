@@ -1,0 +1,7 @@
+//! Containers that several formats are made of: their bytes, without a meaning. A format that *is* such
+//! a container (ZIP) and one that is built *on* it (NPZ) both read it from here, since formats do not
+//! know each other.
+
+pub mod inflate;
+pub mod special;
+pub mod zip;

@@ -1,0 +1,240 @@
+//! What all picture formats share: the [`Image`] over a codec, the bounded store of decoded frames,
+//! and the way from a header to a node.
+
+use crate::content::{Content, Image, ImageInfo, Pixels, Rect, Sample};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::node::{Node, Value};
+use crate::source::Source;
+use crate::task::Task;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of decoded frames that are kept, of all pictures together. The frame read last is kept
+/// whatever its size, so that a picture shown by tiles is decoded once.
+const KEPT: usize = 256 << 20;
+/// Animations whose decoder is kept at its place, so that playing on does not start again.
+const PLAYERS: usize = 4;
+
+/// What a format's headers told.
+#[derive(Default)]
+pub(super) struct Header {
+    pub(super) info: ImageInfo,
+    pub(super) attributes: Vec<(String, Value)>,
+    pub(super) remarks: Vec<String>,
+    /// Why a part of the pixels will be missing: the rest is decoded, and stays zero where it ends.
+    pub(super) problem: Option<Error>,
+}
+
+impl Header {
+    /// A line for the inspector.
+    pub(super) fn detail(&mut self, name: &str, value: impl Into<String>) {
+        self.info.details.push((name.to_owned(), value.into()));
+    }
+
+    /// Something the file says of itself.
+    pub(super) fn attribute(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+        self.attributes.push((name.into(), value.into()));
+    }
+}
+
+/// Decodes frames of one file.
+pub(super) trait Codec: Send + Sync {
+    /// All pixels of one frame. `partial` asks for what there is of a file that is known to be cut.
+    fn frame(&self, task: &Task, source: &Source, frame: u64, partial: bool) -> Result<Pixels>;
+
+    /// For animations whose frames build on each other: frames from the first on. `None` for files
+    /// whose frames stand alone.
+    fn play(&self, _task: &Task, _source: &Source, _partial: bool) -> Result<Option<Box<dyn Player>>> {
+        Ok(None)
+    }
+
+    /// Only the pixels of `rect`, where the codec can do with less than the frame.
+    fn region(&self, _task: &Task, _source: &Source, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
+
+    /// The size of one frame, where frames differ.
+    fn size(&self, _frame: u64) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+/// Composes the frames of an animation one after the other.
+pub(super) trait Player: Send {
+    /// The next whole picture.
+    fn next(&mut self, task: &Task) -> Result<Pixels>;
+}
+
+/// A picture in a file.
+struct Picture {
+    id: u64,
+    source: Source,
+    info: ImageInfo,
+    codec: Box<dyn Codec>,
+    partial: bool,
+}
+
+/// The node of a picture.
+pub(super) fn node(source: &Source, header: Header, codec: impl Codec + 'static) -> Result<Node> {
+    let mut info = header.info;
+    if info.width == 0 || info.height == 0 {
+        let size = format!("{} × {}", info.width, info.height);
+        return Err(Error::malformed(format!("header: an image of {size} pixels")));
+    }
+    if info.levels.is_empty() {
+        info.levels = vec![(info.width, info.height)];
+    }
+    info.frames = info.frames.max(1);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let picture = Picture {
+        id: NEXT.fetch_add(1, Ordering::Relaxed),
+        source: source.clone(),
+        info,
+        codec: Box::new(codec),
+        partial: header.problem.is_some(),
+    };
+    let mut node = Node::new(source.name(), "image").content(Content::Image(Arc::new(picture)));
+    node.attributes = header.attributes;
+    node.remarks = header.remarks;
+    node.problem = header.problem;
+    Ok(node)
+}
+
+impl Image for Picture {
+    fn info(&self) -> &ImageInfo {
+        &self.info
+    }
+
+    fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
+        task.check()?;
+        if frame >= self.info.frames || level > 0 {
+            return Err(Error::bug(format!("frame {frame} at level {level} was asked for")));
+        }
+        let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
+        let rect = rect.cut(width, height);
+        let all = rect == Rect::all(width, height);
+        if let Some(pixels) = STORE.lock().frame(self.id, frame) {
+            return Ok(if all { (*pixels).clone() } else { pixels.crop(rect) });
+        }
+        if !all && let Some(pixels) = self.codec.region(task, &self.source, frame, rect)? {
+            return Ok(pixels);
+        }
+        check_pixels(width, height)?;
+        let pixels = Arc::new(self.decode(task, frame)?);
+        STORE.lock().keep(self.id, frame, pixels.clone());
+        Ok(if all { (*pixels).clone() } else { pixels.crop(rect) })
+    }
+}
+
+impl Picture {
+    fn decode(&self, task: &Task, frame: u64) -> Result<Pixels> {
+        let decoded = crate::open::guarded(|| match self.play(task, frame)? {
+            Some(pixels) => Ok(pixels),
+            None => self.codec.frame(task, &self.source, frame, self.partial),
+        });
+        task.check()?;
+        decoded
+    }
+
+    /// Plays up to `frame`, from where an earlier read stopped if that lies before it.
+    fn play(&self, task: &Task, frame: u64) -> Result<Option<Pixels>> {
+        let (mut player, mut at) = match STORE.lock().player(self.id, frame) {
+            Some(kept) => kept,
+            None => match self.codec.play(task, &self.source, self.partial)? {
+                Some(player) => (player, 0),
+                None => return Ok(None),
+            },
+        };
+        loop {
+            task.check()?;
+            let pixels = player.next(task)?;
+            if at == frame {
+                STORE.lock().keep_player(self.id, at + 1, player);
+                return Ok(Some(pixels));
+            }
+            at += 1;
+        }
+    }
+}
+
+impl Drop for Picture {
+    fn drop(&mut self) {
+        STORE.lock().forget(self.id);
+    }
+}
+
+/// Decoded frames and waiting players of all pictures, the ones used last at the back.
+struct Store {
+    frames: VecDeque<(u64, u64, Arc<Pixels>)>,
+    players: VecDeque<(u64, u64, Box<dyn Player>)>,
+}
+
+static STORE: Mutex<Store> = Mutex::new(Store { frames: VecDeque::new(), players: VecDeque::new() });
+
+impl Store {
+    fn frame(&mut self, id: u64, frame: u64) -> Option<Arc<Pixels>> {
+        let at = self.frames.iter().position(|(i, f, _)| (*i, *f) == (id, frame))?;
+        let entry = self.frames.remove(at)?;
+        let pixels = entry.2.clone();
+        self.frames.push_back(entry);
+        Some(pixels)
+    }
+
+    fn keep(&mut self, id: u64, frame: u64, pixels: Arc<Pixels>) {
+        self.frames.push_back((id, frame, pixels));
+        let mut bytes: usize = self.frames.iter().map(|(_, _, p)| p.data.len()).sum();
+        while bytes > KEPT && self.frames.len() > 1 {
+            bytes -= self.frames.pop_front().map_or(0, |(_, _, p)| p.data.len());
+        }
+    }
+
+    fn player(&mut self, id: u64, frame: u64) -> Option<(Box<dyn Player>, u64)> {
+        let at = self.players.iter().position(|(i, next, _)| *i == id && *next <= frame)?;
+        self.players.remove(at).map(|(_, next, player)| (player, next))
+    }
+
+    fn keep_player(&mut self, id: u64, next: u64, player: Box<dyn Player>) {
+        self.players.retain(|(i, _, _)| *i != id);
+        self.players.push_back((id, next, player));
+        if self.players.len() > PLAYERS {
+            self.players.pop_front();
+        }
+    }
+
+    fn forget(&mut self, id: u64) {
+        self.frames.retain(|(i, _, _)| *i != id);
+        self.players.retain(|(i, _, _)| *i != id);
+    }
+}
+
+/// Refuses pictures with more pixels than are decoded at once.
+pub(super) fn check_pixels(width: u64, height: u64) -> Result<()> {
+    match width.checked_mul(height) {
+        Some(pixels) if pixels <= limits::PIXELS => Ok(()),
+        _ => {
+            let most = limits::PIXELS;
+            Err(Error::limit(format!("an image of {width} × {height} pixels, the limit is {most} pixels")))
+        }
+    }
+}
+
+/// Empty pixels: zeros, allocated within the limits.
+pub(super) fn blank(width: u64, height: u64, channels: u32, sample: Sample, alpha: bool) -> Result<Pixels> {
+    check_pixels(width, height)?;
+    let bytes = limits::bytes(&[width, height, u64::from(channels)], sample.size() as u64)?;
+    let data = limits::buffer(bytes, "the decoded image")?;
+    Ok(Pixels { width, height, channels, sample, alpha, data })
+}
+
+/// The bytes at `offset`, as an array.
+pub(super) fn bytes_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..offset.checked_add(N)?)?.try_into().ok()
+}
+
+/// Bytes of a text in ISO 8859-1, whose bytes are the first characters of Unicode.
+pub(super) fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|&b| char::from(b)).collect()
+}

@@ -1,0 +1,372 @@
+//! Statistics of an array: pieces of the region in C order, read and summed on all cores.
+
+use super::{Histogram, Moments};
+use crate::content::Array;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::limits;
+use crate::region::pieces;
+use crate::task::Task;
+use rayon::prelude::*;
+
+/// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
+const PIECE: u64 = 1 << 20;
+
+/// What one pass over an array tells.
+#[derive(Clone, Debug, Default)]
+pub struct ArrayStats {
+    /// Elements.
+    pub count: u64,
+    /// Elements that are not a number (a complex one if either part is not).
+    pub nan: u64,
+    /// Infinite elements.
+    pub inf: u64,
+    /// Elements equal to zero.
+    pub zeros: u64,
+    /// The smallest finite element, as text in its own type.
+    pub min: Option<String>,
+    /// The largest finite element.
+    pub max: Option<String>,
+    /// Their mean, finite elements only, in f64.
+    pub mean: Option<f64>,
+    /// Their standard deviation (of the population).
+    pub std: Option<f64>,
+    /// Their sum in f64.
+    pub sum: Option<f64>,
+    /// For complex elements: the sums of the real and the imaginary parts.
+    pub complex_sum: Option<(f64, f64)>,
+    /// CRC-32 of the elements in C order, little-endian, packed.
+    pub crc32: u32,
+    /// Counts in bins from min to max; only on request, from a second pass.
+    pub histogram: Option<Histogram>,
+}
+
+/// One piece's part.
+#[derive(Clone, Default)]
+struct Part {
+    count: u64,
+    nan: u64,
+    inf: u64,
+    zeros: u64,
+    low: Option<Extreme>,
+    high: Option<Extreme>,
+    moments: Moments,
+    imaginary: f64,
+    crc: crc32fast::Hasher,
+}
+
+/// An extreme value: by its number, and its exact bytes for integers beyond 2⁵³.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Extreme {
+    Float(f64),
+    Int(i128),
+}
+
+impl Extreme {
+    fn text(self, dtype: &DType) -> String {
+        match self {
+            Extreme::Int(value) if *dtype == DType::Bool => (value != 0).to_string(),
+            Extreme::Int(value) => value.to_string(),
+            Extreme::Float(value) => match dtype {
+                DType::F16 => crate::cell::float16(half::f16::from_f64(value)),
+                DType::BF16 => crate::cell::bfloat16(half::bf16::from_f64(value)),
+                DType::F32 | DType::Mini(_) => crate::cell::float32(value as f32),
+                _ => crate::cell::float64(value),
+            },
+        }
+    }
+}
+
+/// Statistics of all elements. `bins` asks for a histogram, which costs a second pass. Types without
+/// numbers give their count and checksum.
+pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    let size = array.dtype().size().max(1);
+    task.expect(limits::bytes(array.shape(), size)?);
+    let parts = each_piece(array, task, |bytes| {
+        let mut part = measure(array.dtype(), bytes);
+        part.crc.update(&packed(array.dtype(), bytes));
+        part
+    })?;
+    let mut total = Part::default();
+    for part in parts {
+        total = merge(total, part);
+    }
+    let mut stats = finish(array.dtype(), &total);
+    let range = (total.low.map(as_f64), total.high.map(as_f64));
+    if let (Some(bins), (Some(low), Some(high))) = (bins, range) {
+        stats.histogram = Some(histogram(array, task, low, high, bins)?);
+    }
+    Ok(stats)
+}
+
+fn as_f64(extreme: Extreme) -> f64 {
+    match extreme {
+        Extreme::Float(value) => value,
+        Extreme::Int(value) => value as f64,
+    }
+}
+
+/// Counts of the finite elements in bins from `low` to `high`, in one pass.
+fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -> Result<Histogram> {
+    let parts = each_piece(array, task, |bytes| {
+        let mut values = Vec::new();
+        array.dtype().decode(bytes, &mut values);
+        let mut histogram = Histogram::new(low, high, bins);
+        values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add(v));
+        histogram
+    })?;
+    let mut total = Histogram::new(low, high, bins);
+    parts.iter().for_each(|part| total.merge(part));
+    Ok(total)
+}
+
+/// Reads the array piece by piece on all cores; the results in C order.
+fn each_piece<T: Send>(array: &dyn Array, task: &Task, work: impl Fn(&[u8]) -> T + Sync) -> Result<Vec<T>> {
+    let size = array.dtype().size().max(1);
+    let regions: Vec<_> = pieces(array.shape(), (PIECE / size).max(1)).collect();
+    regions
+        .par_iter()
+        .map_init(Vec::new, |buffer, region| {
+            let bytes = limits::check(
+                region.elements()?.saturating_mul(array.dtype().size()),
+                limits::CHUNK,
+                "a piece",
+            )?;
+            buffer.resize(bytes, 0);
+            array.read(task, region, buffer)?;
+            task.advance(bytes as u64)?;
+            Ok(work(buffer))
+        })
+        .collect()
+}
+
+/// Elements under a byte packed again, from the low bits upwards, as they are stored.
+fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+    let bits = dtype.bits();
+    if bits >= 8 || dtype.size() != 1 {
+        return bytes.into();
+    }
+    let mut out = vec![0u8; (bytes.len() * bits as usize).div_ceil(8)];
+    for (n, &byte) in bytes.iter().enumerate() {
+        let bit = n * bits as usize;
+        let wide = u16::from(byte) << (bit % 8);
+        out[bit / 8] |= wide as u8;
+        if let Some(next) = out.get_mut(bit / 8 + 1) {
+            *next |= (wide >> 8) as u8;
+        }
+    }
+    out.into()
+}
+
+fn measure(dtype: &DType, bytes: &[u8]) -> Part {
+    macro_rules! ints {
+        ($ty:ty, $n:literal) => {
+            integers(bytes.as_chunks::<$n>().0.iter().map(|&b| <$ty>::from_le_bytes(b)))
+        };
+    }
+    match dtype {
+        DType::Bool => integers(bytes.iter().map(|&b| u8::from(b != 0))),
+        DType::I8 => ints!(i8, 1),
+        DType::I16 => ints!(i16, 2),
+        DType::I32 => ints!(i32, 4),
+        DType::I64 => ints!(i64, 8),
+        DType::U8 => ints!(u8, 1),
+        DType::U16 => ints!(u16, 2),
+        DType::U32 => ints!(u32, 4),
+        DType::U64 => ints!(u64, 8),
+        DType::F32 => floats(bytes.as_chunks::<4>().0.iter().map(|&b| f64::from(f32::from_le_bytes(b)))),
+        DType::F64 => floats(bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b))),
+        DType::BF16 => {
+            floats(bytes.as_chunks::<2>().0.iter().map(|&b| f64::from(half::bf16::from_le_bytes(b).to_f32())))
+        }
+        DType::F16 => floats(bytes.as_chunks::<2>().0.iter().map(|&b| half::f16::from_le_bytes(b).to_f64())),
+        DType::Mini(kind) => {
+            let table = kind.table();
+            floats(bytes.iter().map(|&b| f64::from(table[usize::from(b)])))
+        }
+        DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|b| {
+            let part = |at: usize| f64::from(f32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]));
+            (part(0), part(4))
+        })),
+        DType::C128 => complex(bytes.as_chunks::<16>().0.iter().map(|b| {
+            let (real, imaginary) = (b.first_chunk::<8>(), b.last_chunk::<8>());
+            (real.map_or(0.0, |&r| f64::from_le_bytes(r)), imaginary.map_or(0.0, |&i| f64::from_le_bytes(i)))
+        })),
+        other => Part { count: bytes.len() as u64 / other.size().max(1), ..Part::default() },
+    }
+}
+
+fn integers<T: Copy + Ord + Into<i128>>(values: impl ExactSizeIterator<Item = T>) -> Part {
+    let mut part = Part { count: values.len() as u64, ..Part::default() };
+    let (mut low, mut high): (Option<T>, Option<T>) = (None, None);
+    let (mut shift, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        let wide: i128 = value.into();
+        part.zeros += u64::from(wide == 0);
+        if low.is_none() {
+            shift = wide as f64;
+        }
+        low = Some(low.map_or(value, |l| l.min(value)));
+        high = Some(high.map_or(value, |h| h.max(value)));
+        let gap = wide as f64 - shift;
+        sum += gap;
+        squares += gap * gap;
+    }
+    part.low = low.map(|v| Extreme::Int(v.into()));
+    part.high = high.map(|v| Extreme::Int(v.into()));
+    part.moments = Moments::of_sums(part.count, shift, sum, squares);
+    part
+}
+
+/// Eight sums side by side, so that the compiler uses vector registers.
+const LANES: usize = 8;
+
+fn floats(mut values: impl ExactSizeIterator<Item = f64>) -> Part {
+    let count = values.len();
+    let (mut nan, mut inf, mut zeros) = ([0u64; LANES], [0u64; LANES], [0u64; LANES]);
+    let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+    let (mut sum, mut squares) = ([0f64; LANES], [0f64; LANES]);
+    let mut lanes = [f64::NAN; LANES];
+    let mut left = count;
+    while left > 0 {
+        let filled = left.min(LANES);
+        for lane in lanes.iter_mut().take(filled) {
+            *lane = values.next().unwrap_or(f64::NAN);
+        }
+        left -= filled;
+        for i in 0..filled {
+            let value = lanes[i];
+            let finite = value.abs() < f64::INFINITY;
+            nan[i] += u64::from(value.is_nan());
+            inf[i] += u64::from(value.abs() == f64::INFINITY);
+            zeros[i] += u64::from(value == 0.0);
+            let kept = if finite { value } else { 0.0 };
+            low[i] = if finite && value < low[i] { value } else { low[i] };
+            high[i] = if finite && value > high[i] { value } else { high[i] };
+            sum[i] += kept;
+            squares[i] += kept * kept;
+        }
+    }
+    let (nan, inf) = (nan.iter().sum::<u64>(), inf.iter().sum::<u64>());
+    let numbers = count as u64 - nan - inf;
+    let low = low.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = high.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Part {
+        count: count as u64,
+        nan,
+        inf,
+        zeros: zeros.iter().sum(),
+        low: (numbers > 0).then_some(Extreme::Float(low)),
+        high: (numbers > 0).then_some(Extreme::Float(high)),
+        moments: Moments::of_sums(numbers, 0.0, sum.iter().sum(), squares.iter().sum()),
+        ..Part::default()
+    }
+}
+
+fn complex(values: impl ExactSizeIterator<Item = (f64, f64)>) -> Part {
+    let mut part = Part { count: values.len() as u64, ..Part::default() };
+    for (real, imaginary) in values {
+        if real.is_nan() || imaginary.is_nan() {
+            part.nan += 1;
+        } else if real.is_infinite() || imaginary.is_infinite() {
+            part.inf += 1;
+        } else {
+            part.zeros += u64::from(real == 0.0 && imaginary == 0.0);
+            part.moments.count += 1;
+            part.moments.sum += real;
+            part.imaginary += imaginary;
+        }
+    }
+    part
+}
+
+fn merge(a: Part, b: Part) -> Part {
+    let least = |a: Option<Extreme>, b: Option<Extreme>| match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    };
+    let most = |a: Option<Extreme>, b: Option<Extreme>| match (a, b) {
+        (Some(a), Some(b)) => Some(if b > a { b } else { a }),
+        (a, b) => a.or(b),
+    };
+    let mut crc = a.crc;
+    crc.combine(&b.crc);
+    Part {
+        count: a.count + b.count,
+        nan: a.nan + b.nan,
+        inf: a.inf + b.inf,
+        zeros: a.zeros + b.zeros,
+        low: least(a.low, b.low),
+        high: most(a.high, b.high),
+        moments: a.moments.merge(b.moments),
+        imaginary: a.imaginary + b.imaginary,
+        crc,
+    }
+}
+
+fn finish(dtype: &DType, total: &Part) -> ArrayStats {
+    let numeric = dtype.is_real();
+    ArrayStats {
+        count: total.count,
+        nan: total.nan,
+        inf: total.inf,
+        zeros: total.zeros,
+        min: total.low.map(|v| v.text(dtype)),
+        max: total.high.map(|v| v.text(dtype)),
+        mean: total.moments.mean().filter(|_| numeric),
+        std: total.moments.std().filter(|_| numeric),
+        sum: numeric.then_some(total.moments.sum),
+        complex_sum: dtype.is_complex().then_some((total.moments.sum, total.imaginary)),
+        crc32: total.crc.clone().finalize(),
+        histogram: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::array::Plain;
+    use crate::source::Source;
+
+    fn stats(values: &[f32], bins: Option<usize>) -> ArrayStats {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let crc = crc32fast::hash(&bytes);
+        let plain = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![values.len() as u64]).unwrap();
+        let stats = array(&plain, &Task::new(), bins).unwrap();
+        assert_eq!(stats.crc32, crc);
+        stats
+    }
+
+    #[test]
+    fn what_is_not_finite_is_counted_and_left_out() {
+        let s = stats(&[1.0, f32::NAN, 0.0, f32::INFINITY, -3.0, f32::NEG_INFINITY, 2.0], Some(5));
+        assert_eq!((s.count, s.nan, s.inf, s.zeros), (7, 1, 2, 1));
+        assert_eq!(
+            (s.min.as_deref(), s.max.as_deref(), s.sum, s.mean),
+            (Some("-3.0"), Some("2.0"), Some(0.0), Some(0.0))
+        );
+        assert!((s.std.unwrap() - 3.5f64.sqrt()).abs() < 1e-12);
+        assert_eq!(s.histogram.unwrap().counts, [1, 0, 0, 1, 2]);
+        let empty = stats(&[], None);
+        assert_eq!((empty.count, empty.min, empty.mean), (0, None, None));
+    }
+
+    #[test]
+    fn pieces_add_up_over_many_megabytes() {
+        let values: Vec<f32> = (0..1_000_003).map(|i| i as f32).collect();
+        let s = stats(&values, None);
+        assert_eq!((s.count, s.sum.unwrap()), (1_000_003, (0..1_000_003u64).sum::<u64>() as f64));
+        assert!((s.std.unwrap() / (1_000_003f64 / 12f64.sqrt()) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn integers_beyond_the_reach_of_f64_are_exact() {
+        let bytes: Vec<u8> = [u64::MAX, 1 << 53].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let plain = Plain::new(Source::memory("a", bytes), 0, DType::U64, vec![2]).unwrap();
+        let s = array(&plain, &Task::new(), None).unwrap();
+        assert_eq!(
+            (s.min.unwrap(), s.max.unwrap()),
+            ("9007199254740992".into(), "18446744073709551615".into())
+        );
+    }
+}
