@@ -51,10 +51,13 @@ impl File {
 
     fn poll(&mut self, jobs: &Jobs) -> bool {
         let (path, options) = (self.path.clone(), self.options.clone());
-        let title = if matches!(self.state, State::Opening) { format!("opening {}", self.name()) } else { String::new() };
-        let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
-            gander::open(task, &path, &options)
-        });
+        let title = if matches!(self.state, State::Opening) {
+            format!("opening {}", self.name())
+        } else {
+            String::new()
+        };
+        let shown =
+            self.slot.get(jobs, &self.generation, &title, move |task| gander::open(task, &path, &options));
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(document), _) => {
                 let news = self.document().is_none_or(|old| !Arc::ptr_eq(old, &document));

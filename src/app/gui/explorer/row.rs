@@ -117,7 +117,11 @@ impl Drawn {
     /// Draws the row and takes its clicks.
     pub(super) fn ui(self, ui: &mut Ui, rect: Rect, selected: bool) -> RowResponse {
         let theme = Theme::of(ui);
-        let response = ui.interact(rect, ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)), Sense::CLICK);
+        let response = ui.interact(
+            rect,
+            ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)),
+            Sense::CLICK,
+        );
         let spoken = match &self.problem {
             Some(problem) => format!("{} {problem}", self.name),
             None => format!("{} {}", self.name, self.facts),

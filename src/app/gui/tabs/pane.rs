@@ -183,7 +183,7 @@ impl Pane {
         match self.prepare(cx.files, cx.jobs) {
             Ready::Yes => {}
             Ready::Pending(words) => {
-                theme::pending(ui, ui.id().with(("pending", self.number)), &words);
+                theme::pending(ui, ui.scope_id().with(("pending", self.number)), &words);
                 return;
             }
             Ready::Failed(error) => {
