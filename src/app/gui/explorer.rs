@@ -156,6 +156,7 @@ impl Explorer {
 
     fn filter_box(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
             ui.add_space(space::S2 + 2.0);
             let width = ui.available_width() - space::S2 - 2.0;
             let edit = egui::TextEdit::singleline(&mut self.filter)

@@ -19,13 +19,17 @@ impl App {
         left.add_space(space::S3);
         let name = egui::RichText::new("Gander").family(theme::semi_bold());
         left.label(name);
-        left.add_space(space::S1);
+        left.add_space(2.0);
+        let mut left_end = left.min_rect().right();
         MenuBar::new().ui(&mut left, |ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            ui.spacing_mut().button_padding.x = space::S2;
             for menu in Menu::ALL {
-                ui.menu_button(menu.word(), |ui| self.menu(ui, menu));
+                let word = egui::RichText::new(menu.word()).color(Theme::of(ui).dim);
+                let response = ui.menu_button(word, |ui| self.menu(ui, menu)).response;
+                left_end = response.rect.right() + space::S3;
             }
         });
-        let left_end = left.min_rect().right() + space::S3;
         let mut right = part(ui, Layout::right_to_left(Align::Center));
         right.spacing_mut().item_spacing.x = space::S1;
         right.add_space(space::S2);
@@ -79,6 +83,7 @@ impl App {
     }
 
     fn menu(&mut self, ui: &mut Ui, menu: Menu) {
+        ui.spacing_mut().button_padding.x = space::S2;
         ui.set_min_width(240.0);
         for command in commands::COMMANDS.iter().filter(|command| command.menu == menu) {
             if command.apart {
