@@ -19,6 +19,7 @@ use super::search::{self, Hits, Query};
 use super::theme::{self, Theme, size, space};
 use super::views::Target;
 use row::Drawn;
+pub(crate) use row::open_as;
 use tree::{Branch, Child, Row};
 
 /// Which row is selected: a file and the child numbers from its root.

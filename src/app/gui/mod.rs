@@ -24,6 +24,7 @@ mod tabs;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;
 mod views;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
