@@ -162,7 +162,7 @@ impl Explorer {
             let width = ui.available_width() - space::S2 - 2.0;
             let edit = egui::TextEdit::singleline(&mut self.filter)
                 .hint_text("Filter by name, dtype:, shape:, kind:")
-                .desired_width(width - 16.0)
+                .desired_width(width)
                 .margin(egui::Margin::symmetric(8, 5));
             let response = ui.add(edit);
             response.widget_info(|| {
