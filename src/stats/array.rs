@@ -1,5 +1,6 @@
 //! Statistics of an array: pieces of the region in C order, read and summed on all cores.
 
+use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
 use crate::dtype::DType;
@@ -174,15 +175,13 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
         DType::U16 => ints!(u16, 2),
         DType::U32 => ints!(u32, 4),
         DType::U64 => ints!(u64, 8),
-        DType::F32 => floats(bytes.as_chunks::<4>().0.iter().map(|&b| f64::from(f32::from_le_bytes(b)))),
-        DType::F64 => floats(bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b))),
-        DType::BF16 => {
-            floats(bytes.as_chunks::<2>().0.iter().map(|&b| f64::from(half::bf16::from_le_bytes(b).to_f32())))
-        }
-        DType::F16 => floats(bytes.as_chunks::<2>().0.iter().map(|&b| half::f16::from_le_bytes(b).to_f64())),
+        DType::F32 => floats(bytes, f32::from_le_bytes),
+        DType::F64 => floats(bytes, f64::from_le_bytes),
+        DType::BF16 => floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),
+        DType::F16 => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
         DType::Mini(kind) => {
             let table = kind.table();
-            floats(bytes.iter().map(|&b| f64::from(table[usize::from(b)])))
+            floats(bytes, |[byte]: [u8; 1]| table[usize::from(byte)])
         }
         DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|b| {
             let part = |at: usize| f64::from(f32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]));
@@ -218,47 +217,18 @@ fn integers<T: Copy + Ord + Into<i128>>(values: impl ExactSizeIterator<Item = T>
     part
 }
 
-/// Eight sums side by side, so that the compiler uses vector registers.
-const LANES: usize = 8;
-
-fn floats(mut values: impl ExactSizeIterator<Item = f64>) -> Part {
-    let count = values.len();
-    let (mut nan, mut inf, mut zeros) = ([0u64; LANES], [0u64; LANES], [0u64; LANES]);
-    let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-    let (mut sum, mut squares) = ([0f64; LANES], [0f64; LANES]);
-    let mut lanes = [f64::NAN; LANES];
-    let mut left = count;
-    while left > 0 {
-        let filled = left.min(LANES);
-        for lane in lanes.iter_mut().take(filled) {
-            *lane = values.next().unwrap_or(f64::NAN);
-        }
-        left -= filled;
-        for i in 0..filled {
-            let value = lanes[i];
-            let finite = value.abs() < f64::INFINITY;
-            nan[i] += u64::from(value.is_nan());
-            inf[i] += u64::from(value.abs() == f64::INFINITY);
-            zeros[i] += u64::from(value == 0.0);
-            let kept = if finite { value } else { 0.0 };
-            low[i] = if finite && value < low[i] { value } else { low[i] };
-            high[i] = if finite && value > high[i] { value } else { high[i] };
-            sum[i] += kept;
-            squares[i] += kept * kept;
-        }
-    }
-    let (nan, inf) = (nan.iter().sum::<u64>(), inf.iter().sum::<u64>());
-    let numbers = count as u64 - nan - inf;
-    let low = low.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = high.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+fn floats<const N: usize, T: Float>(bytes: &[u8], get: impl Fn([u8; N]) -> T) -> Part {
+    let count = (bytes.len() / N) as u64;
+    let found = floats::measure(bytes, get);
+    let some = found.nan + found.inf < count;
     Part {
-        count: count as u64,
-        nan,
-        inf,
-        zeros: zeros.iter().sum(),
-        low: (numbers > 0).then_some(Extreme::Float(low)),
-        high: (numbers > 0).then_some(Extreme::Float(high)),
-        moments: Moments::of_sums(numbers, 0.0, sum.iter().sum(), squares.iter().sum()),
+        count,
+        nan: found.nan,
+        inf: found.inf,
+        zeros: found.zeros,
+        low: some.then_some(Extreme::Float(found.low)),
+        high: some.then_some(Extreme::Float(found.high)),
+        moments: found.moments,
         ..Part::default()
     }
 }

@@ -13,6 +13,8 @@ pub mod indexed;
 pub mod lz4;
 mod spool;
 mod spooled;
+#[cfg(test)]
+mod tests;
 pub mod xz;
 pub mod zstd;
 

@@ -14,6 +14,8 @@ pub(crate) enum Action {
     Do(Cmd),
     /// Open files and folders.
     Open(Vec<PathBuf>),
+    /// Open the files that come with the program.
+    Samples,
     /// Ask for a file and open it.
     OpenFileDialog,
     /// Open all files anew.
@@ -36,6 +38,8 @@ pub(crate) enum Action {
     Copy(String),
     /// Show a long text in full, under a title.
     Read(String, String),
+    /// Open the dialog that converts many files.
+    Convert(Vec<PathBuf>),
     /// Open the export dialog for this node, or for a part of it with words for what it is.
     Export(Target, Option<(String, Data)>),
     /// Say this at the bottom of the window for a while.
@@ -197,13 +201,20 @@ pub(crate) static COMMANDS: &[Command] = &[
     command(Cmd::ZoomOut, Menu::View, "Smaller text", Icon::ZoomOut).keys(CTRL, Key::Minus),
     command(Cmd::ZoomReset, Menu::View, "Usual text size", Icon::Fit).keys(CTRL, Key::Num0),
     command(Cmd::FullScreen, Menu::View, "Full screen", Icon::Fit).keys(NONE, Key::F11),
-    command(Cmd::ThemeSystem, Menu::View, "Theme: as the system", Icon::Contrast).keys(ALT, Key::Num1).apart(),
+    command(Cmd::ThemeSystem, Menu::View, "Theme: as the system", Icon::Contrast)
+        .keys(ALT, Key::Num1)
+        .apart(),
     command(Cmd::ThemeLight, Menu::View, "Theme: light", Icon::Sun).keys(ALT, Key::Num2),
     command(Cmd::ThemeDark, Menu::View, "Theme: dark", Icon::Moon).keys(ALT, Key::Num3),
     command(Cmd::ThemeToggle, Menu::View, "Theme: the other one", Icon::Contrast).keys(CTRL_SHIFT, Key::T),
     command(Cmd::GoTo, Menu::Data, "Go to row or element…", Icon::Target).keys(CTRL, Key::G).tab(),
-    command(Cmd::ViewZoomIn, Menu::Data, "Zoom into the picture", Icon::ZoomIn).keys(ALT, Key::Plus).apart().tab(),
-    command(Cmd::ViewZoomOut, Menu::Data, "Zoom out of the picture", Icon::ZoomOut).keys(ALT, Key::Minus).tab(),
+    command(Cmd::ViewZoomIn, Menu::Data, "Zoom into the picture", Icon::ZoomIn)
+        .keys(ALT, Key::Plus)
+        .apart()
+        .tab(),
+    command(Cmd::ViewZoomOut, Menu::Data, "Zoom out of the picture", Icon::ZoomOut)
+        .keys(ALT, Key::Minus)
+        .tab(),
     command(Cmd::ViewFit, Menu::Data, "Fit the picture", Icon::Fit).keys(ALT, Key::Num0).tab(),
     command(Cmd::CancelJobs, Menu::Data, "Cancel all jobs", Icon::Stop).keys(CTRL, Key::Period).apart(),
     command(Cmd::Keys, Menu::Help, "Keys", Icon::Keyboard).keys(NONE, Key::F1),
@@ -218,7 +229,8 @@ pub(crate) fn get(id: Cmd) -> Option<&'static Command> {
 /// The commands whose keys were pressed. Those with Shift are asked first: the shorter ones fit too.
 pub(crate) fn pressed(ctx: &Context) -> Vec<Cmd> {
     let mut out = Vec::new();
-    let keyed = |shift: bool| COMMANDS.iter().filter(move |c| c.keys.is_some_and(|k| k.modifiers.shift == shift));
+    let keyed =
+        |shift: bool| COMMANDS.iter().filter(move |c| c.keys.is_some_and(|k| k.modifiers.shift == shift));
     ctx.input_mut(|input| {
         for command in keyed(true).chain(keyed(false)) {
             if command.keys.is_some_and(|keys| input.consume_shortcut(&keys)) {

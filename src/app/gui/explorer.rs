@@ -19,6 +19,7 @@ use super::search::{self, Hits, Query};
 use super::theme::{self, Theme, size, space};
 use super::views::Target;
 use row::Drawn;
+pub(crate) use row::open_as;
 use tree::{Branch, Child, Row};
 
 /// Which row is selected: a file and the child numbers from its root.
@@ -129,7 +130,11 @@ impl Explorer {
             return;
         }
         let query = Query::parse(&self.filter);
-        if query.is_empty() { self.tree(ui, files, jobs, actions) } else { self.hits(ui, &query, files, jobs, actions) }
+        if query.is_empty() {
+            self.tree(ui, files, jobs, actions)
+        } else {
+            self.hits(ui, &query, files, jobs, actions)
+        }
     }
 
     fn head(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -152,14 +157,17 @@ impl Explorer {
 
     fn filter_box(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
             ui.add_space(space::S2 + 2.0);
             let width = ui.available_width() - space::S2 - 2.0;
             let edit = egui::TextEdit::singleline(&mut self.filter)
                 .hint_text("Filter by name, dtype:, shape:, kind:")
-                .desired_width(width - 16.0)
+                .desired_width(width)
                 .margin(egui::Margin::symmetric(8, 5));
             let response = ui.add(edit);
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter the explorer"));
+            response.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter the explorer")
+            });
             if std::mem::take(&mut self.focus_filter) {
                 response.request_focus();
             }
@@ -242,7 +250,8 @@ impl Explorer {
             self.act(place, did, files, jobs, actions);
         }
         if shown.response.has_focus() {
-            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, escape: false, tab: false };
+            let filter =
+                EventFilter { horizontal_arrows: true, vertical_arrows: true, escape: false, tab: false };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
             self.keys(ui, shown.page, files, jobs, actions);
         }
@@ -314,7 +323,11 @@ impl Explorer {
         }
         let open = self.branch(&place, jobs).is_some_and(|branch| branch.open);
         if pressed(Key::ArrowRight) {
-            if open { self.move_to((row + 1).min(last), files, jobs, actions) } else { self.toggle(&place, Some(true), jobs) }
+            if open {
+                self.move_to((row + 1).min(last), files, jobs, actions)
+            } else {
+                self.toggle(&place, Some(true), jobs)
+            }
         }
         if pressed(Key::ArrowLeft) {
             if open {
@@ -340,15 +353,23 @@ impl Explorer {
     }
 
     /// The rows that the filter leaves, as a flat list with paths.
-    fn hits(&mut self, ui: &mut Ui, query: &Query, files: &mut Files, jobs: &Jobs, actions: &mut Vec<Action>) {
+    fn hits(
+        &mut self,
+        ui: &mut Ui,
+        query: &Query,
+        files: &mut Files,
+        jobs: &Jobs,
+        actions: &mut Vec<Action>,
+    ) {
         let documents: Vec<_> =
             files.iter().filter_map(|file| Some((file.id, file.document()?.clone()))).collect();
         let stamps = documents.iter().map(|(id, _)| *id).collect();
         let state = documents.iter().map(|(_, d)| Arc::as_ptr(d) as usize).fold(0, usize::wrapping_add);
         let (wanted, key) = (query.clone(), (self.filter.clone(), stamps, state));
-        let shown = self.search.get(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
+        let shown =
+            self.search.get(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
         let Some(hits) = shown.value else {
-            theme::pending(ui, ui.id().with("searching"), "Searching…");
+            theme::pending(ui, ui.scope_id().with("searching"), "Searching…");
             return;
         };
         let words = match (hits.list.len(), hits.cut) {
@@ -381,7 +402,9 @@ impl Explorer {
             let filter = EventFilter { vertical_arrows: true, ..Default::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(shown.response.id, filter));
             let pressed = |key| ui.input(|input| input.key_pressed(key));
-            for (key, to) in [(Key::ArrowUp, self.hit.saturating_sub(1)), (Key::ArrowDown, (self.hit + 1).min(last))] {
+            for (key, to) in
+                [(Key::ArrowUp, self.hit.saturating_sub(1)), (Key::ArrowDown, (self.hit + 1).min(last))]
+            {
                 if pressed(key) {
                     self.hit = to;
                     list.reveal(to);

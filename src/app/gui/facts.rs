@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gander::content::{Content, Kind};
 use gander::display;
 use gander::dtype::DType;
+use gander::formats::FORMATS;
 use gander::limits;
 use gander::node::{Children, Node};
 
@@ -29,9 +30,24 @@ pub(crate) fn icon(node: &Node) -> Icon {
             "folder" => Icon::Folder,
             "archive" => Icon::Archive,
             "module" => Icon::Module,
-            "file" | "member" | "record" => Icon::File,
+            "file" | "member" | "record" => guess(&node.name),
             _ => Icon::Group,
         },
+    }
+}
+
+/// The icon of a file that was not looked into, by its name.
+fn guess(name: &str) -> Icon {
+    let lower = name.to_lowercase();
+    let fits = |extension: &&str| lower.strip_suffix(*extension).is_some_and(|stem| stem.ends_with('.'));
+    let format = FORMATS.iter().find(|format| format.extensions.iter().any(|extension| fits(extension)));
+    match format.and_then(|format| format.reads.first()) {
+        Some(Kind::Table) => Icon::Table,
+        Some(Kind::Array) => Icon::Tensor,
+        Some(Kind::Image) => Icon::Image,
+        Some(Kind::Text) => Icon::Document,
+        Some(Kind::Group) => Icon::Archive,
+        Some(Kind::Bytes) | None => Icon::File,
     }
 }
 
@@ -101,7 +117,7 @@ fn group(node: &Node, sums: &mut Sums) -> String {
 }
 
 /// The beginning of a sentence, for a place that is short.
-fn first_words(text: &str) -> String {
+pub(crate) fn first_words(text: &str) -> String {
     let text = text.rsplit_once(": ").map_or(text, |(_, last)| last);
     if text.chars().count() <= 28 {
         return text.to_owned();

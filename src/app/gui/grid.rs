@@ -30,7 +30,8 @@ pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
 };
-pub(crate) use scroll::{Bar, ColumnPosition, RowPosition, Scrolled};
+pub(in crate::gui) use scroll::{Bar, Scrolled};
+pub(crate) use scroll::{ColumnPosition, RowPosition};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
 use super::icons::Icon;

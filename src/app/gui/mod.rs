@@ -14,6 +14,7 @@ pub(crate) mod icons;
 mod inspector;
 mod list;
 mod palette;
+mod samples;
 mod search;
 mod session;
 mod snippets;
@@ -23,13 +24,19 @@ mod tabs;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;
 mod views;
+mod watch;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, anyhow};
 use eframe::Renderer;
 use egui::{IconData, ViewportBuilder};
+use gander::jobs::Jobs;
+use parking_lot::Mutex;
 
+use files::Files;
 use session::Session;
 
 /// What draws the window if nothing else is said. glow needs less memory than wgpu.
@@ -40,6 +47,12 @@ pub const RENDERER: Renderer = Renderer::Glow;
 pub struct Options {
     /// What draws: glow (OpenGL) or wgpu (Vulkan, Metal, Direct3D). The other one is tried if it fails.
     pub renderer: Option<Renderer>,
+    /// Save a picture of the window here once nothing moves, and close it.
+    pub screenshot: Option<PathBuf>,
+    /// The window's size in points.
+    pub size: Option<(f32, f32)>,
+    /// Start without the last session.
+    pub new: bool,
 }
 
 impl Options {
@@ -53,33 +66,94 @@ impl Options {
     }
 }
 
+/// Wakes the window from other threads, once it is there.
+#[derive(Clone, Default)]
+struct Waker(Arc<OnceLock<egui::Context>>);
+
+impl Waker {
+    fn set(&self, ctx: &egui::Context) {
+        // A second renderer that is tried has another context, but then the first was never set.
+        let _ = self.0.set(ctx.clone());
+    }
+
+    fn wake(&self) {
+        if let Some(ctx) = self.0.get() {
+            ctx.request_repaint();
+        }
+    }
+}
+
+/// What begins before the window is there: the files that were named are read meanwhile.
+pub(crate) struct Launch {
+    jobs: Jobs,
+    files: Files,
+    /// The files that were named on the command line.
+    named: Vec<u64>,
+    session: Session,
+    waker: Waker,
+    screenshot: Option<PathBuf>,
+}
+
+impl Launch {
+    fn new(paths: &[PathBuf], options: &Options) -> Self {
+        let waker = Waker::default();
+        let wake = waker.clone();
+        let jobs = Jobs::new(move || wake.wake());
+        let mut files = Files::default();
+        let named = paths.iter().map(|path| files.open(path).0).collect();
+        files.poll(&jobs);
+        let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
+        if options.new {
+            session.tabs.clear();
+            session.unfolded.clear();
+        }
+        Launch { jobs, files, named, session, waker, screenshot: options.screenshot.clone() }
+    }
+}
+
 /// Opens the window on these files and folders; returns when it was closed.
 ///
 /// # Errors
 /// Where there is no display, or neither renderer starts.
 pub fn run(files: Vec<PathBuf>, options: Options) -> anyhow::Result<()> {
-    let session = Session::load();
+    if !has_display() {
+        return Err(anyhow!(
+            "gander: there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set); \
+             `gander show FILE` prints here, `xvfb-run gander --screenshot OUT.png FILE` makes a picture"
+        ));
+    }
+    let launch = Launch::new(&files, &options);
+    let size = options.size.or(launch.session.window).unwrap_or((1400.0, 900.0));
+    let launch = Arc::new(Mutex::new(Some(launch)));
     let from_environment = std::env::var("GANDER_RENDERER").ok();
     let from_environment = from_environment.and_then(|word| Options::renderer(&word).ok());
     let first = options.renderer.or(from_environment).unwrap_or(RENDERER);
     let second = if first == Renderer::Glow { Renderer::Wgpu } else { Renderer::Glow };
-    let started = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    match start(first, &files, &session, &started) {
+    let started = Arc::new(AtomicBool::new(false));
+    match start(first, size, &launch, &started) {
         Ok(()) => Ok(()),
         // A window that was open and failed later is not opened a second time.
-        Err(error) if started.load(std::sync::atomic::Ordering::Relaxed) => Err(error),
-        Err(error) => start(second, &files, &session, &started)
+        Err(error) if started.load(Ordering::Relaxed) => Err(error),
+        Err(error) => start(second, size, &launch, &started)
             .with_context(|| format!("neither renderer starts; {first} said: {error:#}")),
     }
 }
 
+/// Whether a window can be opened at all. Only X11 and Wayland say so beforehand.
+fn has_display() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(all(unix, not(target_os = "macos")))
+        || set("DISPLAY")
+        || set("WAYLAND_DISPLAY")
+        || set("WAYLAND_SOCKET")
+}
+
 fn start(
     renderer: Renderer,
-    files: &[PathBuf],
-    session: &Session,
-    started: &std::sync::Arc<std::sync::atomic::AtomicBool>,
+    (width, height): (f32, f32),
+    launch: &Arc<Mutex<Option<Launch>>>,
+    started: &Arc<AtomicBool>,
 ) -> anyhow::Result<()> {
-    let (width, height) = session.window.unwrap_or((1400.0, 900.0));
     let viewport = ViewportBuilder::default()
         .with_title("Gander")
         .with_app_id("gander")
@@ -94,10 +168,11 @@ fn start(
         multisampling: 0,
         ..eframe::NativeOptions::default()
     };
-    let (files, session, started) = (files.to_vec(), session.clone(), started.clone());
+    let (launch, started) = (launch.clone(), started.clone());
     let make: eframe::AppCreator<'_> = Box::new(move |creation| {
-        started.store(true, std::sync::atomic::Ordering::Relaxed);
-        Ok(Box::new(app::App::new(&creation.egui_ctx, files, session)))
+        started.store(true, Ordering::Relaxed);
+        let launch = launch.lock().take().ok_or("the window was opened twice")?;
+        Ok(Box::new(app::App::new(&creation.egui_ctx, launch)))
     });
     eframe::run_native("gander", native, make).map_err(|error| anyhow!("the window does not open: {error}"))
 }

@@ -28,13 +28,20 @@ pub(crate) fn command_line(target: &Target) -> String {
 pub(crate) fn python(target: &Target) -> String {
     let source = &target.document.source;
     let file = source.path().map_or_else(|| source.name().to_owned(), |path| path.display().to_string());
-    load(target.document.format.id, &python_string(&file), &python_string(&target.path), target.path.is_empty())
+    load(
+        target.document.format.id,
+        &python_string(&file),
+        &python_string(&target.path),
+        target.path.is_empty(),
+    )
 }
 
 fn load(format: &str, file: &str, path: &str, root: bool) -> String {
     match format {
         "parquet" => format!("import pyarrow.parquet as pq\ntable = pq.read_table({file})"),
-        "arrow" | "feather" => format!("import pyarrow.feather as feather\ntable = feather.read_table({file})"),
+        "arrow" | "feather" => {
+            format!("import pyarrow.feather as feather\ntable = feather.read_table({file})")
+        }
         "csv" => format!("import pandas as pd\ntable = pd.read_csv({file})"),
         "tsv" => format!("import pandas as pd\ntable = pd.read_csv({file}, sep=\"\\t\")"),
         "jsonl" => format!("import pandas as pd\ntable = pd.read_json({file}, lines=True)"),
@@ -44,7 +51,9 @@ fn load(format: &str, file: &str, path: &str, root: bool) -> String {
             let name = path.replace(".npy\"", "\"");
             format!("import numpy as np\narray = np.load({file})[{name}]")
         }
-        "safetensors" if root => format!("from safetensors.torch import load_file\ntensors = load_file({file})"),
+        "safetensors" if root => {
+            format!("from safetensors.torch import load_file\ntensors = load_file({file})")
+        }
         "safetensors" => format!(
             "from safetensors import safe_open\nwith safe_open({file}, framework=\"pt\") as f:\n    tensor = f.get_tensor({path})"
         ),

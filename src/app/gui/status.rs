@@ -86,13 +86,13 @@ fn short(bytes: u64) -> String {
     format!("{} GB", bytes / 1_000_000_000)
 }
 
-/// The memory of this process that is in use, in bytes, where the system says it.
+/// The memory of this process that is in use, in bytes, where the system says it. Mapped files are not in
+/// it: they are the system's cache.
 fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let mut words = text.split(' ');
-    let (all, shared): (u64, u64) = (words.nth(1)?.parse().ok()?, words.next()?.parse().ok()?);
-    // Mapped files are the system's cache, not ours.
-    Some(all.saturating_sub(shared) * rustix::param::page_size() as u64)
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 /// The jobs that run for a while: the first with its progress and a cross, and how many more.
@@ -106,7 +106,10 @@ fn show_jobs(ui: &mut Ui, jobs: &Jobs) {
     // Progress is looked at a few times a second while something runs.
     ui.ctx().request_repaint_after(Duration::from_millis(200));
     let Some(first) = ready.first() else { return };
-    let cross = ui.add(egui::Label::new(theme::icon(super::icons::Icon::Close).size(11.0).color(theme.accent)).sense(Sense::click()));
+    let cross = ui.add(
+        egui::Label::new(theme::icon(super::icons::Icon::Close).size(11.0).color(theme.accent))
+            .sense(Sense::click()),
+    );
     let spoken = format!("Cancel {}", first.title);
     cross.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
     if cross.on_hover_text("Cancel").clicked() {
@@ -139,10 +142,8 @@ fn bar(ui: &Ui, rect: Rect, fraction: Option<f32>, theme: &Theme) {
     let width = rect.width() / PARTS as f32;
     let wander = (ui.input(|input| input.time) * 4.0) as usize % PARTS;
     for part in 0..PARTS {
-        let place = Rect::from_min_size(
-            rect.min + vec2(part as f32 * width, 0.0),
-            vec2(width - 2.0, rect.height()),
-        );
+        let place =
+            Rect::from_min_size(rect.min + vec2(part as f32 * width, 0.0), vec2(width - 2.0, rect.height()));
         let full = match fraction {
             Some(fraction) => fraction * PARTS as f32 > part as f32 + 0.5,
             None => part == wander,

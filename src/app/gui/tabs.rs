@@ -34,7 +34,7 @@ pub(crate) struct TabsCx<'a> {
 
 impl Default for Tabs {
     fn default() -> Self {
-        Tabs { tree: Tree::empty("tabs"), active: None, next: 0 }
+        Tabs { tree: Tree::empty(egui::Id::unique("tabs")), active: None, next: 0 }
     }
 }
 
@@ -115,7 +115,7 @@ impl Tabs {
         let id = self.tree.tiles.insert_pane(pane);
         let Some(root) = self.tree.root() else {
             let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
-            self.tree = Tree::new("tabs", tabs, std::mem::take(&mut self.tree.tiles));
+            self.tree = Tree::new(egui::Id::unique("tabs"), tabs, std::mem::take(&mut self.tree.tiles));
             self.active = Some(id);
             return;
         };
@@ -148,7 +148,7 @@ impl Tabs {
         }
         let linear = Linear::new(LinearDir::Horizontal, vec![root, tabs]);
         let root = self.tree.tiles.insert_container(linear);
-        self.tree = Tree::new("tabs", root, std::mem::take(&mut self.tree.tiles));
+        self.tree = Tree::new(egui::Id::unique("tabs"), root, std::mem::take(&mut self.tree.tiles));
     }
 
     fn any_tabs(&self) -> Option<TileId> {

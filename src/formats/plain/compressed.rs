@@ -9,11 +9,15 @@ use crate::node::Node;
 use crate::open::open_source;
 use crate::sniff::{self, Head, Magic, Match};
 use crate::source::ReadAt;
+use crate::stream::indexed::Indexed;
 use crate::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
 const CHECKED: u64 = 8 << 20;
+
+/// From this compressed size on, gzip is read by an index rather than kept decoded.
+const INDEXED: u64 = 16 << 20;
 
 /// The descriptor.
 pub static GZIP: Format = Format {
@@ -124,6 +128,11 @@ fn sniff_zlib(head: &Head) -> Match {
 }
 
 fn open_gzip(opening: &Opening) -> Result<Node> {
+    if opening.source.known_len().is_some_and(|len| len >= INDEXED) {
+        let stream = Arc::new(Indexed::new(opening.source.clone()));
+        let notes = stream.begin(opening.task)?;
+        return open_inner(opening, "gzip", stream, notes.unwrap_or_default());
+    }
     open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new())))
 }
 

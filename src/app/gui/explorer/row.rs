@@ -1,6 +1,9 @@
 //! One row of the explorer, and its context menu.
 
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use gander::content::Kind;
+use gander::formats::FORMATS;
+use gander::node::Children;
 
 use super::tree::{Child, Row};
 use super::{About, Did};
@@ -11,6 +14,7 @@ use crate::gui::icons::Icon;
 use crate::gui::search::Found;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::Target;
+use crate::gui::watch::Change;
 
 /// What a row shows.
 pub(super) struct Drawn {
@@ -24,6 +28,8 @@ pub(super) struct Drawn {
     problem: Option<String>,
     tip: String,
     pending: bool,
+    /// The facts are a remark.
+    warn: bool,
 }
 
 /// What a row says after it was drawn.
@@ -47,6 +53,7 @@ impl Drawn {
             problem: None,
             tip: root.map_or_else(String::new, |file| file.path.display().to_string()),
             pending: false,
+            warn: false,
         };
         match &row.child {
             Child::Node(node) => drawn.take_node(node, row, root, sums),
@@ -63,7 +70,7 @@ impl Drawn {
                 }
                 drawn.icon = Some(Icon::Warning);
                 drawn.problem = Some(error.to_string());
-                drawn.facts = error.kind().word().to_owned();
+                drawn.facts = facts::first_words(&error.message());
             }
         }
         drawn
@@ -84,7 +91,13 @@ impl Drawn {
                 self.name.push('/');
             }
         }
-        let shows = node.content.is_some() || !node.has_children() || node.problem.is_some();
+        let closed = matches!(node.children, Children::Lazy(_)) && matches!(node.label, "file" | "member");
+        match root.and_then(|file| file.change) {
+            Some(Change::Changed) => self.change("changed on disk"),
+            Some(Change::Gone) => self.change("not there any more"),
+            None => {}
+        }
+        let shows = node.content.is_some() || !node.has_children() || node.problem.is_some() || closed;
         self.icon = shows.then(|| facts::icon(node));
         if let Some(problem) = &node.problem {
             self.problem = Some(problem.to_string());
@@ -94,6 +107,13 @@ impl Drawn {
             self.tip.push_str(&format!("\n{remark}"));
         }
         self.tip = format!("{}\n{}", self.tip, node.label);
+    }
+
+    /// Says that somebody else changed the file.
+    fn change(&mut self, words: &str) {
+        words.clone_into(&mut self.facts);
+        self.warn = true;
+        self.tip.push_str(&format!("\n{words} since it was opened; F5 opens it anew"));
     }
 
     /// A row of what the filter found.
@@ -111,13 +131,18 @@ impl Drawn {
             problem: node.problem.as_ref().map(ToString::to_string),
             tip: found.path.clone(),
             pending: false,
+            warn: false,
         }
     }
 
     /// Draws the row and takes its clicks.
     pub(super) fn ui(self, ui: &mut Ui, rect: Rect, selected: bool) -> RowResponse {
         let theme = Theme::of(ui);
-        let response = ui.interact(rect, ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)), Sense::CLICK);
+        let response = ui.interact(
+            rect,
+            ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)),
+            Sense::CLICK,
+        );
         let spoken = match &self.problem {
             Some(problem) => format!("{} {problem}", self.name),
             None => format!("{} {}", self.name, self.facts),
@@ -186,7 +211,13 @@ impl Drawn {
             painter.layout_job(job)
         };
         let room = rect.right() - x - space::S2 - 2.0;
-        let facts_color = if selected { theme.text } else { theme.faint };
+        let facts_color = if self.warn {
+            theme.warn
+        } else if selected {
+            theme.text
+        } else {
+            theme.faint
+        };
         let wish = painter.layout_no_wrap(self.name.clone(), theme::body_font(), theme.text).size().x;
         // The name comes first; the facts get what is left, at least two fifths.
         let facts_room = (room - wish - space::S3).max(room * 0.4);
@@ -242,12 +273,31 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
     if item(ui, Icon::FolderOpen, "Reveal in the file manager") {
         actions.push(Action::Reveal(file.path.clone()));
     }
+    if about.path.is_empty() {
+        open_as(ui, file.id, actions);
+    }
     if item(ui, Icon::Reload, "Reload the file") {
         actions.push(Action::Reload(file.id));
     }
     if item(ui, Icon::Close, "Close the file") {
         actions.push(Action::Close(file.id));
     }
+}
+
+/// The formats as which a file can be opened by force.
+pub(crate) fn open_as(ui: &mut Ui, file: u64, actions: &mut Vec<Action>) {
+    let words = "Open as…";
+    let shown = ui.menu_button(theme::icon_text(Icon::Puzzle, words), |ui| {
+        egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+            for format in FORMATS.iter().filter(|format| format.reads != [Kind::Group]) {
+                if ui.button(format.name).clicked() {
+                    actions.push(Action::OpenAs(file, format.id));
+                    ui.close();
+                }
+            }
+        });
+    });
+    shown.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words));
 }
 
 fn item(ui: &mut Ui, icon: Icon, words: &str) -> bool {

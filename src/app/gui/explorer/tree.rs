@@ -12,6 +12,11 @@ use gander::node::{Children, Node};
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;
 
+/// Files in an open folder are looked into while they are in sight, so that their rows say what they are:
+/// so many at a time, and so many of one folder.
+const PEEKS: usize = 4;
+const PEEKED: usize = 2_000;
+
 /// A node that was opened or looked into.
 pub(super) struct Branch {
     /// The node; what it really is once it was looked into.
@@ -28,6 +33,9 @@ pub(super) struct Branch {
     /// Children read so far, where their number is not known.
     seen: u64,
     kids: BTreeMap<u64, Branch>,
+    /// Children that are being looked into without having been asked for.
+    peeking: Vec<u64>,
+    peeked: usize,
 }
 
 /// A child as far as it is read.
@@ -68,16 +76,23 @@ impl Branch {
             end: None,
             seen: 0,
             kids: BTreeMap::new(),
+            peeking: Vec::new(),
+            peeked: 0,
         }
     }
 
     /// Finds out by a job what the node really is, if it stands for another file. True once known.
     pub(super) fn look(&mut self, jobs: &Jobs) -> bool {
+        let title = format!("looking into {}", self.node.name);
+        self.look_as(&title, jobs)
+    }
+
+    fn look_as(&mut self, title: &str, jobs: &Jobs) -> bool {
         if self.resolved {
             return true;
         }
-        let (node, title) = (self.node.clone(), format!("looking into {}", self.node.name));
-        let shown = self.real.get(jobs, &0, &title, move |task| node.resolved(task));
+        let node = self.node.clone();
+        let shown = self.real.get(jobs, &0, title, move |task| node.resolved(task));
         if let Some(real) = shown.value {
             self.node = (*real).clone();
             self.resolved = true;
@@ -166,6 +181,8 @@ impl Branch {
             return;
         }
         self.look(jobs);
+        let kids = &mut self.kids;
+        self.peeking.retain(|index| kids.get_mut(index).is_some_and(|kid| !kid.look_as("", jobs)));
         let mut row = at + 1;
         let mut next = 0;
         let opened: Vec<u64> = self.kids.keys().copied().collect();
@@ -218,7 +235,25 @@ impl Branch {
             }
             let mut trail = trail.to_vec();
             trail.push(index);
+            if let Child::Node(node) = &child {
+                self.peek(index, node, &path, jobs);
+            }
             out.push(Row { index: start + offset, trail, path, child, open: false });
+        }
+    }
+
+    /// Looks into a file of a folder, if not too many are being looked into.
+    fn peek(&mut self, index: u64, node: &Arc<Node>, path: &str, jobs: &Jobs) {
+        let file = node.label == "array" || (self.node.label == "folder" && node.label == "file");
+        if !file || !matches!(node.children, Children::Lazy(_)) || self.peeked >= PEEKED {
+            return;
+        }
+        if self.peeking.len() < PEEKS && !self.kids.contains_key(&index) {
+            let mut branch = Branch::new(node.clone(), path.to_owned());
+            branch.look_as("", jobs);
+            self.kids.insert(index, branch);
+            self.peeking.push(index);
+            self.peeked += 1;
         }
     }
 

@@ -1,8 +1,8 @@
 //! How tabs look and what clicks on them do.
 
 use egui::{
-    Align2, Color32, FontId, Id, PointerButton, Response, Role, Sense, Stroke, Ui, Visuals, WidgetInfo, WidgetText, pos2,
-    vec2,
+    Align2, Color32, FontId, Id, PointerButton, Response, Role, Sense, Stroke, Ui, Visuals, WidgetInfo,
+    WidgetText, pos2, vec2,
 };
 use egui_tiles::{Behavior, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
@@ -145,13 +145,19 @@ impl Behaviour<'_> {
         let theme = Theme::of(ui);
         let center = pos2(tab.right() - space::S2 - 9.0, tab.center().y);
         let rect = egui::Rect::from_center_size(center, vec2(18.0, 18.0));
-        let response = ui.interact(rect, ui.id().with(("close", tile_id)), Sense::click());
+        let response = ui.interact(rect, ui.scope_id().with(("close", tile_id)), Sense::click());
         let spoken = format!("Close {title}");
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
         if response.hovered() {
             ui.painter().rect_filled(rect, size::CORNER, theme.bg3);
         }
-        let color = if response.hovered() { theme.text } else if strong { theme.dim } else { theme.faint };
+        let color = if response.hovered() {
+            theme.text
+        } else if strong {
+            theme.dim
+        } else {
+            theme.faint
+        };
         let font = FontId::new(11.0, theme::icon_family());
         ui.painter().text(center, Align2::CENTER_CENTER, Icon::Close, font, color);
         if response.clicked() {

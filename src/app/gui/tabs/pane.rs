@@ -12,11 +12,13 @@ use serde_json::Value;
 
 use super::TabsCx;
 use crate::gui::commands::Action;
+use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::session::Tab;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::{self, Subject, Target, View, ViewCx};
+use crate::gui::watch::Change;
 
 /// One tab.
 pub(crate) struct Pane {
@@ -183,13 +185,17 @@ impl Pane {
         match self.prepare(cx.files, cx.jobs) {
             Ready::Yes => {}
             Ready::Pending(words) => {
-                theme::pending(ui, ui.id().with(("pending", self.number)), &words);
+                theme::pending(ui, ui.scope_id().with(("pending", self.number)), &words);
                 return;
             }
             Ready::Failed(error) => {
-                self.failed(ui, &error, cx);
+                let tried = cx.files.get(self.file).and_then(|file| file.tried());
+                self.failed(ui, &error, tried, cx);
                 return;
             }
+        }
+        if let Some(change) = cx.files.get(self.file).and_then(|file| file.change) {
+            changed(ui, &self.name, self.file, change, cx.actions);
         }
         let Some((target, view)) = &mut self.shown else { return };
         let mut cx = ViewCx {
@@ -207,19 +213,23 @@ impl Pane {
     }
 
     /// Says why there is nothing, and what can be done.
-    fn failed(&self, ui: &mut Ui, error: &Error, cx: &mut TabsCx<'_>) {
+    fn failed(&self, ui: &mut Ui, error: &Error, tried: Option<String>, cx: &mut TabsCx<'_>) {
         let height = ui.available_height();
         ui.vertical_centered(|ui| {
             ui.add_space((height / 2.0 - 110.0).max(space::S6));
-            ui.set_max_width(620.0);
+            ui.set_max_width((ui.available_width() - 2.0 * space::S6).min(620.0));
             theme_icon(ui, Icon::FileBroken);
             ui.label(egui::RichText::new(format!("{} could not be read", self.name)).heading());
             ui.add_space(space::S1);
             ui.add(egui::Label::new(error.to_string()).selectable(true).wrap());
+            if let Some(tried) = tried {
+                ui.add_space(space::S1);
+                ui.label(theme::dim(Theme::of(ui), tried));
+            }
             ui.add_space(space::S3);
             let file = self.file;
-            ui.horizontal(|ui| {
-                let wide = 330.0;
+            ui.horizontal_wrapped(|ui| {
+                let wide = 448.0;
                 ui.add_space(((ui.available_width() - wide) / 2.0).max(0.0));
                 if theme::primary_button(ui, "Try again").clicked() {
                     cx.actions.push(Action::Reload(file));
@@ -227,12 +237,39 @@ impl Pane {
                 if theme::button(ui, "Show its bytes").clicked() {
                     cx.actions.push(Action::OpenAs(file, "bytes"));
                 }
+                open_as(ui, file, cx.actions);
                 if theme::button(ui, "Copy the message").clicked() {
                     cx.actions.push(Action::Copy(error.to_string()));
                 }
             });
         });
     }
+}
+
+/// Says that somebody else changed the file, and offers to open it anew.
+fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec<Action>) {
+    let theme = Theme::of(ui);
+    let frame = egui::Frame::new().fill(theme.tint(theme.warn)).inner_margin(egui::Margin::symmetric(12, 4));
+    frame.show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.set_min_width(ui.available_width());
+            ui.label(theme::icon(Icon::Warning).color(theme.warn));
+            let words = match change {
+                Change::Changed => {
+                    "has changed on disk since it was opened. What is shown may be old or broken."
+                }
+                Change::Gone => "is not there any more. What is in memory can still be looked at.",
+            };
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if change == Change::Changed && theme::button(ui, "Reload").on_hover_text("F5").clicked() {
+                    actions.push(Action::Reload(file));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(format!("{name} {words}")).truncate());
+                });
+            });
+        });
+    });
 }
 
 fn theme_icon(ui: &mut Ui, icon: Icon) {
@@ -249,7 +286,8 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
     ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
     let inner = bar.shrink2(egui::vec2(space::S3, 5.0));
     let mut right = inner;
-    if cx.target.node.content.is_some() || cx.target.node.has_children() {
+    if cx.target.node.content.is_some() || (cx.target.node.has_children() && cx.target.node.label != "folder")
+    {
         let builder = egui::UiBuilder::new()
             .max_rect(inner)
             .id_salt("export")

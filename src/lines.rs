@@ -1,0 +1,14 @@
+//! Lines and records of text: where they end, how many there are, and where the n-th one begins.
+//!
+//! Neutral ground between text, CSV and JSON Lines: a byte scanner that knows quotes ([`scan`]), a
+//! sparse index that is built on all cores ([`index`]), finding a record's begin anywhere in a file
+//! ([`resync`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
+
+pub mod encoding;
+pub mod index;
+pub mod resync;
+pub mod scan;
+pub mod types;
+
+pub use index::Index;
+pub use scan::Rules;
