@@ -13,7 +13,8 @@ use super::{
 pub(crate) fn primary_button(ui: &mut Ui, text: &str) -> Response {
     let theme = Theme::of(ui);
     let label = RichText::new(text).color(theme.on_accent).family(semi_bold());
-    padded(ui).add(Button::new(label).fill(theme.accent).stroke(Stroke::NONE).min_size(vec2(0.0, size::CONTROL)))
+    padded(ui)
+        .add(Button::new(label).fill(theme.accent).stroke(Stroke::NONE).min_size(vec2(0.0, size::CONTROL)))
 }
 
 /// An ordinary button.

@@ -77,7 +77,8 @@ impl Mode {
     fn usual(array: &dyn Array) -> Mode {
         let (dtype, shape) = (array.dtype(), array.shape());
         let axes = shape.iter().filter(|&&len| len > 1).count();
-        if !values::drawable(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_)) {
+        if !values::drawable(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_))
+        {
             return Mode::Numbers;
         }
         let picture = likely_channels(shape).is_some() && matches!(dtype, DType::U8 | DType::U16);
@@ -263,7 +264,8 @@ impl View for ArrayView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
-        let bytes = gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
+        let bytes =
+            gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
         cx.status.facts = format!("{} {dtype} · {}", display::shape(shape), display::bytes(bytes));
         let image = self.is_image();
         let mut mapping = self.mapping.clone();

@@ -129,7 +129,8 @@ impl Camera {
     pub(crate) fn zoom_by(&mut self, sight: &Sight, factor: f64, at: Pos2) {
         let before = sight.seen(at);
         let size = self.turn.size(sight.size);
-        let fitting = [0, 1].map(|n| f64::from([sight.rect.width(), sight.rect.height()][n]) / size[n].max(1.0));
+        let fitting =
+            [0, 1].map(|n| f64::from([sight.rect.width(), sight.rect.height()][n]) / size[n].max(1.0));
         // At the smallest a picture fills a quarter of the view, at the largest an element does.
         let least = (fitting[0].min(fitting[1]) / 4.0).min(1.0);
         let larger = self.zoom[0].max(self.zoom[1]);
@@ -460,11 +461,15 @@ pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64
             let galley = painter.layout_no_wrap(text, font.clone(), theme.dim);
             let size = galley.size();
             let corner = if down {
-                let y = (at.y - size.y / 2.0).clamp(picture.top() - 1.0, (picture.bottom() - size.y).max(picture.top()));
+                let y = (at.y - size.y / 2.0)
+                    .clamp(picture.top() - 1.0, (picture.bottom() - size.y).max(picture.top()));
                 pos2((picture.left() - space::S2 - size.x).max(left), y)
             } else {
                 let x = at.x - size.x / 2.0;
-                pos2(x.clamp(picture.left(), (picture.right() - size.x).max(picture.left())), picture.bottom() + 3.0)
+                pos2(
+                    x.clamp(picture.left(), (picture.right() - size.x).max(picture.left())),
+                    picture.bottom() + 3.0,
+                )
             };
             painter.galley(corner.round(), galley, theme.dim);
             tick += step;

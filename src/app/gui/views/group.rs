@@ -294,7 +294,8 @@ impl Rows<'_> {
         let separator = if request.format == CopyFormat::Csv { "," } else { "\t" };
         let mut lines = Vec::new();
         if request.headers {
-            let heads = request.columns.iter().filter_map(|c| self.columns.get(*c)).map(|column| column.word());
+            let heads =
+                request.columns.iter().filter_map(|c| self.columns.get(*c)).map(|column| column.word());
             lines.push(heads.collect::<Vec<_>>().join(separator));
         }
         for row in request.rows.clone() {
@@ -349,7 +350,8 @@ impl GridModel for Rows<'_> {
         if let (Some(problem), Some(Column::Kind)) = (&entry.problem, self.columns.get(column)) {
             return Cell::failed(problem.clone());
         }
-        let number = matches!(self.columns.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
+        let number =
+            matches!(self.columns.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
         let kind = if number { CellKind::Number } else { CellKind::Nested };
         match self.text(entry, column) {
             Some(text) => Cell::new(kind, text),

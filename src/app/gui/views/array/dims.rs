@@ -1,7 +1,9 @@
 //! The dimension mapper: the slice as NumPy writes it, which axes are rows and columns, and a slider
 //! with play for each of the others.
 
-use egui::{Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2};
+use egui::{
+    Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2,
+};
 use gander::node::{Node, Value};
 
 use super::mapping::{Mapping, Role};
@@ -43,23 +45,37 @@ impl Dims {
     }
 
     fn name(&self, axis: usize) -> String {
-        self.names.get(axis).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| format!("axis {axis}"))
+        self.names
+            .get(axis)
+            .filter(|name| !name.is_empty())
+            .cloned()
+            .unwrap_or_else(|| format!("axis {axis}"))
     }
 
     /// The bar below the toolbar; `right` stands at its right end. True if the mapping changed.
-    pub(crate) fn bar(&mut self, ui: &mut Ui, mapping: &mut Mapping, image: bool, right: impl FnOnce(&mut Ui)) -> bool {
+    pub(crate) fn bar(
+        &mut self,
+        ui: &mut Ui,
+        mapping: &mut Mapping,
+        image: bool,
+        right: impl FnOnce(&mut Ui),
+    ) -> bool {
         let theme = Theme::of(ui);
         let area = ui.available_rect_before_wrap();
         let bar = Rect::from_min_size(area.min, vec2(area.width(), size::TOOLBAR));
         ui.allocate_rect(bar, Sense::hover());
         ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
         let inner = bar.shrink2(vec2(space::S3, 5.0));
-        let builder = UiBuilder::new().max_rect(inner).id_salt("dims right").layout(Layout::right_to_left(Align::Center));
+        let builder = UiBuilder::new()
+            .max_rect(inner)
+            .id_salt("dims right")
+            .layout(Layout::right_to_left(Align::Center));
         let mut child = ui.new_child(builder);
         right(&mut child);
         let mut left = inner;
         left.max.x = (child.min_rect().left() - space::S2).max(left.min.x);
-        let builder = UiBuilder::new().max_rect(left).id_salt("dims").layout(Layout::left_to_right(Align::Center));
+        let builder =
+            UiBuilder::new().max_rect(left).id_salt("dims").layout(Layout::left_to_right(Align::Center));
         let mut child = ui.new_child(builder);
         child.shrink_clip_rect(left.expand2(vec2(2.0, 5.0)));
         let before = mapping.clone();
@@ -79,7 +95,8 @@ impl Dims {
     fn text(&mut self, ui: &mut Ui, mapping: &mut Mapping, image: bool) {
         let theme = Theme::of(ui);
         if mapping.shape().is_empty() {
-            ui.label(theme::mono("a[()]").color(theme.dim)).on_hover_text("A scalar: an array of one element");
+            ui.label(theme::mono("a[()]").color(theme.dim))
+                .on_hover_text("A scalar: an array of one element");
             return;
         }
         let standing = format!("a[{}]", mapping.text(image));
@@ -104,7 +121,8 @@ impl Dims {
             self.typed = Some(text.clone());
         }
         if response.lost_focus() {
-            if self.typed.is_some() && self.wrong.is_none() && !ui.input(|i| i.key_pressed(egui::Key::Escape)) {
+            if self.typed.is_some() && self.wrong.is_none() && !ui.input(|i| i.key_pressed(egui::Key::Escape))
+            {
                 // What does not parse was shown in red; it is given up.
                 let _ = mapping.parse(&text);
             }
@@ -129,7 +147,11 @@ impl Dims {
             Some(axis) => format!("{} · {}", self.name(axis), mapping.shape()[axis]),
             None => "none".to_owned(),
         };
-        let text = if wide { text } else { format!("{} {}", &word[..3], current.map_or("–".to_owned(), |a| a.to_string())) };
+        let text = if wide {
+            text
+        } else {
+            format!("{} {}", &word[..3], current.map_or("–".to_owned(), |a| a.to_string()))
+        };
         drop_down(ui, &text, &format!("Axis of the {word}: {text}"), |ui| {
             for axis in 0..mapping.shape().len() {
                 let text = format!("{} · {}", self.name(axis), mapping.shape()[axis]);
@@ -150,13 +172,21 @@ impl Dims {
     }
 
     /// Draws the sliders into `rect`. `ready` lets a playing one go on. True if something moved.
-    pub(crate) fn sliders(&mut self, ui: &mut Ui, rect: Rect, mapping: &mut Mapping, image: bool, ready: bool) -> bool {
+    pub(crate) fn sliders(
+        &mut self,
+        ui: &mut Ui,
+        rect: Rect,
+        mapping: &mut Mapping,
+        image: bool,
+        ready: bool,
+    ) -> bool {
         let theme = Theme::of(ui);
         ui.painter().rect_filled(rect, 0.0, theme.bg1);
         ui.painter().hline(rect.x_range(), rect.top() + 0.5, theme.hairline());
         let before = mapping.clone();
         let others = mapping.others(image);
-        let builder = UiBuilder::new().max_rect(rect.shrink2(vec2(space::S3, space::S1 + 1.0))).id_salt("sliders");
+        let builder =
+            UiBuilder::new().max_rect(rect.shrink2(vec2(space::S3, space::S1 + 1.0))).id_salt("sliders");
         let mut child = ui.new_child(builder);
         child.shrink_clip_rect(rect);
         ScrollArea::vertical().id_salt("axes").auto_shrink(false).show(&mut child, |ui| {
@@ -192,7 +222,8 @@ impl Dims {
             let slider = Slider::new(&mut at, 0..=last).show_value(false).smart_aim(false);
             let response = ui.add_enabled(len > 1, slider);
             response.widget_info(|| egui::WidgetInfo::slider(len > 1, at as f64, format!("Index of {name}")));
-            let drag = DragValue::new(&mut at).range(0..=last).speed((len as f64 / 400.0).clamp(0.05, 1000.0));
+            let drag =
+                DragValue::new(&mut at).range(0..=last).speed((len as f64 / 400.0).clamp(0.05, 1000.0));
             let response = ui.add_enabled(len > 1, drag);
             let spoken = format!("Index of {name}, typed");
             response.widget_info(|| {

@@ -115,7 +115,14 @@ impl Histogram {
     }
 
     /// Draws the histogram; a drag sets `choice`'s range.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice, choice: &mut Choice) {
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        slice: &Slice,
+        choice: &mut Choice,
+    ) {
         // The whole array does not change with the slice.
         let slice = if self.scope == Scope::All { whole(array.shape()) } else { slice.clone() };
         let key = (self.scope, slice.clone(), choice.part, self.bins);
@@ -129,7 +136,8 @@ impl Histogram {
             stats::array(&*seen, task, Some(bins))
         });
         if let Some(error) = &shown.error {
-            let words = if error.is_cancelled() { "The counting was stopped.".to_owned() } else { error.to_string() };
+            let words =
+                if error.is_cancelled() { "The counting was stopped.".to_owned() } else { error.to_string() };
             theme::empty_state(ui, Icon::Problem, "There is no histogram", &words);
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
@@ -152,7 +160,8 @@ impl Histogram {
     fn pending(&self, ui: &mut Ui) {
         let task = self.task.lock().clone();
         let share = task.as_ref().and_then(Task::fraction);
-        let words = share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0));
+        let words =
+            share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0));
         ui.ctx().request_repaint_after_secs(0.1);
         let id = ui.unique_id().with("pending");
         theme::pending(ui, id, &words);
@@ -206,10 +215,13 @@ impl Histogram {
         let (low, high) = ends(histogram);
         let top = histogram.counts.iter().max().map_or(1.0, |&most| height(most as f64).max(1.0));
         let back = move |y: f64| if log { 10f64.powf(y) - 1.0 } else { y };
-        let (brush, set) = (self.brush, match choice.range {
-            Range::Hand(low, high) => Some((low, high)),
-            _ => None,
-        });
+        let (brush, set) = (
+            self.brush,
+            match choice.range {
+                Range::Hand(low, high) => Some((low, high)),
+                _ => None,
+            },
+        );
         let id = ui.unique_id().with("histogram");
         let margin = (high - low) * 0.02;
         let plot = Plot::new("histogram")
@@ -223,7 +235,9 @@ impl Histogram {
             .allow_double_click_reset(false)
             .show_background(false)
             .label_formatter(|_| None)
-            .y_axis_formatter(move |mark, _| if mark.value < 0.0 { String::new() } else { count_words(back(mark.value)) })
+            .y_axis_formatter(
+                move |mark, _| if mark.value < 0.0 { String::new() } else { count_words(back(mark.value)) },
+            )
             .x_axis_formatter(|mark, _| brief(mark.value))
             .height(ui.available_height() - size::ROW - space::S2)
             .set_margin_fraction(vec2(0.0, 0.0))
@@ -238,7 +252,9 @@ impl Histogram {
                 plot.span(Span::new("range", low..=high).fill(fill).border_color(accent));
             }
             if let Some(x) = at {
-                plot.vline(VLine::new("here", x).color(accent.gamma_multiply(0.5)).width(1.0).allow_hover(false));
+                plot.vline(
+                    VLine::new("here", x).color(accent.gamma_multiply(0.5)).width(1.0).allow_hover(false),
+                );
             }
             at
         });
@@ -287,7 +303,12 @@ impl Histogram {
                         choice.range = Range::MinMax;
                     }
                 }
-                _ => _ = ui.label(theme::dim(theme, "Drag over the bars to set the range of the heat map's colours.")),
+                _ => {
+                    _ = ui.label(theme::dim(
+                        theme,
+                        "Drag over the bars to set the range of the heat map's colours.",
+                    ))
+                }
             }
         });
     }
@@ -310,7 +331,12 @@ impl Histogram {
 fn whole(shape: &[u64]) -> Slice {
     use gander::region::Span;
     // `Sliced` takes every axis that is longer than one, named or not.
-    Slice { spans: shape.iter().map(|&len| Span::all(len)).collect(), rows: None, columns: None, channels: None }
+    Slice {
+        spans: shape.iter().map(|&len| Span::all(len)).collect(),
+        rows: None,
+        columns: None,
+        channels: None,
+    }
 }
 
 /// Both ends of the bins, apart also where all values are equal.

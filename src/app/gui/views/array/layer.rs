@@ -107,9 +107,9 @@ impl Layer {
         let part = wanted.style.part();
         let key = (wanted.slice.clone(), wanted.window, part);
         let (array, slice, window) = (wanted.array.clone(), wanted.slice.clone(), wanted.window);
-        let planes = self.planes.get(jobs, &key, wanted.title, move |task| {
-            Plane::read(&*array, task, &slice, window, part)
-        });
+        let planes = self
+            .planes
+            .get(jobs, &key, wanted.title, move |task| Plane::read(&*array, task, &slice, window, part));
         let plane = planes.value.filter(|plane| plane.slice == *wanted.slice);
         let mut state = State { plane: plane.clone(), ready: false, error: planes.error };
         let Some(plane) = plane else { return state };
@@ -145,9 +145,10 @@ impl Layer {
 
     /// Draws a slice of the same size that was here before, dimmed.
     pub(crate) fn draw_old(&self, ui: &Ui, sight: &Sight) {
-        let same = self.shown.as_ref().is_some_and(|plane| {
-            [plane.slice.width() as f64, plane.slice.height() as f64] == sight.size
-        });
+        let same = self
+            .shown
+            .as_ref()
+            .is_some_and(|plane| [plane.slice.width() as f64, plane.slice.height() as f64] == sight.size);
         if let (true, Some((texture, area))) = (same, self.painted.get()) {
             sight.draw(ui, texture, area, Color32::WHITE.gamma_multiply(0.4));
         }

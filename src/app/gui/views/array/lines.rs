@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use super::super::ViewCx;
 use super::color::{Map, brief};
 use super::dims::drop_down;
-use super::mapping::Role;
 use super::probe;
 use super::slice::{Slice, Window};
 use super::values::{Part, numbers};
@@ -129,7 +128,14 @@ impl Lines {
     }
 
     /// Draws the lines into all that is left of `ui`.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice, part: Part) {
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        slice: &Slice,
+        part: Part,
+    ) {
         if slice.is_empty() {
             theme::empty_state(ui, Icon::LineChart, "No elements", "An axis of this array has the length 0.");
             return;
@@ -169,7 +175,15 @@ impl Lines {
         if from >= end { (0, len) } else { (from, end - from) }
     }
 
-    fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, curves: &[Curve], slice: &Slice, down: bool, fresh: bool) {
+    fn plot(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        curves: &[Curve],
+        slice: &Slice,
+        down: bool,
+        fresh: bool,
+    ) {
         let theme = Theme::of(ui);
         let axis = if down { slice.rows } else { slice.columns };
         let len = if down { slice.height() } else { slice.width() };
@@ -181,7 +195,9 @@ impl Lines {
             .allow_zoom(false)
             .allow_boxed_zoom(false)
             .allow_drag([true, false])
-            .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() })
+            .x_axis_formatter(|mark, _| {
+                if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() }
+            })
             .y_axis_formatter(|mark, _| brief(mark.value))
             .label_formatter(|_| None)
             .height(ui.available_height() - space::S1)
@@ -228,7 +244,16 @@ impl Lines {
 
     /// The value under the pointer, of the first line that is drawn point by point.
     #[allow(clippy::too_many_arguments, reason = "all of it is where the pointer is")]
-    fn say(&self, cx: &mut ViewCx<'_>, curves: &[Curve], slice: &Slice, down: bool, axis: Option<usize>, len: u64, x: f64) {
+    fn say(
+        &self,
+        cx: &mut ViewCx<'_>,
+        curves: &[Curve],
+        slice: &Slice,
+        down: bool,
+        axis: Option<usize>,
+        len: u64,
+        x: f64,
+    ) {
         let n = x.round().max(0.0) as u64;
         let Some(curve) = curves.first().filter(|_| x >= -0.5 && n < len) else { return };
         let pick = self.picked(slice, down).first().copied().unwrap_or(0);
@@ -258,11 +283,6 @@ impl Lines {
     /// Shows this row (or column) of the slice.
     pub(crate) fn go_to(&mut self, row: u64, column: u64) {
         self.picks = if self.down { column } else { row }.to_string();
-    }
-
-    /// Which way lines run.
-    pub(crate) fn role(&self) -> Role {
-        if self.down { Role::Rows } else { Role::Columns }
     }
 }
 
@@ -312,7 +332,8 @@ impl Key {
 
     fn values(&self, array: &dyn Array, task: &Task, pick: u64, from: u64, count: u64) -> Result<Vec<f64>> {
         let (one, many) = (Span::range(pick, 1), Span::range(from, count));
-        let window = if self.down { Window { rows: many, columns: one } } else { Window { rows: one, columns: many } };
+        let window =
+            if self.down { Window { rows: many, columns: one } } else { Window { rows: one, columns: many } };
         Ok(numbers(array.dtype(), self.part, &self.slice.read(array, task, &window)?))
     }
 }
@@ -333,7 +354,9 @@ fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
             let marks = Points::new(&curve.name, PlotPoints::from(points.clone()));
             plot.points(marks.color(color).radius(2.5).allow_hover(false));
         }
-        plot.line(Line::new(&curve.name, PlotPoints::from(points)).color(color).width(1.3).allow_hover(false));
+        plot.line(
+            Line::new(&curve.name, PlotPoints::from(points)).color(color).width(1.3).allow_hover(false),
+        );
     }
 }
 

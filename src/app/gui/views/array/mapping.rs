@@ -264,10 +264,16 @@ mod tests {
         let mut mapping = Mapping::new(&[5, 6, 7]);
         assert_eq!(mapping.text(false), "0, :, :");
         mapping.parse("a[3, :, ::2]").unwrap();
-        assert_eq!((mapping.text(false).as_str(), mapping.rows(), mapping.columns()), ("3, :, ::2", Some(1), Some(2)));
+        assert_eq!(
+            (mapping.text(false).as_str(), mapping.rows(), mapping.columns()),
+            ("3, :, ::2", Some(1), Some(2))
+        );
         // A cut along one axis: no rows.
         mapping.parse("[:, 2, 4]").unwrap();
-        assert_eq!((mapping.rows(), mapping.columns(), mapping.text(false).as_str()), (None, Some(0), ":, 2, 4"));
+        assert_eq!(
+            (mapping.rows(), mapping.columns(), mapping.text(false).as_str()),
+            (None, Some(0), ":, 2, 4")
+        );
         mapping.parse("1, 2, 3").unwrap();
         assert_eq!((mapping.rows(), mapping.columns()), (None, None));
         // With three ranges the last two show and the first stands at its start.

@@ -1,8 +1,8 @@
 //! What stands on and around a heat map: the colour bar, numbers in cells, places of NaN and Inf, the
 //! framed element, the tool tip.
 
-use egui::epaint::{Mesh, Vertex};
-use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, WHITE_UV, pos2, vec2};
+use egui::epaint::{Mesh, Vertex, WHITE_UV};
+use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 use gander::display;
 use gander::dtype::DType;
 
@@ -141,7 +141,8 @@ pub(super) fn numbers_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, scale: &Sc
             if text.chars().count() > room {
                 continue;
             }
-            let under = Odd::of(value).map_or_else(|| scale.color(scale.place(value)), |odd| odd_color(odd, 0));
+            let under =
+                Odd::of(value).map_or_else(|| scale.color(scale.place(value)), |odd| odd_color(odd, 0));
             let at = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
             painter.text(at.round(), Align2::CENTER_CENTER, text, font.clone(), readable_on(theme, under));
         }
@@ -184,7 +185,9 @@ pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option
             };
             let value: String = value.chars().take(80).collect();
             ui.label(mono(value).color(if *nan { theme.bad } else { theme.text }));
-            ui.label(RichText::new(format!("{bits} {dtype}")).font(theme::mono_small_font()).color(theme.dim));
+            ui.label(
+                RichText::new(format!("{bits} {dtype}")).font(theme::mono_small_font()).color(theme.dim),
+            );
         });
     });
 }
@@ -195,7 +198,8 @@ pub(super) fn pixel(plane: Option<&Plane>, row: u64, column: u64) -> Option<(Str
     let size = plane.dtype.size() as usize;
     let at = plane.window.find(row, column)?.checked_mul(size * plane.channels)?;
     let bytes = plane.raw.get(at..at + size * plane.channels)?;
-    let samples: Vec<String> = bytes.chunks_exact(size.max(1)).map(|b| probe::text(&plane.dtype, b)).collect();
+    let samples: Vec<String> =
+        bytes.chunks_exact(size.max(1)).map(|b| probe::text(&plane.dtype, b)).collect();
     Some((format!("({})", samples.join(", ")), String::new(), false))
 }
 

@@ -23,7 +23,8 @@ use super::slice::{Slice, Sliced, Window};
 use super::values::{Part, drawable, numbers};
 use crate::gui::commands::Action;
 use crate::gui::grid::{
-    Cell, CellAt, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState, RowPosition, Side,
+    Cell, CellAt, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState,
+    RowPosition, Side,
 };
 
 /// The most cells that are copied at once.
@@ -132,16 +133,19 @@ impl Numbers {
         let at = response.hovered.or(response.cursor);
         if let Some(CellAt { row, column }) = at {
             let text = model.cell(row, column).text.into_owned();
-            let mut place = probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
+            let mut place =
+                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
             if let Some(field) = model.fields.get(column) {
                 place = format!("{place}[{:?}]", field.name);
             }
             let bits = model.bytes(row, column).and_then(|bytes| probe::bits(array.dtype(), bytes));
-            let bits = bits.filter(|_| model.fields.is_empty()).map_or(String::new(), |bits| format!("  {bits}"));
+            let bits =
+                bits.filter(|_| model.fields.is_empty()).map_or(String::new(), |bits| format!("  {bits}"));
             cx.status.under = format!("{}{place} = {text}{bits}", cx.target.title());
         }
         if let Some(CellAt { row, column }) = response.activated {
-            let place = probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
+            let place =
+                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
             let text = model.cell(row, column).text.into_owned();
             cx.actions.push(Action::Read(format!("{}{place}", cx.target.title()), text));
         }
@@ -161,7 +165,10 @@ impl Numbers {
         let cells = (request.rows.end - request.rows.start).saturating_mul(request.columns.len() as u64);
         if cells > COPIED {
             let most = display::count(COPIED);
-            let words = format!("{} cells are too many for the clipboard (at most {most}). Export them instead.", display::count(cells));
+            let words = format!(
+                "{} cells are too many for the clipboard (at most {most}). Export them instead.",
+                display::count(cells)
+            );
             cx.actions.push(Action::Notice(words));
             return;
         }
@@ -173,9 +180,9 @@ impl Numbers {
     fn finish_copy(&mut self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let Some(request) = self.copy.clone() else { return };
         let (array, slice) = (array.clone(), slice.clone());
-        let shown = self.copied.get(cx.jobs, &self.copying, "copying", move |task| {
-            copy_text(&*array, task, &slice, &request)
-        });
+        let shown = self
+            .copied
+            .get(cx.jobs, &self.copying, "copying", move |task| copy_text(&*array, task, &slice, &request));
         if let Some(text) = shown.value.filter(|_| shown.fresh) {
             cx.actions.push(Action::Copy((*text).clone()));
             self.copy = None;
@@ -207,7 +214,11 @@ impl Numbers {
                 let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
                 format!(
                     "{} cells · sum {} · mean {} · min {} · max {}",
-                    display::count(stats.count), number(stats.sum), number(stats.mean), text(&stats.min), text(&stats.max)
+                    display::count(stats.count),
+                    number(stats.sum),
+                    number(stats.mean),
+                    text(&stats.min),
+                    text(&stats.max)
                 )
             }
             None => format!("{} cells · summing…", display::count(window.elements())),
@@ -328,20 +339,33 @@ impl GridModel for Model<'_> {
 
     fn column(&self, index: usize) -> ColumnHead<'_> {
         if let Some(field) = self.fields.get(index) {
-            let side = if drawable(&field.dtype) && field.shape.is_empty() { Side::Right } else { Side::Left };
+            let side =
+                if drawable(&field.dtype) && field.shape.is_empty() { Side::Right } else { Side::Left };
             let mut type_text = field.dtype.to_string();
             if !field.shape.is_empty() {
                 type_text = format!("{type_text} {}", display::shape(&field.shape));
             }
-            return ColumnHead { name: field.name.as_str().into(), type_text: type_text.into(), side, ..Default::default() };
+            return ColumnHead {
+                name: field.name.as_str().into(),
+                type_text: type_text.into(),
+                side,
+                ..Default::default()
+            };
         }
         let side = if drawable(self.array.dtype()) { Side::Right } else { Side::Left };
         let name = match self.slice.columns {
             None => "value".to_owned(),
             axis => self.slice.along(axis, index as u64).to_string(),
         };
-        let type_text = if self.slice.columns.is_none() { self.array.dtype().to_string() } else { String::new() };
-        ColumnHead { name: name.into(), type_text: type_text.into(), side, width: Some(self.default_width()), ..Default::default() }
+        let type_text =
+            if self.slice.columns.is_none() { self.array.dtype().to_string() } else { String::new() };
+        ColumnHead {
+            name: name.into(),
+            type_text: type_text.into(),
+            side,
+            width: Some(self.default_width()),
+            ..Default::default()
+        }
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
@@ -437,7 +461,9 @@ fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
         DType::Void(_) => CellKind::Binary,
         DType::Struct(_) => CellKind::Nested,
         DType::DateTime(_) | DType::TimeDelta(_) => CellKind::Time,
-        _ if dtype.is_float() && numbers(dtype, Part::Real, bytes).iter().any(|v| !v.is_finite()) => CellKind::Nan,
+        _ if dtype.is_float() && numbers(dtype, Part::Real, bytes).iter().any(|v| !v.is_finite()) => {
+            CellKind::Nan
+        }
         _ => CellKind::Number,
     }
 }
@@ -467,7 +493,9 @@ fn copy_text(array: &dyn Array, task: &Task, slice: &Slice, request: &CopyReques
         let Some(bytes) = bytes.get(start..start + len) else { return String::new() };
         match field.shape.is_empty() {
             true => cell::element(&field.dtype, bytes),
-            false => cell::nested(&field.dtype, &field.shape, bytes).map_or(String::new(), |json| json.to_string()),
+            false => {
+                cell::nested(&field.dtype, &field.shape, bytes).map_or(String::new(), |json| json.to_string())
+            }
         }
     };
     let name = |column: usize| match fields.get(column) {
@@ -475,12 +503,18 @@ fn copy_text(array: &dyn Array, task: &Task, slice: &Slice, request: &CopyReques
         None => slice.along(slice.columns, column as u64).to_string(),
     };
     let head: Vec<String> = request.columns.iter().map(|&column| name(column)).collect();
-    let rows = request.rows.clone().map(|row| request.columns.iter().map(|&column| value(row, column)).collect());
+    let rows =
+        request.rows.clone().map(|row| request.columns.iter().map(|&column| value(row, column)).collect());
     Ok(written(request, &head, rows, drawable(dtype)))
 }
 
 /// Rows of texts in the form that was asked for.
-fn written(request: &CopyRequest, head: &[String], rows: impl Iterator<Item = Vec<String>>, plain: bool) -> String {
+fn written(
+    request: &CopyRequest,
+    head: &[String],
+    rows: impl Iterator<Item = Vec<String>>,
+    plain: bool,
+) -> String {
     let quoted = |text: &str| if plain { text.to_owned() } else { Value::from(text).to_string() };
     let list = |row: &[String]| row.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
     let lines = |separator: &str, quote: fn(&str) -> String, rows: &mut dyn Iterator<Item = Vec<String>>| {

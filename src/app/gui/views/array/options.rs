@@ -95,12 +95,17 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
             }
         }
         ui.separator();
-        ui.add_enabled(choice.curve != Curve::Log, egui::Checkbox::new(&mut choice.centred, "Zero in the middle"));
+        ui.add_enabled(
+            choice.curve != Curve::Log,
+            egui::Checkbox::new(&mut choice.centred, "Zero in the middle"),
+        );
     });
     part_menu(view, ui);
     let survey = view.heat.known(&view.mapping.slice(false), view.choice.part);
     let choice = &mut view.choice;
-    drop_down(ui, &choice.range.words(), "Range of the colours", |ui| range_menu(ui, choice, survey.as_deref()));
+    drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
+        range_menu(ui, choice, survey.as_deref())
+    });
     if ui.available_width() > 150.0 {
         let camera = &mut view.heat.camera;
         let (glyph, words) =
@@ -155,7 +160,8 @@ fn swatch(ui: &Ui, rect: Rect, map: Map) {
 }
 
 fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
-    let fixed = [Range::MinMax, Range::Percent(0.1), Range::Percent(1.0), Range::Percent(2.0), Range::Percent(5.0)];
+    let fixed =
+        [Range::MinMax, Range::Percent(0.1), Range::Percent(1.0), Range::Percent(2.0), Range::Percent(5.0)];
     for range in fixed {
         if ui.selectable_label(choice.range == range, range.words()).clicked() {
             choice.range = range;
@@ -207,7 +213,8 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let Some(survey) = view.heat.survey(&slice, part) else {
         if view.heat.known(&slice, part).is_some() && ui.available_width() > 60.0 {
             let response = theme::button(ui, "Scan");
-            let words = "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
+            let words =
+                "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
             if response.on_hover_text(words).clicked() {
                 view.heat.scan(&slice);
             }
@@ -222,7 +229,11 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
         ui.spacing_mut().item_spacing.x = 2.0;
         let text = format!("{name} {}", display::short_count(count));
         let label = ui.label(egui::RichText::new(text).color(theme.bad));
-        label.on_hover_text(format!("{} of {} elements of this slice", display::count(count), display::count(survey.count)));
+        label.on_hover_text(format!(
+            "{} of {} elements of this slice",
+            display::count(count),
+            display::count(survey.count)
+        ));
         for (glyph, word, step) in [(Icon::CaretLeft, "Previous", -1), (Icon::CaretRight, "Next", 1)] {
             if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
                 view.heat.next_odd(&slice, part, odd, step);
@@ -296,7 +307,13 @@ pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usiz
         3 | 4 => NAMES.get(n).map_or(String::new(), |name| (*name).to_owned()),
         _ => format!("channel {n}"),
     };
-    let all = if depth == 2 { "grey + alpha" } else if depth == 4 { "RGBA" } else { "RGB" };
+    let all = if depth == 2 {
+        "grey + alpha"
+    } else if depth == 4 {
+        "RGBA"
+    } else {
+        "RGB"
+    };
     let text = photo.channel.map_or(all.to_owned(), name);
     drop_down(ui, &text, "Channels", |ui| {
         if ui.selectable_label(photo.channel.is_none(), all).clicked() {
@@ -327,7 +344,10 @@ pub(in super::super) fn window_choice(
 ) {
     let text = window.map_or("auto".to_owned(), |(low, high)| Range::Hand(low, high).words());
     drop_down(ui, &text, "Black and white: window and level", |ui| {
-        if ui.selectable_label(window.is_none(), format!("auto ({})", Range::Hand(usual.0, usual.1).words())).clicked() {
+        if ui
+            .selectable_label(window.is_none(), format!("auto ({})", Range::Hand(usual.0, usual.1).words()))
+            .clicked()
+        {
             *window = None;
         }
         for (name, ends) in [("min–max", range), ("1–99 %", percent)] {

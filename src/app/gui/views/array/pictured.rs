@@ -251,8 +251,12 @@ impl Pictured {
         let (mut x, mut y) = (column as i128, row as i128);
         ui.input(|input| {
             let far = if input.modifiers.shift { 10 } else { 1 };
-            x += far * (i128::from(input.key_pressed(Key::ArrowRight)) - i128::from(input.key_pressed(Key::ArrowLeft)));
-            y += far * (i128::from(input.key_pressed(Key::ArrowDown)) - i128::from(input.key_pressed(Key::ArrowUp)));
+            x += far
+                * (i128::from(input.key_pressed(Key::ArrowRight))
+                    - i128::from(input.key_pressed(Key::ArrowLeft)));
+            y += far
+                * (i128::from(input.key_pressed(Key::ArrowDown))
+                    - i128::from(input.key_pressed(Key::ArrowUp)));
         });
         let to = [(x, 0), (y, 1)].map(|(n, axis)| n.clamp(0, sight.size[axis] as i128 - 1) as u64);
         if to == [column, row] {
@@ -304,10 +308,14 @@ impl Pictured {
         let Some(sight) = &self.last else { return String::new() };
         let zoom = sight.zoom();
         let percent = zoom[0].max(zoom[1]) * 100.0;
-        let percent =
-            if percent >= 10.0 { format!("{percent:.0} %") } else { format!("{} %", super::color::brief(percent)) };
+        let percent = if percent >= 10.0 {
+            format!("{percent:.0} %")
+        } else {
+            format!("{} %", super::color::brief(percent))
+        };
         let overview = slice.coarse(OVERVIEW);
-        let fine = zoom[0] * (overview.columns.step as f64) > 1.5 || zoom[1] * (overview.rows.step as f64) > 1.5;
+        let fine =
+            zoom[0] * (overview.columns.step as f64) > 1.5 || zoom[1] * (overview.rows.step as f64) > 1.5;
         let coarse = overview.columns.step.max(overview.rows.step);
         if coarse > 1 && !fine { format!("overview 1:{coarse} · {percent}") } else { percent }
     }
@@ -321,7 +329,13 @@ impl Pictured {
         let (first, last) = (places.first()?, places.last()?);
         let from = self.cursor.map(|[column, row]| (row, column));
         let found = match from {
-            None => if step > 0 { first } else { last },
+            None => {
+                if step > 0 {
+                    first
+                } else {
+                    last
+                }
+            }
             Some(from) if step > 0 => {
                 places.get(places.partition_point(|place| *place <= from) % count).unwrap_or(first)
             }
@@ -389,11 +403,14 @@ fn failed(ui: &mut Ui, rect: Rect, error: &Error, drawn: bool) -> bool {
         let place = Rect::from_min_size(rect.min, vec2(width, 80.0));
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("failed"));
         let lines = [(words.as_str(), Some("Try again"))];
-        return theme::problem_banner(&mut child, Severity::Problem, "A part could not be read", &lines).go.is_some();
+        return theme::problem_banner(&mut child, Severity::Problem, "A part could not be read", &lines)
+            .go
+            .is_some();
     }
     let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt("failed"));
     theme::empty_state(&mut child, Icon::Problem, "This slice could not be read", &words);
-    let place = Rect::from_center_size(pos2(rect.center().x, rect.center().y + 70.0), vec2(100.0, size::CONTROL));
+    let place =
+        Rect::from_center_size(pos2(rect.center().x, rect.center().y + 70.0), vec2(100.0, size::CONTROL));
     let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("again"));
     child.vertical_centered(|ui| theme::button(ui, "Try again").clicked()).inner
 }
@@ -406,6 +423,10 @@ fn describe(ui: &Ui, response: &egui::Response, look: &Look<'_>, cursor: Option<
         format!(", at {}", probe::place(&look.slice.index(row, column)))
     });
     response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::Role::Image, ui.is_enabled(), format!("{kind} of {}: {size}{at}", look.title))
+        egui::WidgetInfo::labeled(
+            egui::Role::Image,
+            ui.is_enabled(),
+            format!("{kind} of {}: {size}{at}", look.title),
+        )
     });
 }

@@ -41,7 +41,10 @@ pub(crate) fn bits(dtype: &DType, bytes: &[u8]) -> Option<String> {
 /// Whether an element is NaN (or not-a-time).
 pub(crate) fn is_nan(dtype: &DType, bytes: &[u8]) -> bool {
     super::values::drawable(dtype)
-        && numbers(dtype, Part::Real, bytes).iter().chain(&numbers(dtype, Part::Imaginary, bytes)).any(|n| n.is_nan())
+        && numbers(dtype, Part::Real, bytes)
+            .iter()
+            .chain(&numbers(dtype, Part::Imaginary, bytes))
+            .any(|n| n.is_nan())
 }
 
 /// The value as text, NaN in capitals as people know it.

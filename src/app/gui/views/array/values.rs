@@ -59,14 +59,18 @@ pub(crate) fn drawable(dtype: &DType) -> bool {
 pub(crate) fn numbers(dtype: &DType, part: Part, raw: &[u8]) -> Vec<f64> {
     let mut out = Vec::with_capacity(raw.len() / (dtype.size().max(1) as usize));
     match dtype {
-        DType::C64 => out.extend(raw.as_chunks::<4>().0.as_chunks::<2>().0.iter().map(|&[real, imaginary]| {
-            part.of(f32::from_le_bytes(real).into(), f32::from_le_bytes(imaginary).into())
-        })),
-        DType::C128 => out.extend(
-            raw.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|&[real, imaginary]| {
-                part.of(f64::from_le_bytes(real), f64::from_le_bytes(imaginary))
-            }),
-        ),
+        DType::C64 => {
+            out.extend(raw.as_chunks::<4>().0.as_chunks::<2>().0.iter().map(|&[real, imaginary]| {
+                part.of(f32::from_le_bytes(real).into(), f32::from_le_bytes(imaginary).into())
+            }))
+        }
+        DType::C128 => {
+            out.extend(
+                raw.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|&[real, imaginary]| {
+                    part.of(f64::from_le_bytes(real), f64::from_le_bytes(imaginary))
+                }),
+            )
+        }
         DType::DateTime(_) | DType::TimeDelta(_) => {
             let count = |&bytes: &[u8; 8]| match i64::from_le_bytes(bytes) {
                 i64::MIN => f64::NAN,
