@@ -12,6 +12,7 @@ use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -115,18 +116,18 @@ impl Fold {
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
+        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (Arc::clone(array), 0),
+        };
         // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
         let nulls = match array.data_type() {
             DataType::Dictionary(_, _) => array.null_count() as u64,
             _ => array.logical_null_count() as u64,
         };
-        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => types::typed(cells, kind),
-            _ => (plain(array)?, 0),
-        };
-        let array = &array;
         self.stats.unfit += unfit;
-        self.stats.nulls += nulls;
+        self.stats.nulls += nulls.saturating_sub(unfit);
+        let array = &plain(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
