@@ -1,6 +1,61 @@
-//! Gander's library.
+//! Gander's library: opens any machine-learning data or model file lazily and gives it out by ranges.
+//!
+//! It knows formats and nothing of windows. The application on top of it (`src/app`: the window and the
+//! command line `gander`) knows windows and nothing of formats.
+//!
+//! # The picture
+//! ```text
+//! path ─▶ Source ─▶ sniff ─▶ Format.open ─▶ Node tree ─▶ Content ─▶ view | command | writer
+//!           ▲                                              │
+//!           └───────────── bytes inside other bytes ◀──────┘
+//! ```
+//! A path becomes a [`Source`] (a mapped file, a slice, a decompressed stream, a folder). [`sniff`] shows
+//! its head to every [`format::Format`] in [`formats::FORMATS`] and takes the first that is sure. The
+//! format's `open` reads headers and gives a tree of [`node::Node`]s: names, attributes, problems, and
+//! [`content::Content`] — a table, an array, an image, a text, bytes. Content reads values by range, with
+//! a [`Task`] in hand. What is inside another file goes back through `Source` and the same door,
+//! [`open::nested`].
+//!
+//! # Code map
+//! | room | what is in it |
+//! |---|---|
+//! | [`source`] | the only place that opens and maps files; identity checks; the guard against shrinking files |
+//! | [`sniff`], [`open`] | which format is it; from a source to a [`Document`]; walking the tree |
+//! | [`format`](mod@format) | `Format`: a descriptor, as a value; `Writer`, `Options`, `Payload`, `Loss` |
+//! | [`formats`] | the ordered list, and one file or folder a format |
+//! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
+//! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
+//! | [`stats`] | one pass over an array or a table |
+//! | [`convert`] | any content to any writer that accepts its kind |
+//! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
+//! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
+//!
+//! # Adding a format
+//! 1. `src/formats/<kind>/<id>.rs`: the module's head says what the format is and links its
+//!    specification; `pub static FORMAT: Format = Format { extensions, magic, reads, ..Format::new(id,
+//!    name, open) }`; `fn open(&Opening) -> Result<Node>` reads the header, checks every size through
+//!    [`limits`], and returns a `Node` with content. For plain elements use [`content::array::Plain`], for
+//!    rows in memory [`content::table::MemoryTable`], else implement `Table` or `Array` (three or four
+//!    methods).
+//! 2. Two lines in `formats.rs`: the module, and its place in the order.
+//! 3. `fixtures/<id>/` with cases, a `malformed/` folder and the `make.py` that made them. The tests loop
+//!    over them: nothing else is to be written for recognition, truncation and bit flips.
+//!
+//! # Invariants
+//! 1. The library does not know egui; formats do not know each other.
+//! 2. Only [`source`] opens files for reading and maps memory.
+//! 3. Opening reads headers, never values; reading takes a range and gives owned data.
+//! 4. Whatever can touch bytes takes a [`Task`]; code that draws never has one.
+//! 5. Sizes, counts and offsets from a file go through [`limits`] before anything is allocated.
+//! 6. An [`Error`] has a class, a sentence and a place; a partial tree beats an error; a broken node
+//!    never hides its neighbours.
+//! 7. Arrays deliver little-endian elements in C order, whatever the file does.
+//! 8. Kinds of content are a closed enum, matched exhaustively; formats are an open, ordered list.
+//! 9. Values are exact: texts come from [`cell`], nothing is rounded on the way.
+//! 10. Detection is pure and sees only a [`sniff::Head`]; content beats the extension.
 
 pub mod adapt;
+pub mod cache;
 pub mod cell;
 pub mod container;
 pub mod content;

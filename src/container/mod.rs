@@ -3,4 +3,5 @@
 //! know each other.
 
 pub mod inflate;
+pub mod special;
 pub mod zip;

@@ -18,7 +18,7 @@ const FLOOR: u64 = 64 << 20;
 const LONG: u64 = 32 << 20;
 
 /// Makes a codec that starts at the beginning of its stream.
-pub type Make = Box<dyn Fn() -> Result<Box<dyn Codec>> + Send + Sync>;
+pub(super) type Make = Box<dyn Fn() -> Result<Box<dyn Codec>> + Send + Sync>;
 
 /// A decoded stream, readable by ranges.
 pub struct Spooled {

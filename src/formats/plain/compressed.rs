@@ -3,13 +3,13 @@
 //! gzip (RFC 1952), zlib (RFC 1950), Zstandard (RFC 8878), bzip2, xz and LZMA, LZ4 frames.
 
 use crate::content::Content;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::format::{Format, Opening};
 use crate::node::Node;
 use crate::open::open_source;
 use crate::sniff::{self, Head, Magic, Match};
 use crate::source::ReadAt;
-use crate::stream::{Codec, Notes, Spooled, deflate, gzip};
+use crate::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
@@ -23,14 +23,33 @@ pub static GZIP: Format = Format {
     ..Format::new("gzip", "gzip", open_gzip)
 };
 /// The descriptor.
-pub static ZSTD: Format = Format { extensions: &[], sniff: Some(never), ..Format::new("zstd", "ZSTD", open) };
+pub static ZSTD: Format = Format {
+    extensions: &["zst", "zstd", "tzst"],
+    mime: &["application/zstd"],
+    sniff: Some(sniff_zstd),
+    ..Format::new("zstd", "Zstandard", open_zstd)
+};
 /// The descriptor.
-pub static BZIP2: Format =
-    Format { extensions: &[], sniff: Some(never), ..Format::new("bzip2", "BZIP2", open) };
+pub static BZIP2: Format = Format {
+    extensions: &["bz2", "tbz2", "tbz"],
+    mime: &["application/x-bzip2"],
+    sniff: Some(sniff_bzip2),
+    ..Format::new("bzip2", "bzip2", open_bzip2)
+};
 /// The descriptor.
-pub static XZ: Format = Format { extensions: &[], sniff: Some(never), ..Format::new("xz", "XZ", open) };
+pub static XZ: Format = Format {
+    extensions: &["xz", "txz", "lzma"],
+    mime: &["application/x-xz"],
+    sniff: Some(sniff_xz),
+    ..Format::new("xz", "xz", open_xz)
+};
 /// The descriptor.
-pub static LZ4: Format = Format { extensions: &[], sniff: Some(never), ..Format::new("lz4", "LZ4", open) };
+pub static LZ4: Format = Format {
+    extensions: &["lz4", "tlz4"],
+    mime: &["application/x-lz4"],
+    sniff: Some(sniff_lz4),
+    ..Format::new("lz4", "LZ4", open_lz4)
+};
 /// The descriptor.
 pub static ZLIB: Format = Format {
     extensions: &["zz", "zlib"],
@@ -39,12 +58,55 @@ pub static ZLIB: Format = Format {
     ..Format::new("zlib", "zlib", open_zlib)
 };
 
-fn never(_head: &Head) -> Match {
-    Match::No
+/// The first magic number behind skippable frames, as far as the head reaches; the skippable one
+/// itself where it does not.
+fn frame_magic(head: &Head) -> Option<[u8; 4]> {
+    let mut rest: &[u8] = &head.first;
+    let first = *rest.first_chunk::<4>()?;
+    while let Some(&magic) = rest.first_chunk::<4>() {
+        if !zstd::is_skippable(magic) {
+            return Some(magic);
+        }
+        let len = u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?) as usize;
+        rest = rest.get(8usize.checked_add(len)?..).unwrap_or_default();
+    }
+    Some(first)
 }
 
-fn open(_opening: &Opening) -> Result<Node> {
-    Err(Error::bug("being written"))
+fn sniff_zstd(head: &Head) -> Match {
+    match frame_magic(head) {
+        Some(zstd::MAGIC) => Match::Yes,
+        Some(magic) if zstd::is_skippable(magic) => Match::Maybe,
+        _ => Match::No,
+    }
+}
+
+fn sniff_lz4(head: &Head) -> Match {
+    match frame_magic(head) {
+        Some(lz4::MAGIC | lz4::LEGACY) => Match::Yes,
+        Some(magic) if zstd::is_skippable(magic) => Match::Maybe,
+        _ => Match::No,
+    }
+}
+
+/// `BZh`, a digit, and the mark of a block or of the end.
+fn sniff_bzip2(head: &Head) -> Match {
+    let marks = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
+    let marked = head.first.get(4..10).is_none_or(|mark| marks.iter().any(|m| mark == *m));
+    match *head.first {
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] if marked && head.first.len() >= 10 => Match::Yes,
+        [b'B', b'Z', b'h', ..] => Match::Maybe,
+        _ => Match::No,
+    }
+}
+
+/// xz by its magic; lzma, which has none, by the extension and a header that makes sense.
+fn sniff_xz(head: &Head) -> Match {
+    match *head.first {
+        _ if head.starts_with(xz::MAGIC) => Match::Yes,
+        [properties, 0, 0, ..] if properties < 225 && head.has_extension(&["lzma"]) => Match::Maybe,
+        _ => Match::No,
+    }
 }
 
 /// Two bytes are a weak sign (`x^` is text), so some of what follows must inflate.
@@ -62,20 +124,39 @@ fn sniff_zlib(head: &Head) -> Match {
 }
 
 fn open_gzip(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "gzip", || Box::new(gzip::Gzip::new()))
+    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new())))
+}
+
+fn open_zstd(opening: &Opening) -> Result<Node> {
+    open_spooled(opening, "zstd", || Ok(Box::new(zstd::Zstd::new()?)))
+}
+
+fn open_bzip2(opening: &Opening) -> Result<Node> {
+    open_spooled(opening, "bzip2", || Ok(Box::new(bzip2::Bzip2::new())))
+}
+
+fn open_xz(opening: &Opening) -> Result<Node> {
+    if opening.head.starts_with(xz::MAGIC) {
+        return open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new())));
+    }
+    open_spooled(opening, "lzma", || Ok(Box::new(xz::Xz::lzma())))
+}
+
+fn open_lz4(opening: &Opening) -> Result<Node> {
+    open_spooled(opening, "lz4", || Ok(Box::new(lz4::Lz4::new())))
 }
 
 fn open_zlib(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "zlib", || Box::new(deflate::Zlib::new()))
+    open_spooled(opening, "zlib", || Ok(Box::new(deflate::Zlib::new())))
 }
 
 /// Opens what a codec decodes.
 fn open_spooled(
     opening: &Opening,
     word: &'static str,
-    codec: impl Fn() -> Box<dyn Codec> + Send + Sync + 'static,
+    codec: impl Fn() -> Result<Box<dyn Codec>> + Send + Sync + 'static,
 ) -> Result<Node> {
-    let stream = Arc::new(Spooled::new(opening.source.clone(), 0, Box::new(move || Ok(codec()))));
+    let stream = Arc::new(Spooled::new(opening.source.clone(), 0, Box::new(codec)));
     stream.ahead(opening.task, CHECKED)?;
     let notes = stream.tell();
     open_inner(opening, word, stream, notes.unwrap_or_default())
@@ -90,7 +171,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
     {
         return Err(problem.clone());
     }
-    let inner = source.stream(inner_name(source.name(), &opening.head.first), stream)?;
+    let inner = source.stream(inner_name(source.name()), stream)?;
     let mut options = opening.options.clone();
     options.0.remove("format");
     let mut node = match open_source(opening.task, &inner, &options) {
@@ -118,7 +199,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
 }
 
 /// The name without the wrapper's extension; `.tgz` and its like become `.tar`.
-fn inner_name(name: &str, _head: &[u8]) -> String {
+fn inner_name(name: &str) -> String {
     const TARS: [&str; 6] = ["tgz", "tbz", "tbz2", "txz", "tzst", "tlz4"];
     match name.rsplit_once('.') {
         Some((stem, _)) if sniff::has_extension(name, &TARS) => format!("{stem}.tar"),

@@ -1,18 +1,258 @@
-//! (being written)
+//! Formats that Gander recognises but does not read: a name says more than bytes alone.
+//!
+//! Each line gives what the file is and the bytes by which it is told. A format that gets a reader
+//! leaves this list.
 
+use crate::container::special;
+use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::node::Node;
 use crate::sniff::{Head, Match};
 
 /// The descriptor.
-pub static FORMAT: Format =
-    Format { extensions: &[], sniff: Some(sniff), ..Format::new("known", "Recognised, not read", open) };
+pub static FORMAT: Format = Format {
+    extensions: &["onnx", "pb", "mlmodel", "msgpack", "mp3", "ubj", "rmeta"],
+    sniff: Some(sniff),
+    ..Format::new("known", "Recognised, not read", open)
+};
 
-fn sniff(_head: &Head) -> Match {
-    Match::No
+/// What a file is, and the bytes that tell it: all of them, each at its offset.
+type Line = (&'static str, &'static [(usize, &'static [u8])]);
+
+const LINES: &[Line] = &[
+    // arrays and science
+    ("a MATLAB 7.3 file (HDF5)", &[(0, b"MATLAB 7.3 MAT-file")]),
+    ("an HDF5 file", &[(0, b"\x89HDF\r\n\x1a\n")]),
+    ("an HDF5 file", &[(512, b"\x89HDF\r\n\x1a\n")]),
+    ("an HDF5 file", &[(1024, b"\x89HDF\r\n\x1a\n")]),
+    ("an HDF5 file", &[(2048, b"\x89HDF\r\n\x1a\n")]),
+    ("an HDF4 file", &[(0, b"\x0e\x03\x13\x01")]),
+    ("a NetCDF classic file", &[(0, b"CDF\x01")]),
+    ("a NetCDF file with 64-bit offsets", &[(0, b"CDF\x02")]),
+    ("a NetCDF file with 64-bit data", &[(0, b"CDF\x05")]),
+    ("a MATLAB 5 file", &[(0, b"MATLAB 5.0 MAT-file")]),
+    ("a FITS file", &[(0, b"SIMPLE  =")]),
+    ("a NIfTI-1 image", &[(344, b"n+1\0")]),
+    ("a NIfTI-1 header", &[(344, b"ni1\0")]),
+    ("a NIfTI-2 image", &[(4, b"n+2\0\r\n\x1a\n")]),
+    ("a DICOM file", &[(128, b"DICM")]),
+    ("a GRIB file", &[(0, b"GRIB")]),
+    ("a Bloscpack array", &[(0, b"blpk")]),
+    ("an NRRD image", &[(0, b"NRRD000")]),
+    ("a LAS point cloud", &[(0, b"LASF")]),
+    // models
+    ("a GGUF model", &[(0, b"GGUF")]),
+    ("a GGML model", &[(0, b"tjgg")]),
+    ("a GGML model", &[(0, b"lmgg")]),
+    ("a TensorFlow Lite model", &[(4, b"TFL3")]),
+    ("an MXNet parameter file", &[(0, b"\x12\x01\0\0\0\0\0\0")]),
+    (
+        "a PyTorch checkpoint of the old kind (pickle)",
+        &[(0, b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19")],
+    ),
+    // tables and databases
+    ("an SQLite database", &[(0, b"SQLite format 3\0")]),
+    ("a DuckDB database", &[(8, b"DUCK")]),
+    ("an ORC file", &[(0, b"ORC")]),
+    ("an Avro file", &[(0, b"Obj\x01")]),
+    ("an LMDB database", &[(16, b"\xde\xc0\xef\xbe")]),
+    ("a Berkeley DB database", &[(12, b"\x62\x31\x05\0")]),
+    ("a Berkeley DB database", &[(12, b"\x61\x15\x06\0")]),
+    ("a GDBM database", &[(0, b"\xce\x9a\x57\x13")]),
+    ("an old Microsoft Office document (OLE)", &[(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")]),
+    ("an R data file", &[(0, b"RDX2\n")]),
+    ("an R data file", &[(0, b"RDX3\n")]),
+    ("an R object (RDS)", &[(0, b"X\n\0\0\0\x02\0")]),
+    ("an R object (RDS)", &[(0, b"X\n\0\0\0\x03\0")]),
+    ("an SPSS file", &[(0, b"$FL2")]),
+    ("a Stata file", &[(0, b"<stata_dta>")]),
+    ("an HDFS sequence file", &[(0, b"SEQ\x06")]),
+    // records
+    ("an MXNet RecordIO file", &[(0, b"\x0a\x23\xd7\xce")]),
+    // sound and video
+    ("a WAV recording", &[(0, b"RIFF"), (8, b"WAVE")]),
+    ("a WAV recording (64 bit)", &[(0, b"RF64"), (8, b"WAVE")]),
+    ("an AVI video", &[(0, b"RIFF"), (8, b"AVI ")]),
+    ("an AIFF recording", &[(0, b"FORM"), (8, b"AIF")]),
+    ("a FLAC recording", &[(0, b"fLaC")]),
+    ("an MP3 recording", &[(0, b"ID3")]),
+    ("an Ogg recording or video", &[(0, b"OggS")]),
+    ("an AU recording", &[(0, b".snd")]),
+    ("a MIDI file", &[(0, b"MThd")]),
+    ("a Matroska or WebM video", &[(0, b"\x1a\x45\xdf\xa3")]),
+    ("an MPEG video", &[(0, b"\0\0\x01\xba")]),
+    ("an MPEG video", &[(0, b"\0\0\x01\xb3")]),
+    ("a Flash video", &[(0, b"FLV\x01")]),
+    ("an ASF (Windows Media) file", &[(0, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11")]),
+    ("an AVIF image", &[(4, b"ftypavif")]),
+    ("an AVIF image sequence", &[(4, b"ftypavis")]),
+    ("a HEIC image", &[(4, b"ftyphei")]),
+    ("a HEIC image", &[(4, b"ftyphev")]),
+    ("a HEIF image", &[(4, b"ftypmif1")]),
+    ("a QuickTime video", &[(4, b"ftypqt  ")]),
+    ("an MPEG-4 recording", &[(4, b"ftypM4A")]),
+    ("an MPEG-4 video", &[(4, b"ftyp")]),
+    ("a QuickTime video", &[(4, b"moov\0")]),
+    // pictures
+    ("a JPEG 2000 image", &[(0, b"\0\0\0\x0cjP  \r\n\x87\n")]),
+    ("a JPEG 2000 code stream", &[(0, b"\xff\x4f\xff\x51")]),
+    ("a JPEG XL image", &[(0, b"\0\0\0\x0cJXL \r\n\x87\n")]),
+    ("a JPEG XL code stream", &[(0, b"\xff\x0a")]),
+    ("a Photoshop image", &[(0, b"8BPS")]),
+    ("a DirectDraw texture", &[(0, b"DDS |\0\0\0")]),
+    ("a Blizzard texture", &[(0, b"BLP2")]),
+    ("a KTX texture", &[(0, b"\xabKTX ")]),
+    // archives
+    ("a 7-Zip archive", &[(0, b"7z\xbc\xaf\x27\x1c")]),
+    ("a RAR archive", &[(0, b"Rar!\x1a\x07")]),
+    ("a Windows cabinet", &[(0, b"MSCF\0\0\0\0")]),
+    ("a Unix ar archive", &[(0, b"!<arch>\n")]),
+    ("a cpio archive", &[(0, b"070701")]),
+    ("an lzip file", &[(0, b"LZIP\x01")]),
+    ("a lzop file", &[(0, b"\x89LZO\0\r\n\x1a\n")]),
+    ("a Unix compress file", &[(0, b"\x1f\x9d\x90")]),
+    ("a framed Snappy file", &[(0, b"\xff\x06\0\0sNaPpY")]),
+    ("a Zstandard dictionary", &[(0, b"\x37\xa4\x30\xec")]),
+    // documents and programs
+    ("a PDF document", &[(0, b"%PDF-")]),
+    ("a PostScript document", &[(0, b"%!PS-")]),
+    ("a DjVu document", &[(0, b"AT&TFORM")]),
+    ("an ELF program or library", &[(0, b"\x7fELF")]),
+    ("a Mach-O program or library", &[(0, b"\xcf\xfa\xed\xfe")]),
+    ("a Mach-O program or library", &[(0, b"\xca\xfe\xba\xbe\0\0\0\x02")]),
+    ("a Java class", &[(0, b"\xca\xfe\xba\xbe\0")]),
+    ("a WebAssembly module", &[(0, b"\0asm\x01\0\0\0")]),
+    ("LLVM bitcode", &[(0, b"BC\xc0\xde")]),
+    ("a TrueType font", &[(0, b"\0\x01\0\0\0")]),
+    ("an OpenType font", &[(0, b"OTTO\0")]),
+    ("a WOFF font", &[(0, b"wOFF")]),
+    ("a WOFF2 font", &[(0, b"wOF2")]),
+];
+
+fn sniff(head: &Head) -> Match {
+    match name(head) {
+        Some((_, certain)) if certain => Match::Yes,
+        Some(_) => Match::Maybe,
+        None => Match::No,
+    }
 }
 
-fn open(_opening: &Opening) -> Result<Node> {
-    Err(Error::bug("being written"))
+fn open(opening: &Opening) -> Result<Node> {
+    let what = name(opening.head).map_or("of an unknown format", |(what, _)| what);
+    let problem = Error::unsupported(format!(
+        "this is {what}; this version of Gander recognises that format but does not read it"
+    ));
+    Ok(Node::new(opening.source.name(), "file")
+        .content(Content::Bytes(opening.source.clone()))
+        .problem(problem))
+}
+
+/// What the file is, and whether that is certain whatever its extension says.
+fn name(head: &Head) -> Option<(&'static str, bool)> {
+    if head.is_folder {
+        return None;
+    }
+    let first = &head.first;
+    let by_bytes = LINES
+        .iter()
+        .find(|(_, signs)| signs.iter().all(|(at, bytes)| first.get(*at..at + bytes.len()) == Some(bytes)));
+    let certain = by_bytes
+        .map(|(what, _)| *what)
+        .or_else(|| special::zip_document(head))
+        .or_else(|| is_pickle(head).then_some("a Python pickle"))
+        .or_else(|| is_tfrecord(first).then_some("a TFRecord file"))
+        .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
+        .or_else(|| {
+            head.ends_with(b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").then_some("a TensorFlow checkpoint index")
+        });
+    certain.map(|what| (what, true)).or_else(|| by_name(head).map(|what| (what, false)))
+}
+
+/// Formats without a sign of their own: the extension and a first byte that fits.
+fn by_name(head: &Head) -> Option<&'static str> {
+    if head.is_text() {
+        return None;
+    }
+    let first = *head.first.first()?;
+    let protobuf = matches!(first, 0x08 | 0x0a | 0x12);
+    [
+        (&["onnx"][..], "an ONNX model", protobuf),
+        (&["pb"], "a Protocol Buffers file (a TensorFlow graph, perhaps)", protobuf),
+        (&["mlmodel"], "a Core ML model", protobuf),
+        (&["msgpack"], "a MessagePack file", first >= 0x80),
+        (&["mp3"], "an MP3 recording", first == 0xff),
+        (&["ubj"], "an XGBoost model (UBJSON)", first == b'{'),
+    ]
+    .into_iter()
+    .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
+}
+
+/// A pickle of protocol 2 or later: it begins with PROTO and ends with STOP, or a frame follows.
+fn is_pickle(head: &Head) -> bool {
+    match *head.first {
+        [0x80, 4 | 5, 0x95, ..] => true,
+        [0x80, 2..=5, next, ..] => {
+            b"}](cX)\x8cKJMGN\x88\x89U\x8a\x95\x8f".contains(&next) && head.ends_with(b".")
+        }
+        _ => false,
+    }
+}
+
+/// A TFRecord begins with a length and the checksum of that length.
+fn is_tfrecord(first: &[u8]) -> bool {
+    let (Some(len), Some(crc)) = (first.get(..8), first.get(8..12)) else { return false };
+    // CRC-32C, bit by bit: eight bytes need no table.
+    let mut found = !0u32;
+    for &byte in len {
+        found ^= u32::from(byte);
+        for _ in 0..8 {
+            found = (found >> 1) ^ (0x82f6_3b78 & (found & 1).wrapping_neg());
+        }
+    }
+    let found = !found;
+    let masked = found.rotate_right(15).wrapping_add(0xa282_ead8);
+    crc == masked.to_le_bytes()
+}
+
+/// A DOS header that points to a Windows one.
+fn is_windows_program(first: &[u8]) -> bool {
+    let at = first.get(60..64).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+    first.starts_with(b"MZ")
+        && at.is_some_and(|at| first.get(at as usize..).is_some_and(|rest| rest.starts_with(b"PE\0\0")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+    use crate::task::Task;
+
+    fn head(bytes: &[u8], name: &str) -> Head {
+        let source = Source::memory(name, bytes.to_vec());
+        Head::read(&Task::new(), &source).unwrap()
+    }
+
+    #[test]
+    fn files_are_told_by_their_bytes() {
+        let says = |bytes: &[u8]| name(&head(bytes, "x")).map(|(what, _)| what);
+        assert_eq!(says(b"\x89HDF\r\n\x1a\n......"), Some("an HDF5 file"));
+        assert_eq!(says(b"RIFF....WAVEfmt "), Some("a WAV recording"));
+        assert_eq!(says(b"RIFF....WEBPVP8 "), None);
+        assert_eq!(says(b"\x80\x04\x95\0\0"), Some("a Python pickle"));
+        assert_eq!(
+            says(b"MZ is what this text begins with, and it is long enough to have an offset in it"),
+            None
+        );
+        // A record of 24 bytes, as TensorFlow writes it.
+        assert_eq!(says(b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22"), Some("a TFRecord file"));
+        assert_eq!(says(b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x23"), None);
+    }
+
+    #[test]
+    fn an_extension_alone_is_only_a_guess() {
+        assert_eq!(sniff(&head(b"\x08\x07\x12\x04\0\0", "m.onnx")), Match::Maybe);
+        assert_eq!(sniff(&head(b"\x08\x07\x12\x04\0\0", "m.bin")), Match::No);
+        assert_eq!(sniff(&head(b"a text\n", "m.onnx")), Match::No);
+    }
 }

@@ -12,15 +12,6 @@ use crate::task::Task;
 use image::error::ImageError;
 use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat};
 
-pub(super) fn open_jpeg(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Jpeg)
-}
-pub(super) fn open_webp(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::WebP)
-}
-pub(super) fn open_gif(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Gif)
-}
 pub(super) fn open_bmp(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Bmp)
 }

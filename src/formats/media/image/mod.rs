@@ -7,8 +7,11 @@
 
 mod exif;
 mod generic;
+mod gif;
+mod jpeg;
 mod picture;
 mod png;
+mod webp;
 
 use crate::content::Kind;
 use crate::format::Format;
@@ -31,7 +34,7 @@ pub static JPEG: Format = Format {
     mime: &["image/jpeg"],
     magic: &[Magic::at(0, b"\xff\xd8\xff")],
     reads: IMAGE,
-    ..Format::new("jpeg", "JPEG", generic::open_jpeg)
+    ..Format::new("jpeg", "JPEG", jpeg::open)
 };
 
 /// WebP: lossy, lossless, with alpha, animated.
@@ -40,7 +43,7 @@ pub static WEBP: Format = Format {
     mime: &["image/webp"],
     sniff: Some(sniff_webp),
     reads: IMAGE,
-    ..Format::new("webp", "WebP", generic::open_webp)
+    ..Format::new("webp", "WebP", webp::open)
 };
 
 /// GIF, still and animated.
@@ -49,7 +52,7 @@ pub static GIF: Format = Format {
     mime: &["image/gif"],
     magic: &[Magic::at(0, b"GIF87a"), Magic::at(0, b"GIF89a")],
     reads: IMAGE,
-    ..Format::new("gif", "GIF", generic::open_gif)
+    ..Format::new("gif", "GIF", gif::open)
 };
 
 /// Windows bitmaps.

@@ -47,7 +47,7 @@ pub(super) trait Codec: Send + Sync {
 
     /// For animations whose frames build on each other: frames from the first on. `None` for files
     /// whose frames stand alone.
-    fn play(&self, _task: &Task, _source: &Source) -> Result<Option<Box<dyn Player>>> {
+    fn play(&self, _task: &Task, _source: &Source, _partial: bool) -> Result<Option<Box<dyn Player>>> {
         Ok(None)
     }
 
@@ -143,7 +143,7 @@ impl Picture {
     fn play(&self, task: &Task, frame: u64) -> Result<Option<Pixels>> {
         let (mut player, mut at) = match STORE.lock().player(self.id, frame) {
             Some(kept) => kept,
-            None => match self.codec.play(task, &self.source)? {
+            None => match self.codec.play(task, &self.source, self.partial)? {
                 Some(player) => (player, 0),
                 None => return Ok(None),
             },

@@ -246,7 +246,7 @@ impl Codec for Png {
         read_still(task, &mut reader, partial)
     }
 
-    fn play(&self, task: &Task, source: &Source) -> Result<Option<Box<dyn Player>>> {
+    fn play(&self, task: &Task, source: &Source, _partial: bool) -> Result<Option<Box<dyn Player>>> {
         let bytes = source.read(task, 0..source.len(task)?)?;
         let reader = reader(Cursor::new(bytes))?;
         if reader.info().animation_control.is_none() {

@@ -1,0 +1,188 @@
+//! What a footer says besides the schema: codecs, encodings, types as stored, statistics, row groups.
+
+use crate::content::{Block, Layout, TableFacts, table::StoredStatistics};
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::{SortOptions, sort_to_indices};
+use arrow::datatypes::Field;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::Compression;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::schema::types::ColumnDescriptor;
+
+/// The most column chunks that facts are gathered from; of larger files the first row groups speak.
+const CHUNKS: usize = 1 << 20;
+
+/// Facts of the whole file; `roots` are the top-level fields of the columns.
+pub(super) fn facts(metadata: &ParquetMetaData, roots: &[usize]) -> TableFacts {
+    let file = metadata.file_metadata();
+    let descr = file.schema_descr();
+    let groups = metadata.row_groups();
+    let seen = groups.len().min((CHUNKS / descr.num_columns().max(1)).max(1));
+    let chunks = |leaf: usize| groups.iter().take(seen).filter_map(move |g| g.columns().get(leaf));
+    let mut codecs: Vec<String> = Vec::new();
+    let mut fields: Vec<Vec<usize>> = vec![Vec::new(); descr.root_schema().get_fields().len()];
+    for leaf in 0..descr.num_columns() {
+        if let Some(list) = fields.get_mut(descr.get_column_root_idx(leaf)) {
+            list.push(leaf);
+        }
+        for chunk in chunks(leaf) {
+            let codec = codec(chunk.compression());
+            if codec != "none" && !codecs.iter().any(|c| c == codec) {
+                codecs.push(codec.to_owned());
+            }
+        }
+    }
+    let mut details = Vec::new();
+    if let Some(by) = file.created_by() {
+        details.push(("created by".to_owned(), by.to_owned()));
+    }
+    details.push(("format version".to_owned(), file.version().to_string()));
+    let has_index =
+        groups.iter().flat_map(|g| g.columns()).next().is_some_and(|c| c.offset_index_offset().is_some());
+    details.push(("page index".to_owned(), if has_index { "yes" } else { "no" }.to_owned()));
+    let columns = roots
+        .iter()
+        .map(|&root| {
+            let leaves = fields.get(root).map_or(&[][..], Vec::as_slice);
+            leaves
+                .iter()
+                .flat_map(|&leaf| lines(&descr.column(leaf), leaves.len() > 1, chunks(leaf)))
+                .collect()
+        })
+        .collect();
+    TableFacts { row_groups: Some(groups.len() as u64), codecs, details, columns }
+}
+
+/// Lines for one leaf of a column; `nested` ones carry their path.
+fn lines<'a>(
+    descr: &ColumnDescriptor,
+    nested: bool,
+    chunks: impl Iterator<Item = &'a ColumnChunkMetaData>,
+) -> Vec<(String, String)> {
+    let (mut encodings, mut codecs) = (Vec::<String>::new(), Vec::<String>::new());
+    let (mut stored, mut raw, mut bloom) = (0i64, 0i64, false);
+    for chunk in chunks {
+        for encoding in chunk.encodings() {
+            note(&mut encodings, &encoding.to_string().to_lowercase());
+        }
+        note(&mut codecs, codec(chunk.compression()));
+        stored = stored.saturating_add(chunk.compressed_size());
+        raw = raw.saturating_add(chunk.uncompressed_size());
+        bloom |= chunk.bloom_filter_offset().is_some();
+    }
+    let prefix = if nested { format!("{} ", descr.path().string()) } else { String::new() };
+    let mut lines = vec![(format!("{prefix}physical type"), physical(descr))];
+    if let Some(logical) = logical(descr) {
+        lines.push((format!("{prefix}logical type"), logical));
+    }
+    lines.push((format!("{prefix}encodings"), encodings.join(", ")));
+    lines.push((format!("{prefix}codec"), codecs.join(", ")));
+    let size = |n: i64| crate::display::bytes(n.max(0) as u64);
+    lines.push((format!("{prefix}size"), format!("{} stored, {} raw", size(stored), size(raw))));
+    if bloom {
+        lines.push((format!("{prefix}Bloom filter"), "yes".to_owned()));
+    }
+    lines
+}
+
+fn note(list: &mut Vec<String>, word: &str) {
+    if !list.iter().any(|w| w == word) {
+        list.push(word.to_owned());
+    }
+}
+
+fn physical(descr: &ColumnDescriptor) -> String {
+    let name = descr.physical_type().to_string().to_lowercase();
+    if descr.type_length() > 0 { format!("{name}[{}]", descr.type_length()) } else { name }
+}
+
+fn logical(descr: &ColumnDescriptor) -> Option<String> {
+    use parquet::basic::ConvertedType;
+    if let Some(logical) = descr.logical_type_ref() {
+        return Some(format!("{logical:?}"));
+    }
+    match descr.converted_type() {
+        ConvertedType::NONE => None,
+        converted => Some(converted.to_string().to_lowercase()),
+    }
+}
+
+/// A codec's name in the words of the field.
+fn codec(compression: Compression) -> &'static str {
+    match compression {
+        Compression::UNCOMPRESSED => "none",
+        Compression::SNAPPY => "snappy",
+        Compression::GZIP(_) => "gzip",
+        Compression::LZO => "lzo",
+        Compression::BROTLI(_) => "brotli",
+        Compression::LZ4 => "lz4",
+        Compression::ZSTD(_) => "zstd",
+        Compression::LZ4_RAW => "lz4_raw",
+    }
+}
+
+/// The statistics of one flat column over all row groups; `None` where the file has none or the
+/// column is nested.
+pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize) -> Option<StoredStatistics> {
+    let descr = metadata.file_metadata().schema_descr();
+    let mut leaves = (0..descr.num_columns()).filter(|&leaf| descr.get_column_root_idx(leaf) == root);
+    let (leaf, None) = (leaves.next()?, leaves.next()) else { return None };
+    if field.data_type().is_nested() {
+        return None;
+    }
+    let groups = metadata.row_groups();
+    let each: Vec<_> =
+        groups.iter().map(|g| g.columns().get(leaf).and_then(ColumnChunkMetaData::statistics)).collect();
+    let mut out = StoredStatistics::default();
+    out.nulls = each
+        .iter()
+        .map(|s| s.and_then(|s| s.null_count_opt()))
+        .try_fold(0u64, |sum, nulls| sum.checked_add(nulls?));
+    if let [Some(only)] = each.as_slice() {
+        out.distinct = only.distinct_count_opt();
+    }
+    out.bounds = each.iter().flatten().any(|s| !s.min_is_exact() || !s.max_is_exact());
+    // A group without min and max makes the others' useless, unless all of its values are null.
+    let covered = groups.iter().zip(&each).all(|(group, s)| match s {
+        Some(s) if s.min_bytes_opt().is_some() && s.max_bytes_opt().is_some() => true,
+        Some(s) => s.null_count_opt() == u64::try_from(group.num_rows()).ok(),
+        None => group.num_rows() == 0,
+    });
+    if covered {
+        if let Ok(converter) = StatisticsConverter::from_column_index(leaf, field, descr) {
+            out.min = converter.row_group_mins(groups.iter()).ok().and_then(|a| extreme(&a, false));
+            out.max = converter.row_group_maxes(groups.iter()).ok().and_then(|a| extreme(&a, true));
+        }
+    }
+    (out != StoredStatistics::default()).then_some(out)
+}
+
+/// The smallest or largest value of an array, as text.
+fn extreme(array: &ArrayRef, largest: bool) -> Option<String> {
+    let options = SortOptions { descending: largest, nulls_first: false };
+    let order = sort_to_indices(array, Some(options), Some(1)).ok()?;
+    let row = order.values().first().map(|&row| row as usize)?;
+    if array.is_null(row) {
+        return None;
+    }
+    let options = FormatOptions::default();
+    Some(ArrayFormatter::try_new(array, &options).ok()?.value(row).to_string())
+}
+
+/// The row groups.
+pub(super) fn layout(metadata: &ParquetMetaData, starts: &[u64]) -> Layout {
+    let blocks = metadata.row_groups().iter().zip(starts).map(|(group, &first)| Block {
+        name: String::new(),
+        first,
+        count: group.num_rows().max(0) as u64,
+        stored: group
+            .columns()
+            .iter()
+            .map(|c| c.compressed_size().max(0) as u64)
+            .fold(0, u64::saturating_add),
+        raw: group.total_byte_size().max(0) as u64,
+        missing: false,
+    });
+    Layout { unit: "row group", blocks: blocks.collect() }
+}

@@ -1,0 +1,329 @@
+//! The footer: found, bounded and checked before the Parquet crate parses it.
+//!
+//! The crate allocates row groups and schema children from counts in the file and walks nested
+//! groups by recursion, so those counts are looked at first. The footer is Thrift's compact protocol:
+//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
+
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::source::{Reader, Source};
+use crate::task::Task;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{Seek, SeekFrom};
+use std::sync::Arc;
+
+/// The first and last bytes of a file.
+pub(super) const MAGIC: &[u8] = b"PAR1";
+/// The same of a file whose footer is encrypted.
+pub(super) const ENCRYPTED: &[u8] = b"PARE";
+/// The most row groups: the format numbers them by 16-bit integers.
+const ROW_GROUPS: u64 = 1 << 15;
+
+/// A source as the Parquet crate wants it. Carries the task, so that a cancelled read stops at its
+/// next page.
+#[derive(Clone)]
+pub(super) struct Chunks {
+    pub(super) source: Source,
+    pub(super) task: Task,
+    pub(super) len: u64,
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = Reader;
+
+    fn get_read(&self, start: u64) -> Result<Reader, ParquetError> {
+        let mut reader = self.source.reader(&self.task);
+        reader.seek(SeekFrom::Start(start))?;
+        Ok(reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = start.saturating_add(length as u64);
+        self.source.read(&self.task, start..end).map_err(|e| ParquetError::External(Box::new(e)))
+    }
+}
+
+/// What the footer says.
+pub(super) struct Footer {
+    /// Metadata without page indexes, and the Arrow schema.
+    pub(super) metadata: ArrowReaderMetadata,
+    /// Whether the embedded Arrow schema was left aside, because it does not fit the columns.
+    pub(super) plain_schema: bool,
+    /// What a user should know.
+    pub(super) remarks: Vec<String>,
+    /// The file's length.
+    pub(super) len: u64,
+}
+
+/// Reads and parses the footer of `source`.
+///
+/// # Errors
+/// `Malformed` for a file that is cut off or whose footer does not parse; `Unsupported` for an
+/// encrypted footer; `Limit` for one larger than [`limits::HEADER`].
+pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
+    let len = source.len(task)?;
+    let bytes = bytes(task, source, len)?;
+    check(&bytes).map_err(|e| e.at(len - 8 - bytes.len() as u64))?;
+    let parsed = ParquetMetaDataReader::decode_metadata(&bytes)
+        .map_err(|e| Error::from(e).at(len - 8 - bytes.len() as u64))?;
+    let parsed = Arc::new(parsed);
+    let mut remarks = Vec::new();
+    let (metadata, plain_schema) = match ArrowReaderMetadata::try_new(parsed.clone(), options(false)) {
+        Ok(metadata) => (metadata, false),
+        Err(error) => {
+            let metadata = ArrowReaderMetadata::try_new(parsed, options(true))?;
+            remarks
+                .push(format!("the Arrow schema inside does not fit the columns and is not used: {error}"));
+            (metadata, true)
+        }
+    };
+    let stated = metadata.metadata().file_metadata().num_rows();
+    let sum: i128 = metadata.metadata().row_groups().iter().map(|g| i128::from(g.num_rows())).sum();
+    if sum != i128::from(stated) {
+        remarks.push(format!("the footer says {stated} rows, its row groups have {sum}"));
+    }
+    Ok(Footer { metadata, plain_schema, remarks, len })
+}
+
+/// How Arrow metadata is made: with offset indexes once they are there, column indexes never (they
+/// would only help filters).
+pub(super) fn options(plain_schema: bool) -> ArrowReaderOptions {
+    ArrowReaderOptions::new()
+        .with_skip_arrow_metadata(plain_schema)
+        .with_column_index_policy(PageIndexPolicy::Skip)
+        .with_offset_index_policy(PageIndexPolicy::Optional)
+}
+
+/// The footer's bytes: everything between its length's start and the length itself.
+fn bytes(task: &Task, source: &Source, len: u64) -> Result<Bytes> {
+    if source.read_up_to(task, 0, 4)?.as_ref() == ENCRYPTED {
+        return Err(encrypted());
+    }
+    if len < 12 {
+        return Err(Error::malformed(format!(
+            "footer: the file has {len} bytes, too few for one; it is cut off"
+        )));
+    }
+    let tail = source.read(task, len - 8..len)?;
+    let (size, magic) = tail.split_at(4);
+    if magic == ENCRYPTED {
+        return Err(encrypted());
+    }
+    if magic != MAGIC {
+        return Err(Error::malformed(
+            "footer: the file does not end with PAR1; it is cut off, or still being written",
+        )
+        .at(len - 4));
+    }
+    let size = u64::from(u32::from_le_bytes(size.try_into().unwrap_or_default()));
+    let start = (len - 8).checked_sub(size).filter(|&start| start >= 4 && size > 0);
+    let Some(start) = start else {
+        return Err(Error::malformed(format!(
+            "footer: its length, {size} bytes, does not fit a file of {len}"
+        ))
+        .at(len - 8));
+    };
+    limits::check(size, limits::HEADER, "the footer")?;
+    source.read(task, start..len - 8)
+}
+
+fn encrypted() -> Error {
+    Error::unsupported("Parquet with an encrypted footer; its columns cannot be listed without the key")
+}
+
+/// Checks the counts and the nesting that the crate trusts: schema children and row groups.
+pub(super) fn check(bytes: &[u8]) -> Result<()> {
+    let mut thrift = Thrift { bytes, at: 0 };
+    let mut id = 0i64;
+    while let Some(kind) = thrift.field(&mut id)? {
+        match (id, kind) {
+            (2, LIST) => check_schema(&mut thrift)?,
+            (4, LIST) => {
+                let (count, _) = thrift.list()?;
+                if count > ROW_GROUPS {
+                    return Err(Error::limit(format!(
+                        "{count} row groups, the format has at most {ROW_GROUPS}"
+                    )));
+                }
+                return Ok(());
+            }
+            _ => thrift.skip(kind, 0)?,
+        }
+    }
+    Ok(())
+}
+
+/// The schema is a list of elements in depth-first order, each with a count of children.
+fn check_schema(thrift: &mut Thrift) -> Result<()> {
+    let (count, kind) = thrift.list()?;
+    let mut open: Vec<u64> = Vec::new();
+    for n in 0..count {
+        if kind != STRUCT {
+            return Err(Error::malformed("footer: the schema is no list of elements"));
+        }
+        let children = children(thrift)?;
+        if children > count - n {
+            return Err(Error::malformed(format!(
+                "footer: a schema element claims {children} children, {} elements follow",
+                count - n - 1
+            )));
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if let Some(last) = open.last_mut() {
+            *last -= 1;
+        }
+        if children > 0 {
+            open.push(children);
+        }
+        if open.len() > limits::DEPTH {
+            return Err(Error::limit(format!("the schema nests deeper than {} levels", limits::DEPTH)));
+        }
+    }
+    Ok(())
+}
+
+/// Field 5 of a schema element, the count of its children; reads past the element.
+fn children(thrift: &mut Thrift) -> Result<u64> {
+    let (mut id, mut children) = (0i64, 0);
+    while let Some(kind) = thrift.field(&mut id)? {
+        if id == 5 && kind == I32 {
+            children = u64::try_from(thrift.zigzag()?)
+                .map_err(|_| Error::malformed("footer: a negative count of schema children"))?;
+        } else {
+            thrift.skip(kind, 0)?;
+        }
+    }
+    Ok(children)
+}
+
+const I32: u8 = 5;
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+
+/// A reader of Thrift's compact protocol that only walks.
+struct Thrift<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Thrift<'_> {
+    fn ends(&self) -> Error {
+        Error::malformed("footer: it ends in the middle of a field")
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).ok_or_else(|| self.ends())?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn varint(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Error::malformed("footer: an integer has more than 64 bits"))
+    }
+
+    fn zigzag(&mut self) -> Result<i64> {
+        let value = self.varint()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// The next field's type; its number goes into `id`. `None` at the end of the struct.
+    fn field(&mut self, id: &mut i64) -> Result<Option<u8>> {
+        let byte = self.byte()?;
+        if byte & 0x0f == 0 {
+            return Ok(None);
+        }
+        *id = match byte >> 4 {
+            0 => self.zigzag()?,
+            delta => id.saturating_add(i64::from(delta)),
+        };
+        Ok(Some(byte & 0x0f))
+    }
+
+    /// A list's count, at most what the remaining bytes can hold, and the type of its elements.
+    fn list(&mut self) -> Result<(u64, u8)> {
+        let byte = self.byte()?;
+        let count = match byte >> 4 {
+            15 => self.varint()?,
+            short => u64::from(short),
+        };
+        if count > (self.bytes.len() - self.at) as u64 {
+            return Err(Error::malformed(format!(
+                "footer: a list of {count} elements is longer than the footer"
+            )));
+        }
+        Ok((count, byte & 0x0f))
+    }
+
+    fn advance(&mut self, bytes: u64) -> Result<()> {
+        let end = usize::try_from(bytes).ok().and_then(|n| self.at.checked_add(n));
+        self.at = end.filter(|&end| end <= self.bytes.len()).ok_or_else(|| self.ends())?;
+        Ok(())
+    }
+
+    fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
+        if depth > limits::DEPTH {
+            return Err(Error::limit("the footer nests too deeply"));
+        }
+        match kind {
+            1 | 2 => Ok(()),
+            3 => self.advance(1),
+            4..=6 => self.varint().map(|_| ()),
+            7 => self.advance(8),
+            8 => {
+                let len = self.varint()?;
+                self.advance(len)
+            }
+            LIST | 10 => {
+                let (count, kind) = self.list()?;
+                (0..count).try_for_each(|_| self.skip_element(kind, depth + 1))
+            }
+            11 => self.skip_map(depth),
+            STRUCT => {
+                let mut id = 0;
+                while let Some(kind) = self.field(&mut id)? {
+                    self.skip(kind, depth + 1)?;
+                }
+                Ok(())
+            }
+            other => Err(Error::malformed(format!("footer: a field of the unknown type {other}"))),
+        }
+    }
+
+    /// An element of a list or map: booleans take a byte there.
+    fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
+        if matches!(kind, 1 | 2) { self.advance(1) } else { self.skip(kind, depth) }
+    }
+
+    fn skip_map(&mut self, depth: usize) -> Result<()> {
+        let count = self.varint()?;
+        if count == 0 {
+            return Ok(());
+        }
+        let kinds = self.byte()?;
+        for _ in 0..count {
+            self.skip_element(kinds >> 4, depth + 1)?;
+            self.skip_element(kinds & 0x0f, depth + 1)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,355 @@
+//! A Parquet file as a table: any rows of any columns, each column decoded on its own.
+//!
+//! A column is read through the offset index where the file has one, so that a far page costs about
+//! one data page; small reads are decoded in aligned windows that a cache keeps.
+
+use super::footer::{Chunks, Footer, options};
+use super::{facts, in_column};
+use crate::cache::Cache;
+use crate::content::table::{batch, cut};
+use crate::content::{Layout, Rows, Table, TableFacts, table::StoredStatistics};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::open::guarded;
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::datatypes::SchemaRef;
+use parking_lot::Mutex;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelectionPolicy,
+};
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Decoded windows that are kept, in bytes.
+const KEPT: usize = 64 << 20;
+/// About how many bytes one window decodes to.
+const WINDOW: u64 = 512 << 10;
+/// Rows of one decoded batch; between batches a read can be cancelled.
+const BATCH: u64 = 65_536;
+/// About how many raw bytes one step of a scan covers.
+const SCAN: u64 = 64 << 20;
+
+/// A Parquet file's rows.
+pub(super) struct ParquetTable {
+    source: Source,
+    len: u64,
+    schema: SchemaRef,
+    /// As in the footer.
+    footer: ArrowReaderMetadata,
+    plain_schema: bool,
+    /// With the offset indexes, once something was read.
+    indexed: Mutex<Option<ArrowReaderMetadata>>,
+    /// The first row of each row group, and the end of the last.
+    starts: Vec<u64>,
+    /// The index of each column among the file's top-level fields.
+    roots: Vec<usize>,
+    /// For each column, how many rows one cached window has.
+    windows: Vec<u64>,
+    cache: Cache<(usize, u64), ArrayRef>,
+    facts: OnceLock<TableFacts>,
+}
+
+impl ParquetTable {
+    /// The table of a file whose footer was read.
+    ///
+    /// # Errors
+    /// `Malformed` for negative or overflowing row counts and for column chunks that do not match
+    /// the schema.
+    pub(super) fn new(source: Source, footer: Footer) -> Result<Self> {
+        let schema = footer.metadata.schema().clone();
+        let metadata = footer.metadata.metadata();
+        let starts = starts(metadata)?;
+        let roots = roots(metadata, &schema)?;
+        let windows = windows(metadata, &roots, starts.last().copied().unwrap_or(0));
+        Ok(ParquetTable {
+            source,
+            len: footer.len,
+            schema,
+            plain_schema: footer.plain_schema,
+            indexed: Mutex::new(None),
+            starts,
+            roots,
+            windows,
+            cache: Cache::new(KEPT),
+            facts: OnceLock::new(),
+            footer: footer.metadata,
+        })
+    }
+
+    fn total(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    fn metadata(&self) -> &Arc<ParquetMetaData> {
+        self.footer.metadata()
+    }
+
+    /// The metadata with offset indexes, read at the first need. An index that does not parse is
+    /// done without.
+    fn indexed(&self, task: &Task) -> Result<ArrowReaderMetadata> {
+        let mut slot = self.indexed.lock();
+        if let Some(metadata) = &*slot {
+            return Ok(metadata.clone());
+        }
+        let chunks = self.chunks(task);
+        let loaded = guarded(|| {
+            let mut reader = ParquetMetaDataReader::new_with_metadata((**self.metadata()).clone())
+                .with_column_index_policy(PageIndexPolicy::Skip)
+                .with_offset_index_policy(PageIndexPolicy::Optional);
+            reader.read_page_indexes(&chunks)?;
+            Ok(ArrowReaderMetadata::try_new(Arc::new(reader.finish()?), options(self.plain_schema))?)
+        });
+        let metadata = match loaded {
+            Ok(metadata) if index_is_sound(metadata.metadata(), self.len) => metadata,
+            Err(error) if error.is_cancelled() => return Err(error),
+            _ => self.footer.clone(),
+        };
+        *slot = Some(metadata.clone());
+        Ok(metadata)
+    }
+
+    /// The rows of the row group that holds row `at`, which is there.
+    fn group(&self, at: u64) -> Range<u64> {
+        let end = self.starts.partition_point(|&start| start <= at);
+        let bound = |n: usize| self.starts.get(n).copied().unwrap_or(self.total());
+        bound(end.saturating_sub(1))..bound(end).max(at + 1)
+    }
+
+    fn chunks(&self, task: &Task) -> Chunks {
+        Chunks { source: self.source.clone(), task: task.clone(), len: self.len }
+    }
+
+    fn name(&self, column: usize) -> &str {
+        self.schema.fields().get(column).map_or("", |field| field.name())
+    }
+
+    /// One column of the rows `rows`, which are there: through the cache where that pays.
+    fn column(
+        &self,
+        task: &Task,
+        metadata: &ArrowReaderMetadata,
+        column: usize,
+        rows: Range<u64>,
+    ) -> Result<ArrayRef> {
+        let window = self.windows.get(column).copied().unwrap_or(1);
+        if (rows.end - rows.start) / window >= 4 {
+            return self.decode(task, metadata, column, rows);
+        }
+        // Windows stay inside their row group: a broken one must not hide its neighbours.
+        let mut parts = Vec::new();
+        let mut at = rows.start;
+        while at < rows.end {
+            let group = self.group(at);
+            let start = at - (at - group.start) % window;
+            let block = start..(start + window).min(group.end);
+            let to = rows.end.min(block.end);
+            let whole = match self.cache.get(&(column, start)) {
+                Some(whole) => whole,
+                None => {
+                    let whole = self.decode(task, metadata, column, block)?;
+                    self.cache.put((column, start), whole.clone(), whole.get_array_memory_size());
+                    whole
+                }
+            };
+            parts.push(whole.slice((at - start) as usize, (to - at) as usize));
+            at = to;
+        }
+        join(parts, || self.schema.field(column).data_type().clone())
+    }
+
+    /// Decodes one column of the rows `rows`, which are there.
+    fn decode(
+        &self,
+        task: &Task,
+        metadata: &ArrowReaderMetadata,
+        column: usize,
+        rows: Range<u64>,
+    ) -> Result<ArrayRef> {
+        let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
+        let end = self.starts.partition_point(|&start| start < rows.end);
+        let before = rows.start - self.starts.get(first).copied().unwrap_or(0);
+        let wanted = rows.end - rows.start;
+        let root = *self.roots.get(column).ok_or_else(|| Error::bug("a column without a root"))?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), [root]);
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.chunks(task), metadata.clone())
+            .with_row_groups((first..end).collect())
+            .with_projection(mask)
+            .with_row_selection_policy(RowSelectionPolicy::Selectors)
+            .with_batch_size(wanted.min(BATCH) as usize)
+            .with_offset(before as usize)
+            .with_limit(wanted as usize)
+            .build()?;
+        let (mut parts, mut got, mut bytes) = (Vec::new(), 0u64, 0u64);
+        for batch in reader {
+            task.check()?;
+            let batch = batch.map_err(|e| task.check().err().unwrap_or_else(|| e.into()))?;
+            let array = batch.columns().first().ok_or_else(|| Error::bug("a batch without its column"))?;
+            got += array.len() as u64;
+            bytes = bytes.saturating_add(array.get_array_memory_size() as u64);
+            limits::check(bytes, limits::READ, "this part of the column")?;
+            parts.push(array.clone());
+        }
+        if got != wanted {
+            return Err(Error::malformed(format!("column chunk: {got} of {wanted} rows are there")));
+        }
+        join(parts, || self.schema.field(column).data_type().clone())
+    }
+}
+
+impl Table for ParquetTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Exact(self.total())
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        task.check()?;
+        let rows = cut(&rows, self.total());
+        let count = rows.end - rows.start;
+        let arrays = if count == 0 {
+            let field = |&c: &usize| self.schema.fields().get(c).map(|f| new_empty_array(f.data_type()));
+            columns.iter().filter_map(field).collect()
+        } else {
+            let metadata = self.indexed(task)?;
+            let one = |&column: &usize| {
+                guarded(|| self.column(task, &metadata, column, rows.clone()))
+                    .map_err(|e| in_column(e, self.name(column)))
+            };
+            columns.par_iter().map(one).collect::<Result<Vec<_>>>()?
+        };
+        batch(&self.schema, columns, arrays, count as usize)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        let group = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
+        let (Some(&start), Some(&end)) = (self.starts.get(group), self.starts.get(group + 1)) else {
+            return BATCH;
+        };
+        let raw = self.metadata().row_groups().get(group).map_or(0, |g| g.total_byte_size().max(0) as u64);
+        // The group in equal parts of about SCAN bytes each.
+        let parts = raw.div_ceil(SCAN).clamp(1, (end - start).max(1));
+        (end - start).div_ceil(parts).min(end.saturating_sub(at)).max(1)
+    }
+
+    fn facts(&self) -> TableFacts {
+        self.facts.get_or_init(|| facts::facts(self.metadata(), &self.roots)).clone()
+    }
+
+    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+        let field = self.schema.fields().get(column)?;
+        guarded(|| {
+            Ok(facts::statistics(self.metadata(), field, *self.roots.get(column).unwrap_or(&usize::MAX)))
+        })
+        .ok()
+        .flatten()
+    }
+
+    fn layout(&self) -> Layout {
+        facts::layout(self.metadata(), &self.starts)
+    }
+}
+
+/// One array of several; no copy where there is only one.
+fn join(mut parts: Vec<ArrayRef>, dtype: impl FnOnce() -> arrow::datatypes::DataType) -> Result<ArrayRef> {
+    match parts.len() {
+        0 => Ok(new_empty_array(&dtype())),
+        1 => Ok(parts.remove(0)),
+        _ => {
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            Ok(arrow::compute::concat(&parts)?)
+        }
+    }
+}
+
+fn starts(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
+    let mut starts = vec![0u64];
+    let mut total = 0u64;
+    for (n, group) in metadata.row_groups().iter().enumerate() {
+        let rows = u64::try_from(group.num_rows()).ok();
+        total = rows
+            .and_then(|rows| total.checked_add(rows))
+            .filter(|&total| total <= i64::MAX as u64)
+            .ok_or_else(|| {
+                Error::malformed(format!("footer: row group {n} has {} rows", group.num_rows()))
+            })?;
+        starts.push(total);
+    }
+    Ok(starts)
+}
+
+/// Which top-level field of the file each Arrow column is: the same order, but fields that hold
+/// nothing (empty groups) have no column.
+fn roots(metadata: &ParquetMetaData, schema: &SchemaRef) -> Result<Vec<usize>> {
+    let fields = metadata.file_metadata().schema_descr().root_schema().get_fields();
+    let mut roots = Vec::with_capacity(schema.fields().len());
+    let mut next = 0;
+    for column in schema.fields() {
+        let at = fields.iter().skip(next).position(|f| f.name() == column.name());
+        let at =
+            at.ok_or_else(|| Error::malformed(format!("footer: column {:?} has no field", column.name())))?;
+        roots.push(next + at);
+        next += at + 1;
+    }
+    Ok(roots)
+}
+
+/// Rows of a cached window for each column: a power of two, fewer where cells are large.
+fn windows(metadata: &ParquetMetaData, roots: &[usize], total: u64) -> Vec<u64> {
+    let descr = metadata.file_metadata().schema_descr();
+    let width = descr.root_schema().get_fields().len();
+    let mut bytes = vec![0u64; width];
+    for leaf in 0..descr.num_columns() {
+        // Some row groups are enough to know about how large cells are.
+        let sum: u64 = metadata
+            .row_groups()
+            .iter()
+            .take(8)
+            .filter_map(|g| g.columns().get(leaf))
+            .map(|c| c.uncompressed_size().max(0) as u64)
+            .fold(0, u64::saturating_add);
+        if let Some(b) = bytes.get_mut(descr.get_column_root_idx(leaf)) {
+            *b = b.saturating_add(sum);
+        }
+    }
+    let seen: u64 = metadata.row_groups().iter().take(8).map(|g| g.num_rows().max(0) as u64).sum();
+    roots
+        .iter()
+        .map(|&root| {
+            let cell = (bytes.get(root).copied().unwrap_or(0) / seen.max(1)).max(8);
+            let rows = (WINDOW / cell).clamp(1, 8192).min(total.max(1));
+            1 << rows.ilog2()
+        })
+        .collect()
+}
+
+/// Whether the offset indexes can be trusted: pages in order, inside the file and the row group.
+fn index_is_sound(metadata: &ParquetMetaData, len: u64) -> bool {
+    let Some(index) = metadata.offset_index() else { return true };
+    index.len() == metadata.num_row_groups()
+        && index.iter().zip(metadata.row_groups()).all(|(columns, group)| {
+            columns.len() == group.num_columns()
+                && columns.iter().all(|column| {
+                    let pages = column.page_locations();
+                    let inside = pages.iter().all(|page| {
+                        let end = u64::try_from(page.offset)
+                            .ok()
+                            .and_then(|o| o.checked_add(u64::try_from(page.compressed_page_size).ok()?));
+                        end.is_some_and(|end| end <= len)
+                    });
+                    let ordered = pages.first().is_none_or(|p| p.first_row_index == 0)
+                        && pages
+                            .windows(2)
+                            .all(|w| matches!(w, [a, b] if a.first_row_index < b.first_row_index))
+                        && pages.last().is_none_or(|p| p.first_row_index < group.num_rows());
+                    inside && ordered && (!pages.is_empty() || group.num_rows() == 0)
+                })
+        })
+}
