@@ -114,17 +114,17 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.writer()?.write(bytes).map_err(explained)
+        self.writer()?.write(bytes).map_err(|e| explained(e, &self.target))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.writer()?.flush().map_err(explained)
+        self.writer()?.flush().map_err(|e| explained(e, &self.target))
     }
 }
 
 impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.writer()?.seek(to).map_err(explained)
+        self.writer()?.seek(to).map_err(|e| explained(e, &self.target))
     }
 }
 
@@ -256,11 +256,11 @@ fn said(error: std::io::Error) -> Error {
     }
 }
 
-/// The same, on its way through `std::io`.
-fn explained(error: std::io::Error) -> std::io::Error {
+/// The same, on its way through `std::io`, with the file that could not be written.
+fn explained(error: std::io::Error, target: &Path) -> std::io::Error {
     match error.kind() {
         std::io::ErrorKind::Interrupted => error,
-        _ => said(error).into(),
+        _ => said(error).in_file(target.display()).into(),
     }
 }
 
