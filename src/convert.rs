@@ -95,6 +95,20 @@ impl Target {
         self.presets.iter().find(|(name, _)| *name == spec.name).map_or(spec.default, |(_, value)| value)
     }
 
+    /// The kinds of content that it takes, those among them that are adapted first.
+    pub fn takes(&self) -> Vec<Kind> {
+        let accepts = |kind: Kind| self.writer.accepts.contains(&kind);
+        let all = [Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Bytes];
+        let fits = |kind: &Kind| match kind {
+            Kind::Table => accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes),
+            Kind::Array => accepts(Kind::Array) || accepts(Kind::Table) || accepts(Kind::Image),
+            Kind::Image => accepts(Kind::Image) || accepts(Kind::Array),
+            Kind::Text | Kind::Bytes => accepts(Kind::Bytes),
+            Kind::Group => false,
+        };
+        all.into_iter().filter(fits).collect()
+    }
+
     /// `options` with the presets; an error for a name or value that the writer has not.
     fn settled(&self, options: &Options) -> Result<Options> {
         let mut all = options.clone();
