@@ -16,7 +16,7 @@ use crate::adapt::{
 };
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Data, Loss, OptionSpec, Options, Payload, Writer};
 use crate::node::{Node, Value};
 use crate::output::Output;
@@ -375,7 +375,15 @@ impl Plan {
                 }
                 other => other.clone(),
             };
-            match self.adapted(task, &item.name, content, &mut losses)? {
+            let adapted = match self.adapted(task, &item.name, content, &mut losses) {
+                // One thing that does not fit never hides its neighbours.
+                Err(error) if self.items.len() > 1 && error.kind() == ErrorKind::Unsupported => {
+                    losses.push(loss(&item.name, format!("it is left out: {}", error.message())));
+                    continue;
+                }
+                adapted => adapted?,
+            };
+            match adapted {
                 Data::Arrays(more) => arrays.extend(more),
                 other if data.is_none() && self.items.len() == 1 => data = Some(other),
                 _ => return Err(self.no_several()),
