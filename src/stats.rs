@@ -2,6 +2,7 @@
 //! counted and how is fixed in CLI.md (*stats --json*).
 
 mod array;
+mod floats;
 mod table;
 
 pub use array::{ArrayStats, array};

@@ -71,3 +71,83 @@ fn formats_are_listed_once_and_well_named() {
     }
     assert_eq!(gander::formats::FORMATS.last().unwrap().id, "bytes", "bytes opens anything and stands last");
 }
+
+/// The functions of a file as (name, lines), found by rustfmt's indentation.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let mut out = Vec::new();
+    let mut open: Vec<(String, usize, String)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let code = line.trim_start();
+        if open.last().is_some_and(|(_, _, end)| line == end.as_str())
+            && let Some((name, start, _)) = open.pop()
+        {
+            out.push((name, number - start + 1));
+        }
+        let head = code.split('(').next().unwrap_or_default();
+        if let Some(at) = head.find("fn ")
+            && (at == 0 || head[..at].ends_with(' '))
+            && !code.starts_with("//")
+            && !code.ends_with(';')
+            && !code.ends_with('}')
+        {
+            let name = head[at + 3..].split('<').next().unwrap_or_default().to_owned();
+            open.push((name, number, format!("{indent}}}")));
+        }
+    }
+    out
+}
+
+#[test]
+fn functions_stay_small() {
+    let mut long = Vec::new();
+    for (path, text) in sources("src") {
+        let all = functions(&text);
+        assert!(
+            all.len() * 4 >= text.matches("\n    fn ").count(),
+            "{}: the counter is lost",
+            path.display()
+        );
+        long.extend(
+            all.into_iter()
+                .filter(|(_, lines)| *lines > 80)
+                .map(|(name, lines)| format!("{}: {name} has {lines} lines", path.display())),
+        );
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// README's table of formats, from the list itself.
+fn format_table() -> String {
+    let mut out = String::from("| id | format | extensions | reads | writes |\n|---|---|---|---|---|\n");
+    for format in gander::formats::FORMATS {
+        let words =
+            |kinds: &[gander::content::Kind]| kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(", ");
+        let extensions: Vec<String> = format.extensions.iter().map(|e| format!("`.{e}`")).collect();
+        let writes = format.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
+        out += &format!(
+            "| `{}` | {} | {} | {} | {writes} |\n",
+            format.id,
+            format.name,
+            extensions.join(" "),
+            words(format.reads)
+        );
+    }
+    out
+}
+
+/// With `GANDER_BLESS=1` the table is written, else compared.
+#[test]
+fn readme_has_the_table_of_formats() {
+    const START: &str = "<!-- formats: made from the list; GANDER_BLESS=1 cargo test readme -->\n";
+    const END: &str = "<!-- end of formats -->";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let start = text.find(START).expect("the mark before the table") + START.len();
+    let end = text.find(END).expect("the mark after the table");
+    if std::env::var_os("GANDER_BLESS").is_some() {
+        std::fs::write(&path, format!("{}{}{}", &text[..start], format_table(), &text[end..])).unwrap();
+        return;
+    }
+    assert!(text[start..end] == format_table(), "README's table is old: GANDER_BLESS=1 cargo test readme");
+}

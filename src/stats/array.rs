@@ -1,11 +1,12 @@
 //! Statistics of an array: pieces of the region in C order, read and summed on all cores.
 
+use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
-use crate::dtype::DType;
+use crate::dtype::{DType, Long};
 use crate::error::Result;
 use crate::limits;
-use crate::region::pieces;
+use crate::region::{Region, pieces};
 use crate::task::Task;
 use rayon::prelude::*;
 
@@ -23,7 +24,7 @@ pub struct ArrayStats {
     pub inf: u64,
     /// Elements equal to zero.
     pub zeros: u64,
-    /// The smallest finite element, as text in its own type.
+    /// The smallest finite element, as text in its own type (bool as 0 or 1; complex: of the real parts).
     pub min: Option<String>,
     /// The largest finite element.
     pub max: Option<String>,
@@ -31,7 +32,7 @@ pub struct ArrayStats {
     pub mean: Option<f64>,
     /// Their standard deviation (of the population).
     pub std: Option<f64>,
-    /// Their sum in f64.
+    /// Their sum in f64 (complex: of the real parts).
     pub sum: Option<f64>,
     /// For complex elements: the sums of the real and the imaginary parts.
     pub complex_sum: Option<(f64, f64)>,
@@ -65,12 +66,10 @@ enum Extreme {
 impl Extreme {
     fn text(self, dtype: &DType) -> String {
         match self {
-            Extreme::Int(value) if *dtype == DType::Bool => (value != 0).to_string(),
             Extreme::Int(value) => value.to_string(),
             Extreme::Float(value) => match dtype {
-                DType::F16 => crate::cell::float16(half::f16::from_f64(value)),
-                DType::BF16 => crate::cell::bfloat16(half::bf16::from_f64(value)),
-                DType::F32 | DType::Mini(_) => crate::cell::float32(value as f32),
+                // The shortest text of a half would read as another number elsewhere (4.8125 as 4.8).
+                DType::F32 => crate::cell::float32(value as f32),
                 _ => crate::cell::float64(value),
             },
         }
@@ -92,6 +91,9 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
         total = merge(total, part);
     }
     let mut stats = finish(array.dtype(), &total);
+    if let Some(crc) = crc_across_pieces(array, task)? {
+        stats.crc32 = crc;
+    }
     let range = (total.low.map(as_f64), total.high.map(as_f64));
     if let (Some(bins), (Some(low), Some(high))) = (bins, range) {
         stats.histogram = Some(histogram(array, task, low, high, bins)?);
@@ -158,6 +160,31 @@ fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     out.into()
 }
 
+/// The checksum of elements under a byte whose pieces end within a byte, in a pass of its own: the
+/// elements that do not fill a byte go along with the next piece.
+fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
+    let dtype = array.dtype();
+    let uneven = |region: &Region| region.elements().is_ok_and(|n| n % 8 != 0);
+    if dtype.bits() >= 8
+        || dtype.size() != 1
+        || pieces(array.shape(), PIECE).filter(uneven).take(2).count() < 2
+    {
+        return Ok(None);
+    }
+    let (mut crc, mut left) = (crc32fast::Hasher::new(), Vec::new());
+    for region in pieces(array.shape(), PIECE) {
+        let start = left.len();
+        let more = limits::check(region.elements()?, limits::CHUNK, "a piece")?;
+        left.resize(start + more, 0);
+        array.read(task, &region, &mut left[start..])?;
+        let whole = left.len() / 8 * 8;
+        crc.update(&packed(dtype, &left[..whole]));
+        left.drain(..whole);
+    }
+    crc.update(&packed(dtype, &left));
+    Ok(Some(crc.finalize()))
+}
+
 fn measure(dtype: &DType, bytes: &[u8]) -> Part {
     macro_rules! ints {
         ($ty:ty, $n:literal) => {
@@ -174,16 +201,17 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
         DType::U16 => ints!(u16, 2),
         DType::U32 => ints!(u32, 4),
         DType::U64 => ints!(u64, 8),
-        DType::F32 => floats(bytes.as_chunks::<4>().0.iter().map(|&b| f64::from(f32::from_le_bytes(b)))),
-        DType::F64 => floats(bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b))),
-        DType::BF16 => {
-            floats(bytes.as_chunks::<2>().0.iter().map(|&b| f64::from(half::bf16::from_le_bytes(b).to_f32())))
-        }
-        DType::F16 => floats(bytes.as_chunks::<2>().0.iter().map(|&b| half::f16::from_le_bytes(b).to_f64())),
+        DType::F32 => floats(bytes, f32::from_le_bytes),
+        DType::F64 => floats(bytes, f64::from_le_bytes),
+        DType::BF16 => floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),
+        DType::F16 => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
         DType::Mini(kind) => {
             let table = kind.table();
-            floats(bytes.iter().map(|&b| f64::from(table[usize::from(b)])))
+            floats(bytes, |[byte]: [u8; 1]| table[usize::from(byte)])
         }
+        DType::Long(kind @ Long::X87(10)) => floats(bytes, |b: [u8; 10]| kind.to_f64(&b)),
+        DType::Long(kind @ Long::X87(12)) => floats(bytes, |b: [u8; 12]| kind.to_f64(&b)),
+        DType::Long(kind) => floats(bytes, |b: [u8; 16]| kind.to_f64(&b)),
         DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|b| {
             let part = |at: usize| f64::from(f32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]));
             (part(0), part(4))
@@ -218,47 +246,18 @@ fn integers<T: Copy + Ord + Into<i128>>(values: impl ExactSizeIterator<Item = T>
     part
 }
 
-/// Eight sums side by side, so that the compiler uses vector registers.
-const LANES: usize = 8;
-
-fn floats(mut values: impl ExactSizeIterator<Item = f64>) -> Part {
-    let count = values.len();
-    let (mut nan, mut inf, mut zeros) = ([0u64; LANES], [0u64; LANES], [0u64; LANES]);
-    let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-    let (mut sum, mut squares) = ([0f64; LANES], [0f64; LANES]);
-    let mut lanes = [f64::NAN; LANES];
-    let mut left = count;
-    while left > 0 {
-        let filled = left.min(LANES);
-        for lane in lanes.iter_mut().take(filled) {
-            *lane = values.next().unwrap_or(f64::NAN);
-        }
-        left -= filled;
-        for i in 0..filled {
-            let value = lanes[i];
-            let finite = value.abs() < f64::INFINITY;
-            nan[i] += u64::from(value.is_nan());
-            inf[i] += u64::from(value.abs() == f64::INFINITY);
-            zeros[i] += u64::from(value == 0.0);
-            let kept = if finite { value } else { 0.0 };
-            low[i] = if finite && value < low[i] { value } else { low[i] };
-            high[i] = if finite && value > high[i] { value } else { high[i] };
-            sum[i] += kept;
-            squares[i] += kept * kept;
-        }
-    }
-    let (nan, inf) = (nan.iter().sum::<u64>(), inf.iter().sum::<u64>());
-    let numbers = count as u64 - nan - inf;
-    let low = low.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = high.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+fn floats<const N: usize, T: Float>(bytes: &[u8], get: impl Fn([u8; N]) -> T) -> Part {
+    let count = (bytes.len() / N) as u64;
+    let found = floats::measure(bytes, get);
+    let some = found.nan + found.inf < count;
     Part {
-        count: count as u64,
-        nan,
-        inf,
-        zeros: zeros.iter().sum(),
-        low: (numbers > 0).then_some(Extreme::Float(low)),
-        high: (numbers > 0).then_some(Extreme::Float(high)),
-        moments: Moments::of_sums(numbers, 0.0, sum.iter().sum(), squares.iter().sum()),
+        count,
+        nan: found.nan,
+        inf: found.inf,
+        zeros: found.zeros,
+        low: some.then_some(Extreme::Float(found.low)),
+        high: some.then_some(Extreme::Float(found.high)),
+        moments: found.moments,
         ..Part::default()
     }
 }
@@ -272,6 +271,8 @@ fn complex(values: impl ExactSizeIterator<Item = (f64, f64)>) -> Part {
             part.inf += 1;
         } else {
             part.zeros += u64::from(real == 0.0 && imaginary == 0.0);
+            part.low = Some(Extreme::Float(part.low.map_or(real, |low| as_f64(low).min(real))));
+            part.high = Some(Extreme::Float(part.high.map_or(real, |high| as_f64(high).max(real))));
             part.moments.count += 1;
             part.moments.sum += real;
             part.imaginary += imaginary;
@@ -315,7 +316,7 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
         max: total.high.map(|v| v.text(dtype)),
         mean: total.moments.mean().filter(|_| numeric),
         std: total.moments.std().filter(|_| numeric),
-        sum: numeric.then_some(total.moments.sum),
+        sum: (numeric || dtype.is_complex()).then_some(total.moments.sum),
         complex_sum: dtype.is_complex().then_some((total.moments.sum, total.imaginary)),
         crc32: total.crc.clone().finalize(),
         histogram: None,
@@ -357,6 +358,14 @@ mod tests {
         let s = stats(&values, None);
         assert_eq!((s.count, s.sum.unwrap()), (1_000_003, (0..1_000_003u64).sum::<u64>() as f64));
         assert!((s.std.unwrap() / (1_000_003f64 / 12f64.sqrt()) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn elements_under_a_byte_are_summed_across_pieces() {
+        let bytes: Vec<u8> = (0..3 * 400_001u64).map(|n| (n * 7 % 251) as u8).collect();
+        let dtype = DType::Mini(crate::dtype::Mini::F4E2M1);
+        let plain = Plain::new(Source::memory("a", bytes.clone()), 0, dtype, vec![800_002, 3]).unwrap();
+        assert_eq!(array(&plain, &Task::new(), None).unwrap().crc32, crc32fast::hash(&bytes));
     }
 
     #[test]
