@@ -56,6 +56,7 @@
 
 pub mod cache;
 pub mod cell;
+pub mod concat;
 pub mod container;
 pub mod content;
 pub mod convert;
