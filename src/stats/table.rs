@@ -12,6 +12,7 @@ use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -117,11 +118,16 @@ impl Fold {
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
             (Some(kind), Some(cells)) => types::typed(cells, kind),
-            _ => (plain(array)?, 0),
+            _ => (Arc::clone(array), 0),
         };
-        let array = &array;
+        // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
+        let nulls = match array.data_type() {
+            DataType::Dictionary(_, _) => array.null_count() as u64,
+            _ => array.logical_null_count() as u64,
+        };
         self.stats.unfit += unfit;
-        self.stats.nulls += (array.logical_null_count() as u64).saturating_sub(unfit);
+        self.stats.nulls += nulls.saturating_sub(unfit);
+        let array = &plain(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -215,7 +221,11 @@ impl Fold {
     }
 
     fn finish(mut self) -> ColumnStats {
-        let text = |best: &Option<ArrayRef>| best.as_ref().and_then(|a| cell::text(a.as_ref(), 0));
+        let text = |best: &Option<ArrayRef>| match best.as_ref()?.as_primitive_opt::<Float16Type>() {
+            // The shortest text of a half is not near enough to compute with.
+            Some(half) => Some(cell::float64(half.value(0).to_f64())),
+            None => cell::text(best.as_ref()?.as_ref(), 0),
+        };
         self.stats.min = text(&self.low);
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
