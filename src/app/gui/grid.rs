@@ -30,6 +30,7 @@ pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
 };
+pub(in crate::gui) use scroll::{Bar, Scrolled};
 pub(crate) use scroll::{ColumnPosition, RowPosition};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 

@@ -5,6 +5,8 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+mod canvas;
+pub(crate) mod group;
 pub(crate) mod image;
 
 use std::collections::HashMap;
@@ -157,6 +159,7 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
+        None if target.node.has_children() => group::make(target),
         Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) | None => Box::new(Details),
     }
 }
