@@ -181,7 +181,8 @@ impl Explorer {
             if (response.has_focus() || response.lost_focus()) && pressed(Key::Escape) {
                 self.filter.clear();
             }
-            if response.lost_focus() && pressed(Key::Enter) || response.has_focus() && pressed(Key::ArrowDown) {
+            if response.lost_focus() && pressed(Key::Enter) || response.has_focus() && pressed(Key::ArrowDown)
+            {
                 self.focus_list = true;
             }
         });

@@ -139,9 +139,16 @@ pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Quer
     let mut to_open = if conditions { OPENED } else { 0 };
     for (file, document) in documents {
         let from = hits.list.len();
-        below(task, query, &document.root, "", &mut (&mut looked, &mut to_open), &mut |path, node, score| {
-            hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
-        })?;
+        below(
+            task,
+            query,
+            &document.root,
+            "",
+            &mut (&mut looked, &mut to_open),
+            &mut |path, node, score| {
+                hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
+            },
+        )?;
         if hits.list.len() - from > KEPT {
             hits.list[from..].sort_by_key(|found| std::cmp::Reverse(found.score));
             hits.list.truncate(from + KEPT);
