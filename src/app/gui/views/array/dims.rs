@@ -44,6 +44,11 @@ impl Dims {
         Dims { names, ..Dims::default() }
     }
 
+    /// With these names of the axes.
+    pub(crate) fn named(names: Vec<String>) -> Self {
+        Dims { names, ..Dims::default() }
+    }
+
     fn name(&self, axis: usize) -> String {
         self.names
             .get(axis)
