@@ -19,6 +19,7 @@ mod marks;
 mod numbers;
 pub(super) mod options;
 pub(super) mod pictured;
+mod plotting;
 mod probe;
 pub(super) mod slice;
 #[cfg(test)]

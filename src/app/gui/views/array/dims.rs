@@ -114,6 +114,8 @@ impl Dims {
             .text_color(color)
             .frame(egui::Frame::NONE)
             .margin(vec2(0.0, 4.0))
+            .vertical_align(Align::Center)
+            .min_size(vec2(0.0, size::CONTROL))
             .desired_width(width);
         let response = ui.add(edit);
         response.widget_info(|| {

@@ -214,6 +214,7 @@ pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option
         egui::PopupAnchor::Pointer,
     );
     tip.gap(14.0).show(|ui| {
+        ui.spacing_mut().interact_size.y = 16.0;
         ui.label(mono(place));
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = space::S2;

@@ -80,6 +80,12 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
     if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
         pictured.camera.fit = true;
     }
+    let camera = &mut pictured.camera;
+    let words = if camera.square { "Fill the view, whatever the shape of a cell" } else { "Square cells" };
+    if theme::icon_button(ui, if camera.square { Icon::SplitRight } else { Icon::Module }, words).clicked() {
+        camera.square = !camera.square;
+        camera.fit = true;
+    }
     let one = egui::Button::new("1:1").frame_when_inactive(false);
     if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
         pictured.life_size();
@@ -111,16 +117,6 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
         range_menu(ui, choice, survey.as_deref())
     });
-    if ui.available_width() > 150.0 {
-        let camera = &mut view.heat.camera;
-        let (glyph, words) =
-            if camera.square { (Icon::Fit, "Fill the view") } else { (Icon::Shrink, "Square cells") };
-        let _ = glyph;
-        if theme::icon_button(ui, Icon::Ruler, words).clicked() {
-            camera.square = !camera.square;
-            camera.fit = true;
-        }
-    }
 }
 
 /// For complex numbers: which part of them.
