@@ -114,7 +114,7 @@ impl Dims {
             .text_color(color)
             .frame(egui::Frame::NONE)
             .margin(vec2(0.0, 4.0))
-            .vertical_align(Align::Center)
+            .align(egui::Align2::LEFT_CENTER)
             .min_size(vec2(0.0, size::CONTROL))
             .desired_width(width);
         let response = ui.add(edit);
