@@ -178,7 +178,7 @@ proptest! {
     fn the_tail_is_the_true_tail(rows in tables(), cut in 0usize..200, count in 1u64..6) {
         // As the table reads it: from a place in the middle, certain or not at all.
         let bytes = written(&rows);
-        let rules = crate::lines::Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false };
+        let rules = crate::lines::Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
         let cut = cut.min(bytes.len() - 1);
         let found = crate::lines::resync::first(&rules, &bytes[cut..], true, &|_| 0.0);
         if let Some(begin) = found.filter(|begin| begin.sure) {

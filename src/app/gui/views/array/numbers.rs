@@ -437,7 +437,7 @@ impl GridModel for Model<'_> {
             DType::I16 | DType::U16 => 6.0,
             DType::F16 | DType::BF16 | DType::Mini(_) => 9.0,
             DType::I32 | DType::U32 | DType::F32 => 13.0,
-            DType::F64 | DType::I64 | DType::U64 => 20.0,
+            DType::F64 | DType::Long(_) | DType::I64 | DType::U64 => 20.0,
             DType::C64 => 24.0,
             DType::C128 => 42.0,
             DType::Str(n) | DType::Bytes(n) => (*n as f32).clamp(6.0, 40.0),
