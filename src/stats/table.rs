@@ -12,6 +12,7 @@ use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -115,18 +116,18 @@ impl Fold {
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
+        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (Arc::clone(array), 0),
+        };
         // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
         let nulls = match array.data_type() {
             DataType::Dictionary(_, _) => array.null_count() as u64,
             _ => array.logical_null_count() as u64,
         };
-        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => types::typed(cells, kind),
-            _ => (plain(array)?, 0),
-        };
-        let array = &array;
         self.stats.unfit += unfit;
-        self.stats.nulls += nulls;
+        self.stats.nulls += nulls.saturating_sub(unfit);
+        let array = &plain(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -192,6 +193,8 @@ impl Fold {
         let data = array.to_data();
         let fixed = size
             .and_then(|size| data.buffers().first().map(|b| (size, &b.as_slice()[data.offset() * size..])));
+        // Runs of one value are common, and comparing costs less than hashing.
+        let mut before: Option<&[u8]> = None;
         for row in 0..array.len() {
             if self.seen.len() > DISTINCT {
                 break;
@@ -208,10 +211,12 @@ impl Fold {
                 _ => cell::binary(array.as_ref(), row),
             };
             match value {
+                Some(value) if before == Some(value) => {}
                 Some(value) if !self.seen.contains(value) => drop(self.seen.insert(value.into())),
                 Some(_) => {}
                 None => self.countable = false,
             }
+            before = value;
         }
     }
 
@@ -225,7 +230,7 @@ impl Fold {
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
         self.stats.mean = self.moments.mean().filter(|_| self.numeric);
-        self.stats.distinct = self.countable.then(|| match self.seen.len() {
+        self.stats.distinct = self.countable.then_some(match self.seen.len() {
             n if n > DISTINCT => Distinct::AtLeast(DISTINCT as u64),
             n => Distinct::Exactly(n as u64),
         });
