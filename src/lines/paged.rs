@@ -21,6 +21,8 @@ const TAIL: u64 = 64 << 20;
 /// The most that is read for certainty about quotes.
 const CERTAIN: u64 = 4 << 20;
 
+/// Bytes that a step of a whole scan takes, about.
+const STEP: f64 = (32 << 20) as f64;
 /// From so many rows on, a read is shared by several workers.
 const SHARED: u64 = 8 << 10;
 
@@ -93,6 +95,11 @@ impl Paged {
     /// Counts all rows, with progress in bytes.
     pub fn count(&self, task: &Task) -> Result<u64> {
         Ok(self.index.count(task)?.saturating_sub(self.before))
+    }
+
+    /// How many rows a step of a whole scan takes: few where they are long.
+    pub fn scan_step(&self) -> u64 {
+        ((STEP / self.row_bytes) as u64).clamp(1, 1 << 16)
     }
 
     /// A batch of the rows `rows`: by `read` in one go, or by several workers at once where the rows are
