@@ -1,6 +1,7 @@
 //! Rows of a text by range: through the sparse index, near a place that is not indexed yet, or from
 //! the end of the file. What a record is, is the format's ([`Records`]).
 
+use super::index::fill;
 use super::resync::{self, Begin};
 use super::{Index, Rules};
 use crate::content::Rows;
@@ -195,14 +196,17 @@ impl Paged {
         let expected = (most as f64 * self.row_bytes * 1.1) as usize;
         let usual = expected.saturating_add(4 << 10).clamp(16 << 10, 4 << 20);
         let (mut place, mut window, mut kept) = (at, usual, 0);
+        let mut buffer = Vec::new();
         while kept < most {
-            let bytes = self.index.source().read_up_to(task, place, window)?;
-            let last = bytes.len() < window;
+            // Copied, so that a scan of a whole file leaves none of its pages in the process.
+            let filled = fill(self.index.source(), task, place, &mut buffer, window)?;
+            let bytes = buffer.get(..filled).unwrap_or_default();
+            let last = filled < window;
             let mut at = 0;
             while kept < most {
-                match records.split(&bytes, at, last) {
+                match records.split(bytes, at, last) {
                     Step::Record(after) => {
-                        records.keep(&bytes)?;
+                        records.keep(bytes)?;
                         kept += 1;
                         at = after;
                     }
