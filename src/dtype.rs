@@ -3,6 +3,10 @@
 //! Arrays always deliver elements little-endian, one after the other, whatever the file's byte
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
+mod long;
+
+pub use long::Long;
+
 use crate::error::{Error, Result};
 use crate::limits;
 use std::fmt;
@@ -27,6 +31,8 @@ pub enum DType {
     F64,
     /// A float of 8, 6 or 4 bits.
     Mini(Mini),
+    /// C's `long double`.
+    Long(Long),
     /// Two f32: real, imaginary.
     C64,
     /// Two f64: real, imaginary.
@@ -273,6 +279,7 @@ impl DType {
             DType::C128 => 16,
             DType::Bytes(n) | DType::Void(n) => u64::from(*n),
             DType::Str(n) => u64::from(*n) * 4,
+            DType::Long(kind) => u64::from(kind.size()),
             DType::Struct(record) => record.size,
         }
     }
@@ -314,6 +321,7 @@ impl DType {
                 | DType::F32
                 | DType::F64
                 | DType::Mini(_)
+                | DType::Long(_)
         )
     }
 
@@ -321,7 +329,14 @@ impl DType {
     pub fn is_float(&self) -> bool {
         matches!(
             self,
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Mini(_) | DType::C64 | DType::C128
+            DType::F16
+                | DType::BF16
+                | DType::F32
+                | DType::F64
+                | DType::Mini(_)
+                | DType::Long(_)
+                | DType::C64
+                | DType::C128
         )
     }
 
@@ -361,6 +376,9 @@ impl DType {
                 let table = kind.table();
                 out.extend(bytes.iter().map(|&b| f64::from(table[usize::from(b)])));
             }
+            DType::Long(kind) => {
+                out.extend(bytes.chunks_exact(kind.size() as usize).map(|b| kind.to_f64(b)));
+            }
             _ => {}
         }
     }
@@ -394,6 +412,7 @@ pub fn swap_to_little(dtype: &DType, bytes: &mut [u8]) -> Result<()> {
         2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse()),
         4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|b| b.reverse()),
         8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|b| b.reverse()),
+        size @ 9.. => bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse),
         _ => {}
     }
     Ok(())
@@ -422,6 +441,7 @@ impl fmt::Display for DType {
             DType::F32 => f.write_str("float32"),
             DType::F64 => f.write_str("float64"),
             DType::Mini(kind) => f.write_str(kind.name()),
+            DType::Long(kind) => f.write_str(&kind.name()),
             DType::C64 => f.write_str("complex64"),
             DType::C128 => f.write_str("complex128"),
             DType::Bytes(n) => write!(f, "bytes[{n}]"),

@@ -66,6 +66,7 @@ pub mod format;
 pub mod formats;
 pub mod jobs;
 pub mod limits;
+pub mod lines;
 pub mod node;
 pub mod open;
 pub mod region;

@@ -274,8 +274,9 @@ impl Node {
                 return Ok(Some(found));
             }
             match rest[..end].rfind(['/', '.']) {
-                Some(at) if at > 0 => end = at,
-                _ => return Ok(None),
+                // Names may be empty too: `a..b` lies in `a`, in a nameless module.
+                Some(at) => end = at,
+                None => return Ok(None),
             }
         }
     }

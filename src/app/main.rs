@@ -29,6 +29,9 @@ struct Window {
     /// The window's size in points
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
     size: Option<(f32, f32)>,
+    /// Light or dark colours, whatever the desktop says
+    #[arg(long, value_name = "NAME", value_parser = ["system", "light", "dark"])]
+    theme: Option<String>,
     /// Start without the tabs of the last session
     #[arg(long)]
     new: bool,
@@ -72,8 +75,8 @@ fn main() -> ExitCode {
 #[cfg(feature = "gui")]
 fn window(files: Vec<PathBuf>, window: Window) -> anyhow::Result<ExitCode> {
     let renderer = window.renderer.as_deref().map(gui::Options::renderer).transpose()?;
-    let Window { screenshot, size, new, .. } = window;
-    gui::run(files, gui::Options { renderer, screenshot, size, new })?;
+    let Window { screenshot, size, theme, new, .. } = window;
+    gui::run(files, gui::Options { renderer, screenshot, size, theme, new })?;
     Ok(ExitCode::SUCCESS)
 }
 

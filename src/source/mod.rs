@@ -138,6 +138,16 @@ impl Source {
         matches!(self.0.backing, Backing::Folder)
     }
 
+    /// Whether the bytes are made in order from earlier ones, so that several readers at once gain
+    /// nothing.
+    pub fn is_stream(&self) -> bool {
+        match &self.0.backing {
+            Backing::Stream(_) => true,
+            Backing::Slice { parent, .. } => parent.is_stream(),
+            _ => false,
+        }
+    }
+
     /// The length in bytes if no work is needed to know it. Folders have none.
     pub fn known_len(&self) -> Option<u64> {
         match &self.0.backing {

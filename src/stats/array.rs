@@ -3,10 +3,10 @@
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
-use crate::dtype::DType;
+use crate::dtype::{DType, Long};
 use crate::error::Result;
 use crate::limits;
-use crate::region::pieces;
+use crate::region::{Region, pieces};
 use crate::task::Task;
 use rayon::prelude::*;
 
@@ -24,7 +24,7 @@ pub struct ArrayStats {
     pub inf: u64,
     /// Elements equal to zero.
     pub zeros: u64,
-    /// The smallest finite element, as text in its own type.
+    /// The smallest finite element, as text in its own type (bool as 0 or 1; complex: of the real parts).
     pub min: Option<String>,
     /// The largest finite element.
     pub max: Option<String>,
@@ -32,7 +32,7 @@ pub struct ArrayStats {
     pub mean: Option<f64>,
     /// Their standard deviation (of the population).
     pub std: Option<f64>,
-    /// Their sum in f64.
+    /// Their sum in f64 (complex: of the real parts).
     pub sum: Option<f64>,
     /// For complex elements: the sums of the real and the imaginary parts.
     pub complex_sum: Option<(f64, f64)>,
@@ -66,12 +66,10 @@ enum Extreme {
 impl Extreme {
     fn text(self, dtype: &DType) -> String {
         match self {
-            Extreme::Int(value) if *dtype == DType::Bool => (value != 0).to_string(),
             Extreme::Int(value) => value.to_string(),
             Extreme::Float(value) => match dtype {
-                DType::F16 => crate::cell::float16(half::f16::from_f64(value)),
-                DType::BF16 => crate::cell::bfloat16(half::bf16::from_f64(value)),
-                DType::F32 | DType::Mini(_) => crate::cell::float32(value as f32),
+                // The shortest text of a half would read as another number elsewhere (4.8125 as 4.8).
+                DType::F32 => crate::cell::float32(value as f32),
                 _ => crate::cell::float64(value),
             },
         }
@@ -93,6 +91,9 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
         total = merge(total, part);
     }
     let mut stats = finish(array.dtype(), &total);
+    if let Some(crc) = crc_across_pieces(array, task)? {
+        stats.crc32 = crc;
+    }
     let range = (total.low.map(as_f64), total.high.map(as_f64));
     if let (Some(bins), (Some(low), Some(high))) = (bins, range) {
         stats.histogram = Some(histogram(array, task, low, high, bins)?);
@@ -159,6 +160,31 @@ fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     out.into()
 }
 
+/// The checksum of elements under a byte whose pieces end within a byte, in a pass of its own: the
+/// elements that do not fill a byte go along with the next piece.
+fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
+    let dtype = array.dtype();
+    let uneven = |region: &Region| region.elements().is_ok_and(|n| n % 8 != 0);
+    if dtype.bits() >= 8
+        || dtype.size() != 1
+        || pieces(array.shape(), PIECE).filter(uneven).take(2).count() < 2
+    {
+        return Ok(None);
+    }
+    let (mut crc, mut left) = (crc32fast::Hasher::new(), Vec::new());
+    for region in pieces(array.shape(), PIECE) {
+        let start = left.len();
+        let more = limits::check(region.elements()?, limits::CHUNK, "a piece")?;
+        left.resize(start + more, 0);
+        array.read(task, &region, &mut left[start..])?;
+        let whole = left.len() / 8 * 8;
+        crc.update(&packed(dtype, &left[..whole]));
+        left.drain(..whole);
+    }
+    crc.update(&packed(dtype, &left));
+    Ok(Some(crc.finalize()))
+}
+
 fn measure(dtype: &DType, bytes: &[u8]) -> Part {
     macro_rules! ints {
         ($ty:ty, $n:literal) => {
@@ -183,6 +209,9 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
             let table = kind.table();
             floats(bytes, |[byte]: [u8; 1]| table[usize::from(byte)])
         }
+        DType::Long(kind @ Long::X87(10)) => floats(bytes, |b: [u8; 10]| kind.to_f64(&b)),
+        DType::Long(kind @ Long::X87(12)) => floats(bytes, |b: [u8; 12]| kind.to_f64(&b)),
+        DType::Long(kind) => floats(bytes, |b: [u8; 16]| kind.to_f64(&b)),
         DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|b| {
             let part = |at: usize| f64::from(f32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]));
             (part(0), part(4))
@@ -242,6 +271,8 @@ fn complex(values: impl ExactSizeIterator<Item = (f64, f64)>) -> Part {
             part.inf += 1;
         } else {
             part.zeros += u64::from(real == 0.0 && imaginary == 0.0);
+            part.low = Some(Extreme::Float(part.low.map_or(real, |low| as_f64(low).min(real))));
+            part.high = Some(Extreme::Float(part.high.map_or(real, |high| as_f64(high).max(real))));
             part.moments.count += 1;
             part.moments.sum += real;
             part.imaginary += imaginary;
@@ -285,7 +316,7 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
         max: total.high.map(|v| v.text(dtype)),
         mean: total.moments.mean().filter(|_| numeric),
         std: total.moments.std().filter(|_| numeric),
-        sum: numeric.then_some(total.moments.sum),
+        sum: (numeric || dtype.is_complex()).then_some(total.moments.sum),
         complex_sum: dtype.is_complex().then_some((total.moments.sum, total.imaginary)),
         crc32: total.crc.clone().finalize(),
         histogram: None,
@@ -327,6 +358,14 @@ mod tests {
         let s = stats(&values, None);
         assert_eq!((s.count, s.sum.unwrap()), (1_000_003, (0..1_000_003u64).sum::<u64>() as f64));
         assert!((s.std.unwrap() / (1_000_003f64 / 12f64.sqrt()) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn elements_under_a_byte_are_summed_across_pieces() {
+        let bytes: Vec<u8> = (0..3 * 400_001u64).map(|n| (n * 7 % 251) as u8).collect();
+        let dtype = DType::Mini(crate::dtype::Mini::F4E2M1);
+        let plain = Plain::new(Source::memory("a", bytes.clone()), 0, dtype, vec![800_002, 3]).unwrap();
+        assert_eq!(array(&plain, &Task::new(), None).unwrap().crc32, crc32fast::hash(&bytes));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Moments;
 use crate::cell;
 use crate::content::Table;
 use crate::error::Result;
+use crate::lines::types;
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, make_comparator};
 use arrow::compute::SortOptions;
@@ -11,6 +12,7 @@ use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +44,9 @@ pub struct ColumnStats {
     pub mean: Option<f64>,
     /// Different values.
     pub distinct: Option<Distinct>,
+    /// Cells of a text format that do not fit the type that was inferred for their column; they are
+    /// left out of the rest.
+    pub unfit: u64,
 }
 
 /// A count of different values.
@@ -61,10 +66,8 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     let rows = table.count(task)?;
     task.expect(rows);
     let schema = table.schema();
-    let mut folds: Vec<Result<Fold>> = columns
-        .iter()
-        .map(|&i| Ok(Fold::new(schema.fields().get(i).map_or(String::new(), |f| f.name().clone()))))
-        .collect();
+    let mut folds: Vec<Result<Fold>> =
+        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
     let mut at = 0;
     while at < rows {
         let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
@@ -87,6 +90,8 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
 /// A column's running state.
 struct Fold {
     stats: ColumnStats,
+    /// The type that was inferred for a column of text.
+    inferred: Option<DataType>,
     numeric: bool,
     moments: Moments,
     low: Option<ArrayRef>,
@@ -96,8 +101,10 @@ struct Fold {
 }
 
 impl Fold {
-    fn new(name: String) -> Self {
+    fn new(field: Option<&Field>) -> Self {
+        let name = field.map_or(String::new(), |f| f.name().clone());
         Fold {
+            inferred: field.and_then(types::inferred),
             stats: ColumnStats { name, ..ColumnStats::default() },
             numeric: false,
             moments: Moments::default(),
@@ -109,8 +116,18 @@ impl Fold {
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
-        let array = &plain(array)?;
-        self.stats.nulls += array.logical_null_count() as u64;
+        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (Arc::clone(array), 0),
+        };
+        // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
+        let nulls = match array.data_type() {
+            DataType::Dictionary(_, _) => array.null_count() as u64,
+            _ => array.logical_null_count() as u64,
+        };
+        self.stats.unfit += unfit;
+        self.stats.nulls += nulls.saturating_sub(unfit);
+        let array = &plain(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -200,7 +217,11 @@ impl Fold {
     }
 
     fn finish(mut self) -> ColumnStats {
-        let text = |best: &Option<ArrayRef>| best.as_ref().and_then(|a| cell::text(a.as_ref(), 0));
+        let text = |best: &Option<ArrayRef>| match best.as_ref()?.as_primitive_opt::<Float16Type>() {
+            // The shortest text of a half is not near enough to compute with.
+            Some(half) => Some(cell::float64(half.value(0).to_f64())),
+            None => cell::text(best.as_ref()?.as_ref(), 0),
+        };
         self.stats.min = text(&self.low);
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
@@ -254,6 +275,7 @@ fn replace(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::types;
     use crate::content::table::MemoryTable;
     use arrow::array::*;
     use std::sync::Arc;
@@ -274,5 +296,25 @@ mod tests {
         assert_eq!((column(1).min.as_deref(), column(1).max.as_deref()), (Some("a"), Some("b")));
         assert_eq!(column(1).distinct, Some(Distinct::Exactly(2)));
         assert_eq!((column(2).min.as_deref(), column(2).sum), (Some("-1.25"), Some(1.25)));
+    }
+
+    #[test]
+    fn text_columns_are_counted_by_the_type_that_their_cells_fit() {
+        let schema = Arc::new(Schema::new(vec![
+            types::field("n", &DataType::Int64),
+            types::field("d", &DataType::Date32),
+            types::field("s", &DataType::Utf8),
+        ]));
+        let numbers = StringArray::from(vec![Some("10"), Some("9"), None, Some("x")]);
+        let dates = StringArray::from(vec![Some("2024-01-31"), Some(""), None, Some("2023/12/31")]);
+        let words = StringArray::from(vec![Some("b"), Some(""), None, Some("a")]);
+        let columns: Vec<ArrayRef> = vec![Arc::new(numbers), Arc::new(dates), Arc::new(words)];
+        let batch = RecordBatch::try_new(schema, columns).unwrap();
+        let stats = table(&MemoryTable::new(batch), &Task::new(), &[0, 1, 2]).unwrap();
+        let column = |i: usize| stats.columns[i].as_ref().unwrap();
+        let n = column(0);
+        assert_eq!((n.nulls, n.unfit, n.sum, n.min.as_deref()), (1, 1, Some(19.0), Some("9")));
+        assert_eq!((column(1).nulls, column(1).min.as_deref()), (2, Some("2023-12-31")));
+        assert_eq!((column(2).nulls, column(2).max.as_deref(), column(2).sum), (2, Some("b"), None));
     }
 }

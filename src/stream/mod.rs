@@ -11,8 +11,11 @@ mod feed;
 pub mod gzip;
 pub mod indexed;
 pub mod lz4;
+mod raw;
 mod spool;
 mod spooled;
+#[cfg(test)]
+mod tests;
 pub mod xz;
 pub mod zstd;
 

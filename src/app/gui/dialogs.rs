@@ -82,7 +82,8 @@ impl Dialogs {
     /// Draws what is open.
     pub(crate) fn ui(&mut self, ctx: &Context, jobs: &Jobs, actions: &mut Vec<Action>) {
         let Some(dialog) = &mut self.open else { return };
-        let modal = Modal::new(Id::unique(("dialog", dialog.name())));
+        let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(egui::Margin::same(space::S4 as i8));
+        let modal = Modal::new(Id::unique(("dialog", dialog.name()))).frame(frame);
         let shown = modal.show(ctx, |ui| match dialog {
             Dialog::About => about::ui(ui),
             Dialog::Keys(keys) => keys.ui(ui),

@@ -37,27 +37,29 @@ use gander::jobs::Jobs;
 use parking_lot::Mutex;
 
 use files::Files;
-use session::Session;
+use session::{Session, ThemeChoice};
 
 /// What draws the window if nothing else is said. glow needs less memory than wgpu.
-pub const RENDERER: Renderer = Renderer::Glow;
+pub(crate) const RENDERER: Renderer = Renderer::Glow;
 
 /// How the window starts.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// What draws: glow (OpenGL) or wgpu (Vulkan, Metal, Direct3D). The other one is tried if it fails.
-    pub renderer: Option<Renderer>,
+    pub(crate) renderer: Option<Renderer>,
     /// Save a picture of the window here once nothing moves, and close it.
-    pub screenshot: Option<PathBuf>,
+    pub(crate) screenshot: Option<PathBuf>,
     /// The window's size in points.
-    pub size: Option<(f32, f32)>,
+    pub(crate) size: Option<(f32, f32)>,
+    /// `light`, `dark` or `system`, in place of what the session says.
+    pub(crate) theme: Option<String>,
     /// Start without the last session.
-    pub new: bool,
+    pub(crate) new: bool,
 }
 
 impl Options {
     /// Takes `glow` or `wgpu`, as in `--renderer` and `GANDER_RENDERER`.
-    pub fn renderer(word: &str) -> anyhow::Result<Renderer> {
+    pub(crate) fn renderer(word: &str) -> anyhow::Result<Renderer> {
         match word {
             "glow" => Ok(Renderer::Glow),
             "wgpu" => Ok(Renderer::Wgpu),
@@ -103,6 +105,12 @@ impl Launch {
         let named = paths.iter().map(|path| files.open(path).0).collect();
         files.poll(&jobs);
         let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
+        match options.theme.as_deref() {
+            Some("light") => session.theme = ThemeChoice::Light,
+            Some("dark") => session.theme = ThemeChoice::Dark,
+            Some(_) => session.theme = ThemeChoice::System,
+            None => {}
+        }
         if options.new {
             session.tabs.clear();
             session.unfolded.clear();
@@ -115,7 +123,7 @@ impl Launch {
 ///
 /// # Errors
 /// Where there is no display, or neither renderer starts.
-pub fn run(files: Vec<PathBuf>, options: Options) -> anyhow::Result<()> {
+pub(crate) fn run(files: Vec<PathBuf>, options: Options) -> anyhow::Result<()> {
     if !has_display() {
         return Err(anyhow!(
             "gander: there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set); \

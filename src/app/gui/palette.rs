@@ -95,7 +95,8 @@ impl Palette {
         let id = Id::unique("palette");
         let area = Area::new(id).order(Order::Foreground).anchor(Align2::CENTER_TOP, vec2(0.0, 40.0));
         let modal = Modal::new(id).area(area).backdrop_color(egui::Color32::from_black_alpha(60));
-        let shown = modal.show(ctx, |ui| {
+        let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(egui::Margin::same(space::S2 as i8));
+        let shown = modal.frame(frame).show(ctx, |ui| {
             ui.set_width(WIDTH.min(ctx.content_rect().width() - 60.0));
             self.field(ui);
             self.refresh(ui, files, jobs, tabs, recent);

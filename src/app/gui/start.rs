@@ -89,7 +89,8 @@ fn kinds(ui: &mut Ui) {
         ui.horizontal(|ui| {
             ui.set_height(20.0);
             ui.label(theme::icon(icon).color(theme.dim));
-            ui.add_sized(vec2(104.0, 18.0), Label::new(name).halign(egui::Align::LEFT));
+            let (place, _) = ui.allocate_exact_size(vec2(104.0, 18.0), Sense::hover());
+            ui.put(place, Label::new(name).halign(egui::Align::LEFT));
             ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).truncate());
         });
     }

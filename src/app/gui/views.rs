@@ -5,6 +5,7 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+mod canvas;
 pub(crate) mod group;
 mod hex;
 pub(crate) mod image;

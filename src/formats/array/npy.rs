@@ -8,10 +8,11 @@
 
 mod descr;
 mod literal;
+mod pickle;
 
 use crate::content::array::Plain;
 use crate::content::{Array, ArrayFacts, Content, Kind, Layout};
-use crate::dtype::DType;
+use crate::dtype::{DType, Long};
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::limits;
@@ -24,6 +25,8 @@ use descr::{Described, Order};
 use literal::{Literal, Value};
 use std::sync::Arc;
 
+/// Bytes of a pickle of objects that are looked at for names.
+const PICKLE: usize = 16 << 20;
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy's own limit is 64 since version 2.
 const DIMENSIONS: usize = 64;
@@ -95,11 +98,20 @@ struct Header {
 
 /// The array at `start` of `source`, and where it ends; `None` if that is unknown or beyond the file.
 fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)> {
-    let header = header(task, source, start)?;
+    let mut header = header(task, source, start)?;
     if header.described.object {
         return Ok((objects(task, source, header)?, None));
     }
+    if header.described.dtype == DType::Long(Long::X87(16)) && header.described.order != Order::Big {
+        // The one type that only its elements tell; a kilobyte of them is enough.
+        let sample = source.read_up_to(task, header.data, 1024)?;
+        header.described.dtype = DType::Long(Long::guess(&sample));
+    }
     let bytes = limits::bytes(&header.shape, header.described.dtype.size()).map_err(|e| e.at(header.data))?;
+    if i64::try_from(bytes).is_err() {
+        let what = format!("header: shape {:?} takes {bytes} bytes, more than any file has", header.shape);
+        return Err(Error::malformed(what).at(header.data));
+    }
     let end = header.data.checked_add(bytes);
     let cut = source.known_len().filter(|&len| end.is_none_or(|end| end > len));
     let mut node = Node::new("", "array");
@@ -108,13 +120,11 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
         let there = len.saturating_sub(header.data);
         let whole = whole_part(&mut shape, &header, there);
         let mut what = format!("array: it needs {bytes} bytes, {there} are there; the file may be cut off");
-        if whole {
-            what.push_str(&format!(", the part of shape {shape:?} that is there is shown"));
-        }
-        node.problem = Some(Error::malformed(what).at(header.data));
         if !whole {
-            return Ok((node.attribute("shape", format!("{:?}", header.shape)), None));
+            return Err(Error::malformed(what).at(header.data));
         }
+        what.push_str(&format!(", the part of shape {shape:?} that is there is shown"));
+        node.problem = Some(Error::malformed(what).at(header.data));
     }
     let stored = limits::bytes(&shape, header.described.dtype.size())?;
     node.span = Some(header.data..header.data + stored);
@@ -156,10 +166,24 @@ fn objects(task: &Task, source: &Source, header: Header) -> Result<Node> {
     node.remarks.extend(header.remarks);
     let len = source.len(task)?;
     node.span = Some(header.data..len);
-    if len > header.data {
-        node.content = Some(Content::Bytes(source.member("objects.pkl", header.data..len)?));
-    } else {
+    if len <= header.data {
         node.problem = Some(Error::malformed("array: its pickle is missing").at(header.data));
+        return Ok(node);
+    }
+    node.content = Some(Content::Bytes(source.member("objects.pkl", header.data..len)?));
+    let names = pickle::names(&source.read_up_to(task, header.data, PICKLE)?);
+    if !names.all.is_empty() {
+        let all: Vec<serde_json::Value> = names.all.into_iter().map(Into::into).collect();
+        node = node.attribute("globals", serde_json::Value::from(all));
+    }
+    if !names.unknown.is_empty() {
+        let list: Vec<&str> = names.unknown.iter().map(String::as_str).take(8).collect();
+        let what =
+            format!("an array of Python objects whose pickle would run {}: dangerous", list.join(", "));
+        node.problem = Some(Error::unsupported(what).at(header.data));
+    } else if !names.whole && len - header.data <= PICKLE as u64 {
+        node.problem =
+            Some(Error::malformed("array: its pickle has no end; the file may be cut off").at(header.data));
     }
     Ok(node)
 }
@@ -227,8 +251,7 @@ fn fields(literal: Literal, version: (u8, u8), data: u64) -> Result<Header> {
             Value::Str(name) if name == "fortran_order" => &mut fortran,
             Value::Str(name) if name == "shape" => &mut sides,
             Value::Str(name) => {
-                remarks.push(format!("the header has an unknown entry {name:?}"));
-                continue;
+                return Err(wrong(format!("it has an entry {name:?}, which NPY does not know"), key.at));
             }
             other => return Err(wrong(format!("a key is {}, not a str", other.kind()), key.at)),
         };
@@ -369,7 +392,7 @@ mod tests {
         assert_eq!(dtype("datetime_25s"), "datetime64[25s]");
         assert_eq!(dtype("datetime_generic"), "datetime64");
         assert_eq!(dtype("timedelta_D"), "timedelta64[D]");
-        assert_eq!(dtype("dtype_longdouble"), "void[16]");
+        assert_eq!(dtype("dtype_longdouble"), "float128");
         assert_eq!(dtype("bytes_S4"), "bytes[4]");
         assert_eq!(dtype("struct_aligned"), "struct<a: int8, b: float64, c: int16>");
         assert_eq!(dtype("struct_titles"), "struct<x: float32, y: float32>");

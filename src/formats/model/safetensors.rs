@@ -1,27 +1,161 @@
-//! (being written)
+//! safetensors: eight bytes that give the length of a header, the header — a JSON object that names each
+//! tensor's type, shape and place — and the elements, little-endian, without gaps.
+//! <https://github.com/huggingface/safetensors#format>
+//!
+//! Opening reads the header only; tensors are slices of the file. A model that is cut into shards
+//! (`model-00001-of-00003.safetensors` and an index beside them) opens as one model from any of its files
+//! and from its folder ([`shards`]). Names with dots make a tree of modules ([`tree`]).
 
+mod header;
+mod shards;
+mod tree;
+
+use crate::content::array::Plain;
+use crate::content::{Content, Kind};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
+use crate::limits;
 use crate::node::Node;
 use crate::sniff::{Head, Match};
+use crate::source::Source;
+use std::ops::Range;
+use std::sync::Arc;
+use tree::Leaf;
 
-/// The descriptor.
+/// The descriptor: one file, or any file of a sharded model.
 pub static FORMAT: Format = Format {
-    extensions: &["safetensors"],
+    extensions: &["safetensors", "safetensors.index.json"],
     sniff: Some(sniff),
+    reads: &[Kind::Array],
     ..Format::new("safetensors", "safetensors", open)
 };
-/// The descriptor.
+
+/// The descriptor of a folder that holds one sharded model.
 pub static SHARDED: Format = Format {
     extensions: &[],
-    sniff: Some(sniff),
-    ..Format::new("safetensors_sharded", "Sharded safetensors model", open)
+    sniff: Some(shards::sniff_folder),
+    reads: &[Kind::Array],
+    ..Format::new("safetensors_sharded", "Sharded safetensors model", shards::open_folder)
 };
 
-fn sniff(_head: &Head) -> Match {
-    Match::No
+/// A length that fits the file, then an object whose first key begins; or an index of such files.
+fn sniff(head: &Head) -> Match {
+    if head.is_folder {
+        return Match::No;
+    }
+    if head.name.ends_with(shards::INDEX) && head.first.trim_ascii_start().starts_with(b"{") {
+        return Match::Yes;
+    }
+    let Some((length, rest)) = head.first.split_first_chunk::<8>() else { return Match::Maybe };
+    let length = u64::from_le_bytes(*length);
+    let fits = length <= limits::HEADER
+        && length >= 2
+        && head.len.is_none_or(|len| length.checked_add(8).is_some_and(|end| end <= len));
+    let object = rest.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    match object.and_then(<[u8]>::first) {
+        Some(b'"' | b'}') if fits => Match::Yes,
+        _ => Match::Maybe,
+    }
 }
 
-fn open(_opening: &Opening) -> Result<Node> {
-    Err(Error::bug("being written"))
+fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    if source.name().ends_with(shards::INDEX) {
+        return shards::open_index(task, source);
+    }
+    if let Some(node) = shards::open_shard(task, source)? {
+        return Ok(node);
+    }
+    let mut header = header::read(task, source)?;
+    let tensors = std::mem::take(&mut header.tensors);
+    let files: Arc<[Source]> = Arc::new([source.clone()]);
+    let leaves = tensors.into_iter().map(|entry| Tensor { entry, file: 0, files: files.clone() });
+    let mut root = Node::new("", "file").separator("");
+    root.attributes.extend(header.metadata.into_iter().map(|(name, value)| (name, value.into())));
+    blame(&mut root, header.problems);
+    Ok(tree::root(root, leaves.collect(), Vec::new()))
 }
+
+/// The first problem becomes the node's, the others remarks.
+fn blame(node: &mut Node, problems: Vec<Error>) {
+    for problem in problems {
+        match &node.problem {
+            None => node.problem = Some(problem),
+            Some(_) => node.remarks.push(problem.message()),
+        }
+    }
+}
+
+/// What an entry of the header stands for.
+#[derive(Clone, Debug)]
+enum What {
+    /// A tensor at its place in the file.
+    Array { dtype: DType, shape: Vec<u64>, span: Range<u64> },
+    /// A tensor of a type that is not known.
+    Bytes { span: Range<u64> },
+    /// Nothing that can be shown.
+    Nothing,
+}
+
+/// An entry of the header.
+#[derive(Clone, Debug)]
+struct Entry {
+    name: String,
+    what: What,
+    problem: Option<Error>,
+}
+
+/// A tensor of a model of one or more files.
+struct Tensor {
+    entry: Entry,
+    /// Which of the files it lies in.
+    file: usize,
+    files: Arc<[Source]>,
+}
+
+impl Tensor {
+    fn content(&self) -> Result<Option<Content>> {
+        let Some(source) = self.files.get(self.file) else { return Ok(None) };
+        Ok(match &self.entry.what {
+            What::Array { dtype, shape, span } => {
+                let mut plain = Plain::new(source.clone(), span.start, dtype.clone(), shape.clone())?;
+                if self.files.len() > 1 {
+                    plain = plain.detail("file", source.name());
+                }
+                let plain = plain.detail("bytes in the file", format!("{} to {}", span.start, span.end));
+                Some(Content::Array(Arc::new(plain)))
+            }
+            What::Bytes { span } if span.start < span.end => {
+                Some(Content::Bytes(source.member(self.entry.name.as_str(), span.clone())?))
+            }
+            What::Bytes { .. } | What::Nothing => None,
+        })
+    }
+}
+
+impl Leaf for Tensor {
+    fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    fn node(&self, name: &str) -> Node {
+        let mut node = Node::new(name, "tensor");
+        node.problem.clone_from(&self.entry.problem);
+        if self.files.len() == 1
+            && let What::Array { span, .. } | What::Bytes { span } = &self.entry.what
+        {
+            node.span = Some(span.clone());
+        }
+        match self.content() {
+            Ok(content) => node.content = content,
+            Err(error) => {
+                node.problem.get_or_insert(error);
+            }
+        }
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,11 +9,17 @@ use crate::node::Node;
 use crate::open::open_source;
 use crate::sniff::{self, Head, Magic, Match};
 use crate::source::ReadAt;
+use crate::stream::indexed::Indexed;
 use crate::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
 const CHECKED: u64 = 8 << 20;
+
+/// From this compressed size on, gzip is read by an index rather than kept decoded.
+const INDEXED: u64 = 4 << 20;
+/// How much of such a file is looked at when opening.
+const BEGUN: u64 = 1 << 20;
 
 /// The descriptor.
 pub static GZIP: Format = Format {
@@ -124,7 +130,13 @@ fn sniff_zlib(head: &Head) -> Match {
 }
 
 fn open_gzip(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new())))
+    if opening.source.known_len().is_some_and(|len| len >= INDEXED) {
+        let stream = Arc::new(Indexed::gzip(opening.source.clone()));
+        stream.ahead(opening.task, BEGUN)?;
+        let notes = stream.tell();
+        return open_inner(opening, "gzip", stream, notes.unwrap_or_default());
+    }
+    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new()?)))
 }
 
 fn open_zstd(opening: &Opening) -> Result<Node> {

@@ -78,7 +78,7 @@ fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
         return;
     }
     theme::section_head(ui, title, None);
-    Grid::new(title).num_columns(2).min_col_width(230.0).spacing([space::S4, 6.0]).show(ui, |ui| {
+    Grid::new(title).num_columns(2).min_col_width(230.0).spacing([space::S4, 0.0]).show(ui, |ui| {
         for (keys, words) in rows {
             ui.label(theme::mono(keys).color(theme.text));
             ui.label(RichText::new(words).color(theme.dim));

@@ -181,6 +181,8 @@ impl Branch {
             return;
         }
         self.look(jobs);
+        let kids = &mut self.kids;
+        self.peeking.retain(|index| kids.get_mut(index).is_some_and(|kid| !kid.look_as("", jobs)));
         let mut row = at + 1;
         let mut next = 0;
         let opened: Vec<u64> = self.kids.keys().copied().collect();
@@ -242,12 +244,10 @@ impl Branch {
 
     /// Looks into a file of a folder, if not too many are being looked into.
     fn peek(&mut self, index: u64, node: &Arc<Node>, path: &str, jobs: &Jobs) {
-        let file = self.node.label == "folder" && node.label == "file";
+        let file = node.label == "array" || (self.node.label == "folder" && node.label == "file");
         if !file || !matches!(node.children, Children::Lazy(_)) || self.peeked >= PEEKED {
             return;
         }
-        let kids = &mut self.kids;
-        self.peeking.retain(|index| kids.get_mut(index).is_some_and(|kid| !kid.look_as("", jobs)));
         if self.peeking.len() < PEEKS && !self.kids.contains_key(&index) {
             let mut branch = Branch::new(node.clone(), path.to_owned());
             branch.look_as("", jobs);

@@ -217,7 +217,7 @@ impl Pane {
         let height = ui.available_height();
         ui.vertical_centered(|ui| {
             ui.add_space((height / 2.0 - 110.0).max(space::S6));
-            ui.set_max_width(620.0);
+            ui.set_max_width((ui.available_width() - 2.0 * space::S6).min(620.0));
             theme_icon(ui, Icon::FileBroken);
             ui.label(egui::RichText::new(format!("{} could not be read", self.name)).heading());
             ui.add_space(space::S1);
@@ -228,8 +228,8 @@ impl Pane {
             }
             ui.add_space(space::S3);
             let file = self.file;
-            ui.horizontal(|ui| {
-                let wide = 400.0;
+            ui.horizontal_wrapped(|ui| {
+                let wide = 448.0;
                 ui.add_space(((ui.available_width() - wide) / 2.0).max(0.0));
                 if theme::primary_button(ui, "Try again").clicked() {
                     cx.actions.push(Action::Reload(file));

@@ -45,6 +45,7 @@ struct Group {
     sort: Option<(usize, bool)>,
     find: String,
     focus_find: bool,
+    columns: Vec<Column>,
     /// What `order` was made of.
     made: Option<(usize, Option<(usize, bool)>, String)>,
     order: Vec<u32>,
@@ -63,8 +64,24 @@ enum Column {
     Share,
 }
 
-const COLUMNS: [Column; 7] =
-    [Column::Name, Column::Kind, Column::Type, Column::Shape, Column::Elements, Column::Bytes, Column::Share];
+/// The columns in which something stands.
+fn columns_of(listed: &Listed) -> Vec<Column> {
+    let any = |has: fn(&Entry) -> bool| listed.entries.iter().any(has);
+    let mut columns = vec![Column::Name, Column::Kind];
+    if any(|entry| entry.dtype.is_some()) {
+        columns.push(Column::Type);
+    }
+    if any(|entry| entry.shape.is_some()) {
+        columns.push(Column::Shape);
+    }
+    if any(|entry| entry.elements.is_some()) {
+        columns.push(Column::Elements);
+    }
+    if listed.bytes > 0 {
+        columns.extend([Column::Bytes, Column::Share]);
+    }
+    columns
+}
 
 impl Column {
     fn word(self) -> &'static str {
@@ -88,6 +105,7 @@ impl Group {
             return;
         }
         self.made = made;
+        self.columns = columns_of(listed);
         let wanted = self.find.to_lowercase();
         let rows = 0..u32::try_from(listed.entries.len()).unwrap_or(u32::MAX);
         let fits = |row: &u32| {
@@ -97,7 +115,7 @@ impl Group {
         self.order = rows.filter(fits).collect();
         let Some((column, descending)) = self.sort else { return };
         let entry = |row: &u32| &listed.entries[*row as usize];
-        match COLUMNS.get(column) {
+        match self.columns.get(column) {
             Some(Column::Name) => {
                 self.order.sort_by(|a, b| display::natural_order(&entry(a).name, &entry(b).name))
             }
@@ -163,7 +181,7 @@ impl View for Group {
         if std::mem::take(&mut self.focus_find) {
             edit.request_focus();
         }
-        if edit.has_focus() && ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+        if (edit.has_focus() || edit.lost_focus()) && ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             self.find.clear();
         }
     }
@@ -188,7 +206,7 @@ impl View for Group {
         self.arrange(&listed);
         cx.status.facts = self.sums(&listed);
         self.grid.name = cx.target.title().to_owned();
-        let mut model = Rows { listed: &listed, order: &self.order, sort: self.sort };
+        let mut model = Rows { listed: &listed, order: &self.order, columns: &self.columns, sort: self.sort };
         let response = self.grid.ui(ui, &mut model);
         if let Some(click) = response.header_clicked {
             self.sort = match self.sort {
@@ -246,6 +264,7 @@ impl View for Group {
 struct Rows<'a> {
     listed: &'a Listed,
     order: &'a [u32],
+    columns: &'a [Column],
     sort: Option<(usize, bool)>,
 }
 
@@ -256,7 +275,7 @@ impl Rows<'_> {
     }
 
     fn text(&self, entry: &Entry, column: usize) -> Option<String> {
-        match COLUMNS.get(column)? {
+        match self.columns.get(column)? {
             Column::Name => Some(entry.name.clone()),
             Column::Kind => Some(entry.kind.clone()),
             Column::Type => entry.dtype.clone(),
@@ -275,7 +294,8 @@ impl Rows<'_> {
         let separator = if request.format == CopyFormat::Csv { "," } else { "\t" };
         let mut lines = Vec::new();
         if request.headers {
-            let heads = request.columns.iter().filter_map(|c| COLUMNS.get(*c)).map(|column| column.word());
+            let heads =
+                request.columns.iter().filter_map(|c| self.columns.get(*c)).map(|column| column.word());
             lines.push(heads.collect::<Vec<_>>().join(separator));
         }
         for row in request.rows.clone() {
@@ -300,11 +320,11 @@ impl GridModel for Rows<'_> {
     }
 
     fn columns(&self) -> usize {
-        COLUMNS.len()
+        self.columns.len()
     }
 
     fn column(&self, index: usize) -> ColumnHead<'_> {
-        let column = COLUMNS.get(index).copied().unwrap_or(Column::Name);
+        let column = self.columns.get(index).copied().unwrap_or(Column::Name);
         let width = match column {
             Column::Name => self.listed.widest.clamp(16, 56) as f32,
             Column::Kind => 9.0,
@@ -327,10 +347,11 @@ impl GridModel for Rows<'_> {
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         let Some(entry) = self.entry(row) else { return Cell::pending() };
-        if let (Some(problem), Some(Column::Kind)) = (&entry.problem, COLUMNS.get(column)) {
+        if let (Some(problem), Some(Column::Kind)) = (&entry.problem, self.columns.get(column)) {
             return Cell::failed(problem.clone());
         }
-        let number = matches!(COLUMNS.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
+        let number =
+            matches!(self.columns.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
         let kind = if number { CellKind::Number } else { CellKind::Nested };
         match self.text(entry, column) {
             Some(text) => Cell::new(kind, text),

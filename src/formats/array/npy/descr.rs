@@ -2,7 +2,7 @@
 //! <https://numpy.org/doc/stable/reference/arrays.interface.html#arrays-interface>
 
 use super::literal::{Literal, Value};
-use crate::dtype::{DType, Field, Record, TimeBase, TimeUnit, swap_to_little};
+use crate::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::sync::Arc;
@@ -107,8 +107,9 @@ fn simple(text: &str, at: u64) -> Result<Described> {
         ('V', Some(n)) => plain(DType::Void(n)),
         ('M', Some(8)) => plain(DType::DateTime(time_unit(unit).ok_or_else(unknown)?)),
         ('m', Some(8)) => plain(DType::TimeDelta(time_unit(unit).ok_or_else(unknown)?)),
-        // x87's 80 bits or IEEE's 128, as the writing machine had them: the file does not say which.
-        ('f', Some(n @ (10 | 12 | 16))) => Ok(opaque(n, &format!("float{}", n * 8))),
+        // x87's 80 bits or IEEE's 128, as the writing machine had them: the file does not say which, the
+        // elements do (`npy::array`).
+        ('f', Some(n @ (10 | 12 | 16))) => plain(DType::Long(Long::X87(n))),
         ('c', Some(n @ (20 | 24 | 32))) => Ok(opaque(n, &format!("complex{}", n * 8))),
         ('O', None | Some(4 | 8)) => {
             let mut described = Described::simple(DType::Void(size.unwrap_or(8)), false);

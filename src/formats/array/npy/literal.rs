@@ -229,11 +229,16 @@ impl<'a> Parser<'a> {
 
     fn escape(&mut self, text: &mut String) -> Result<()> {
         let digits = match self.next() {
-            Some('n') => return Ok(text.push('\n')),
-            Some('t') => return Ok(text.push('\t')),
-            Some('r') => return Ok(text.push('\r')),
-            Some('0') => return Ok(text.push('\0')),
-            Some(char @ ('\\' | '\'' | '"')) => return Ok(text.push(char)),
+            Some(char @ ('n' | 't' | 'r' | '0' | '\\' | '\'' | '"')) => {
+                text.push(match char {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    '0' => '\0',
+                    same => same,
+                });
+                return Ok(());
+            }
             Some('x') => 2,
             Some('u') => 4,
             Some('U') => 8,

@@ -1,0 +1,198 @@
+//! Tensors with dotted names as a tree of modules: `layers.0.attn.q` lies in `layers`, `0`, `attn`. The
+//! tree is made level by level, when somebody looks; only the sorted list of names is there before.
+
+use crate::display::natural_order;
+use crate::error::Result;
+use crate::limits;
+use crate::node::{Listing, Node};
+use crate::task::Task;
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Levels beyond which the rest of a name is one part: names come from a file.
+const LEVELS: usize = 64;
+
+/// Something with a dotted name.
+pub(super) trait Leaf: Send + Sync + 'static {
+    /// The full name.
+    fn name(&self) -> &str;
+    /// Its node, under the last part of its name.
+    fn node(&self, name: &str) -> Node;
+}
+
+/// `root` with the tree of all leaves below it, in natural order, and `after` behind them. Names are
+/// taken to differ.
+pub(super) fn root<L: Leaf>(root: Node, mut leaves: Vec<L>, after: Vec<Arc<Node>>) -> Node {
+    leaves.sort_by(|a, b| order(a.name(), b.name()));
+    let range = 0..leaves.len();
+    let leaves = Arc::new(leaves);
+    root.separator("").lazy(Module { leaves, range, at: 0, level: 0, after, groups: OnceLock::new() })
+}
+
+/// Part by part, so that what lies in one module stands together.
+fn order(a: &str, b: &str) -> Ordering {
+    let (mut x, mut y) = (a.splitn(LEVELS, '.'), b.splitn(LEVELS, '.'));
+    loop {
+        match (x.next(), y.next()) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (Some(p), Some(q)) => match natural_order(p, q) {
+                Ordering::Equal => {}
+                different => return different,
+            },
+        }
+    }
+}
+
+/// The leaves whose names begin with the same parts.
+struct Module<L> {
+    /// All leaves of the model, sorted.
+    leaves: Arc<Vec<L>>,
+    /// Those of this module.
+    range: Range<usize>,
+    /// Where the names go on behind this module's.
+    at: usize,
+    level: usize,
+    after: Vec<Arc<Node>>,
+    /// The children, as parts of `range`.
+    groups: OnceLock<Vec<Range<usize>>>,
+}
+
+impl<L: Leaf> Module<L> {
+    /// The part of a leaf's name that its child of this module has, and whether the name ends there.
+    fn part(&self, index: usize) -> (&str, bool) {
+        let rest = self.leaves.get(index).and_then(|leaf| leaf.name().get(self.at..)).unwrap_or_default();
+        match rest.split_once('.') {
+            Some((part, _)) if self.level + 1 < LEVELS => (part, false),
+            _ => (rest, true),
+        }
+    }
+
+    fn groups(&self) -> &[Range<usize>] {
+        self.groups.get_or_init(|| {
+            let mut groups = Vec::new();
+            let mut start = self.range.start;
+            while start < self.range.end {
+                let (first, _) = self.part(start);
+                let mut end = start + 1;
+                while end < self.range.end && self.part(end).0 == first {
+                    end += 1;
+                }
+                groups.push(start..end);
+                start = end;
+            }
+            groups
+        })
+    }
+
+    /// A child: a tensor, a module, or a tensor with others below its name.
+    fn child(&self, group: &Range<usize>) -> Arc<Node> {
+        let (part, is_leaf) = self.part(group.start);
+        let (node, below) = match self.leaves.get(group.start) {
+            Some(leaf) if is_leaf => (leaf.node(part), group.start + 1..group.end),
+            _ => (Node::new(part, "module"), group.clone()),
+        };
+        if below.is_empty() {
+            return Arc::new(node);
+        }
+        let at = self.at + part.len() + 1;
+        let (leaves, level) = (self.leaves.clone(), self.level + 1);
+        let after = Vec::new();
+        let module = Module { leaves, range: below, at, level, after, groups: OnceLock::new() };
+        Arc::new(node.separator(".").lazy(module))
+    }
+}
+
+impl<L: Leaf> Listing for Module<L> {
+    fn count(&self) -> Option<u64> {
+        Some((self.groups().len() + self.after.len()) as u64)
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        task.check()?;
+        let groups = self.groups();
+        let end = range.end.min(range.start.saturating_add(limits::LISTED));
+        let child = |n: u64| {
+            let n = usize::try_from(n).ok()?;
+            match groups.get(n) {
+                Some(group) => Some(self.child(group)),
+                None => self.after.get(n - groups.len()).cloned(),
+            }
+        };
+        Ok((range.start..end).map_while(child).collect())
+    }
+
+    fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        let groups = self.groups();
+        let found = groups.binary_search_by(|group| natural_order(self.part(group.start).0, name));
+        if let Ok(at) = found {
+            return Ok(groups.get(at).map(|group| self.child(group)));
+        }
+        Ok(self.after.iter().find(|node| node.name == name).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Leaf for String {
+        fn name(&self) -> &str {
+            self
+        }
+        fn node(&self, name: &str) -> Node {
+            Node::new(name, "tensor")
+        }
+    }
+
+    fn made(names: &[&str]) -> Arc<Node> {
+        let leaves = names.iter().map(|n| (*n).to_owned()).collect();
+        Arc::new(root(Node::new("", "file"), leaves, Vec::new()))
+    }
+
+    /// The paths of all tensors, in the order of the tree.
+    fn paths(root: &Arc<Node>) -> Vec<String> {
+        let mut paths = Vec::new();
+        crate::open::walk(&Task::new(), root, "", 100, &mut |node, path, _| {
+            if node.label == "tensor" {
+                paths.push(path.to_owned());
+            }
+            Ok(true)
+        })
+        .unwrap();
+        paths
+    }
+
+    #[test]
+    fn layers_stand_in_natural_order() {
+        let root = made(&["layers.10.w", "layers.2.w", "embed", "layers.2.b", "layers"]);
+        assert_eq!(paths(&root), ["embed", "layers", "layers.2.b", "layers.2.w", "layers.10.w"]);
+        assert_eq!(root.child_count(), Some(2));
+    }
+
+    #[test]
+    fn a_name_of_very_many_parts_ends_somewhere() {
+        let name = "a.".repeat(100_000);
+        let root = made(&[&name]);
+        assert_eq!(paths(&root), [name.clone()]);
+        assert!(root.find(&Task::new(), &name).unwrap().is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn every_tensor_stands_under_its_name(names in prop::collection::btree_set("[aB.0-2]{1,6}", 1..30)) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let root = made(&names);
+            let mut found = paths(&root);
+            found.sort();
+            prop_assert_eq!(&found, &names);
+            for name in names {
+                let node = root.find(&Task::new(), name).unwrap();
+                prop_assert!(node.is_some_and(|node| node.label == "tensor"), "{}", name);
+            }
+        }
+    }
+}

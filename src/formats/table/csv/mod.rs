@@ -1,0 +1,127 @@
+//! CSV and its cousins: tables as text, with any delimiter, quote, line end and encoding (RFC 4180,
+//! <https://www.rfc-editor.org/rfc/rfc4180>, and what is found in the wild).
+//!
+//! Opening reads samples — the beginning and a few places further on — and tells from them the
+//! encoding, the dialect ([`dialect`]), the columns and the types that their cells fit ([`sample`]).
+//! Cells stay text: the guess stands in the field's metadata, so that a cell that does not fit keeps
+//! its value. Rows are found through the sparse index of [`crate::lines`] ([`table`]).
+
+mod dialect;
+mod record;
+mod sample;
+mod table;
+
+use crate::content::{Content, Kind, Table};
+use crate::display;
+use crate::error::Result;
+use crate::format::{Format, Opening};
+use crate::lines::encoding;
+use crate::node::Node;
+use crate::sniff::{Head, Match};
+use dialect::Dialect;
+use sample::Sample;
+use std::sync::Arc;
+use table::CsvTable;
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    extensions: &["csv", "tsv", "tab", "psv"],
+    mime: &["text/csv", "text/tab-separated-values"],
+    sniff: Some(sniff),
+    reads: &[Kind::Table],
+    options: &[dialect::DELIMITER, dialect::QUOTE, dialect::HEADER, dialect::ENCODING],
+    ..Format::new("csv", "CSV", open)
+};
+
+/// Extensions of files that are often tables and often something else.
+const OPEN_NAMES: [&str; 5] = ["txt", "data", "dat", "asc", "text"];
+/// Rows that a table under another name must have to be taken for one.
+const STRICT_ROWS: usize = 5;
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder || head.first.is_empty() {
+        return Match::No;
+    }
+    if head.has_extension(FORMAT.extensions) {
+        return if encoding::is_plausible(&head.first) { Match::Yes } else { Match::No };
+    }
+    let open_name = !head.name.contains('.') || head.has_extension(&OPEN_NAMES);
+    if open_name && head.is_text() && is_strict_table(head) { Match::Yes } else { Match::No }
+}
+
+/// Whether the text is a table beyond doubt: all rows have the same number of fields, a column of
+/// numbers among them.
+fn is_strict_table(head: &Head) -> bool {
+    let whole = head.len == Some(head.first.len() as u64);
+    let options = crate::format::Options::default();
+    let Ok(dialect) = dialect::detect(&head.first, whole, false, encoding_rs::UTF_8, &options) else {
+        return false;
+    };
+    let body = head.first.get(dialect.skip..).unwrap_or_default();
+    let score = dialect::score(body, &dialect.rules, whole);
+    score.fields > 1
+        && score.share == 1.0
+        && score.rows >= STRICT_ROWS
+        && dialect.rules.delimiter != b' '
+        && dialect::has_numbers(body, &dialect.rules, whole)
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let sample = Sample::take(opening)?;
+    let table = CsvTable::new(&sample);
+    if sample.whole {
+        table.count(opening.task)?;
+    }
+    let mut node = Node::new(opening.source.name(), "table");
+    node.attributes = attributes(&sample.dialect, &sample.encoding_name, sample.mark);
+    node.remarks = remarks(&sample, &table);
+    Ok(node.content(Content::Table(Arc::new(table))))
+}
+
+/// What was detected or set, for the inspector.
+fn attributes(dialect: &Dialect, encoding: &str, mark: bool) -> Vec<(String, crate::node::Value)> {
+    let marked = if mark { format!("{encoding}, byte order mark") } else { encoding.to_owned() };
+    let end = match (dialect.rules.end, dialect.returns) {
+        (b'\n', true) => "CR LF",
+        (b'\n', false) => "LF",
+        _ => "CR",
+    };
+    let quote = dialect.rules.quote.map_or("none".to_owned(), dialect::byte_name);
+    let header = if dialect.header { "yes" } else { "no" };
+    let list = [
+        ("delimiter", dialect::byte_name(dialect.rules.delimiter)),
+        ("quote", quote),
+        ("header", header.to_owned()),
+        ("encoding", marked),
+        ("line ends", end.to_owned()),
+    ];
+    list.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
+
+fn remarks(sample: &Sample, table: &CsvTable) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if sample.dialect.comments > 0 {
+        let lines = display::plural(sample.dialect.comments as u64, "comment line");
+        remarks.push(format!("{lines} before the table skipped"));
+    }
+    if sample.ragged > 0 {
+        let rows = display::plural(sample.ragged, "row");
+        let among = if sample.whole {
+            String::new()
+        } else {
+            format!(" of {} that were looked at", display::count(sample.rows))
+        };
+        let usual = display::plural(sample.usual as u64, "field");
+        remarks.push(format!(
+            "ragged: {rows}{among} with another number of fields than {usual}; missing cells are null, further ones have columns of their own"
+        ));
+    }
+    if table.is_unclosed() {
+        remarks
+            .push("a quote is still open at the end of the file; quote=none reads quotes as text".to_owned());
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+use super::*;
+use crate::cell;
+use crate::format::Options;
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::RecordBatch;
+use proptest::prelude::*;
+
+fn rows_of(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
+    let cells = |row| batch.columns().iter().map(|c| cell::text(c.as_ref(), row)).collect();
+    (0..batch.num_rows()).map(cells).collect()
+}
+
+fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn Table>) {
+    let source = Source::memory(name, bytes.to_vec());
+    let mut options = Options::default();
+    options.set("format", "csv");
+    set.iter().for_each(|(name, value)| options.set(*name, *value));
+    let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+    let node = (*document.root).clone();
+    let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
+    (node, table)
+}
+
+/// Names and types, and the cells of all rows (`∅` for null), as one text.
+fn fixture(name: &str) -> (String, String, Node) {
+    let path = format!("{}/fixtures/csv/{name}", env!("CARGO_MANIFEST_DIR"));
+    let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    assert_eq!(document.format.id, "csv", "{name}");
+    let node = (*document.root).clone();
+    let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
+    let columns: Vec<String> = table
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| format!("{}: {}", f.name(), display::column_type(f)))
+        .collect();
+    let all: Vec<usize> = (0..columns.len()).collect();
+    let batch = table.read(&Task::new(), 0..u64::MAX, &all).unwrap();
+    assert_eq!(table.count(&Task::new()).unwrap(), batch.num_rows() as u64, "{name}");
+    let row = |row: &Vec<Option<String>>| {
+        row.iter().map(|c| c.clone().unwrap_or("∅".into())).collect::<Vec<_>>().join("¦")
+    };
+    (columns.join(", "), rows_of(&batch).iter().map(row).collect::<Vec<_>>().join("⏎"), node)
+}
+
+#[test]
+fn the_same_table_in_every_dress() {
+    let (columns, rows, _) = fixture("comma.csv");
+    assert_eq!(columns, "id: int64, name: string, price: double, day: date32[day], note: string");
+    assert!(rows.contains("2¦duck, small¦3.25¦2024-02-01¦says \"quack\"⏎3¦swan¦-0.75¦∅¦two\nlines⏎4¦∅¦1e3"));
+    for name in [
+        "semicolon.csv",
+        "tab.tsv",
+        "pipe.csv",
+        "crlf.csv",
+        "utf8_bom.csv",
+        "utf16le_bom.csv",
+        "utf16be_bom.csv",
+    ] {
+        let (other_columns, other_rows, _) = fixture(name);
+        assert_eq!(other_columns, columns, "{name}");
+        assert_eq!(other_rows, rows, "{name}");
+    }
+}
+
+#[test]
+fn line_ends_and_headers() {
+    assert_eq!(fixture("carriage_returns.csv").1, "1¦x⏎2¦y⏎3¦z");
+    assert_eq!(fixture("mixed_endings.csv").1, "1¦x⏎2¦y⏎3¦z");
+    assert_eq!(fixture("no_final_newline.csv").1, "1¦x⏎2¦y");
+    assert_eq!(fixture("blank_lines.csv").1, "1¦x⏎2¦y⏎   ¦∅⏎3¦z");
+    assert_eq!(fixture("header_only.csv").1, "");
+    assert_eq!(fixture("header_empty_and_twice.csv").0, "a: int64, : int64, a: int64, : int64, b: int64");
+    assert_eq!(fixture("no_header_text.csv").0, "column0: string, column1: int64, column2: date32[day]");
+    assert_eq!(fixture("one_column_empty_cells.csv").1, "1⏎⏎3");
+    assert_eq!(fixture("comments.csv").2.remarks, ["2 comment lines before the table skipped"]);
+}
+
+#[test]
+fn ragged_rows_are_kept_and_counted() {
+    let (columns, rows, node) = fixture("ragged.csv");
+    assert_eq!(columns, "a: int64, b: int64, c: int64, column3: int64, column4: int64");
+    assert_eq!(rows, "1¦2¦3¦∅¦∅⏎4¦5¦∅¦∅¦∅⏎6¦∅¦∅¦∅¦∅⏎7¦8¦9¦10¦∅⏎11¦12¦13¦14¦15⏎16¦17¦18¦∅¦∅");
+    assert!(node.remarks[0].starts_with("ragged: 4 rows with another number of fields than 3 fields"));
+}
+
+#[test]
+fn encodings_are_named_and_can_be_set() {
+    let encoding = |node: &Node| {
+        node.attributes.iter().find(|(k, _)| k == "encoding").map(|(_, v)| v.to_string()).unwrap()
+    };
+    assert_eq!(encoding(&fixture("windows_1252.csv").2), "windows-1252");
+    assert_eq!(encoding(&fixture("shift_jis.csv").2), "shift_jis");
+    assert_eq!(encoding(&fixture("utf16le_bom.csv").2), "utf-16le, byte order mark");
+    let (_, rows, _) = fixture("shift_jis.csv");
+    assert!(rows.starts_with("山田太郎¦東京都"), "{rows}");
+    let (node, table) = open_with("x.csv", b"a;b\n\xe9;1,5\n", &[("encoding", "latin1"), ("delimiter", ",")]);
+    assert_eq!(encoding(&node), "windows-1252");
+    assert_eq!(
+        rows_of(&table.read(&Task::new(), 0..9, &[0, 1]).unwrap()),
+        [[Some("é;1".into()), Some("5".into())]]
+    );
+}
+
+#[test]
+fn every_fixture_opens() {
+    let folder = format!("{}/fixtures/csv", env!("CARGO_MANIFEST_DIR"));
+    for part in ["", "malformed/"] {
+        for entry in std::fs::read_dir(format!("{folder}/{part}")).unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with("sv") {
+                fixture(&format!("{part}{name}"));
+            }
+        }
+    }
+}
+
+fn written(rows: &[Vec<String>]) -> Vec<u8> {
+    let cell = |text: &String| {
+        let plain = !text.is_empty() && !text.contains([',', '"', '\n', '\r', '#']);
+        if plain { text.clone() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    };
+    let line = |row: &Vec<String>| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+    rows.iter().map(line).collect::<String>().into_bytes()
+}
+
+fn tables() -> impl Strategy<Value = Vec<Vec<String>>> {
+    let cell = prop::collection::vec(prop::sample::select(vec!["a", "é", ",", "\"", "\n", "1", " "]), 0..6);
+    (1usize..4).prop_flat_map(move |width| {
+        let cell = cell.clone().prop_map(|parts| parts.concat());
+        prop::collection::vec(prop::collection::vec(cell, width), 1..40)
+    })
+}
+
+/// A source whose bytes are made on demand, of a length that is not known before.
+struct Drip(Vec<u8>);
+
+impl crate::source::ReadAt for Drip {
+    fn known_len(&self) -> Option<u64> {
+        None
+    }
+
+    fn len(&self, _task: &Task) -> Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn read_at(&self, _task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let rest = self.0.get(offset as usize..).unwrap_or_default();
+        let n = rest.len().min(out.len());
+        out[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+}
+
+const SET: [(&str, &str); 3] = [("delimiter", ","), ("quote", "\""), ("header", "no")];
+
+proptest! {
+    #[test]
+    fn what_was_written_is_read(rows in tables(), from in 0u64..40, most in 0u64..40) {
+        let bytes = written(&rows);
+        let mut options = Options::default();
+        SET.iter().chain(&[("format", "csv"), ("encoding", "utf-8")]).for_each(|(k, v)| options.set(*k, *v));
+        let memory = Source::memory("x.csv", bytes.clone());
+        let stream = memory.stream("x.csv", Arc::new(Drip(bytes))).unwrap();
+        let columns: Vec<usize> = (0..rows[0].len()).collect();
+        let expected: Vec<Vec<Option<String>>> = rows.iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
+        for source in [memory, stream] {
+            let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+            let Some(Content::Table(table)) = &document.root.content else { panic!() };
+            let end = (from + most).min(expected.len() as u64);
+            let part = &expected[from.min(end) as usize..end as usize];
+            prop_assert_eq!(&rows_of(&table.read(&Task::new(), from..from + most, &columns).unwrap()), part);
+        }
+    }
+
+    #[test]
+    fn the_tail_is_the_true_tail(rows in tables(), cut in 0usize..200, count in 1u64..6) {
+        // As the table reads it: from a place in the middle, certain or not at all.
+        let bytes = written(&rows);
+        let rules = crate::lines::Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+        let cut = cut.min(bytes.len() - 1);
+        let found = crate::lines::resync::first(&rules, &bytes[cut..], true, &|_| 0.0);
+        if let Some(begin) = found.filter(|begin| begin.sure) {
+            let mut begins = vec![];
+            let (mut at, mut fields) = (0, vec![]);
+            while let record::Step::Record(after) = record::next(&bytes, at, &rules, true, &mut fields) {
+                begins.push(at);
+                at = after;
+            }
+            begins.push(bytes.len());
+            prop_assert!(begins.contains(&(cut + begin.at)), "{} in {:?}", cut + begin.at, begins);
+        }
+        let set = SET.map(|(k, v)| (k, v));
+        let (_, table) = open_with("x.csv", &bytes, &set);
+        let columns: Vec<usize> = (0..rows[0].len()).collect();
+        let (_, tail) = table.tail(&Task::new(), count, &columns).unwrap();
+        let first = rows.len().saturating_sub(count as usize);
+        let expected: Vec<Vec<Option<String>>> = rows[first..].iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
+        prop_assert_eq!(rows_of(&tail), expected);
+    }
+}
+
+#[test]
+fn a_long_table_has_its_tail_before_it_is_counted() {
+    let mut rows = vec![vec!["id".to_owned(), "text".to_owned()]];
+    for i in 0..40_000 {
+        let text = if i % 50 == 0 { format!("a \"{i}\"\n,b\n") } else { format!("row {i}") };
+        rows.push(vec![i.to_string(), text]);
+    }
+    let (_, table) = open_with("x.csv", &written(&rows), &[]);
+    let crate::content::Rows::About { rows: about, .. } = table.rows() else { panic!("{:?}", table.rows()) };
+    assert!((38_000..42_000).contains(&about), "{about}");
+    for count in [1, 3, 60, 1_000] {
+        let (first, tail) = table.tail(&Task::new(), count, &[0, 1]).unwrap();
+        assert_eq!(first, None);
+        let got: Vec<Vec<String>> =
+            rows_of(&tail).into_iter().map(|r| r.into_iter().flatten().collect()).collect();
+        assert_eq!(got, rows[rows.len() - count as usize..]);
+    }
+    assert_eq!(table.count(&Task::new()).unwrap(), 40_000);
+    for row in [0u64, 49, 50, 20_000, 39_999] {
+        let got = rows_of(&table.read(&Task::new(), row..row + 1, &[1]).unwrap());
+        assert_eq!(got, [[Some(rows[row as usize + 1][1].clone())]]);
+    }
+}
