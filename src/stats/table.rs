@@ -275,8 +275,8 @@ fn replace(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::types;
     use crate::content::table::MemoryTable;
+    use crate::lines::types;
     use arrow::array::*;
     use std::sync::Arc;
 
