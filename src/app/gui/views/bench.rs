@@ -43,6 +43,11 @@ pub(super) fn target(name: &str, content: Content) -> Target {
 
 /// A harness around the view of this content.
 pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
+    bench_with(name, content, Mappings::default())
+}
+
+/// The same, where arrays were looked at before.
+pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
     let target = target(name, content);
     let bench = Bench {
         view: super::make(&target),
@@ -50,7 +55,7 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
         jobs: Jobs::new(|| {}),
         status: Status::default(),
         actions: Vec::new(),
-        mappings: Mappings::default(),
+        mappings,
         frames: Vec::new(),
     };
     Harness::builder()
