@@ -43,6 +43,7 @@ pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
         DType::C128 => {
             Some((complex(DataType::Float64), Some("complex becomes a struct of real and imaginary")))
         }
+        DType::Long(_) => Some((DataType::Utf8, Some("long doubles become text, with all their digits"))),
         DType::Str(_) => same(DataType::Utf8),
         DType::Bytes(_) => {
             Some((DataType::Binary, Some("fixed bytes become binary without the zeros at the end")))
@@ -239,8 +240,8 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
             }
             Arc::new(out.finish())
         }
-        DType::Str(n) => {
-            let text = |row| crate::cell::element(dtype, element(bytes, row, *n as usize * 4));
+        DType::Str(_) | DType::Long(_) => {
+            let text = |row| crate::cell::element(dtype, element(bytes, row, dtype.size() as usize));
             Arc::new(StringArray::from_iter_values((0..count).map(text)))
         }
         DType::Void(n) => {

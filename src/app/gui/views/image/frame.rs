@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gander::content::image::{Image, Pixels, Rect, Sample};
+use gander::content::image::{Image, Pixels, Rect};
 use gander::content::{Array, ImageInfo};
 use gander::dtype::DType;
 use gander::error::{Error, Result};
@@ -25,15 +25,6 @@ pub(super) struct Frame {
     pixels: Option<Pixels>,
 }
 
-fn dtype_of(sample: Sample) -> DType {
-    match sample {
-        Sample::U8 => DType::U8,
-        Sample::U16 => DType::U16,
-        Sample::U32 => DType::U32,
-        Sample::F32 => DType::F32,
-    }
-}
-
 fn bytes_of(info: &ImageInfo) -> u64 {
     let pixel = u64::from(info.channels).saturating_mul(info.sample.size() as u64);
     info.width.saturating_mul(info.height).saturating_mul(pixel)
@@ -46,7 +37,7 @@ impl Frame {
         let frames = info.frames.max(1);
         if bytes_of(info) > WHOLE {
             let shape = [frames, info.height, info.width, u64::from(info.channels.max(1))];
-            return Ok(Frame { dtype: dtype_of(info.sample), number, shape, pixels: None, image });
+            return Ok(Frame { dtype: info.sample.dtype(), number, shape, pixels: None, image });
         }
         // Other pages than the first may be larger than it.
         let pixels = image.read(task, number, 0, Rect::all(u64::MAX, u64::MAX))?;
@@ -58,7 +49,7 @@ impl Frame {
                 pixels.data.len()
             )));
         }
-        Ok(Frame { dtype: dtype_of(pixels.sample), number, shape, pixels: Some(pixels), image })
+        Ok(Frame { dtype: pixels.sample.dtype(), number, shape, pixels: Some(pixels), image })
     }
 
     /// Which frame.
