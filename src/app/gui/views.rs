@@ -5,6 +5,8 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+#[cfg(test)]
+mod bench;
 mod canvas;
 pub(crate) mod group;
 mod hex;
