@@ -153,7 +153,13 @@ impl Histogram {
         };
         self.facts(ui, &stats);
         match &stats.histogram {
-            Some(histogram) => self.plot(ui, cx, histogram, choice),
+            Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
+            Some(_) => theme::empty_state(
+                ui,
+                Icon::Histogram,
+                "No histogram",
+                "The values lie too far apart for bins of equal width.",
+            ),
             None => theme::empty_state(ui, Icon::Histogram, "No finite values", "There is nothing to count."),
         }
     }
@@ -334,6 +340,14 @@ fn whole(shape: &[u64]) -> Slice {
         columns: None,
         channels: None,
     }
+}
+
+/// The plot's arithmetic overflows near the ends of f64.
+const MOST: f64 = 1e300;
+
+fn width(histogram: &stats::Histogram) -> f64 {
+    let (low, high) = ends(histogram);
+    if low.abs() < MOST && high.abs() < MOST { high - low } else { f64::INFINITY }
 }
 
 /// Both ends of the bins, apart also where all values are equal.

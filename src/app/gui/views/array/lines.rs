@@ -334,7 +334,9 @@ impl Key {
 
 /// Draws a line; it is interrupted where a value is not finite.
 fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
-    let finite = |stretch: &[f64; 3]| stretch[1].is_finite() && stretch[2].is_finite();
+    // The plot's arithmetic overflows near the ends of f64.
+    const MOST: f64 = 1e300;
+    let finite = |stretch: &[f64; 3]| stretch[1].abs() < MOST && stretch[2].abs() < MOST;
     for run in curve.stretches.split(|stretch| !finite(stretch)).filter(|run| !run.is_empty()) {
         if curve.envelope {
             let column = |n: usize| -> Vec<f64> { run.iter().map(|stretch| stretch[n]).collect() };

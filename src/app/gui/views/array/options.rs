@@ -43,9 +43,9 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
     ui.add_space(space::S1);
     let narrow = ui.available_width() < ROOM;
     match view.mode {
-        Mode::Heat if narrow => folded(view, ui, heat),
-        Mode::Image if narrow => folded(view, ui, image),
-        Mode::Histogram if narrow => folded(view, ui, |view, ui| view.histogram.toolbar(ui)),
+        Mode::Heat if narrow => folded(ui, |ui| heat(view, ui)),
+        Mode::Image if narrow => folded(ui, |ui| image(view, ui)),
+        Mode::Histogram if narrow => folded(ui, |ui| view.histogram.toolbar(ui)),
         Mode::Heat => heat(view, ui),
         Mode::Image => image(view, ui),
         Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
@@ -62,13 +62,13 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
 }
 
 /// The options behind one button.
-fn folded(view: &mut ArrayView, ui: &mut Ui, options: impl FnOnce(&mut ArrayView, &mut Ui)) {
+pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
     let button = egui::Button::new(theme::icon(Icon::Sliders)).min_size(vec2(size::CONTROL, size::CONTROL));
     let config = egui::containers::menu::MenuConfig::new()
         .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let (response, _) = egui::containers::menu::MenuButton::from_button(button).config(config).ui(ui, |ui| {
         ui.set_min_width(150.0);
-        options(view, ui);
+        options(ui);
     });
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Options"));
     response.on_hover_text("Options");
@@ -257,25 +257,26 @@ fn image(view: &mut ArrayView, ui: &mut Ui) {
 
 /// Flips and turns.
 pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
+    let before = camera.turn;
     let turn = &mut camera.turn;
-    let before = *turn;
-    ui.spacing_mut().item_spacing.x = 2.0;
-    if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
-        turn.flip_horizontal();
-    }
-    if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
-        turn.flip_vertical();
-    }
-    if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
-        turn.back();
-    }
-    if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
-        turn.clockwise();
-    }
-    if before != *turn {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
+            turn.flip_horizontal();
+        }
+        if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
+            turn.flip_vertical();
+        }
+        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
+            turn.back();
+        }
+        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
+            turn.clockwise();
+        }
+    });
+    if before != camera.turn {
         camera.fit = true;
     }
-    ui.spacing_mut().item_spacing.x = space::S2;
 }
 
 /// Which axis holds the channels, in the words of the field.
