@@ -7,6 +7,8 @@ use crate::content::Rows;
 use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::task::Task;
+use arrow::array::RecordBatch;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// The longest record that is read, in bytes: a quote that is never closed makes the rest of a file
@@ -18,6 +20,9 @@ const FAR: f64 = (256 << 20) as f64;
 const TAIL: u64 = 64 << 20;
 /// The most that is read for certainty about quotes.
 const CERTAIN: u64 = 4 << 20;
+
+/// From so many rows on, a read is shared by several workers.
+const SHARED: u64 = 8 << 10;
 
 /// What was found at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +95,31 @@ impl Paged {
         Ok(self.index.count(task)?.saturating_sub(self.before))
     }
 
+    /// A batch of the rows `rows`: by `read` in one go, or by several workers at once where the rows are
+    /// many and their places known.
+    pub fn batch(
+        &self,
+        rows: Range<u64>,
+        read: impl Fn(Range<u64>) -> Result<RecordBatch> + Sync,
+    ) -> Result<RecordBatch> {
+        let Some(total) = self.rows().exact() else { return read(rows) };
+        let end = rows.end.min(total);
+        let count = end.saturating_sub(rows.start);
+        let workers = rayon::current_num_threads() as u64;
+        if count < SHARED || workers < 2 {
+            return read(rows);
+        }
+        let step = count.div_ceil(workers);
+        let part = |i: u64| rows.start + i * step..rows.start.saturating_add((i + 1) * step).min(end);
+        let parts: Vec<Range<u64>> = (0..workers).map(part).filter(|part| !part.is_empty()).collect();
+        let batches: Vec<RecordBatch> = parts.into_par_iter().map(&read).collect::<Result<_>>()?;
+        let schema = batches
+            .first()
+            .map(RecordBatch::schema)
+            .unwrap_or_else(|| arrow::datatypes::Schema::empty().into());
+        Ok(arrow::compute::concat_batches(&schema, &batches)?)
+    }
+
     /// Keeps the rows `rows`, as far as they are there. With an estimated count, rows far behind the
     /// known ones are some that stand about there.
     pub fn read(&self, task: &Task, rows: Range<u64>, records: &mut impl Records) -> Result<()> {
@@ -111,7 +141,7 @@ impl Paged {
         if let Some(len) = source.known_len()
             && source.is_random_access()
             && self.index.total().is_none()
-            && let Some(rows) = self.from_end(task, len, count, make())?
+            && let Some(rows) = self.ending(task, len, count, make())?
         {
             return Ok((None, rows));
         }
@@ -191,7 +221,7 @@ impl Paged {
 
     /// The last `count` rows read from the end, if that is possible: a piece of the end long enough to
     /// hold them and to be certain about quotes.
-    fn from_end<R: Records>(&self, task: &Task, len: u64, count: u64, mut records: R) -> Result<Option<R>> {
+    fn ending<R: Records>(&self, task: &Task, len: u64, count: u64, mut records: R) -> Result<Option<R>> {
         let wanted = (count as f64 * self.row_bytes * 1.5) as u64;
         let mut piece = wanted.saturating_add(64 << 10);
         while piece <= TAIL && len.saturating_sub(piece) > self.index.start() {

@@ -1,5 +1,6 @@
 //! The command line: one file a command. What they print is fixed in the README and by tests.
 
+pub(crate) mod convert;
 pub(crate) mod formats;
 pub(crate) mod json;
 pub(crate) mod show;

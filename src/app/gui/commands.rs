@@ -40,6 +40,10 @@ pub(crate) enum Action {
     Copy(String),
     /// Show a long text in full, under a title.
     Read(String, String),
+    /// Ask for a file to write to, beginning with this one.
+    AskSave(PathBuf),
+    /// Ask for a folder to write to.
+    AskFolder,
     /// Open the dialog that converts many files.
     Convert(Vec<PathBuf>),
     /// Open the export dialog for this node, or for a part of it with words for what it is.

@@ -21,6 +21,10 @@ pub(crate) enum Answer {
     Chosen(Vec<PathBuf>),
     /// The desktop has no file dialog.
     NoDialog,
+    /// A file or folder to write to.
+    Place(PathBuf),
+    /// The desktop has no dialog for one.
+    NoPlace,
     /// It did not work, in words.
     Failed(String),
 }
@@ -71,6 +75,35 @@ impl Asked {
         };
         if std::thread::Builder::new().name("file dialog".to_owned()).spawn(wait).is_err() {
             self.answers.lock().push(Answer::NoDialog);
+        }
+    }
+
+    /// Asks for a file to write to (beginning with one), or for a folder.
+    pub(super) fn choose_place(&self, file: Option<&Path>) {
+        let mut dialog = AsyncFileDialog::new();
+        if let Some(file) = file {
+            if let Some(name) = file.file_name() {
+                dialog = dialog.set_file_name(name.to_string_lossy());
+            }
+            if let Some(folder) = file.parent().filter(|folder| folder.is_absolute()) {
+                dialog = dialog.set_directory(folder);
+            }
+        }
+        let (answers, jobs, since) = (self.answers.clone(), self.jobs.clone(), Instant::now());
+        let to_file = file.is_some().then(|| dialog.clone().set_title("Export to").save_file());
+        let to_folder = file.is_none().then(|| dialog.set_title("Convert into").pick_folder());
+        let wait = move || {
+            let chosen = to_file.and_then(wait_for).or_else(|| to_folder.and_then(wait_for));
+            let answer = match chosen {
+                Some(chosen) => Answer::Place(chosen.path().to_owned()),
+                None if since.elapsed() < AT_ONCE => Answer::NoPlace,
+                None => return,
+            };
+            answers.lock().push(answer);
+            jobs.wake();
+        };
+        if std::thread::Builder::new().name("file dialog".to_owned()).spawn(wait).is_err() {
+            self.answers.lock().push(Answer::NoPlace);
         }
     }
 

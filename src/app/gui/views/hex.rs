@@ -277,9 +277,11 @@ impl HexView {
             self.keys(ui);
         }
         response.context_menu(|ui| {
-            for (form, words) in
-                [(Form::Hex, "Copy as hex"), (Form::Text, "Copy as text"), (Form::Python, "Copy as Python bytes")]
-            {
+            for (form, words) in [
+                (Form::Hex, "Copy as hex"),
+                (Form::Text, "Copy as text"),
+                (Form::Python, "Copy as Python bytes"),
+            ] {
                 if ui.button(words).clicked() {
                     self.copy(form);
                     ui.close();
@@ -292,7 +294,13 @@ impl HexView {
         let (down, pressed, origin, at, shift) = ui.input(|input| {
             let pointer = &input.pointer;
             let origin = pointer.press_origin();
-            (pointer.primary_down(), pointer.primary_pressed(), origin, pointer.interact_pos(), input.modifiers.shift)
+            (
+                pointer.primary_down(),
+                pointer.primary_pressed(),
+                origin,
+                pointer.interact_pos(),
+                input.modifiers.shift,
+            )
         });
         let fraction = self.list.fraction();
         let byte_at = |at: egui::Pos2| {
@@ -481,7 +489,10 @@ mod tests {
     fn offsets_are_read_as_people_write_them() {
         assert_eq!(offset_of("0x1F40"), Some(8000));
         assert_eq!(offset_of("1f40h"), Some(8000));
-        assert_eq!((offset_of("8_000"), offset_of("8,000"), offset_of("ff")), (Some(8000), Some(8000), Some(255)));
+        assert_eq!(
+            (offset_of("8_000"), offset_of("8,000"), offset_of("ff")),
+            (Some(8000), Some(8000), Some(255))
+        );
         assert_eq!(offset_of("row"), None);
     }
 

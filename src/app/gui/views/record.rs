@@ -50,7 +50,10 @@ impl View for Record {
         ScrollArea::vertical().max_height(half).auto_shrink([false, self.chosen.is_some()]).show(ui, |ui| {
             Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| self.lines(ui, &node));
         });
-        let Some((at, (name, value))) = self.chosen.and_then(|at| Some((at, node.attributes.get(at)?))) else { return };
+        let Some((at, (name, value))) = self.chosen.and_then(|at| Some((at, node.attributes.get(at)?)))
+        else {
+            return;
+        };
         ui.separator();
         self.value(ui, cx, at, name, value);
     }
@@ -80,7 +83,9 @@ impl Record {
         let parsed;
         let json = match value {
             node::Value::Json(json) => Some(json),
-            node::Value::Text(text) if text.trim_start().starts_with(['{', '[']) && text.len() < (1 << 20) => {
+            node::Value::Text(text)
+                if text.trim_start().starts_with(['{', '[']) && text.len() < (1 << 20) =>
+            {
                 parsed = serde_json::from_str(text).ok();
                 parsed.as_ref()
             }
@@ -124,7 +129,9 @@ pub(crate) fn short(json: &Json) -> String {
         Json::Array(list) if list.len() > 12 => {
             format!("[{} items]", gander::display::count(list.len() as u64))
         }
-        Json::Object(map) if map.len() > 6 => format!("{{{} fields}}", gander::display::count(map.len() as u64)),
+        Json::Object(map) if map.len() > 6 => {
+            format!("{{{} fields}}", gander::display::count(map.len() as u64))
+        }
         other => other.to_string().chars().take(300).collect(),
     }
 }

@@ -28,7 +28,9 @@ use serde_json::{Value, json};
 
 use super::{Request, Subject, Target, View, ViewCx};
 use crate::gui::commands::Action;
-use crate::gui::grid::{CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, SelectionKind, thousands};
+use crate::gui::grid::{
+    CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, SelectionKind, thousands,
+};
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
 use inspect::Inspect;
@@ -342,7 +344,9 @@ impl TableView {
         let sheet = self.sheet();
         let asked = sheet.grid.asked();
         let columns = || sheet.grid.columns_at(0..1).first().copied().unwrap_or(0);
-        asked.map(|(row, column)| CellAt { row, column: column.unwrap_or_else(columns) }).or(sheet.grid.cursor())
+        asked
+            .map(|(row, column)| CellAt { row, column: column.unwrap_or_else(columns) })
+            .or(sheet.grid.cursor())
     }
 
     fn put_cursor(&mut self, cell: CellAt) {
@@ -377,10 +381,11 @@ impl TableView {
     fn footer(&mut self, ui: &mut Ui, area: Rect) -> Rect {
         let theme = Theme::of(ui);
         let sheet = self.sheet();
-        let failed = sheet.pages.error(&sheet.seen.0, &sheet.seen.1).map(|error| match error.is_cancelled() {
-            true => "Reading of these rows was cancelled".to_owned(),
-            false => error.to_string(),
-        });
+        let failed =
+            sheet.pages.error(&sheet.seen.0, &sheet.seen.1).map(|error| match error.is_cancelled() {
+                true => "Reading of these rows was cancelled".to_owned(),
+                false => error.to_string(),
+            });
         let Some(words) = failed else { return area };
         let line = Rect::from_min_max(pos2(area.left(), area.bottom() - size::CONTROL - 4.0), area.max);
         ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));

@@ -5,7 +5,9 @@ mod lines;
 
 use std::sync::Arc;
 
-use egui::{Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
+};
 use gander::content::Text;
 use gander::jobs::{Priority, Slot};
 use gander::task::Task;
@@ -217,7 +219,13 @@ impl TextView {
         {
             self.cursor = place;
             let at = pointer.unwrap_or_default();
-            let way = if at.y < response.rect.top() { -1.0 } else if at.y > response.rect.bottom() { 1.0 } else { 0.0 };
+            let way = if at.y < response.rect.top() {
+                -1.0
+            } else if at.y > response.rect.bottom() {
+                1.0
+            } else {
+                0.0
+            };
             if way != 0.0 {
                 self.top = self.top.scroll(way, self.total(), self.scroll_page());
                 ui.ctx().request_repaint();
@@ -287,7 +295,8 @@ impl TextView {
         let Some((from, to, slot)) = &self.copying else { return };
         if to.line - from.line > COPIED {
             let most = thousands(COPIED);
-            cx.actions.push(Action::Notice(format!("More than {most} lines are selected. Export them instead")));
+            cx.actions
+                .push(Action::Notice(format!("More than {most} lines are selected. Export them instead")));
             self.copying = None;
             return;
         }
@@ -373,7 +382,11 @@ impl TextView {
 
 /// A line that is not wrapped stands in the middle of its row.
 fn text_top(galley: &Galley, height: f32, wrap: bool) -> f32 {
-    if wrap { (LINE - galley.rows.first().map_or(LINE, |row| row.height())) / 2.0 } else { (height - galley.size().y) / 2.0 }
+    if wrap {
+        (LINE - galley.rows.first().map_or(LINE, |row| row.height())) / 2.0
+    } else {
+        (height - galley.size().y) / 2.0
+    }
 }
 
 impl View for TextView {
@@ -418,9 +431,12 @@ impl View for TextView {
         self.content(&mut child, cx, main);
         self.take_copy(cx);
         let place = self.cursor;
-        cx.status.under = format!("line {}, column {}", thousands(place.line + 1), place.character.saturating_add(1));
+        cx.status.under =
+            format!("line {}, column {}", thousands(place.line + 1), place.character.saturating_add(1));
         cx.status.facts = match self.selection() {
-            Some((from, to)) => format!("{} selected", gander::display::plural(to.line - from.line + 1, "line")),
+            Some((from, to)) => {
+                format!("{} selected", gander::display::plural(to.line - from.line + 1, "line"))
+            }
             None => self.text.source().known_len().map_or(String::new(), gander::display::bytes),
         };
     }

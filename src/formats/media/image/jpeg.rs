@@ -6,7 +6,7 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
-use crate::content::{Content, Pixels, Sample};
+use crate::content::{Pixels, Sample};
 use crate::error::{Error, Result};
 use crate::format::Opening;
 use crate::node::Node;
@@ -34,10 +34,9 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     describe(&mut header, &frame, walk.adobe);
     header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
     if let Some(refusal) = frame.refusal() {
-        let mut node = Node::new(source.name(), "image").problem(Error::unsupported(refusal).at(frame.at));
-        node.attributes = header.attributes;
-        node.attributes.extend(header.info.details.into_iter().map(|(name, value)| (name, value.into())));
-        return Ok(node.content(Content::Bytes(source.clone())));
+        header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
+        header.problem = Some(Error::unsupported(refusal.clone()).at(frame.at));
+        return picture::node(source, header, Refused { refusal, at: frame.at });
     }
     if header.problem.is_none() && !ends(task, source, scan)? {
         let what = "JPEG: its end marker (EOI) is missing; the file may be cut off";
@@ -230,6 +229,18 @@ fn ends(task: &Task, source: &Source, scan: u64) -> Result<bool> {
         end = if start == scan { scan } else { start + 1 };
     }
     Ok(false)
+}
+
+/// A JPEG whose pixels no decoder here reads.
+struct Refused {
+    refusal: String,
+    at: u64,
+}
+
+impl Codec for Refused {
+    fn frame(&self, _task: &Task, _source: &Source, _frame: u64, _partial: bool) -> Result<Pixels> {
+        Err(Error::unsupported(self.refusal.clone()).at(self.at))
+    }
 }
 
 struct Jpeg {

@@ -65,9 +65,11 @@ impl Table for CsvTable {
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let mut cells = self.cells(columns);
-        self.rows.read(task, rows, &mut cells)?;
-        self.finish(cells, columns)
+        self.rows.batch(rows, |rows| {
+            let mut cells = self.cells(columns);
+            self.rows.read(task, rows, &mut cells)?;
+            self.finish(cells, columns)
+        })
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

@@ -44,6 +44,11 @@ impl Dims {
         Dims { names, ..Dims::default() }
     }
 
+    /// With these names of the axes.
+    pub(crate) fn named(names: Vec<String>) -> Self {
+        Dims { names, ..Dims::default() }
+    }
+
     fn name(&self, axis: usize) -> String {
         self.names
             .get(axis)
@@ -109,6 +114,8 @@ impl Dims {
             .text_color(color)
             .frame(egui::Frame::NONE)
             .margin(vec2(0.0, 4.0))
+            .align(egui::Align2::LEFT_CENTER)
+            .min_size(vec2(0.0, size::CONTROL))
             .desired_width(width);
         let response = ui.add(edit);
         response.widget_info(|| {

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::super::ViewCx;
 use super::color::{Choice, Range, brief};
 use super::dims::drop_down;
+use super::plotting::calm;
 use super::slice::{Slice, Sliced};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
@@ -208,7 +209,10 @@ impl Histogram {
             .zip(histogram.edges.windows(2))
             .map(|(&count, edge)| {
                 let width = (edge[1] - edge[0]).max(f64::MIN_POSITIVE);
-                Bar::new(edge[0] + width / 2.0, height(count as f64)).width(width * 0.94)
+                Bar::new(edge[0] + width / 2.0, height(count as f64))
+                    .width(width * 0.94)
+                    .fill(theme.accent)
+                    .stroke(egui::Stroke::NONE)
             })
             .collect();
         let bars = BarChart::new("counts", bars).color(theme.accent).allow_hover(false);
@@ -229,19 +233,12 @@ impl Histogram {
             .default_x_bounds(low - margin, high + margin)
             .default_y_bounds(0.0, top * 1.06)
             .allow_drag(false)
-            .allow_scroll(false)
-            .allow_zoom(false)
-            .allow_boxed_zoom(false)
             .allow_double_click_reset(false)
-            .show_background(false)
-            .label_formatter(|_| None)
-            .y_axis_formatter(
-                move |mark, _| if mark.value < 0.0 { String::new() } else { count_words(back(mark.value)) },
-            )
-            .x_axis_formatter(|mark, _| brief(mark.value))
             .height(ui.available_height() - size::ROW - space::S2)
             .set_margin_fraction(vec2(0.0, 0.0))
             .reset();
+        let counts = move |y: f64| if y < 0.0 { String::new() } else { count_words(back(y)) };
+        let plot = calm(plot, theme, brief, counts);
         let accent = theme.accent;
         let shown = plot.show(ui, move |plot| {
             plot.bar_chart(bars);

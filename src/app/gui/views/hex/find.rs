@@ -42,7 +42,8 @@ impl Find {
         len: Option<u64>,
     ) -> Option<Range<u64>> {
         let edit = TextEdit::singleline(&mut self.text).hint_text("Find: ff d8 or text").desired_width(170.0);
-        let field = ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");
+        let field =
+            ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");
         if std::mem::take(&mut self.focus) {
             field.request_focus();
         }
@@ -57,9 +58,9 @@ impl Find {
         }
         let asked = self.asked.clone()?;
         let (from, wanted) = (source.clone(), asked.clone());
-        let shown = self.slot.get(cx.jobs, &asked, "finding bytes", move |task| {
-            find(task, &from, &wanted.0, wanted.1, len)
-        });
+        let shown = self
+            .slot
+            .get(cx.jobs, &asked, "finding bytes", move |task| find(task, &from, &wanted.0, wanted.1, len));
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();
@@ -86,7 +87,8 @@ fn needle(text: &str) -> Vec<u8> {
         return quoted.as_bytes().to_vec();
     }
     let digits: String = text.strip_prefix("0x").unwrap_or(text).split_whitespace().collect();
-    let hex = !digits.is_empty() && digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex =
+        !digits.is_empty() && digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex {
         return text.as_bytes().to_vec();
     }

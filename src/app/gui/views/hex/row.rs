@@ -91,7 +91,13 @@ impl Columns {
         let mut hex = LayoutJob::default();
         let mut text = LayoutJob::default();
         for (index, &byte) in bytes.iter().enumerate() {
-            let gap = if index == 8 { "  " } else if index > 0 { " " } else { "" };
+            let gap = if index == 8 {
+                "  "
+            } else if index > 0 {
+                " "
+            } else {
+                ""
+            };
             append(&mut hex, &format!("{gap}{byte:02x}"), color_of(byte, theme));
             let shown = if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '·' };
             append(&mut text, shown.encode_utf8(&mut [0; 4]), color_of(byte, theme));
@@ -102,7 +108,8 @@ impl Columns {
 
     fn mark(&self, ui: &Ui, place: Rect, byte: u64, cursor: bool, theme: &Theme) {
         let left = place.left() + self.hex_at(byte) - self.advance * 0.5;
-        let hex = Rect::from_min_max(pos2(left, place.top()), pos2(left + 3.0 * self.advance, place.bottom()));
+        let hex =
+            Rect::from_min_max(pos2(left, place.top()), pos2(left + 3.0 * self.advance, place.bottom()));
         let left = place.left() + self.text_left() + byte as f32 * self.advance;
         let text = Rect::from_min_max(pos2(left, place.top()), pos2(left + self.advance, place.bottom()));
         for rect in [hex, text] {

@@ -121,9 +121,12 @@ fn table(ui: &mut Ui, id: &str, lines: &[Line], head: bool) {
         });
     };
     let width = (ui.available_width() - 64.0 - 2.0 * 8.0) / 2.0;
-    Grid::new(id).num_columns(3).spacing([8.0, 2.0]).min_col_width(width.max(40.0)).max_col_width(width.max(40.0)).show(
-        ui,
-        |ui| {
+    Grid::new(id)
+        .num_columns(3)
+        .spacing([8.0, 2.0])
+        .min_col_width(width.max(40.0))
+        .max_col_width(width.max(40.0))
+        .show(ui, |ui| {
             if head {
                 ui.label("");
                 for order in ["little-endian", "big-endian"] {
@@ -136,11 +139,14 @@ fn table(ui: &mut Ui, id: &str, lines: &[Line], head: bool) {
             for (name, little, big) in lines {
                 ui.label(theme::dim(theme, *name));
                 value(ui, little);
-                if big.is_empty() { drop(ui.label("")) } else { value(ui, big) }
+                if big.is_empty() {
+                    drop(ui.label(""))
+                } else {
+                    value(ui, big)
+                }
                 ui.end_row();
             }
-        },
-    );
+        });
 }
 
 #[cfg(test)]

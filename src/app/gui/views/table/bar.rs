@@ -301,7 +301,8 @@ fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
 
 /// Shows one hidden column again.
 fn show(sheet: &mut super::Sheet, column: usize) {
-    let hidden: Vec<usize> = sheet.grid.layout().hidden.iter().copied().filter(|other| *other != column).collect();
+    let hidden: Vec<usize> =
+        sheet.grid.layout().hidden.iter().copied().filter(|other| *other != column).collect();
     sheet.grid.show_all();
     sheet.grid.hide(&hidden);
 }

@@ -219,7 +219,8 @@ impl Inspect {
         let theme = Theme::of(ui);
         let known = self.texture.as_ref().is_some_and(|(version, _)| *version == self.version);
         if !known {
-            let options = egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
+            let options =
+                egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
             let texture = ui.ctx().load_texture("cell", (**picture).clone(), options);
             self.texture = Some((self.version, texture));
         }

@@ -161,15 +161,21 @@ fn find(text: &Text, task: &Task, asked: &Asked) -> Result<Option<(Place, Place)
             found => found,
         }
     };
-    Ok(found.map(|(line, range)| {
-        (Place { line, character: range.start }, Place { line, character: range.end })
-    }))
+    Ok(found
+        .map(|(line, range)| (Place { line, character: range.start }, Place { line, character: range.end })))
 }
 
 type Hit = Option<(u64, Range<usize>)>;
 
 /// The first place in the lines from `start` to `end`, behind `after`.
-fn ahead(text: &Text, task: &Task, pattern: &Pattern, start: u64, end: u64, after: Option<Place>) -> Result<Hit> {
+fn ahead(
+    text: &Text,
+    task: &Task,
+    pattern: &Pattern,
+    start: u64,
+    end: u64,
+    after: Option<Place>,
+) -> Result<Hit> {
     let mut at = start;
     while at < end {
         let to = at.saturating_add(STEP).min(end);

@@ -119,9 +119,9 @@ impl Lines {
         let key = (missing.clone(), total.number());
         let (text, wanted) = (self.text.clone(), missing.clone());
         let title = format!("lines of {}", self.name);
-        let shown = self.slot.get(jobs, &key, &title, move |task| {
-            text.read(task, wanted.start * PAGE..wanted.end * PAGE)
-        });
+        let shown = self
+            .slot
+            .get(jobs, &key, &title, move |task| text.read(task, wanted.start * PAGE..wanted.end * PAGE));
         self.error = shown.error.filter(|error| !error.is_cancelled());
         if let Some(read) = shown.value.filter(|_| shown.fresh) {
             self.keep(missing, &read, total.number());
@@ -146,7 +146,8 @@ impl Lines {
             }
         }
         if self.bytes > LIMIT {
-            let mut ages: Vec<(u64, u64)> = self.pages.iter().map(|(page, kept)| (kept.used, *page)).collect();
+            let mut ages: Vec<(u64, u64)> =
+                self.pages.iter().map(|(page, kept)| (kept.used, *page)).collect();
             ages.sort_unstable();
             for (used, page) in ages {
                 if self.bytes <= LIMIT / 2 || used >= self.frame {
@@ -158,7 +159,14 @@ impl Lines {
     }
 
     /// A line laid out with its marks.
-    pub(super) fn galley(&self, ui: &Ui, theme: &Theme, line: u64, width: f32, marks: &Marks<'_>) -> Arc<Galley> {
+    pub(super) fn galley(
+        &self,
+        ui: &Ui,
+        theme: &Theme,
+        line: u64,
+        width: f32,
+        marks: &Marks<'_>,
+    ) -> Arc<Galley> {
         let text = drawn(self.line(line).unwrap_or_default());
         let mut job = LayoutJob::default();
         let characters: Vec<char> = text.chars().collect();
@@ -181,7 +189,8 @@ impl Lines {
                 end += 1;
             }
             let part: String = characters[start..end].iter().collect();
-            let format = TextFormat { font_id: mono_font(), color: theme.text, background, ..Default::default() };
+            let format =
+                TextFormat { font_id: mono_font(), color: theme.text, background, ..Default::default() };
             job.append(&part, 0.0, format);
             start = end;
         }
