@@ -5,7 +5,7 @@
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # program or file that shows a package is there : package
-NEEDS := /usr/bin/cc:gcc /usr/bin/g++:g++ /usr/bin/make:make /usr/bin/Xvfb:xvfb \
+NEEDS := /usr/bin/cc:gcc /usr/bin/g++:g++ /usr/bin/make:make /usr/bin/Xvfb:xvfb /usr/bin/xauth:xauth \
          /usr/share/vulkan/icd.d:mesa-vulkan-drivers /usr/lib/x86_64-linux-gnu/dri:libgl1-mesa-dri \
          /usr/lib/x86_64-linux-gnu/libEGL.so.1:libegl1 /usr/lib/x86_64-linux-gnu/libGL.so.1:libgl1 \
          /usr/lib/x86_64-linux-gnu/libxkbcommon-x11.so.0:libxkbcommon-x11-0 \
@@ -27,4 +27,7 @@ test: packages
 
 run: packages
 	cargo build --release
-	target/release/gander $(or $(FILE),fixtures/showcase)
+	@files="$(or $(FILE),fixtures/showcase)"; \
+	if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then exec target/release/gander $$files; fi; \
+	echo "There is no display here: the window is drawn on a virtual one, into target/gander.png"; \
+	xvfb-run -a -s "-screen 0 1400x900x24" target/release/gander --screenshot target/gander.png --size 1400x900 $$files

@@ -39,8 +39,8 @@ pub fn text(array: &dyn Array, row: usize) -> Option<String> {
         | DataType::LargeListView(_)
         | DataType::FixedSizeList(_, _)
         | DataType::Struct(_)
-        | DataType::Map(_, _)
-        | DataType::Union(_, _) => Some(json(array, row).to_string()),
+        | DataType::Map(_, _) => Some(json(array, row).to_string()),
+        DataType::Union(_, _) => text(array.as_union().value(row).as_ref(), 0),
         _ => Some(time(array, row).unwrap_or_else(|| "?".to_owned())),
     }
 }
@@ -74,12 +74,32 @@ fn number(array: &dyn Array, row: usize) -> Option<String> {
         DataType::Float16 => float16(value!(Float16Type)),
         DataType::Float32 => float32(value!(Float32Type)),
         DataType::Float64 => float64(value!(Float64Type)),
-        DataType::Decimal32(_, _) => array.as_primitive::<Decimal32Type>().value_as_string(row),
-        DataType::Decimal64(_, _) => array.as_primitive::<Decimal64Type>().value_as_string(row),
-        DataType::Decimal128(_, _) => array.as_primitive::<Decimal128Type>().value_as_string(row),
-        DataType::Decimal256(_, _) => array.as_primitive::<Decimal256Type>().value_as_string(row),
+        DataType::Decimal32(_, scale) => decimal(value!(Decimal32Type).to_string(), *scale),
+        DataType::Decimal64(_, scale) => decimal(value!(Decimal64Type).to_string(), *scale),
+        DataType::Decimal128(_, scale) => decimal(value!(Decimal128Type).to_string(), *scale),
+        DataType::Decimal256(_, scale) => decimal(value!(Decimal256Type).to_string(), *scale),
         _ => return None,
     })
+}
+
+/// An unscaled decimal with its point. Digits beyond the type's precision are kept: they are what the
+/// file holds.
+fn decimal(unscaled: String, scale: i8) -> String {
+    let (sign, digits) = match unscaled.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", unscaled.as_str()),
+    };
+    let places = usize::from(scale.unsigned_abs());
+    match scale {
+        0 => unscaled,
+        ..0 if digits == "0" => unscaled,
+        ..0 => unscaled + &"0".repeat(places),
+        _ => {
+            let digits = format!("{digits:0>width$}", width = places + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - places);
+            format!("{sign}{whole}.{fraction}")
+        }
+    }
 }
 
 /// The bytes of a binary cell of any layout.
@@ -443,6 +463,9 @@ mod tests {
         let field = Arc::new(Field::new("x", DataType::Utf8, true));
         let record = StructArray::from(vec![(field, Arc::new(StringArray::from(vec!["q\"q"])) as ArrayRef)]);
         assert_eq!(text(&record, 0).unwrap(), r#"{"x":"q\"q"}"#);
+        let over = Decimal128Array::from(vec![12810, -5]).with_data_type(DataType::Decimal128(3, 2));
+        assert_eq!((text(&over, 0).as_deref(), text(&over, 1).as_deref()), (Some("128.10"), Some("-0.05")));
+        assert_eq!(decimal("-12".to_owned(), -3), "-12000");
         assert_eq!(text(&BinaryArray::from_vec(vec![&[0xab; 65]]), 0).unwrap().len(), 2 + 128 + 3);
     }
 }

@@ -115,6 +115,8 @@ pub struct Writer {
     pub accepts: &'static [Kind],
     /// Whether it holds several arrays in one file.
     pub many: bool,
+    /// Whether it holds texts only, so that the text columns of a source stay as they are.
+    pub texts: bool,
     /// What may be set.
     pub options: &'static [OptionSpec],
     /// What would not survive. Looks at types and names only, never at values.

@@ -54,8 +54,10 @@
 //! 9. Values are exact: texts come from [`cell`], nothing is rounded on the way.
 //! 10. Detection is pure and sees only a [`sniff::Head`]; content beats the extension.
 
+pub mod adapt;
 pub mod cache;
 pub mod cell;
+pub mod concat;
 pub mod container;
 pub mod content;
 pub mod convert;
@@ -69,12 +71,14 @@ pub mod limits;
 pub mod lines;
 pub mod node;
 pub mod open;
+pub mod output;
 pub mod region;
 pub mod sniff;
 pub mod source;
 pub mod stats;
 pub mod stream;
 pub mod task;
+pub mod write;
 
 pub use error::{Error, ErrorKind, Result};
 pub use open::{Document, open};

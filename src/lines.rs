@@ -2,13 +2,15 @@
 //!
 //! Neutral ground between text, CSV and JSON Lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`]), finding a record's begin anywhere in a file
-//! ([`resync`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
+//! ([`resync`]), rows by range ([`paged`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
 
 pub mod encoding;
 pub mod index;
+pub mod paged;
 pub mod resync;
 pub mod scan;
 pub mod types;
 
 pub use index::Index;
+pub use paged::{Paged, Records, Step};
 pub use scan::Rules;

@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import numpy.lib.recfunctions as recfunctions
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.feather
@@ -29,7 +30,8 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 TEXTS = {".csv": ",", ".tsv": "\t"}
-TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", ".jsonl", ".ndjson", *TEXTS}
+JSON = {".jsonl", ".ndjson"}
+TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors"}
 LOSSY = {".jpg", ".jpeg"}
 IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
@@ -55,6 +57,8 @@ def plain_column(column):
     if isinstance(kind, pa.BaseExtensionType):
         return plain_column(column.storage)
     if pa.types.is_dictionary(kind):
+        if pa.types.is_string_view(kind.value_type):
+            column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
         return plain_column(column.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
         return plain_column(pa.compute.run_end_decode(column))
@@ -90,10 +94,10 @@ def plain_values(column):
         valid = column.is_valid().to_pylist()
         return [tuple((n, f[i]) for n, f in zip(names, fields)) if ok else None for i, ok in enumerate(valid)]
     if pa.types.is_map(kind):
-        return nested_values(column, lambda part: list(zip(plain_values(part.keys), plain_values(part.items))))
+        return nested_values(column, lambda entries: list(zip(plain_values(entries.field(0)), plain_values(entries.field(1)))))
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return nested_values(column, None)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
         return [None if v is None else ("binary", bytes(v)) for v in column.to_pylist()]
     return column.to_pylist()
 
@@ -105,7 +109,7 @@ def nested_values(column, of_map):
         if not ok:
             out.append(None)
         elif of_map:
-            out.append(of_map(column.slice(i, 1)))
+            out.append(of_map(column[i].values))
         else:
             out.append(plain_values(column[i].values))
     return out
@@ -175,13 +179,31 @@ def same_text(value, text):
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "binary":
         return text == "0x" + value[1].hex()
     if hasattr(value, "isoformat"):
-        return text == value.isoformat()
+        return text in (value.isoformat(), f"{value.isoformat()}T00:00:00")
     # Lists, structs and maps are JSON of such texts; that it is JSON is what can be told here.
     try:
         json.loads(text)
         return True
     except ValueError:
         return False
+
+
+def same_json(value, json_value):
+    """Whether a JSON value says this value: what JSON has no word for is text, as on the command line."""
+    if value is None or json_value is None:
+        return value is None and json_value is None
+    if isinstance(value, bool) or isinstance(json_value, bool):
+        return value is json_value
+    if isinstance(json_value, dict):
+        names = [name for name, _ in value]
+        return names == list(json_value) and all(same_json(v, json_value[name]) for name, v in value)
+    if isinstance(json_value, list):
+        return len(value) == len(json_value) and all(map(same_json, value, json_value))
+    if isinstance(json_value, str):
+        return same_text(value, json_value) and (isinstance(value, (str, tuple)) or hasattr(value, "isoformat") or value in (float("inf"), float("-inf")))
+    if isinstance(value, float):
+        return value == float(json_value) and str(value)[0] == str(float(json_value))[0]
+    return isinstance(value, (int, decimal.Decimal)) and value == json_value
 
 
 def moment(word, text):
@@ -231,8 +253,11 @@ def compare_tables(source, out):
     if names != out_names:
         yield f"columns {out_names}, the source has {names}"
     from_text, to_text = source.suffix.lower() in TEXTS, out.suffix.lower() in TEXTS
+    from_json, to_json = source.suffix.lower() in JSON, out.suffix.lower() in JSON
     for (name, values), (_, out_values) in zip(left, right):
-        if from_text == to_text:
+        if to_json and not from_json and not from_text:
+            wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_json(a, b)]
+        elif from_text == to_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_value(a, b)]
         elif to_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_text(a, b)]
@@ -248,10 +273,13 @@ def compare_tables(source, out):
 
 SAFETENSORS = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "F32": "float32", "F64": "float64", "C64": "complex64"}
 # NumPy has no name for these: a NumPy file holds their bytes as void or unsigned integers.
-OPAQUE = {"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1}
+PACKED = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+OPAQUE = {**{name: 1 for name in PACKED}, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1}
 
 
 def array_facts(array):
+    # What lies in the gaps of aligned records means nothing.
+    array = array if array.dtype.names is None else recfunctions.repack_fields(array, recurse=True)
     little = array.astype(array.dtype.newbyteorder("<"))
     return little.dtype.name if little.dtype.names is None else str(little.dtype), array.shape, np.ascontiguousarray(little).tobytes()
 
@@ -268,7 +296,15 @@ def load_arrays(path):
     length = struct.unpack("<Q", whole[:8])[0]
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
     header.pop("__metadata__", None)
-    return {name: (SAFETENSORS.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"]), data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+    return {name: (SAFETENSORS.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"]), unpacked(entry["dtype"], data[slice(*entry["data_offsets"])])) for name, entry in header.items()}
+
+
+def unpacked(dtype, data):
+    """Elements of under a byte, one a byte."""
+    if dtype not in PACKED:
+        return data
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, PACKED[dtype])
+    return np.packbits(bits, axis=1, bitorder="little").tobytes()
 
 
 def same_dtype(a, b):

@@ -14,8 +14,35 @@ use std::process::ExitCode;
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    window: Window,
     /// Files and folders to open in the window
     files: Vec<PathBuf>,
+}
+
+/// How the window starts.
+#[derive(clap::Args)]
+struct Window {
+    /// Save a picture of the window as PNG once nothing moves any more, and close it
+    #[arg(long, value_name = "OUT.png")]
+    screenshot: Option<PathBuf>,
+    /// The window's size in points
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
+    size: Option<(f32, f32)>,
+    /// Light or dark colours, whatever the desktop says
+    #[arg(long, value_name = "NAME", value_parser = ["system", "light", "dark"])]
+    theme: Option<String>,
+    /// Start without the tabs of the last session
+    #[arg(long)]
+    new: bool,
+    /// What draws the window: glow (OpenGL) or wgpu (Vulkan, Metal, Direct3D)
+    #[arg(long, value_name = "NAME")]
+    renderer: Option<String>,
+}
+
+fn size(text: &str) -> Result<(f32, f32), String> {
+    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    sides.ok_or_else(|| "it is written as 1400x900".to_owned())
 }
 
 #[derive(Subcommand)]
@@ -26,6 +53,8 @@ enum Command {
     Show(cli::show::Args),
     /// One full pass over the data: counts, extremes, sums, checksums
     Stats(cli::stats::Args),
+    /// Writes content in another format: any nodes to any writer that accepts them
+    Convert(cli::convert::Args),
     /// Every format: extensions, kinds read, kinds written
     Formats(cli::formats::Args),
 }
@@ -36,8 +65,9 @@ fn main() -> ExitCode {
         Some(Command::Tree(args)) => cli::tree::run(&args),
         Some(Command::Show(args)) => cli::show::run(&args),
         Some(Command::Stats(args)) => cli::stats::run(&args),
+        Some(Command::Convert(args)) => cli::convert::run(&args),
         Some(Command::Formats(args)) => cli::formats::run(&args),
-        None => window(arguments.files),
+        None => window(arguments.files, arguments.window),
     };
     result.unwrap_or_else(|error| {
         eprintln!("{error:#}");
@@ -46,12 +76,14 @@ fn main() -> ExitCode {
 }
 
 #[cfg(feature = "gui")]
-fn window(files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
-    let _ = files;
-    anyhow::bail!("gander: the window comes with the next commits; see gander --help for the commands")
+fn window(files: Vec<PathBuf>, window: Window) -> anyhow::Result<ExitCode> {
+    let renderer = window.renderer.as_deref().map(gui::Options::renderer).transpose()?;
+    let Window { screenshot, size, theme, new, .. } = window;
+    gui::run(files, gui::Options { renderer, screenshot, size, theme, new })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(not(feature = "gui"))]
-fn window(_files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
+fn window(_files: Vec<PathBuf>, _window: Window) -> anyhow::Result<ExitCode> {
     anyhow::bail!("gander: this build has no window (feature `gui`); see gander --help for the commands")
 }

@@ -1,7 +1,8 @@
 //! The bytes of a compressed member, inflated from the front as far as somebody reads.
 //!
-//! A member of up to [`KEEP`] bytes keeps what was inflated, so that a view may go back; of larger
-//! ones only the decoder's position is kept, and going back starts over. All kept bytes together stay
+//! A member of up to [`KEEP`] bytes keeps what was inflated, so that a view may go back. Larger ones that
+//! are deflated are read through an index ([`Indexed`]); of those of other methods only the decoder's
+//! position is kept, and going back starts over. All kept bytes together stay
 //! under [`BUDGET`]: the member that was read longest ago gives up its bytes first. Where the end
 //! of a member is reached, its length and CRC-32 are compared with what the directory promised.
 
@@ -9,6 +10,8 @@ use super::zip::Member;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::source::{ReadAt, Source};
+use crate::stream::gzip::Bare;
+use crate::stream::indexed::Indexed;
 use crate::task::Task;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -100,9 +103,20 @@ impl State {
 /// The members that keep bytes, the one read last at the back.
 static KEPT: Mutex<VecDeque<Weak<Mutex<State>>>> = Mutex::new(VecDeque::new());
 
+/// The bytes of the member whose compressed bytes are `data` of `source`.
+pub(super) fn stream(source: &Source, data: Range<u64>, member: &Member) -> Result<Arc<dyn ReadAt>> {
+    let stream = Stream::new(source, data, member)?;
+    if member.method != Method::Deflate || member.size <= KEEP {
+        return Ok(Arc::new(stream));
+    }
+    let what = format!("member {:?}", member.name);
+    let bare = Bare { what, crc: member.crc, len: member.size };
+    Ok(Arc::new(Indexed::bare(source.clone(), stream.data.start, bare)))
+}
+
 impl Stream {
     /// The member whose compressed bytes are `data` of `source`.
-    pub(super) fn new(source: &Source, data: Range<u64>, member: &Member) -> Result<Self> {
+    fn new(source: &Source, data: Range<u64>, member: &Member) -> Result<Self> {
         if let Method::Other(_) = member.method {
             let (name, method) = (&member.name, member.method.name());
             return Err(Error::unsupported(format!("member {name:?} is compressed with {method}")));

@@ -2,21 +2,43 @@
 
 use super::Rows;
 use crate::error::Result;
+use crate::limits;
+use crate::lines::encoding::{self, Detected};
+use crate::lines::{Index, Rules};
 use crate::source::Source;
 use crate::task::Task;
+use encoding_rs::Encoding;
 use std::ops::Range;
+use std::sync::OnceLock;
+
+/// The longest part of a line that is delivered, in bytes of the file.
+pub const LONGEST: usize = 64 << 10;
+/// Bytes of the beginning that tell how lines end and how long they are.
+const SAMPLE: usize = 64 << 10;
+/// Bytes that are read at a time.
+const WINDOW: usize = 256 << 10;
 
 /// A text of any size. Lines are found when they are asked for; a sparse index of line starts grows
 /// as far as it was read.
 pub struct Text {
     source: Source,
-    encoding: &'static encoding_rs::Encoding,
+    encoding: &'static Encoding,
+    /// Made by the first read.
+    lines: OnceLock<Lines>,
+}
+
+/// The lines of a text.
+struct Lines {
+    index: Index,
+    /// What the index's source is in: UTF-8 for UTF-16.
+    encoding: &'static Encoding,
+    line_bytes: f64,
 }
 
 impl Text {
-    /// Text in `source`, in `encoding`.
-    pub fn new(source: Source, encoding: &'static encoding_rs::Encoding) -> Self {
-        Text { source, encoding }
+    /// Text in `source`, in `encoding`. A byte order mark of it is no part of the text.
+    pub fn new(source: Source, encoding: &'static Encoding) -> Self {
+        Text { source, encoding, lines: OnceLock::new() }
     }
 
     /// The bytes.
@@ -26,23 +48,206 @@ impl Text {
 
     /// The encoding's name, lower case: `utf-8`, `windows-1252`.
     pub fn encoding(&self) -> String {
-        self.encoding.name().to_lowercase()
+        encoding::name(self.encoding)
     }
 
     /// How many lines, as far as is known now.
     pub fn lines(&self) -> Rows {
-        Rows::AtLeast(0)
+        let Some(lines) = self.lines.get() else { return Rows::AtLeast(0) };
+        if let Some(total) = lines.index.total() {
+            return Rows::Exact(total.records);
+        }
+        let (known, at) = lines.index.known();
+        match lines.index.source().known_len() {
+            Some(len) => {
+                let rest = (len.saturating_sub(at) as f64 / lines.line_bytes) as u64;
+                Rows::About { rows: known.saturating_add(rest), known }
+            }
+            None => Rows::AtLeast(known),
+        }
     }
 
-    /// The lines `range` (cut to what is there), decoded, without their line ends.
+    /// The lines `range` (cut to what is there), decoded, without their line ends (LF or CR LF; CR
+    /// where there is no LF). A line over [`LONGEST`] bytes is cut and says how many are left out.
     pub fn read(&self, task: &Task, range: Range<u64>) -> Result<Vec<String>> {
-        task.check()?;
-        let _ = range;
-        Ok(Vec::new())
+        let lines = self.prepared(task)?;
+        let most = range.end.saturating_sub(range.start);
+        let Some(mut at) = lines.index.locate(task, range.start)? else { return Ok(Vec::new()) };
+        let (end, source) = (lines.index.rules().end, lines.index.source());
+        let (mut found, mut line, mut bytes) = (Vec::new(), Line::default(), 0u64);
+        let window = (most as f64 * lines.line_bytes) as usize;
+        let window = window.saturating_add(4 << 10).min(WINDOW);
+        while (found.len() as u64) < most {
+            let piece = source.read_up_to(task, at, window)?;
+            let mut rest: &[u8] = &piece;
+            while let Some(n) = memchr::memchr(end, rest).filter(|_| (found.len() as u64) < most) {
+                let (part, after) = rest.split_at(n);
+                line.add(part);
+                found.push(line.take(lines.encoding));
+                rest = after.get(1..).unwrap_or_default();
+            }
+            line.add(rest);
+            bytes += piece.len() as u64;
+            limits::check(bytes, limits::READ, "the text of these lines")?;
+            at += piece.len() as u64;
+            if piece.len() < window {
+                break;
+            }
+        }
+        if line.begun && (found.len() as u64) < most {
+            found.push(line.take(lines.encoding));
+        }
+        Ok(found)
     }
 
     /// Counts the lines, with progress.
     pub fn count(&self, task: &Task) -> Result<u64> {
-        self.read(task, 0..u64::MAX).map(|lines| lines.len() as u64)
+        self.prepared(task)?.index.count(task)
+    }
+
+    /// Counts the characters, line ends left out; reads everything.
+    pub fn characters(&self, task: &Task) -> Result<u64> {
+        let lines = self.prepared(task)?;
+        let (end, source) = (lines.index.rules().end, lines.index.source());
+        let mut decoder = lines.encoding.new_decoder_without_bom_handling();
+        let (mut at, mut count, mut returned) = (lines.index.start(), 0u64, false);
+        let mut text = String::with_capacity(3 * WINDOW + 16);
+        loop {
+            task.check()?;
+            let piece = source.read_up_to(task, at, WINDOW)?;
+            let last = piece.len() < WINDOW;
+            text.clear();
+            let _ = decoder.decode_to_string(&piece, &mut text, last);
+            for c in text.chars() {
+                let ends = c == char::from(end);
+                count += u64::from(!ends);
+                // The return before a line feed belongs to the line's end.
+                count -= u64::from(ends && returned && end == b'\n');
+                returned = c == '\r';
+            }
+            at += piece.len() as u64;
+            if last {
+                return Ok(count);
+            }
+        }
+    }
+
+    fn prepared(&self, task: &Task) -> Result<&Lines> {
+        if let Some(lines) = self.lines.get() {
+            return Ok(lines);
+        }
+        let first = self.source.read_up_to(task, 0, 3)?;
+        let mark = Encoding::for_bom(&first).filter(|(marked, _)| *marked == self.encoding);
+        let detected =
+            Detected { encoding: self.encoding, mark: mark.map_or(0, |(_, length)| length as u64) };
+        let (view, start, encoding) = encoding::ascii_view(&self.source, detected)?;
+        let sample = view.read_up_to(task, start, SAMPLE)?;
+        let end = if sample.contains(&b'\n') || !sample.contains(&b'\r') { b'\n' } else { b'\r' };
+        let ends = memchr::memchr_iter(end, &sample).count();
+        let lines = Lines {
+            index: Index::new(view, Rules::text(end), start),
+            encoding,
+            line_bytes: (sample.len() as f64 / ends.max(1) as f64).max(1.0),
+        };
+        Ok(self.lines.get_or_init(|| lines))
+    }
+}
+
+/// A line as its pieces come in.
+#[derive(Default)]
+struct Line {
+    kept: Vec<u8>,
+    left_out: u64,
+    begun: bool,
+}
+
+impl Line {
+    fn add(&mut self, part: &[u8]) {
+        self.begun |= !part.is_empty();
+        let room = LONGEST.saturating_sub(self.kept.len());
+        let (kept, rest) = part.split_at(part.len().min(room));
+        self.kept.extend_from_slice(kept);
+        self.left_out += rest.len() as u64;
+    }
+
+    /// The text, and everything is as at the beginning.
+    fn take(&mut self, encoding: &'static Encoding) -> String {
+        let mut kept: &[u8] = &self.kept;
+        if self.left_out == 0 && kept.last() == Some(&b'\r') {
+            kept = &kept[..kept.len() - 1];
+        }
+        if self.left_out > 0 && encoding == encoding_rs::UTF_8 {
+            // Not through the middle of a character.
+            let whole = kept.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0);
+            self.left_out += (kept.len() - whole) as u64;
+            kept = &kept[..whole];
+        }
+        let mut text = encoding::decode(encoding, kept).into_owned();
+        if self.left_out > 0 {
+            let bytes = crate::display::count(self.left_out);
+            text.push_str(&format!(" … [the line goes on for {bytes} bytes]"));
+        }
+        self.kept.clear();
+        (self.left_out, self.begun) = (0, false);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(bytes: impl Into<bytes::Bytes>) -> Text {
+        Text::new(Source::memory("t", bytes), encoding_rs::UTF_8)
+    }
+
+    #[test]
+    fn lines_without_their_ends() {
+        let task = Task::new();
+        let all = |bytes: &'static [u8]| text(bytes).read(&task, 0..u64::MAX).unwrap();
+        assert_eq!(all(b"a\r\nb\n\nc"), ["a", "b", "", "c"]);
+        assert_eq!(all(b"a\rb\r"), ["a", "b"]);
+        assert_eq!(all(b"\xef\xbb\xbfa\n"), ["a"]);
+        assert_eq!(all(b"\n"), [""]);
+        let text = text(&b"a\r\nb\n\nc"[..]);
+        assert_eq!(
+            (text.lines(), text.count(&task).unwrap(), text.lines()),
+            (Rows::AtLeast(0), 4, Rows::Exact(4))
+        );
+        assert_eq!(text.characters(&task).unwrap(), 3);
+        assert_eq!(text.read(&task, 1..3).unwrap(), ["b", ""]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_says_so() {
+        let long = "é".repeat(100_000) + "\nnext\n";
+        let text = text(long);
+        let task = Task::new();
+        let lines = text.read(&task, 0..9).unwrap();
+        assert!(
+            lines[0].ends_with(" … [the line goes on for 134,466 bytes]"),
+            "{}",
+            &lines[0][lines[0].len() - 60..]
+        );
+        assert!(lines[0].starts_with("éé") && !lines[0].contains('\u{fffd}'));
+        assert_eq!(lines[1], "next");
+        assert_eq!(text.characters(&task).unwrap(), 100_004);
+        assert_eq!(text.read(&task, 1..2).unwrap(), ["next"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_range_is_what_split_gives(words in prop::collection::vec(prop::sample::select(vec!["a", "\n", "é", "\r\n", "\n"]), 1..200), from in 0u64..60, most in 0u64..60) {
+            let whole = words.concat();
+            let expected: Vec<&str> = whole.lines().collect();
+            let text = text(whole.clone());
+            let task = Task::new();
+            let end = (from + most).min(expected.len() as u64);
+            let part = &expected[from.min(end) as usize..end as usize];
+            prop_assert_eq!(text.read(&task, from..from + most).unwrap(), part);
+            prop_assert_eq!(text.count(&task).unwrap(), expected.len() as u64);
+            prop_assert_eq!(text.characters(&task).unwrap(), expected.iter().map(|l| l.chars().count() as u64).sum::<u64>());
+        }
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub const STEP: usize = 256 << 10;
 /// Bytes that a worker takes at a time.
 const SEGMENT: u64 = 8 << 20;
-/// How far a segment's start is moved to come behind a run of quotes.
+/// How far a segment's start is moved to come behind a run of quotes (or spaces).
 const QUOTES: usize = 64 << 10;
 
 /// A sparse index over the records of a source. Grows on demand; shared by all readers.
@@ -198,7 +198,7 @@ impl Index {
                     _ => {
                         let mut before = [0; 2];
                         self.source.read_into(task, start - 2, &mut before)?;
-                        Pair::after(before)
+                        Pair::after(&self.rules, before)
                     }
                 };
                 let segment = self.scan_segment(task, start..end, pair, &mut buffer)?;
@@ -227,20 +227,23 @@ impl Index {
         Ok(())
     }
 
-    /// Where segments begin: never right behind a quote, since it might be half of a pair.
+    /// Where segments begin: never right behind a quote, since it might be half of a pair, nor behind
+    /// spaces where these may make an empty line.
     fn segment_starts(&self, task: &Task, from: u64, len: u64) -> Result<Vec<u64>> {
         let mut starts = vec![from];
         let mut at = from.saturating_add(self.segment.max(2));
         while at < len {
-            let moved = match self.rules.quote {
-                None => Some(0),
-                Some(quote) => {
+            let unclear =
+                |byte: u8| Some(byte) == self.rules.quote || self.rules.spaces && super::scan::is_space(byte);
+            let moved = match self.rules.quote.is_some() || self.rules.spaces {
+                false => Some(0),
+                true => {
                     let most = QUOTES.min((len - at) as usize);
                     let mut found = None;
                     // One byte tells nearly always.
                     for size in [1, most] {
                         let bytes = self.source.read_up_to(task, at - 1, size)?;
-                        found = bytes.iter().position(|&byte| byte != quote);
+                        found = bytes.iter().position(|&byte| !unclear(byte));
                         if found.is_some() {
                             break;
                         }
@@ -310,10 +313,10 @@ struct Stitching {
 impl Known {
     fn frontier(&self) -> Checkpoint {
         // The list is never empty: it begins with the start.
-        self.checkpoints
-            .last()
-            .copied()
-            .unwrap_or(Checkpoint { at: 0, scan: Scan { state: State::Out, ended: 0, before: [b'\n'; 2] } })
+        self.checkpoints.last().copied().unwrap_or(Checkpoint {
+            at: 0,
+            scan: Scan { state: State::Out, ended: 0, before: [b'\n'; 2], filled: false },
+        })
     }
 
     /// The last checkpoint before the end of record `record - 1`.
@@ -382,10 +385,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_segment_size_gives_the_sequential_index(
-            text in prop::collection::vec(prop::sample::select(b"\"\"\",\n\nab\r".to_vec()), 0..600),
-            segment in 2u64..80, blanks: bool, quoted: bool,
+            text in prop::collection::vec(prop::sample::select(b"\"\"\",\n\nab\r ".to_vec()), 0..600),
+            segment in 2u64..80, blanks: bool, spaces: bool, quoted: bool,
         ) {
-            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks };
+            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks, spaces };
             let task = Task::new();
             let expected = starts(&rules, &text);
             let source = Source::memory("t", text.clone());
@@ -400,7 +403,7 @@ mod tests {
 
         #[test]
         fn a_record_is_found_without_an_index(text in prop::collection::vec(prop::sample::select(b"\",\nab".to_vec()), 1..300)) {
-            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: true };
+            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: true, spaces: false };
             let index = Index::new(Source::memory("t", text.clone()), rules, 0);
             let task = Task::new();
             for (record, &at) in starts(&rules, &text).iter().enumerate() {

@@ -25,7 +25,7 @@ pub fn first(rules: &Rules, bytes: &[u8], at_end: bool, fit: &dyn Fn(usize) -> f
     // Right behind a quote a third state would be possible.
     let start = 1 + bytes.iter().skip(1).position(|&byte| byte != quote)?;
     let before = [*bytes.get(start - 1)?, *bytes.get(start)?];
-    let mut pair = Pair::after(before);
+    let mut pair = Pair::after(rules, before);
     let (mut out, mut within) = (None, None);
     let mut agreed = false;
     for (i, &byte) in bytes.iter().enumerate().skip(start + 1) {
@@ -69,7 +69,8 @@ fn undecided(out: Option<usize>, within: Option<usize>, fit: &dyn Fn(usize) -> f
 mod tests {
     use super::*;
 
-    const RULES: Rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false };
+    const RULES: Rules =
+        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
 
     fn begin(text: &str, at_end: bool) -> Option<(&str, bool)> {
         let found = first(&RULES, text.as_bytes(), at_end, &|_| 0.5)?;

@@ -16,12 +16,14 @@ pub struct Rules {
     pub delimiter: u8,
     /// Whether an empty line is a record (a line of text) or nothing (a table).
     pub blanks: bool,
+    /// Whether a line of nothing but spaces and tabs is empty too.
+    pub spaces: bool,
 }
 
 impl Rules {
     /// Lines of plain text.
     pub fn text(end: u8) -> Self {
-        Rules { end, quote: None, delimiter: 0, blanks: true }
+        Rules { end, quote: None, delimiter: 0, blanks: true, spaces: false }
     }
 }
 
@@ -48,12 +50,14 @@ pub struct Scan {
     pub ended: u64,
     /// The last two bytes.
     pub before: Before,
+    /// Whether the line so far holds more than spaces; kept only where the rules ask for it.
+    pub filled: bool,
 }
 
 impl Scan {
     /// A scan at the beginning of a record.
     pub fn start(rules: &Rules) -> Self {
-        Scan { state: State::Out, ended: 0, before: [rules.end; 2] }
+        Scan { state: State::Out, ended: 0, before: [rules.end; 2], filled: false }
     }
 
     /// Goes over `bytes`.
@@ -99,18 +103,30 @@ impl Scan {
         if self.state == State::Out && byte == rules.end && (rules.blanks || !self.blank(rules)) {
             self.ended += 1;
         }
+        if rules.spaces {
+            self.filled = byte != rules.end && (self.filled || !is_space(byte));
+        }
         self.before = [self.before[1], byte];
     }
 
     /// Whether a line that ended here would be blank.
     fn blank(&self, rules: &Rules) -> bool {
+        if rules.spaces {
+            return !self.filled;
+        }
         self.before[1] == rules.end || self.before == [rules.end, b'\r']
     }
 
     /// Whether the record that is open at the end of the file counts as one.
     pub fn open_record(&self, rules: &Rules) -> bool {
-        self.before[1] != rules.end || self.state == State::In
+        let open = if rules.spaces && !rules.blanks { self.filled } else { self.before[1] != rules.end };
+        open || self.state == State::In
     }
+}
+
+/// Whether a byte may stand in a line that counts as empty.
+pub fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
 }
 
 fn opens(rules: &Rules, before: u8) -> bool {
@@ -127,16 +143,24 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Both beliefs after the bytes `before`.
-    pub fn after(before: Before) -> Self {
+    /// Both beliefs after the bytes `before`; where spaces matter, the last one is no space.
+    pub fn after(rules: &Rules, before: Before) -> Self {
+        let filled = rules.spaces && before[1] != rules.end;
         Pair {
-            out: Scan { state: State::Out, ended: 0, before },
-            within: Scan { state: State::In, ended: 0, before },
+            out: Scan { state: State::Out, ended: 0, before, filled },
+            within: Scan { state: State::In, ended: 0, before, filled },
         }
     }
 
     /// Goes over `bytes` with both.
     pub fn feed(&mut self, rules: &Rules, bytes: &[u8]) {
+        if rules.spaces {
+            for &byte in bytes {
+                self.out.step(rules, byte);
+                self.within.step(rules, byte);
+            }
+            return;
+        }
         let quote = rules.quote.unwrap_or(rules.end);
         let (blocks, rest) = bytes.as_chunks::<64>();
         let mut before = self.out.before;
@@ -279,21 +303,24 @@ mod tests {
 
     #[test]
     fn blank_lines_quotes_and_lone_quotes() {
-        let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false };
+        let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
         let ended = |text: &str| bytewise(&rules, Scan::start(&rules), text.as_bytes()).ended;
         assert_eq!(ended("a,b\n\n\r\n1,2\r\n"), 2);
         assert_eq!(ended("a,\"x\ny\"\n\"p\"\"\n\",1\n"), 2);
         assert_eq!(ended("5\" pipe,x\nab\"cd,y\n"), 2);
         assert_eq!(ended("\"\n\n\"\n"), 1);
+        assert_eq!(ended(" \n1\n"), 2);
+        let spaces = Rules { spaces: true, ..rules };
+        assert_eq!(bytewise(&spaces, Scan::start(&spaces), b" \n1 \n \t\r\n2\n").ended, 2);
     }
 
     proptest! {
         #[test]
         fn blocks_agree_with_single_bytes(
-            text in prop::collection::vec(prop::sample::select(b"\"\",\n\n\rab".to_vec()), 0..400),
-            split in 0usize..400, blanks: bool, quoted: bool, inside: bool,
+            text in prop::collection::vec(prop::sample::select(b"\"\",\n\n\r ab".to_vec()), 0..400),
+            split in 0usize..400, blanks: bool, spaces: bool, quoted: bool, inside: bool,
         ) {
-            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks };
+            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks, spaces };
             let begin = if inside && quoted { Scan { state: State::In, ..Scan::start(&rules) } } else { Scan::start(&rules) };
             let slow = bytewise(&rules, begin, &text);
             let mut fast = begin;
@@ -310,7 +337,7 @@ mod tests {
 
         #[test]
         fn find_stops_right_after_the_end(text in prop::collection::vec(prop::sample::select(b"\",\nab".to_vec()), 0..300)) {
-            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false };
+            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
             let total = bytewise(&rules, Scan::start(&rules), &text).ended;
             for target in 1..=total {
                 let mut scan = Scan::start(&rules);

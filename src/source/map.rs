@@ -49,12 +49,14 @@ impl MappedFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         let identity = Identity::of(&file)?;
-        if identity.size == 0 {
-            return Ok(MappedFile { file, identity, map: None, bytes: Bytes::new() });
-        }
-        let map = Arc::new(Map::new(&file)?);
-        let bytes = Bytes::from_owner(MapOwner(map.clone()));
-        Ok(MappedFile { file, identity, map: Some(map), bytes })
+        let (map, bytes) = if identity.size == 0 {
+            (None, Bytes::new())
+        } else {
+            let map = Arc::new(Map::new(&file)?);
+            (Some(map.clone()), Bytes::from_owner(MapOwner(map)))
+        };
+        OPEN.lock().push((identity.device, identity.inode));
+        Ok(MappedFile { file, identity, map, bytes })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -80,6 +82,24 @@ impl MappedFile {
         let torn = self.map.as_ref().is_some_and(|m| m.torn());
         if torn || Identity::of(&self.file)? != self.identity { Err(changed()) } else { Ok(()) }
     }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        let mut open = OPEN.lock();
+        let this = (self.identity.device, self.identity.inode);
+        if let Some(at) = open.iter().position(|file| *file == this) {
+            open.swap_remove(at);
+        }
+    }
+}
+
+/// Device and inode of every file that is open, so that no result is written over one.
+static OPEN: parking_lot::Mutex<Vec<(u64, u64)>> = parking_lot::Mutex::new(Vec::new());
+
+/// Whether the file with this device and inode is open as a source.
+pub fn is_open(device: u64, inode: u64) -> bool {
+    OPEN.lock().contains(&(device, inode))
 }
 
 fn changed() -> Error {

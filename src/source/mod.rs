@@ -11,6 +11,7 @@
 mod map;
 mod reader;
 
+pub use map::is_open;
 pub use reader::Reader;
 
 use crate::error::{Error, Result};

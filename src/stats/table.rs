@@ -1,16 +1,21 @@
-//! Statistics of a table's columns: one pass over all rows, columns in parallel.
+//! Statistics of a table's columns: one pass over all rows, row groups read and columns counted in
+//! parallel.
 
 use super::Moments;
 use crate::cell;
 use crate::content::Table;
 use crate::error::Result;
+use crate::lines::types;
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, AsArray, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +47,9 @@ pub struct ColumnStats {
     pub mean: Option<f64>,
     /// Different values.
     pub distinct: Option<Distinct>,
+    /// Cells of a text format that do not fit the type that was inferred for their column; they are
+    /// left out of the rest.
+    pub unfit: u64,
 }
 
 /// A count of different values.
@@ -55,31 +63,44 @@ pub enum Distinct {
 
 /// Distinct values are counted up to here, to bound memory.
 const DISTINCT: usize = 1 << 16;
+/// The most steps of a scan that are in memory at once.
+const AT_ONCE: usize = 8;
 
 /// Statistics of the columns `columns`, in this order.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
     let rows = table.count(task)?;
     task.expect(rows);
     let schema = table.schema();
-    let mut folds: Vec<Result<Fold>> = columns
-        .iter()
-        .map(|&i| Ok(Fold::new(schema.fields().get(i).map_or(String::new(), |f| f.name().clone()))))
-        .collect();
+    let mut folds: Vec<Result<Fold>> =
+        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
     let mut at = 0;
     while at < rows {
-        let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
-        let arrays = crate::content::table::read_each(table, task, at..end, columns)?;
-        folds.par_iter_mut().zip(arrays).for_each(|(fold, array)| match (&mut *fold, array) {
-            (Ok(f), Ok(array)) => {
-                if let Err(error) = f.add(&array) {
+        // As many steps at once as there are threads: the memory is bounded by so many row groups.
+        let mut steps = Vec::new();
+        while at < rows && steps.len() < rayon::current_num_threads().clamp(1, AT_ONCE) {
+            let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
+            steps.push(at..end);
+            at = end;
+        }
+        let read = |step: &Range<u64>| {
+            let arrays = crate::content::table::read_each(table, task, step.clone(), columns)?;
+            task.advance(step.end - step.start)?;
+            Ok(arrays)
+        };
+        let mut read: Vec<Vec<_>> = steps.par_iter().map(read).collect::<Result<_>>()?;
+        // By columns, the last first, each with its steps in order: sums come out the same whatever the
+        // threads do.
+        let last = |_| read.iter_mut().filter_map(Vec::pop).collect();
+        let by_column: Vec<Vec<Result<ArrayRef>>> = columns.iter().map(last).collect();
+        folds.par_iter_mut().rev().zip(by_column).for_each(|(fold, arrays)| {
+            for array in arrays {
+                let Ok(running) = fold else { return };
+                if let Err(error) = array.and_then(|array| running.add(&array)) {
                     *fold = Err(error);
                 }
             }
-            (Ok(_), Err(error)) => *fold = Err(error),
-            (Err(_), _) => {}
         });
-        task.advance(end - at)?;
-        at = end;
+        task.check()?;
     }
     Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(Fold::finish)).collect() })
 }
@@ -87,30 +108,44 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
 /// A column's running state.
 struct Fold {
     stats: ColumnStats,
+    /// The type that was inferred for a column of text.
+    inferred: Option<DataType>,
     numeric: bool,
     moments: Moments,
     low: Option<ArrayRef>,
     high: Option<ArrayRef>,
-    seen: HashSet<Box<[u8]>>,
+    seen: HashSet<Box<[u8]>, Seed>,
     countable: bool,
 }
 
 impl Fold {
-    fn new(name: String) -> Self {
+    fn new(field: Option<&Field>) -> Self {
+        let name = field.map_or(String::new(), |f| f.name().clone());
         Fold {
+            inferred: field.and_then(types::inferred),
             stats: ColumnStats { name, ..ColumnStats::default() },
             numeric: false,
             moments: Moments::default(),
             low: None,
             high: None,
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             countable: true,
         }
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
-        let array = &plain(array)?;
-        self.stats.nulls += array.logical_null_count() as u64;
+        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (Arc::clone(array), 0),
+        };
+        // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
+        let nulls = match array.data_type() {
+            DataType::Dictionary(_, _) => array.null_count() as u64,
+            _ => array.logical_null_count() as u64,
+        };
+        self.stats.unfit += unfit;
+        self.stats.nulls += nulls.saturating_sub(unfit);
+        let array = &plain(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -119,16 +154,29 @@ impl Fold {
     fn numbers(&mut self, array: &ArrayRef) {
         macro_rules! each {
             ($($variant:ident => $ty:ty),*) => { match array.data_type() {
-                $( DataType::$variant => array.as_primitive::<$ty>().iter().flatten().map(|v| f64::from(v)).collect(), )*
-                DataType::Int64 => array.as_primitive::<Int64Type>().iter().flatten().map(|v| v as f64).collect(),
-                DataType::UInt64 => array.as_primitive::<UInt64Type>().iter().flatten().map(|v| v as f64).collect(),
-                DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _) | DataType::Decimal256(_, _) =>
-                    (0..array.len()).filter_map(|i| cell::text(array.as_ref(), i)?.parse::<f64>().ok()).collect(),
-                _ => return,
+                $( DataType::$variant => self.sums(array.as_primitive::<$ty>(), |v| f64::from(v)), )*
+                DataType::Int64 => self.sums(array.as_primitive::<Int64Type>(), |v| v as f64),
+                DataType::UInt64 => self.sums(array.as_primitive::<UInt64Type>(), |v| v as f64),
+                DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _)
+                | DataType::Decimal256(_, _) => {
+                    let value = |i| cell::text(array.as_ref(), i)?.parse::<f64>().ok();
+                    self.add_sums((0..array.len()).filter_map(value));
+                }
+                _ => {}
             } };
         }
-        let values: Vec<f64> = each!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, UInt8 => UInt8Type,
+        each!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, UInt8 => UInt8Type,
             UInt16 => UInt16Type, UInt32 => UInt32Type, Float16 => Float16Type, Float32 => Float32Type, Float64 => Float64Type);
+    }
+
+    fn sums<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>, value: impl Fn(T::Native) -> f64) {
+        match array.null_count() {
+            0 => self.add_sums(array.values().iter().map(|&v| value(v))),
+            _ => self.add_sums(array.iter().flatten().map(value)),
+        }
+    }
+
+    fn add_sums(&mut self, values: impl Iterator<Item = f64>) {
         self.numeric = true;
         let (mut sum, mut count) = (0.0, 0);
         for value in values {
@@ -150,17 +198,7 @@ impl Fold {
         if nested || matches!(array.data_type(), DataType::Null) {
             return Ok(());
         }
-        let counts = |i: usize| array.is_valid(i) && is_finite(array.as_ref(), i);
-        let Ok(compare) = make_comparator(array, array, SortOptions::default()) else { return Ok(()) };
-        let (mut low, mut high): (Option<usize>, Option<usize>) = (None, None);
-        for i in (0..array.len()).filter(|&i| counts(i)) {
-            if low.is_none_or(|best| compare(i, best) == Ordering::Less) {
-                low = Some(i);
-            }
-            if high.is_none_or(|best| compare(i, best) == Ordering::Greater) {
-                high = Some(i);
-            }
-        }
+        let (low, high) = ends_of(array);
         replace(&mut self.low, array, low, Ordering::Less)?;
         replace(&mut self.high, array, high, Ordering::Greater)
     }
@@ -172,40 +210,71 @@ impl Fold {
         if !self.countable || self.seen.len() > DISTINCT {
             return;
         }
-        let size = array.data_type().primitive_width();
         let data = array.to_data();
-        let fixed = size
-            .and_then(|size| data.buffers().first().map(|b| (size, &b.as_slice()[data.offset() * size..])));
-        for row in 0..array.len() {
-            if self.seen.len() > DISTINCT {
-                break;
+        let width = array.data_type().primitive_width();
+        let values = data.buffers().first().map(|b| &b.as_slice()[data.offset() * width.unwrap_or(0)..]);
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
+        let rows = (0..array.len()).filter(valid);
+        match (array.data_type(), width, values) {
+            (_, Some(1), Some(values)) => self.see(rows.map(|row| values.get(row..row + 1))),
+            (_, Some(2), Some(values)) => self.see(rows.map(|row| values.get(row * 2..row * 2 + 2))),
+            (_, Some(4), Some(values)) => self.see(rows.map(|row| values.get(row * 4..row * 4 + 4))),
+            (_, Some(8), Some(values)) => self.see(rows.map(|row| values.get(row * 8..row * 8 + 8))),
+            (_, Some(size), Some(values)) => {
+                self.see(rows.map(|row| values.get(row * size..(row + 1) * size)))
             }
-            if array.is_null(row) {
-                continue;
+            (DataType::Utf8, ..) => {
+                let texts = array.as_string::<i32>();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
             }
-            let value: Option<&[u8]> = match (fixed, array.data_type()) {
-                (Some((size, bytes)), _) => bytes.get(row * size..(row + 1) * size),
-                (_, DataType::Utf8) => Some(array.as_string::<i32>().value(row).as_bytes()),
-                (_, DataType::LargeUtf8) => Some(array.as_string::<i64>().value(row).as_bytes()),
-                (_, DataType::Utf8View) => Some(array.as_string_view().value(row).as_bytes()),
-                (_, DataType::Boolean) => Some(if array.as_boolean().value(row) { b"t" } else { b"f" }),
-                _ => cell::binary(array.as_ref(), row),
+            (DataType::LargeUtf8, ..) => {
+                let texts = array.as_string::<i64>();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
+            }
+            (DataType::Utf8View, ..) => {
+                let texts = array.as_string_view();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
+            }
+            (DataType::Boolean, ..) => {
+                let flags = array.as_boolean();
+                self.see(rows.map(|row| Some(if flags.value(row) { &b"t"[..] } else { b"f" })));
+            }
+            _ => self.see(rows.map(|row| cell::binary(array.as_ref(), row))),
+        }
+    }
+
+    /// Counts values that were not seen yet, until there are too many; `None` is one that cannot be
+    /// compared.
+    fn see<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) {
+        // Runs of one value are common, and comparing costs less than hashing.
+        let mut before: Option<&[u8]> = None;
+        for value in values {
+            let Some(bytes) = value else {
+                self.countable = false;
+                return;
             };
-            match value {
-                Some(value) if !self.seen.contains(value) => drop(self.seen.insert(value.into())),
-                Some(_) => {}
-                None => self.countable = false,
+            if before != value && !self.seen.contains(bytes) {
+                self.seen.insert(bytes.into());
+                if self.seen.len() > DISTINCT {
+                    return;
+                }
             }
+            before = value;
         }
     }
 
     fn finish(mut self) -> ColumnStats {
-        let text = |best: &Option<ArrayRef>| best.as_ref().and_then(|a| cell::text(a.as_ref(), 0));
+        let text = |best: &Option<ArrayRef>| match best.as_ref()?.as_primitive_opt::<Float16Type>() {
+            // The shortest text of a half is not near enough to compute with.
+            Some(half) => Some(cell::float64(half.value(0).to_f64())),
+            None => cell::text(best.as_ref()?.as_ref(), 0),
+        };
         self.stats.min = text(&self.low);
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
         self.stats.mean = self.moments.mean().filter(|_| self.numeric);
-        self.stats.distinct = self.countable.then(|| match self.seen.len() {
+        self.stats.distinct = self.countable.then_some(match self.seen.len() {
             n if n > DISTINCT => Distinct::AtLeast(DISTINCT as u64),
             n => Distinct::Exactly(n as u64),
         });
@@ -222,12 +291,93 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-fn is_finite(array: &dyn Array, row: usize) -> bool {
+/// The rows of the smallest and the largest cell; NaN and infinities are left out.
+fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
+    let array = array.as_ref();
     match array.data_type() {
-        DataType::Float16 => array.as_primitive::<Float16Type>().value(row).is_finite(),
-        DataType::Float32 => array.as_primitive::<Float32Type>().value(row).is_finite(),
-        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).is_finite(),
-        _ => true,
+        DataType::Float16 => {
+            return ends(array.as_primitive::<Float16Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        DataType::Float32 => {
+            return ends(array.as_primitive::<Float32Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        DataType::Float64 => {
+            return ends(array.as_primitive::<Float64Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        _ => {}
+    }
+    arrow::array::downcast_primitive_array!(
+        array => ends(array.iter()),
+        DataType::Utf8 => ends(array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => ends(array.as_string::<i64>().iter()),
+        DataType::Utf8View => ends(array.as_string_view().iter()),
+        DataType::Boolean => ends(array.as_boolean().iter()),
+        DataType::Binary => ends(array.as_binary::<i32>().iter()),
+        DataType::LargeBinary => ends(array.as_binary::<i64>().iter()),
+        DataType::BinaryView => ends(array.as_binary_view().iter()),
+        DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter()),
+        _ => (None, None),
+    )
+}
+
+fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
+    let (mut low, mut high): (Option<(usize, V)>, Option<(usize, V)>) = (None, None);
+    for (row, value) in values.enumerate() {
+        let Some(value) = value else { continue };
+        if low.is_none_or(|(_, best)| value < best) {
+            low = Some((row, value));
+        }
+        if high.is_none_or(|(_, best)| value > best) {
+            high = Some((row, value));
+        }
+    }
+    (low.map(|(row, _)| row), high.map(|(row, _)| row))
+}
+
+/// Hashes for counting: a few instructions for eight bytes. The seed differs from run to run, so that
+/// no file can be made to collide.
+#[derive(Clone)]
+struct Seed(u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Seed(std::hash::RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seed {
+    type Hasher = Mixer;
+
+    fn build_hasher(&self) -> Mixer {
+        Mixer(self.0)
+    }
+}
+
+struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        // Both halves of a wide product depend on all bits of both factors.
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15u128;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+    }
+
+    fn write_usize(&mut self, _length: usize) {
+        // The length of the bytes is mixed in with their last word.
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -255,6 +405,7 @@ fn replace(
 mod tests {
     use super::*;
     use crate::content::table::MemoryTable;
+    use crate::lines::types;
     use arrow::array::*;
     use std::sync::Arc;
 
@@ -274,5 +425,25 @@ mod tests {
         assert_eq!((column(1).min.as_deref(), column(1).max.as_deref()), (Some("a"), Some("b")));
         assert_eq!(column(1).distinct, Some(Distinct::Exactly(2)));
         assert_eq!((column(2).min.as_deref(), column(2).sum), (Some("-1.25"), Some(1.25)));
+    }
+
+    #[test]
+    fn text_columns_are_counted_by_the_type_that_their_cells_fit() {
+        let schema = Arc::new(Schema::new(vec![
+            types::field("n", &DataType::Int64),
+            types::field("d", &DataType::Date32),
+            types::field("s", &DataType::Utf8),
+        ]));
+        let numbers = StringArray::from(vec![Some("10"), Some("9"), None, Some("x")]);
+        let dates = StringArray::from(vec![Some("2024-01-31"), Some(""), None, Some("2023/12/31")]);
+        let words = StringArray::from(vec![Some("b"), Some(""), None, Some("a")]);
+        let columns: Vec<ArrayRef> = vec![Arc::new(numbers), Arc::new(dates), Arc::new(words)];
+        let batch = RecordBatch::try_new(schema, columns).unwrap();
+        let stats = table(&MemoryTable::new(batch), &Task::new(), &[0, 1, 2]).unwrap();
+        let column = |i: usize| stats.columns[i].as_ref().unwrap();
+        let n = column(0);
+        assert_eq!((n.nulls, n.unfit, n.sum, n.min.as_deref()), (1, 1, Some(19.0), Some("9")));
+        assert_eq!((column(1).nulls, column(1).min.as_deref()), (2, Some("2023-12-31")));
+        assert_eq!((column(2).nulls, column(2).max.as_deref(), column(2).sum), (2, Some("b"), None));
     }
 }

@@ -35,9 +35,23 @@ impl Feed {
     /// At least `want` bytes (up to 256 kB), fewer only at the end.
     pub fn peek(&mut self, task: &Task, want: usize) -> Result<&[u8]> {
         if self.buffer.len() < want {
-            self.buffer = self.source.read_up_to(task, self.at, STEP.max(want))?;
+            self.buffer = self.next(task, STEP.max(want))?;
         }
         Ok(&self.buffer)
+    }
+
+    /// Up to `most` bytes from here: copied, so that going through a large file does not fill the
+    /// memory with its mapped pages.
+    fn next(&self, task: &Task, most: usize) -> Result<Bytes> {
+        match self.source.known_len() {
+            Some(len) if self.source.is_random_access() => {
+                let there = usize::try_from(len.saturating_sub(self.at)).unwrap_or(usize::MAX);
+                let mut buffer = vec![0; most.min(there)];
+                self.source.read_into(task, self.at.min(len), &mut buffer)?;
+                Ok(buffer.into())
+            }
+            _ => self.source.read_up_to(task, self.at, most),
+        }
     }
 
     /// `N` bytes, taken; `None` where the file ends before.

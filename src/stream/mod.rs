@@ -11,6 +11,7 @@ mod feed;
 pub mod gzip;
 pub mod indexed;
 pub mod lz4;
+mod raw;
 mod spool;
 mod spooled;
 #[cfg(test)]

@@ -13,7 +13,7 @@ fn stream(name: &str) -> Spooled {
     let lzma = name.ends_with(".lzma");
     let make = move || -> Result<Box<dyn Codec>> {
         Ok(match codec.as_str() {
-            "gzip" => Box::new(gzip::Gzip::new()),
+            "gzip" => Box::new(gzip::Gzip::new()?),
             "zlib" => Box::new(deflate::Zlib::new()),
             "zstd" => Box::new(zstd::Zstd::new()?),
             "bzip2" => Box::new(bzip2::Bzip2::new()),

@@ -1,5 +1,6 @@
 //! The command line: one file a command. What they print is fixed in the README and by tests.
 
+pub(crate) mod convert;
 pub(crate) mod formats;
 pub(crate) mod json;
 pub(crate) mod show;
@@ -50,6 +51,15 @@ pub(crate) fn open(
     let node = document.root.find(task, node_path).map_err(named)?;
     let node = node.ok_or_else(|| named(Error::io(format!("there is no node {node_path:?} in it"))))?;
     Ok((document, node, node_path.to_owned()))
+}
+
+/// Why a document is an error for programs although the window shows something of it: a file that was
+/// recognised and refused, with its bytes in sight, or a folder of files that nothing is known of.
+pub(crate) fn refused(document: &Document) -> Option<&Error> {
+    let root = &document.root;
+    let bytes = matches!(root.content, Some(gander::content::Content::Bytes(_)));
+    let unknown = root.content.is_none() && document.format.id == "folder";
+    root.problem.as_ref().filter(|_| bytes || unknown)
 }
 
 /// Says an error on stderr, and with `--json` on stdout as well; the exit status of a failed read.

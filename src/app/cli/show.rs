@@ -2,8 +2,7 @@
 
 use super::json;
 use arrow::array::RecordBatch;
-use gander::content::table::Rows;
-use gander::content::{Array, Content, Image, Pixels, Rect, Table, Text};
+use gander::content::{Array, Content, Image, Pixels, Rect, Rows, Table, Text};
 use gander::region::Region;
 use gander::source::Source;
 use gander::{Error, Task, cell, display, limits};
@@ -101,8 +100,10 @@ fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
     let (first, batch) = match wanted(args.rows.as_deref(), ROWS)? {
         Wanted::Last(count) => table.tail(task, count, &columns)?,
         Wanted::Range(rows) => {
-            // Row numbers are exact here: where they would be estimates, the rows are counted first.
-            if matches!(table.rows(), Rows::About { known, .. } if rows.start > known) {
+            // Rows behind the known ones of an estimated count would only be near ones.
+            if let Rows::About { known, .. } = table.rows()
+                && rows.start > known
+            {
                 table.count(task)?;
             }
             (Some(rows.start), read_partly(table, task, rows, &columns)?)
@@ -163,7 +164,9 @@ fn aligned(table: &dyn Table, columns: &[usize], first: Option<u64>, batch: &Rec
         let field = table.schema().field(index);
         let text = |row| cut(cell::text(column.as_ref(), row).unwrap_or_else(|| "∅".to_owned()));
         grid.push((0..batch.num_rows()).map(text).collect());
-        heads.push((cut(field.name().clone()), column.data_type().is_numeric()));
+        let kind = gander::lines::types::inferred(field);
+        let numeric = kind.as_ref().unwrap_or(column.data_type()).is_numeric();
+        heads.push((cut(field.name().clone()), numeric));
     }
     let width = |i: usize| grid[i].iter().chain([&heads[i].0]).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..grid.len()).map(width).collect();

@@ -40,6 +40,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let (Some(problem), Some(Content::Bytes(_))) = (&node.problem, &node.content) {
         return super::failed(problem, &path, args.json);
     }
+    if let Some(problem) = super::refused(&document).filter(|_| node_path.is_empty()) {
+        return super::failed(problem, &path, args.json);
+    }
     let mut nodes = Vec::new();
     let mut broken = false;
     let depth = if json::is_data(&node) { 0 } else { usize::MAX };
@@ -122,7 +125,7 @@ fn table_json(task: &Task, table: &dyn Table) -> Result<Json, Error> {
                 Some(t) => t.as_str().into(),
                 None => Json::Null,
             };
-            json!({
+            let mut object = json!({
                 "name": c.name, "nulls": c.nulls, "nan": c.nan, "inf": c.inf, "min": text(&c.min), "max": text(&c.max),
                 "sum": float(c.sum), "mean": float(c.mean),
                 "distinct": match c.distinct {
@@ -130,7 +133,11 @@ fn table_json(task: &Task, table: &dyn Table) -> Result<Json, Error> {
                     Some(Distinct::AtLeast(n)) => json!({ "at_least": n }),
                     None => Json::Null,
                 },
-            })
+            });
+            if c.unfit > 0 {
+                object["unfit"] = c.unfit.into();
+            }
+            object
         }
         Err(error) => json!({ "name": table.schema().field(i).name(), "error": json::error(error) }),
     };
@@ -153,15 +160,7 @@ fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
 
 fn text_json(task: &Task, text: &Text) -> Result<Json, Error> {
     let lines = text.count(task)?;
-    let (mut at, mut characters) = (0, 0u64);
-    while at < lines {
-        let page = text.read(task, at..at + 10_000)?;
-        if page.is_empty() {
-            break;
-        }
-        at += page.len() as u64;
-        characters += page.iter().map(|line| line.chars().count() as u64).sum::<u64>();
-    }
+    let characters = text.characters(task)?;
     Ok(json!({ "lines": lines, "characters": characters, "encoding": text.encoding() }))
 }
 
@@ -207,7 +206,7 @@ fn text(whole: &Json) -> String {
 
 fn column(out: &mut String, column: &Json) {
     out.push_str(&format!("  {:<24}", column["name"].as_str().unwrap_or_default()));
-    for key in ["nulls", "nan", "inf", "min", "max", "mean", "distinct"] {
+    for key in ["nulls", "nan", "inf", "min", "max", "mean", "distinct", "unfit"] {
         match &column[key] {
             Json::Null => {}
             Json::Number(n) if matches!(key, "nan" | "inf") && n.as_u64() == Some(0) => {}

@@ -30,6 +30,7 @@ pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
 };
+pub(in crate::gui) use scroll::{Bar, Scrolled};
 pub(crate) use scroll::{ColumnPosition, RowPosition};
 pub(crate) use selection::{Kind as SelectionKind, Place, Selection};
 
@@ -169,6 +170,11 @@ impl Grid {
     /// Without a column it stays in the one where the cursor is.
     pub(crate) fn scroll_to(&mut self, row: u64, column: Option<usize>) {
         self.go_to = Some((row, column));
+    }
+
+    /// The place that was asked for and not brought into sight yet.
+    pub(crate) fn asked(&self) -> Option<(u64, Option<usize>)> {
+        self.go_to
     }
 
     /// Gives the grid the keyboard in the next frame.

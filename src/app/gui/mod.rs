@@ -1,12 +1,206 @@
-//! The window: what a person sees and does. Nothing in here reads a file.
+//! The window: what a person sees and does. Nothing in here reads a file: what blocks runs as a job.
 
-#[allow(dead_code, reason = "the vocabulary of the views")]
-pub(crate) mod commands;
+mod app;
+mod commands;
+mod dialogs;
+mod drop;
+mod explorer;
+mod facts;
+mod files;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod grid;
 #[allow(dead_code, reason = "a vocabulary: not every icon is used in every build")]
 pub(crate) mod icons;
+mod inspector;
+mod list;
+mod palette;
+mod samples;
+mod search;
+mod session;
+mod snippets;
+mod start;
+mod status;
+mod tabs;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;
-#[allow(dead_code, reason = "the vocabulary of the views")]
-pub(crate) mod views;
+mod views;
+mod watch;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Context as _, anyhow};
+use eframe::Renderer;
+use egui::{IconData, ViewportBuilder};
+use gander::jobs::Jobs;
+use parking_lot::Mutex;
+
+use files::Files;
+use session::{Session, ThemeChoice};
+
+/// What draws the window if nothing else is said. glow needs less memory than wgpu.
+pub(crate) const RENDERER: Renderer = Renderer::Glow;
+
+/// How the window starts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    /// What draws: glow (OpenGL) or wgpu (Vulkan, Metal, Direct3D). The other one is tried if it fails.
+    pub(crate) renderer: Option<Renderer>,
+    /// Save a picture of the window here once nothing moves, and close it.
+    pub(crate) screenshot: Option<PathBuf>,
+    /// The window's size in points.
+    pub(crate) size: Option<(f32, f32)>,
+    /// `light`, `dark` or `system`, in place of what the session says.
+    pub(crate) theme: Option<String>,
+    /// Start without the last session.
+    pub(crate) new: bool,
+}
+
+impl Options {
+    /// Takes `glow` or `wgpu`, as in `--renderer` and `GANDER_RENDERER`.
+    pub(crate) fn renderer(word: &str) -> anyhow::Result<Renderer> {
+        match word {
+            "glow" => Ok(Renderer::Glow),
+            "wgpu" => Ok(Renderer::Wgpu),
+            other => Err(anyhow!("--renderer {other}: it is glow or wgpu")),
+        }
+    }
+}
+
+/// Wakes the window from other threads, once it is there.
+#[derive(Clone, Default)]
+struct Waker(Arc<OnceLock<egui::Context>>);
+
+impl Waker {
+    fn set(&self, ctx: &egui::Context) {
+        // A second renderer that is tried has another context, but then the first was never set.
+        let _ = self.0.set(ctx.clone());
+    }
+
+    fn wake(&self) {
+        if let Some(ctx) = self.0.get() {
+            ctx.request_repaint();
+        }
+    }
+}
+
+/// What begins before the window is there: the files that were named are read meanwhile.
+pub(crate) struct Launch {
+    jobs: Jobs,
+    files: Files,
+    /// The files that were named on the command line.
+    named: Vec<u64>,
+    session: Session,
+    waker: Waker,
+    screenshot: Option<PathBuf>,
+}
+
+impl Launch {
+    fn new(paths: &[PathBuf], options: &Options) -> Self {
+        let waker = Waker::default();
+        let wake = waker.clone();
+        let jobs = Jobs::new(move || wake.wake());
+        let mut files = Files::default();
+        let named = paths.iter().map(|path| files.open(path).0).collect();
+        files.poll(&jobs);
+        let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
+        match options.theme.as_deref() {
+            Some("light") => session.theme = ThemeChoice::Light,
+            Some("dark") => session.theme = ThemeChoice::Dark,
+            Some(_) => session.theme = ThemeChoice::System,
+            None => {}
+        }
+        if options.new {
+            session.tabs.clear();
+            session.unfolded.clear();
+        }
+        Launch { jobs, files, named, session, waker, screenshot: options.screenshot.clone() }
+    }
+}
+
+/// Opens the window on these files and folders; returns when it was closed.
+///
+/// # Errors
+/// Where there is no display, or neither renderer starts.
+pub(crate) fn run(files: Vec<PathBuf>, options: Options) -> anyhow::Result<()> {
+    if !has_display() {
+        return Err(anyhow!(
+            "gander: there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set); \
+             `gander show FILE` prints here, `xvfb-run gander --screenshot OUT.png FILE` makes a picture"
+        ));
+    }
+    let launch = Launch::new(&files, &options);
+    let size = options.size.or(launch.session.window).unwrap_or((1400.0, 900.0));
+    let launch = Arc::new(Mutex::new(Some(launch)));
+    let from_environment = std::env::var("GANDER_RENDERER").ok();
+    let from_environment = from_environment.and_then(|word| Options::renderer(&word).ok());
+    let first = options.renderer.or(from_environment).unwrap_or(RENDERER);
+    let second = if first == Renderer::Glow { Renderer::Wgpu } else { Renderer::Glow };
+    let started = Arc::new(AtomicBool::new(false));
+    match start(first, size, &launch, &started) {
+        Ok(()) => Ok(()),
+        // A window that was open and failed later is not opened a second time.
+        Err(error) if started.load(Ordering::Relaxed) => Err(error),
+        Err(error) => start(second, size, &launch, &started)
+            .with_context(|| format!("neither renderer starts; {first} said: {error:#}")),
+    }
+}
+
+/// Whether a window can be opened at all. Only X11 and Wayland say so beforehand.
+fn has_display() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(all(unix, not(target_os = "macos")))
+        || set("DISPLAY")
+        || set("WAYLAND_DISPLAY")
+        || set("WAYLAND_SOCKET")
+}
+
+fn start(
+    renderer: Renderer,
+    (width, height): (f32, f32),
+    launch: &Arc<Mutex<Option<Launch>>>,
+    started: &Arc<AtomicBool>,
+) -> anyhow::Result<()> {
+    let viewport = ViewportBuilder::default()
+        .with_title("Gander")
+        .with_app_id("gander")
+        .with_inner_size([width, height])
+        .with_min_inner_size([640.0, 420.0])
+        .with_drag_and_drop(true)
+        .with_icon(window_icon());
+    let native = eframe::NativeOptions {
+        viewport,
+        renderer,
+        persist_window: false,
+        multisampling: 0,
+        ..eframe::NativeOptions::default()
+    };
+    let (launch, started) = (launch.clone(), started.clone());
+    let make: eframe::AppCreator<'_> = Box::new(move |creation| {
+        started.store(true, Ordering::Relaxed);
+        let launch = launch.lock().take().ok_or("the window was opened twice")?;
+        Ok(Box::new(app::App::new(&creation.egui_ctx, launch)))
+    });
+    eframe::run_native("gander", native, make).map_err(|error| anyhow!("the window does not open: {error}"))
+}
+
+/// The window's icon, drawn here: a table of which one cell is looked at.
+fn window_icon() -> IconData {
+    const SIDE: usize = 64;
+    let mut rgba = Vec::with_capacity(SIDE * SIDE * 4);
+    for y in 0..SIDE {
+        for x in 0..SIDE {
+            let (column, row) = (x / 16, y / 16);
+            let line = x % 16 == 0 || y % 16 == 0;
+            let color: [u8; 4] = match (line, column, row) {
+                (true, _, _) => [0x16, 0x18, 0x1c, 0xff],
+                (false, 2, 1) => [0x5a, 0xa2, 0xf7, 0xff],
+                (false, _, 0) => [0x5c, 0x63, 0x70, 0xff],
+                _ => [0xd7, 0xda, 0xe0, 0xff],
+            };
+            rgba.extend(color);
+        }
+    }
+    IconData { rgba, width: SIDE as u32, height: SIDE as u32 }
+}

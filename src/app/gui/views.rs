@@ -5,7 +5,16 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+#[cfg(test)]
+mod bench;
+mod canvas;
+pub(crate) mod group;
+mod hex;
 pub(crate) mod image;
+mod record;
+mod table;
+mod text;
+pub(crate) mod tree;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +28,7 @@ use gander::open::Document;
 use serde_json::Value;
 
 use super::commands::Action;
+pub(crate) use table::sums::short as short_number;
 
 /// What a view is about: a node of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -157,7 +167,11 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
-        Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) | None => Box::new(Details),
+        None if target.node.has_children() => group::make(target),
+        Some(Content::Table(table)) => table::make(target, table),
+        Some(Content::Text(text)) => text::make(target, text),
+        Some(Content::Bytes(source)) => hex::make(target, source),
+        None => record::make(target),
     }
 }
 

@@ -37,6 +37,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-numpy"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Bytes],
+    writer: Some(crate::write::npy::WRITER),
     ..Format::new("npy", "NumPy array", open)
 };
 

@@ -18,6 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &["npz"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
+    writer: Some(crate::write::npz::WRITER),
     ..Format::new("npz", "NumPy archive", open)
 };
 

@@ -12,6 +12,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/octet-stream"],
     sniff: Some(sniff),
     reads: &[Kind::Bytes],
+    writer: Some(crate::write::raw::WRITER),
     ..Format::new("bytes", "Bytes", open)
 };
 

@@ -17,7 +17,9 @@ use std::sync::Arc;
 const CHECKED: u64 = 8 << 20;
 
 /// From this compressed size on, gzip is read by an index rather than kept decoded.
-const INDEXED: u64 = 16 << 20;
+const INDEXED: u64 = 4 << 20;
+/// How much of such a file is looked at when opening.
+const BEGUN: u64 = 1 << 20;
 
 /// The descriptor.
 pub static GZIP: Format = Format {
@@ -129,11 +131,12 @@ fn sniff_zlib(head: &Head) -> Match {
 
 fn open_gzip(opening: &Opening) -> Result<Node> {
     if opening.source.known_len().is_some_and(|len| len >= INDEXED) {
-        let stream = Arc::new(Indexed::new(opening.source.clone()));
-        let notes = stream.begin(opening.task)?;
+        let stream = Arc::new(Indexed::gzip(opening.source.clone()));
+        stream.ahead(opening.task, BEGUN)?;
+        let notes = stream.tell();
         return open_inner(opening, "gzip", stream, notes.unwrap_or_default());
     }
-    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new())))
+    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new()?)))
 }
 
 fn open_zstd(opening: &Opening) -> Result<Node> {
@@ -165,7 +168,8 @@ fn open_spooled(
     word: &'static str,
     codec: impl Fn() -> Result<Box<dyn Codec>> + Send + Sync + 'static,
 ) -> Result<Node> {
-    let stream = Arc::new(Spooled::new(opening.source.clone(), 0, Box::new(codec)));
+    let stream = Spooled::new(opening.source.clone(), 0, Box::new(codec));
+    let stream = Arc::new(if matches!(word, "gzip" | "zlib") { stream.deflated() } else { stream });
     stream.ahead(opening.task, CHECKED)?;
     let notes = stream.tell();
     open_inner(opening, word, stream, notes.unwrap_or_default())

@@ -24,6 +24,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, footer::MAGIC), Magic::at(0, footer::ENCRYPTED)],
     sniff: Some(sniff),
     reads: &[Kind::Table],
+    writer: Some(crate::write::parquet::WRITER),
     ..Format::new("parquet", "Parquet", open)
 };
 

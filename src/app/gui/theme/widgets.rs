@@ -13,12 +13,20 @@ use super::{
 pub(crate) fn primary_button(ui: &mut Ui, text: &str) -> Response {
     let theme = Theme::of(ui);
     let label = RichText::new(text).color(theme.on_accent).family(semi_bold());
-    ui.add(Button::new(label).fill(theme.accent).stroke(Stroke::NONE).min_size(vec2(0.0, size::CONTROL)))
+    padded(ui, Button::new(label).fill(theme.accent).stroke(Stroke::NONE))
 }
 
 /// An ordinary button.
 pub(crate) fn button(ui: &mut Ui, text: &str) -> Response {
-    ui.add(Button::new(text).min_size(vec2(0.0, size::CONTROL)))
+    padded(ui, Button::new(text))
+}
+
+/// Buttons with words have a little more room at their sides than menu rows.
+fn padded(ui: &mut Ui, button: Button<'_>) -> Response {
+    let before = std::mem::replace(&mut ui.spacing_mut().button_padding.x, space::S3 - 2.0);
+    let response = ui.add(button.min_size(vec2(0.0, size::CONTROL)));
+    ui.spacing_mut().button_padding.x = before;
+    response
 }
 
 /// A frameless button that shows only an icon; `name` is its tool tip and its accessible name.

@@ -28,6 +28,7 @@ pub static PNG: Format = Format {
     mime: &["image/png", "image/apng"],
     magic: &[Magic::at(0, b"\x89PNG\r\n\x1a\n")],
     reads: IMAGE,
+    writer: Some(crate::write::png::WRITER),
     ..Format::new("png", "PNG", png::open)
 };
 

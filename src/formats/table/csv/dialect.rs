@@ -80,7 +80,7 @@ pub(super) fn detect(
     let (skip, comments) = comment_lines(sample, end);
     let body = sample.get(skip..).unwrap_or_default();
     let rules = |delimiter: u8| {
-        let rules = Rules { end, quote: Some(b'"'), delimiter, blanks: false };
+        let rules = Rules { end, quote: Some(b'"'), delimiter, blanks: false, spaces: false };
         Rules { quote: quote.unwrap_or_else(|| quote_of(body, &rules, whole)), ..rules }
     };
     let delimiter = delimiter.unwrap_or_else(|| {
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(of("a,b\n1,\"open\n2,x\n3,y\n"), (',', None, true));
         assert_eq!(of("value\n1\n2\n"), (',', Some('"'), true));
         assert_eq!(of("1.5\n2.5\n"), (',', Some('"'), false));
-        assert_eq!(of("a|b;c\n1|2;3,4\n5|6;7,8\n").0, '|');
+        assert_eq!(of("a|b;c\n1|2\n5|6;7,8\n").0, '|');
     }
 
     #[test]

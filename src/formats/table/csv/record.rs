@@ -4,6 +4,7 @@
 //! belongs to the field. This agrees, byte for byte, with `lines::scan`, which counts the records.
 
 use crate::lines::Rules;
+pub(super) use crate::lines::Step;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
@@ -14,17 +15,6 @@ pub(super) struct Field {
     pub(super) end: usize,
     /// Whether it begins with a quote that opens.
     pub(super) quoted: bool,
-}
-
-/// What [`next`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A record; the next one begins here.
-    Record(usize),
-    /// The bytes end before the record does; it begins here (behind blank lines).
-    Partial(usize),
-    /// Only blank lines, or nothing, up to the end of the bytes.
-    End,
 }
 
 /// Splits the record at `at` into `fields`. `last` says that the file ends with these bytes.
@@ -123,7 +113,8 @@ mod tests {
     use crate::lines::scan::Scan;
     use proptest::prelude::*;
 
-    const RULES: Rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false };
+    const RULES: Rules =
+        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
 
     fn all(bytes: &[u8]) -> Vec<Vec<String>> {
         let (mut rows, mut at, mut fields) = (Vec::new(), 0, Vec::new());

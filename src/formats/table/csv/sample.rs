@@ -29,7 +29,10 @@ pub(super) struct Sample {
     pub(super) view: Source,
     /// Where the first record begins.
     pub(super) start: u64,
+    /// The encoding of the view.
     pub(super) encoding: &'static Encoding,
+    /// The encoding of the file, in words.
+    pub(super) encoding_name: String,
     /// Whether there is a byte order mark.
     pub(super) mark: bool,
     pub(super) dialect: Dialect,
@@ -78,6 +81,7 @@ impl Sample {
                 view,
                 start,
                 encoding: text,
+                encoding_name: encoding::name(detected.encoding),
                 mark: detected.mark > 0,
                 dialect,
                 schema: found.schema,

@@ -1,0 +1,393 @@
+//! Text columns as the types that their reader inferred (the field metadata `inferred`, in Arrow's words).
+//!
+//! The guess was made on a sample. A cell that does not fit is never dropped or bent: the read fails, the
+//! column is noted with the next wider type that this cell fits — text at last — and the caller starts
+//! again ([`Typed::misfits`]).
+
+use super::TableView;
+use crate::content::table::{StoredStatistics, batch};
+use crate::content::{Rows, Table};
+use crate::error::{Error, Result};
+use crate::task::Task;
+use arrow::array::*;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
+use chrono::{NaiveDate, NaiveTime, Timelike};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The type that a text column's reader inferred, if it is one that cells are parsed as here.
+pub fn inferred(field: &Field) -> Option<DataType> {
+    if !matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+        return None;
+    }
+    let word = field.metadata().get("inferred")?;
+    let stamp = |unit, zone: Option<&str>| DataType::Timestamp(unit, zone.map(Into::into));
+    Some(match word.as_str() {
+        "bool" | "Boolean" => DataType::Boolean,
+        "int64" | "Int64" => DataType::Int64,
+        "double" | "Float64" => DataType::Float64,
+        "date32[day]" | "Date32" => DataType::Date32,
+        "timestamp[us]" | "Timestamp(µs)" => stamp(TimeUnit::Microsecond, None),
+        "timestamp[ns]" => stamp(TimeUnit::Nanosecond, None),
+        _ => match word.strip_prefix("timestamp[us, tz=").and_then(|rest| rest.strip_suffix(']')) {
+            Some(zone) => stamp(TimeUnit::Microsecond, Some(zone)),
+            None => return None,
+        },
+    })
+}
+
+/// A column whose guess did not hold: what it is read as instead, and the cell that showed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Misfit {
+    /// The wider type.
+    pub wider: DataType,
+    /// The cell.
+    pub cell: String,
+}
+
+/// A table whose text columns are read as the types that were inferred.
+pub struct Typed {
+    inner: Arc<dyn Table>,
+    schema: SchemaRef,
+    targets: Vec<Option<DataType>>,
+    misfits: Mutex<BTreeMap<usize, Misfit>>,
+}
+
+impl Typed {
+    /// `inner` with its inferred types; `widened` says which columns get another one.
+    pub fn new(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
+        let mut targets = Vec::new();
+        let mut fields = Vec::new();
+        for (index, field) in inner.schema().fields().iter().enumerate() {
+            let target = match widened.get(&index) {
+                Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8),
+                None => inferred(field),
+            };
+            let mut metadata = field.metadata().clone();
+            metadata.remove("inferred");
+            let data_type = target.clone().unwrap_or_else(|| field.data_type().clone());
+            let typed = field.as_ref().clone().with_data_type(data_type).with_metadata(metadata);
+            fields.push(typed.with_nullable(field.is_nullable() || target.is_some()));
+            targets.push(target);
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
+        Typed { inner, schema, targets, misfits: Mutex::default() }
+    }
+
+    /// Whether `table` has columns with an inferred type.
+    pub fn applies(table: &dyn Table) -> bool {
+        table.schema().fields().iter().any(|field| field.metadata().contains_key("inferred"))
+    }
+
+    /// The columns whose cells did not fit in the reads so far.
+    pub fn misfits(&self) -> BTreeMap<usize, Misfit> {
+        self.misfits.lock().clone()
+    }
+
+    /// Reads all rows only to see what does not fit, in every column.
+    pub fn try_all(&self, task: &Task) -> Result<()> {
+        let columns: Vec<usize> = (0..self.targets.len()).filter(|&c| self.targets[c].is_some()).collect();
+        let view = TableView::new(self.inner.clone(), 0..u64::MAX, columns.clone())?;
+        let look = |batch: RecordBatch| {
+            let mut arrays = batch.columns().iter().zip(&columns);
+            arrays.try_for_each(|(array, &column)| self.column(array, column).map(drop))
+        };
+        crate::write::scan(task, &view, look, |()| Ok(())).map(drop)
+    }
+
+    /// One column typed; where a cell does not fit, it is noted and `None`.
+    fn column(&self, array: &ArrayRef, column: usize) -> Result<Option<ArrayRef>> {
+        let Some(Some(target)) = self.targets.get(column) else { return Ok(Some(array.clone())) };
+        let text =
+            if *array.data_type() == DataType::Utf8 { array.clone() } else { cast(array, &DataType::Utf8)? };
+        let text = text.as_string::<i32>();
+        let mut wider = target.clone();
+        if let Some(known) = self.misfits.lock().get(&column) {
+            wider.clone_from(&known.wider);
+        }
+        let mut first = None;
+        loop {
+            match parse(text, &wider) {
+                Ok(array) if first.is_none() && wider == *target => return Ok(Some(array)),
+                Ok(_) => break,
+                Err(cell) => {
+                    wider = next(&wider, cell);
+                    first.get_or_insert_with(|| cell.to_owned());
+                }
+            }
+        }
+        if let Some(cell) = first {
+            let mut misfits = self.misfits.lock();
+            let entry = misfits.entry(column).or_insert(Misfit { wider: wider.clone(), cell });
+            entry.wider = wider;
+        }
+        Ok(None)
+    }
+}
+
+impl Table for Typed {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.inner.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let read = self.inner.read(task, rows, columns)?;
+        let mut out = Vec::with_capacity(columns.len());
+        for (array, &column) in read.columns().iter().zip(columns) {
+            task.check()?;
+            out.push(self.column(array, column)?.ok_or_else(|| {
+                let name = self.schema.fields().get(column).map_or("", |field| field.name().as_str());
+                Error::unsupported(format!("column {name:?}: a cell does not fit the inferred type"))
+            })?);
+        }
+        batch(&self.schema, columns, out, read.num_rows())
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.inner.count(task)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        self.inner.scan_step(at)
+    }
+
+    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+        self.inner.statistics(column)
+    }
+}
+
+/// What to try when `cell` is not of type `now`; text at last.
+fn next(now: &DataType, cell: &str) -> DataType {
+    match now {
+        DataType::Int64 if float(cell).is_some() => DataType::Float64,
+        DataType::Date32 if stamp(cell, false).is_some() => DataType::Timestamp(TimeUnit::Microsecond, None),
+        DataType::Timestamp(TimeUnit::Microsecond, zone) if stamp(cell, zone.is_some()).is_some() => {
+            DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())
+        }
+        _ => DataType::Utf8,
+    }
+}
+
+/// All cells as `target`; the first one that does not fit is the error.
+fn parse<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
+    Ok(match target {
+        DataType::Boolean => Arc::new(cells(text, boolean)?.into_iter().collect::<BooleanArray>()),
+        DataType::Int64 => Arc::new(Int64Array::from(cells(text, integer)?)),
+        DataType::Float64 => Arc::new(Float64Array::from(cells(text, float)?)),
+        DataType::Date32 => Arc::new(Date32Array::from(cells(text, date)?)),
+        DataType::Timestamp(unit, zone) => {
+            let nano = *unit == TimeUnit::Nanosecond;
+            let count = |cell: &str| {
+                let (seconds, nanos) = stamp(cell, zone.is_some())?;
+                let per = if nano { 1_000_000_000 } else { 1_000_000 };
+                let part = if nano { nanos } else { nanos / 1_000 };
+                let exact = nano || nanos % 1_000 == 0;
+                seconds.checked_mul(per)?.checked_add(part).filter(|_| exact)
+            };
+            let counts = PrimitiveArray::<Int64Type>::from(cells(text, count)?);
+            let data = counts.into_data().into_builder().data_type(target.clone());
+            make_array(data.build().map_err(|_| "")?)
+        }
+        _ => Arc::new(text.clone()),
+    })
+}
+
+fn cells<T>(text: &StringArray, one: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>, &str> {
+    let mut out = Vec::with_capacity(text.len());
+    for cell in text.iter() {
+        let Some(cell) = cell else {
+            out.push(None);
+            continue;
+        };
+        let trimmed = cell.trim();
+        match one(trimmed) {
+            Some(value) => out.push(Some(value)),
+            None if trimmed.is_empty() || is_missing(trimmed) => out.push(None),
+            None => return Err(cell),
+        }
+    }
+    Ok(out)
+}
+
+/// The usual words for a missing value; readers of text tables skip them when they infer types.
+fn is_missing(cell: &str) -> bool {
+    matches!(cell, "NA" | "N/A" | "n/a" | "#N/A" | "null" | "NULL" | "Null" | "None" | "\\N")
+}
+
+fn boolean(cell: &str) -> Option<bool> {
+    match cell {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// A leading zero makes a code of it (a postal code), which must stay text.
+fn has_leading_zero(cell: &str) -> bool {
+    matches!(cell.strip_prefix(['-', '+']).unwrap_or(cell).as_bytes(), [b'0', b'0'..=b'9', ..])
+}
+
+fn integer(cell: &str) -> Option<i64> {
+    if has_leading_zero(cell) { None } else { cell.parse().ok() }
+}
+
+/// A float; an integer that a float does not hold exactly is none.
+fn float(cell: &str) -> Option<f64> {
+    if has_leading_zero(cell) {
+        return None;
+    }
+    let value: f64 = cell.parse().ok()?;
+    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    if digits.len() > 15 && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let exact = digits.parse::<u64>().is_ok_and(|n| n as f64 as u128 == u128::from(n));
+        return Some(value).filter(|_| exact);
+    }
+    Some(value)
+}
+
+fn date(cell: &str) -> Option<i32> {
+    Some(day(cell)?.to_epoch_days())
+}
+
+/// `2024-01-31` or `2024/01/31`.
+fn day(cell: &str) -> Option<NaiveDate> {
+    let bytes = cell.as_bytes();
+    let separators = (bytes.get(4)?, bytes.get(7)?);
+    if bytes.len() != 10 || !matches!(separators, (b'-' | b'/', b'-' | b'/')) {
+        return None;
+    }
+    NaiveDate::from_ymd_opt(digits(&bytes[..4])? as i32, digits(&bytes[5..7])?, digits(&bytes[8..])?)
+}
+
+fn digits(bytes: &[u8]) -> Option<u32> {
+    let fits = !bytes.is_empty() && bytes.len() < 10 && bytes.iter().all(u8::is_ascii_digit);
+    fits.then(|| bytes.iter().fold(0, |n, b| n * 10 + u32::from(b - b'0')))
+}
+
+/// A date and perhaps a time, with a zone exactly if `zoned`: seconds since 1970 in UTC and nanoseconds.
+fn stamp(cell: &str, zoned: bool) -> Option<(i64, i64)> {
+    let days = i64::from(day(cell.get(..10)?)?.to_epoch_days());
+    let Some(rest) = cell.get(10..).filter(|rest| !rest.is_empty()) else {
+        return (!zoned).then_some((days * 86_400, 0));
+    };
+    let clock = rest.strip_prefix(['T', 't', ' '])?;
+    let zone_at = clock.find(['Z', 'z', '+', '-']);
+    if zone_at.is_some() != zoned {
+        return None;
+    }
+    let (clock, zone) = clock.split_at(zone_at.unwrap_or(clock.len()));
+    let (whole, fraction) = clock.trim_end().split_once('.').unwrap_or((clock.trim_end(), "0"));
+    let mut parts = whole.split(':').map(|part| digits(part.as_bytes()).filter(|_| part.len() == 2));
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = parts.next().unwrap_or(Some(0))?;
+    let time = NaiveTime::from_hms_opt(hour, minute, second).filter(|_| parts.next().is_none())?;
+    let seconds = days * 86_400 + i64::from(time.num_seconds_from_midnight());
+    let (kept, beyond) = fraction.split_at(fraction.len().min(9));
+    let nanos = i64::from(digits(kept.as_bytes())?) * 10i64.pow(9 - kept.len() as u32);
+    if !beyond.bytes().all(|b| b == b'0') {
+        return None;
+    }
+    Some((seconds - offset(zone)?, nanos))
+}
+
+/// Seconds east of Greenwich of `Z`, `+01`, `+0100`, `+01:00` or nothing.
+fn offset(zone: &str) -> Option<i64> {
+    let sign = match zone.as_bytes().first() {
+        None | Some(b'Z' | b'z') => return (zone.len() < 2).then_some(0),
+        Some(b'-') => -1,
+        Some(_) => 1,
+    };
+    let plain = zone[1..].replace(':', "");
+    let (hours, minutes) = match plain.len() {
+        2 => (digits(plain.as_bytes())?, 0),
+        4 => (digits(&plain.as_bytes()[..2])?, digits(&plain.as_bytes()[2..])?),
+        _ => return None,
+    };
+    (hours < 24 && minutes < 60).then(|| sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell;
+    use crate::content::table::MemoryTable;
+
+    fn table(word: &str, cells: &[&str]) -> Arc<dyn Table> {
+        let metadata = [("inferred".to_owned(), word.to_owned())].into();
+        let field = Field::new("x", DataType::Utf8, true).with_metadata(metadata);
+        let array: ArrayRef = Arc::new(StringArray::from(cells.to_vec()));
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+        Arc::new(MemoryTable::new(batch))
+    }
+
+    fn texts(word: &str, cells: &[&str]) -> Vec<Option<String>> {
+        let typed = Typed::new(table(word, cells), &BTreeMap::new());
+        let batch = typed.read(&Task::new(), 0..99, &[0]).unwrap();
+        (0..batch.num_rows()).map(|row| cell::text(batch.column(0).as_ref(), row)).collect()
+    }
+
+    #[test]
+    fn cells_become_what_was_inferred() {
+        let some = |t: &str| Some(t.to_owned());
+        assert_eq!(
+            texts("int64", &["9223372036854775807", "", "NA", " -5 "])[..2],
+            [some("9223372036854775807"), None]
+        );
+        assert_eq!(
+            texts("double", &["0.1", "nan", "null", "1e300"]),
+            [some("0.1"), some("nan"), None, some("1e300")]
+        );
+        assert_eq!(texts("bool", &["TRUE", "false"]), [some("true"), some("false")]);
+        assert_eq!(
+            texts("date32[day]", &["1969-12-31", "2024/02/29"]),
+            [some("1969-12-31"), some("2024-02-29")]
+        );
+        assert_eq!(
+            texts("timestamp[us]", &["2024-01-31 12:00", "1969-12-31T23:59:59.5"])[1],
+            some("1969-12-31T23:59:59.500")
+        );
+        let zoned = texts("timestamp[us, tz=+00:00]", &["2024-01-31T12:00:00+01:30", "2024-01-31T12:00:00Z"]);
+        assert_eq!(zoned[0], some("2024-01-31T10:30:00+00:00"));
+    }
+
+    #[test]
+    fn what_does_not_fit_makes_the_column_wider_and_nothing_else() {
+        for (word, cell, wider) in [
+            ("int64", "0.5", DataType::Float64),
+            ("int64", "9007199254740993.5", DataType::Float64),
+            ("int64", "x", DataType::Utf8),
+            ("int64", "007", DataType::Utf8),
+            ("double", "9007199254740993", DataType::Utf8),
+            ("double", "18446744073709551617", DataType::Utf8),
+            ("bool", "1", DataType::Utf8),
+            ("date32[day]", "2024-01-31T00:00:01", DataType::Timestamp(TimeUnit::Microsecond, None)),
+            ("date32[day]", "2023-02-29", DataType::Utf8),
+            (
+                "timestamp[us]",
+                "2024-01-31T00:00:00.000000001",
+                DataType::Timestamp(TimeUnit::Nanosecond, None),
+            ),
+            ("timestamp[us]", "2024-01-31T00:00:00Z", DataType::Utf8),
+        ] {
+            let typed = Typed::new(table(word, &["", cell]), &BTreeMap::new());
+            assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{word} {cell}");
+            assert_eq!(typed.misfits()[&0], Misfit { wider, cell: cell.to_owned() }, "{word}");
+            let again = Typed::new(table(word, &["", cell]), &typed.misfits());
+            assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
+        }
+    }
+
+    #[test]
+    fn an_integer_that_a_float_cannot_hold_forces_text() {
+        let typed = Typed::new(table("int64", &["9007199254740993", "0.5"]), &BTreeMap::new());
+        typed.try_all(&Task::new()).unwrap();
+        assert_eq!(typed.misfits()[&0].wider, DataType::Utf8);
+    }
+}

@@ -1,0 +1,243 @@
+//! `gander convert`: any content to any writer that accepts it.
+
+use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
+use gander::format::{Loss, Options};
+use gander::{Error, Task};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value as Json, json};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Arguments of `gander convert`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Files or nodes (PATH#NODE), and at the end the file to write
+    #[arg(required_unless_present = "list", num_args = 2.., value_names = ["PATH[#NODE]", "OUT"])]
+    paths: Vec<String>,
+    /// The format to write; without it the extension of OUT decides
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    /// Write even if values get lost; the losses are printed
+    #[arg(long)]
+    allow_loss: bool,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    overwrite: bool,
+    /// Rows A..B of a table, 0-based, end excluded
+    #[arg(long)]
+    rows: Option<String>,
+    /// Columns of a table, by name
+    #[arg(long, value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// A slice of an array or picture as in NumPy: I,A..B,A..B..S
+    #[arg(long, allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// An option of the writer: name=value
+    #[arg(short, long = "option", value_name = "NAME=VALUE")]
+    option: Vec<String>,
+    /// Open with an option of the source's format: name=value
+    #[arg(long = "with", value_name = "NAME=VALUE")]
+    with: Vec<String>,
+    /// Say what would be written and lost, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// List what can be written from what, with all options
+    #[arg(long)]
+    list: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.list {
+        return list(args.json);
+    }
+    let Some((out, sources)) = args.paths.split_last() else { return Ok(ExitCode::from(2)) };
+    let request = target(args, out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
+    let (target, selection, options) = match request {
+        Ok(request) => request,
+        Err(error) => {
+            eprintln!("{error}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let task = Task::new();
+    // A source's name is in its own errors; what is left is about the target.
+    let named = |error: Error| match sources {
+        [one] => error.in_file(super::split_target(one).0.display()),
+        _ => error,
+    };
+    let planned = gather(&task, args, sources)
+        .and_then(|items| convert::plan(&items, target, &options, &selection).map_err(named));
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(error) => return super::failed(&error, out, args.json),
+    };
+    if plan.is_lossy() && !args.allow_loss || args.dry_run {
+        return report(&plan, out, args);
+    }
+    let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
+    let done = with_progress(&task, || plan.run(&task, Path::new(out), consent));
+    match done.map_err(named) {
+        Err(error) => super::failed(&error, out, args.json),
+        Ok(done) => {
+            let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();
+            if args.json {
+                super::print_json(&json!({
+                    "path": out, "format": target.id, "bytes": done.bytes, "losses": losses_json(&losses),
+                }))?;
+            } else {
+                losses.iter().for_each(|loss| eprintln!("{out}: {loss}"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn target(args: &Args, out: &str) -> Result<&'static Target, Error> {
+    let ids = || TARGETS.iter().map(|t| t.id).collect::<Vec<_>>().join(", ");
+    match &args.to {
+        Some(id) => Target::by_id(id)
+            .ok_or_else(|| Error::unsupported(format!("there is no writer {id:?}; there are {}", ids()))),
+        None => Target::of_path(Path::new(out)).ok_or_else(|| {
+            let what = format!("the extension does not say what to write; --to takes {}", ids());
+            Error::unsupported(what).in_file(out)
+        }),
+    }
+}
+
+fn selection(args: &Args) -> Result<Selection, Error> {
+    let rows = args.rows.as_deref().map(|text| {
+        let wrong = || Error::unsupported(format!("--rows {text}: it is not of the form A..B"));
+        let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+        let place =
+            |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
+        Ok::<_, Error>(place(start, 0)?..place(end, u64::MAX)?)
+    });
+    Ok(Selection { rows: rows.transpose()?, columns: args.columns.clone(), slice: args.slice.clone() })
+}
+
+fn options(args: &Args) -> Result<Options, Error> {
+    let mut options = Options::default();
+    for item in &args.option {
+        let wrong = || Error::unsupported(format!("-o {item}: it is not of the form name=value"));
+        let (name, value) = item.split_once('=').ok_or_else(wrong)?;
+        options.set(name, value);
+    }
+    Ok(options)
+}
+
+/// Everything that the sources name.
+fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Error> {
+    let mut items = Vec::new();
+    for source in sources {
+        let (path, _) = super::split_target(source);
+        let (_, node, node_path) = super::open(task, source, &args.with)?;
+        items.extend(convert::gather(task, &node, &node_path).map_err(|e| e.in_file(path.display()))?);
+    }
+    Ok(items)
+}
+
+/// Prints what a conversion would write and lose. Status 1 if it is refused.
+fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
+    let refused = plan.is_lossy() && !args.allow_loss;
+    let losses: Vec<&Loss> = plan.losses.iter().collect();
+    if args.json {
+        super::print_json(&json!({
+            "path": out, "written": false, "refused": refused, "losses": losses_json(&losses),
+            "outline": plan.outline.iter().map(|(name, word)| json!({ "name": name, "type": word })).collect::<Vec<_>>(),
+        }))?;
+    } else if args.dry_run {
+        let mut text: String = plan.outline.iter().map(|(name, word)| format!("{name}  {word}\n")).collect();
+        plan.losses.iter().for_each(|loss| text.push_str(&format!("! {loss}\n")));
+        super::print(&text)?;
+    }
+    if refused {
+        let serious = plan.losses.iter().filter(|loss| loss.serious);
+        serious.for_each(|loss| eprintln!("{out}: would lose: {loss}"));
+        eprintln!("{out}: nothing was written; --allow-loss writes it all the same");
+    }
+    Ok(ExitCode::from(u8::from(refused)))
+}
+
+fn losses_json(losses: &[&Loss]) -> Json {
+    let one = |loss: &&Loss| json!({ "subject": loss.subject, "what": loss.what, "serious": loss.serious });
+    Json::Array(losses.iter().map(one).collect())
+}
+
+/// Runs work with a bar on stderr, where that is a terminal.
+fn with_progress<T>(task: &Task, work: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed}  {wide_msg}") {
+        bar.set_style(style);
+    }
+    std::thread::scope(|scope| {
+        let (done, wait) = mpsc::channel::<()>();
+        scope.spawn(|| {
+            let wait = wait;
+            while wait.recv_timeout(Duration::from_millis(100)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let (at, total) = task.progress();
+                bar.set_length(total);
+                bar.set_position(at);
+                bar.set_message(task.doing());
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+/// `--list`: which kinds each target takes, and its options.
+fn list(as_json: bool) -> anyhow::Result<ExitCode> {
+    let kinds = |target: &Target| -> Vec<&str> { target.takes().iter().map(|kind| kind.word()).collect() };
+    if as_json {
+        let one = |target: &Target| {
+            let options: Vec<Json> = target
+                .options()
+                .iter()
+                .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
+                .collect();
+            json!({
+                "id": target.id, "name": target.name, "extensions": target.extensions, "takes": kinds(target),
+                "several": target.writer.many, "options": options,
+            })
+        };
+        super::print_json(&TARGETS.iter().map(one).collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for target in TARGETS {
+        let extensions = target.extensions.join(" ");
+        text.push_str(&format!(
+            "{:<14}{:<20}{:<22}{}\n",
+            target.id,
+            target.name,
+            extensions,
+            kinds(target).join(" ")
+        ));
+        for option in target.options() {
+            let values = if option.values.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", option.values.join(", "))
+            };
+            let default = match target.default_of(option) {
+                "" => String::new(),
+                default => format!("; default {default}"),
+            };
+            text.push_str(&format!("    -o {}=…  {}{values}{default}\n", option.name, option.help));
+        }
+    }
+    super::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

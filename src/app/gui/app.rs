@@ -1,0 +1,340 @@
+//! The window as a whole: its rooms, where they stand, and what holds them together. What a person asks
+//! for in any room comes out as an [`Action`] and is done after the frame, in [`act`].
+
+mod act;
+mod ask;
+mod bars;
+mod opening;
+mod shot;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use egui::{CentralPanel, Context, Frame, Margin, Panel, Ui};
+use gander::jobs::Jobs;
+
+use super::commands::{self, Action, Cmd};
+use super::dialogs::Dialogs;
+use super::drop::Drop;
+use super::explorer::Explorer;
+use super::files::Files;
+use super::inspector::Inspector;
+use super::palette::Palette;
+use super::session::{Session, ThemeChoice};
+use super::status::StatusBar;
+use super::tabs::{Tabs, TabsCx};
+use super::theme::{self, Theme, size};
+use super::views::{Mappings, Status};
+use super::{Launch, start};
+use ask::Asked;
+use shot::Shot;
+
+/// The window.
+pub(crate) struct App {
+    jobs: Jobs,
+    files: Files,
+    explorer: Explorer,
+    tabs: Tabs,
+    inspector: Inspector,
+    status_bar: StatusBar,
+    status: Status,
+    mappings: Mappings,
+    palette: Palette,
+    dialogs: Dialogs,
+    drop: Drop,
+    session: Session,
+    actions: Vec<Action>,
+    asked: Asked,
+    shot: Option<Shot>,
+    /// Files that the user named: they go among the recent ones once they are open.
+    fresh: HashSet<u64>,
+    /// The inspector was asked for although the window is narrow.
+    narrow_inspector: bool,
+    /// The number of the tab and the subject that the explorer was last brought to.
+    followed: Option<(u64, String)>,
+    title: String,
+}
+
+/// Below this width the inspector hides unless it is asked for.
+const NARROW: f32 = 820.0;
+
+/// The least and the most of all scales that can be set.
+const ZOOM: std::ops::RangeInclusive<f32> = 0.5..=3.0;
+
+impl App {
+    /// A window on what `launch` began to open.
+    pub(crate) fn new(ctx: &Context, launch: Launch) -> Self {
+        theme::apply(ctx);
+        ctx.options_mut(|options| options.zoom_with_keyboard = false);
+        launch.waker.set(ctx);
+        let Launch { jobs, files, named, session, screenshot, .. } = launch;
+        let mut app = App {
+            files,
+            explorer: Explorer::default(),
+            tabs: Tabs::default(),
+            inspector: Inspector::default(),
+            status_bar: StatusBar::default(),
+            status: Status::default(),
+            mappings: Mappings::default(),
+            palette: Palette::default(),
+            dialogs: Dialogs::default(),
+            drop: Drop::default(),
+            actions: Vec::new(),
+            asked: Asked::new(&jobs),
+            shot: screenshot.map(Shot::new),
+            fresh: named.iter().copied().collect(),
+            narrow_inspector: false,
+            followed: None,
+            title: String::new(),
+            jobs,
+            session,
+        };
+        app.theme(ctx, app.session.theme);
+        if named.is_empty() {
+            app.restore();
+        } else {
+            app.show_named(&named);
+        }
+        if (app.session.zoom - 1.0).abs() > 0.01 {
+            ctx.set_zoom_factor(app.session.zoom.clamp(*ZOOM.start(), *ZOOM.end()));
+        }
+        app
+    }
+
+    /// Puts back the tabs and the unfolded nodes of the last session.
+    fn restore(&mut self) {
+        let (tabs, unfolded) = (self.session.tabs.clone(), self.session.unfolded.clone());
+        for (path, _) in &unfolded {
+            self.files.open(path);
+        }
+        let files = &mut self.files;
+        self.tabs.restore(&tabs, |tab| Some(files.open(&tab.path).0));
+        for (path, node) in unfolded {
+            let (id, _) = self.files.open(&path);
+            self.explorer.reopen(id, vec![node]);
+        }
+        self.files.poll(&self.jobs);
+    }
+
+    /// A tab for the first of the files that were named; the explorer has the others.
+    fn show_named(&mut self, named: &[u64]) {
+        if let Some(first) = named.first() {
+            self.show_file(*first);
+        }
+    }
+
+    fn theme(&mut self, ctx: &Context, choice: ThemeChoice) {
+        self.session.theme = choice;
+        ctx.set_theme(match choice {
+            ThemeChoice::System => egui::ThemePreference::System,
+            ThemeChoice::Light => egui::ThemePreference::Light,
+            ThemeChoice::Dark => egui::ThemePreference::Dark,
+        });
+    }
+
+    /// Takes what jobs, dialogs and the desktop have brought since the last frame.
+    fn news(&mut self, ctx: &Context) {
+        for answer in self.asked.take() {
+            self.answered(answer);
+        }
+        for id in self.files.poll(&self.jobs) {
+            self.file_has_news(id);
+        }
+        let dropped = self.drop.take(ctx);
+        self.actions.extend(dropped);
+        self.keep_title(ctx);
+    }
+
+    fn keys(&mut self, ctx: &Context) {
+        if self.dialogs.is_open() {
+            return;
+        }
+        for id in commands::pressed(ctx) {
+            self.actions.push(Action::Do(id));
+        }
+    }
+
+    /// The rooms.
+    fn rooms(&mut self, ui: &mut Ui) {
+        let theme = Theme::of(ui);
+        let bar = |fill| Frame::new().fill(fill);
+        let width = ui.available_width();
+        Panel::top("menu").exact_size(size::BAR).frame(bar(theme.bg0)).show(ui, |ui| self.menu_bar(ui));
+        Panel::bottom("status")
+            .exact_size(size::STATUS_BAR)
+            .frame(bar(theme.bg0).inner_margin(Margin::symmetric(12, 0)))
+            .show(ui, |ui| self.status_bar.ui(ui, &self.jobs, &self.status));
+        self.status = Status::default();
+        let empty = self.files.len() == 0;
+        if self.session.explorer.0 && !empty {
+            self.explorer_panel(ui, width);
+        }
+        let inspector = self.session.inspector.0 && (width >= NARROW || self.narrow_inspector);
+        if inspector && !self.tabs.is_empty() {
+            self.inspector_panel(ui, width);
+        }
+        CentralPanel::no_frame().frame(Frame::new().fill(theme.bg2)).show(ui, |ui| self.middle(ui));
+    }
+
+    fn explorer_panel(&mut self, ui: &mut Ui, width: f32) {
+        let theme = Theme::of(ui);
+        let most = (width * 0.45).max(160.0);
+        let panel = Panel::left("explorer")
+            .resizable(true)
+            .default_size(self.session.explorer.1.min(most))
+            .size_range(150.0..=most)
+            .frame(Frame::new().fill(theme.bg0));
+        let shown = panel.show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            self.explorer.ui(ui, &mut self.files, &self.jobs, &mut self.actions);
+        });
+        self.session.explorer.1 = shown.response.rect.width();
+    }
+
+    fn inspector_panel(&mut self, ui: &mut Ui, width: f32) {
+        let theme = Theme::of(ui);
+        let most = (width * 0.45).max(200.0);
+        let panel = Panel::right("inspector")
+            .resizable(true)
+            .default_size(self.session.inspector.1.min(most))
+            .size_range(200.0..=most)
+            .frame(Frame::new().fill(theme.bg1));
+        let (target, subject) = (self.tabs.target().cloned(), self.tabs.subject());
+        let shown = panel.show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            self.inspector.ui(ui, &self.jobs, target.as_ref(), &subject, &mut self.actions);
+        });
+        self.session.inspector.1 = shown.response.rect.width();
+    }
+
+    fn middle(&mut self, ui: &mut Ui) {
+        if !self.tabs.is_empty() {
+            let cx = TabsCx {
+                files: &self.files,
+                jobs: &self.jobs,
+                actions: &mut self.actions,
+                mappings: &mut self.mappings,
+                status: &mut self.status,
+            };
+            self.tabs.ui(ui, cx);
+        } else if self.files.len() == 0 {
+            start::ui(ui, &self.session.recent, &mut self.actions);
+        } else {
+            let words = "Click a name in the explorer to look at it; a double click keeps its tab.";
+            theme::empty_state(ui, super::icons::Icon::Table, "Nothing is shown", words);
+        }
+    }
+
+    /// The selected row of the explorer follows the active tab.
+    fn follow(&mut self) {
+        let Some(target) = self.tabs.target().cloned() else { return };
+        let now = (target.file, target.path.clone());
+        if self.followed.as_ref() != Some(&now) {
+            self.explorer.show(&self.files, &target);
+            self.followed = Some(now);
+        }
+    }
+
+    fn keep_title(&mut self, ctx: &Context) {
+        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
+        let title = file.map_or_else(|| "Gander".to_owned(), |file| format!("{} — Gander", file.name()));
+        if title != self.title {
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+    }
+
+    /// Everything the session keeps, as of now.
+    fn kept(&mut self, ctx: &Context) -> Session {
+        self.session.tabs = self.tabs.keep(&self.files);
+        self.session.unfolded = self
+            .files
+            .iter()
+            .flat_map(|file| {
+                let paths = self.explorer.open_paths(file.id);
+                paths.into_iter().map(|path| (file.path.clone(), path))
+            })
+            .take(2_000)
+            .collect();
+        let size = ctx.input(|input| input.viewport().inner_rect.map(|rect| rect.size()));
+        if let Some(size) = size.filter(|size| size.x >= 320.0) {
+            let zoom = ctx.zoom_factor();
+            self.session.window = Some((size.x * zoom, size.y * zoom));
+        }
+        self.session.zoom = ctx.zoom_factor();
+        self.session.clone()
+    }
+
+    /// Writes the session by a job.
+    fn save_soon(&mut self, ctx: &Context) {
+        if self.shot.is_some() {
+            return;
+        }
+        let session = self.kept(ctx);
+        // A folder that cannot be written costs the next start its tabs, nothing else.
+        self.jobs.run("", gander::jobs::Priority::Background, move |_| drop(session.save()));
+    }
+
+    fn say(&mut self, ctx: &Context, words: impl Into<String>) {
+        let now = ctx.input(|input| input.time);
+        self.status_bar.notice(words.into(), now);
+    }
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        let ctx = ui.ctx().clone();
+        self.news(&ctx);
+        self.keys(&ctx);
+        self.rooms(ui);
+        self.follow();
+        self.palette.ui(&ctx, &self.files, &self.jobs, &self.tabs, &self.session.recent, &mut self.actions);
+        self.dialogs.ui(&ctx, &self.jobs, &mut self.actions);
+        self.drop.ui(&ctx);
+        // What is done may ask for more to be done.
+        while !self.actions.is_empty() {
+            for action in std::mem::take(&mut self.actions) {
+                self.act(&ctx, action);
+            }
+            ctx.request_repaint();
+        }
+        if let Some(shot) = &mut self.shot {
+            shot.step(&ctx, &self.jobs);
+        }
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        if self.shot.is_none() {
+            // The last chance: the window is gone, so that waiting here holds up nobody.
+            let _ = self.session.save();
+        }
+    }
+}
+
+impl App {
+    /// Asks for the close of the window, with the session kept.
+    fn quit(&mut self, ctx: &Context) {
+        self.kept(ctx);
+        ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+    }
+
+    /// Whether a command makes sense now.
+    fn can(&self, id: Cmd) -> bool {
+        commands::get(id).is_some_and(|command| !command.needs_tab || !self.tabs.is_empty())
+    }
+
+    fn open_all(&mut self, paths: &[PathBuf]) {
+        let mut first = None;
+        for path in paths {
+            let (id, new) = self.files.open(path);
+            first.get_or_insert(id);
+            if new {
+                self.fresh.insert(id);
+            }
+        }
+        self.files.poll(&self.jobs);
+        if let Some(first) = first {
+            self.show_file(first);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What is done when a person asks for it.
+
+use egui::{Context, ViewportCommand};
+use gander::format::Options;
+
+use super::ask::{Answer, Choose};
+use super::{App, NARROW, ZOOM};
+use crate::gui::commands::{Action, Cmd, Where};
+use crate::gui::dialogs::Dialog;
+use crate::gui::session::ThemeChoice;
+use crate::gui::snippets;
+use crate::gui::tabs::TabsCx;
+use crate::gui::views::Request;
+
+impl App {
+    /// Does one thing.
+    pub(super) fn act(&mut self, ctx: &Context, action: Action) {
+        match action {
+            Action::Do(id) => self.command(ctx, id),
+            Action::Open(paths) => {
+                self.open_all(&paths);
+                self.save_soon(ctx);
+            }
+            Action::Samples => self.asked.samples(),
+            Action::OpenFileDialog => self.asked.choose(Choose::Files),
+            Action::ReloadAll => {
+                let all: Vec<u64> = self.files.iter().map(|file| file.id).collect();
+                all.into_iter().for_each(|id| self.files.reload(id, None));
+                self.say(ctx, "Reloading all files");
+            }
+            Action::Reload(id) => self.reload(ctx, id),
+            Action::OpenAs(id, format) => {
+                let mut options = Options::default();
+                options.set("format", format);
+                self.files.reload(id, Some(options));
+            }
+            Action::Reopen(id, options) => self.files.reload(id, Some(options)),
+            Action::Close(id) => self.close_file(ctx, id),
+            Action::ShowFile(id) => self.show_file(id),
+            Action::Show(target, which) => self.tabs.show(target, which),
+            Action::Reveal(path) => self.asked.reveal(&path),
+            Action::Ask(request) => self.ask(ctx, &request),
+            Action::Copy(text) => self.copy(ctx, text),
+            Action::Read(title, text) => self.dialogs.open(Dialog::read(title, text)),
+            Action::Export(target, part) => self.dialogs.export(target, part),
+            Action::Convert(paths) => self.dialogs.convert(paths),
+            Action::AskSave(path) => self.asked.choose_place(Some(&path)),
+            Action::AskFolder => self.asked.choose_place(None),
+            Action::Notice(words) => self.say(ctx, words),
+        }
+    }
+
+    fn copy(&mut self, ctx: &Context, text: String) {
+        let first = text.lines().next().unwrap_or_default();
+        let mut words: String = first.chars().take(60).collect();
+        if words.len() < text.len() {
+            words.push('…');
+        }
+        self.say(ctx, format!("Copied: {words}"));
+        ctx.copy_text(text);
+    }
+
+    fn reload(&mut self, ctx: &Context, id: u64) {
+        self.files.reload(id, None);
+        if let Some(name) = self.files.get(id).map(|file| file.name()) {
+            self.say(ctx, format!("Reloading {name}"));
+        }
+    }
+
+    /// Passes a request to the active view and says so where it means nothing there.
+    fn ask(&mut self, ctx: &Context, request: &Request) {
+        let mut cx = TabsCx {
+            files: &self.files,
+            jobs: &self.jobs,
+            actions: &mut self.actions,
+            mappings: &mut self.mappings,
+            status: &mut self.status,
+        };
+        if !self.tabs.request(request, &mut cx) {
+            let words = match request {
+                Request::GoTo(text) => format!("There is no {text} in this view"),
+                Request::Find => "There is nothing to search in this view".to_owned(),
+                Request::Column(_) | Request::Element(_) => "This view has no such place".to_owned(),
+                Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => "This view has no zoom".to_owned(),
+            };
+            self.say(ctx, words);
+        }
+    }
+
+    /// What the desktop answered.
+    pub(super) fn answered(&mut self, answer: Answer) {
+        match answer {
+            Answer::Chosen(paths) => self.actions.push(Action::Open(paths)),
+            Answer::Sources(paths) => self.dialogs.convert(paths),
+            Answer::Place(path) => self.dialogs.place(&path),
+            Answer::NoPlace => self
+                .actions
+                .push(Action::Notice("This desktop offers no file dialog; type the path".to_owned())),
+            Answer::NoDialog => self.dialogs.open(Dialog::open_path(true)),
+            Answer::Failed(words) => self.actions.push(Action::Notice(words)),
+        }
+    }
+
+    fn command(&mut self, ctx: &Context, id: Cmd) {
+        if !self.can(id) {
+            self.say(ctx, "Nothing is shown that this could be done with");
+            return;
+        }
+        match id {
+            Cmd::OpenFile => self.asked.choose(Choose::Files),
+            Cmd::OpenFolder => self.asked.choose(Choose::Folders),
+            Cmd::Convert => self.asked.choose(Choose::Sources),
+            Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
+            Cmd::Quit => self.quit(ctx),
+            Cmd::CloseAll => {
+                let all: Vec<u64> = self.files.iter().map(|file| file.id).collect();
+                all.into_iter().for_each(|id| self.close_file(ctx, id));
+            }
+            Cmd::Find => self.ask(ctx, &Request::Find),
+            Cmd::FilterExplorer => {
+                self.session.explorer.0 = true;
+                self.explorer.focus_filter();
+            }
+            Cmd::GoToAnything => self.palette.open(""),
+            Cmd::Commands => self.palette.open(">"),
+            Cmd::GoTo => self.palette.open(":"),
+            Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
+            Cmd::Keys => self.dialogs.open(Dialog::keys()),
+            Cmd::About => self.dialogs.open(Dialog::About),
+            Cmd::ViewZoomIn => self.ask(ctx, &Request::ZoomIn),
+            Cmd::ViewZoomOut => self.ask(ctx, &Request::ZoomOut),
+            Cmd::ViewFit => self.ask(ctx, &Request::ZoomFit),
+            Cmd::Reload | Cmd::CloseFile => {
+                let Some(file) = self.tabs.active().map(|pane| pane.file_number()) else { return };
+                if id == Cmd::Reload { self.reload(ctx, file) } else { self.close_file(ctx, file) }
+            }
+            Cmd::Export | Cmd::CopyPath | Cmd::CopyPython | Cmd::CopyCommand | Cmd::Split => {
+                self.on_target(ctx, id)
+            }
+            _ => self.window_command(ctx, id),
+        }
+    }
+
+    /// Commands about the node that is shown.
+    fn on_target(&mut self, ctx: &Context, id: Cmd) {
+        let Some(target) = self.tabs.target().cloned() else {
+            self.say(ctx, "It is not open yet");
+            return;
+        };
+        match id {
+            Cmd::Export => self.actions.extend(self.tabs.export()),
+            Cmd::CopyPath => self.copy(ctx, target.address()),
+            Cmd::CopyPython => self.copy(ctx, snippets::python(&target)),
+            Cmd::CopyCommand => self.copy(ctx, snippets::command_line(&target)),
+            _ => self.tabs.show(target, Where::Side),
+        }
+    }
+
+    /// Commands about tabs, panels, sizes and colours.
+    fn window_command(&mut self, ctx: &Context, id: Cmd) {
+        let zoom = |by: f32| {
+            let wanted = ((ctx.zoom_factor() + by) * 10.0).round() / 10.0;
+            ctx.set_zoom_factor(wanted.clamp(*ZOOM.start(), *ZOOM.end()));
+        };
+        match id {
+            Cmd::CloseTab => self.tabs.close_active(),
+            Cmd::NextTab => self.tabs.step(true),
+            Cmd::PreviousTab => self.tabs.step(false),
+            Cmd::KeepTab => self.tabs.keep_active(),
+            Cmd::Explorer => self.session.explorer.0 = !self.session.explorer.0,
+            Cmd::Inspector => self.toggle_inspector(ctx),
+            Cmd::ZoomIn => zoom(0.1),
+            Cmd::ZoomOut => zoom(-0.1),
+            Cmd::ZoomReset => ctx.set_zoom_factor(1.0),
+            Cmd::FullScreen => {
+                let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
+                ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
+            }
+            Cmd::ThemeSystem => self.theme(ctx, ThemeChoice::System),
+            Cmd::ThemeLight => self.theme(ctx, ThemeChoice::Light),
+            Cmd::ThemeDark => self.theme(ctx, ThemeChoice::Dark),
+            Cmd::ThemeToggle => {
+                let dark = ctx.theme() == egui::Theme::Dark;
+                self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
+            }
+            _ => {}
+        }
+    }
+
+    fn toggle_inspector(&mut self, ctx: &Context) {
+        if ctx.content_rect().width() >= NARROW {
+            self.session.inspector.0 = !self.session.inspector.0;
+        } else {
+            self.narrow_inspector = !(self.session.inspector.0 && self.narrow_inspector);
+            self.session.inspector.0 = true;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Files as they become ready, change or go away.
+
+use egui::Context;
+
+use super::App;
+use crate::gui::files::State;
+use crate::gui::session::Tab;
+
+impl App {
+    /// A tab for the root of a file, whatever its state.
+    pub(super) fn show_file(&mut self, id: u64) {
+        let Some(file) = self.files.get(id) else { return };
+        let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
+        self.tabs.show_later(id, &tab);
+    }
+
+    /// A file was opened, or could not be.
+    pub(super) fn file_has_news(&mut self, id: u64) {
+        let few = self.files.len() <= 8;
+        let Some(file) = self.files.get(id) else { return };
+        self.explorer.file_is_ready(file, few);
+        if let State::Ready(document) = &file.state
+            && self.fresh.remove(&id)
+        {
+            let bytes = if document.source.is_folder() { None } else { document.source.known_len() };
+            self.session.remember(&file.path.clone(), bytes, document.format.name);
+        }
+        self.followed = None;
+    }
+
+    /// Closes a file and its tabs.
+    pub(super) fn close_file(&mut self, ctx: &Context, id: u64) {
+        self.tabs.close_file(id);
+        self.explorer.file_is_closed(id);
+        self.files.close(id);
+        self.save_soon(ctx);
+    }
+}

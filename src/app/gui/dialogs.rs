@@ -1,0 +1,147 @@
+//! What lies over the window for a while: a path to open, the keys, a long text, an export. One at a time;
+//! Esc and a click beside it close it.
+
+mod about;
+mod export;
+mod keys;
+mod path;
+mod reader;
+
+use std::path::{Path, PathBuf};
+
+use egui::{Context, Id, Key, Modal, Ui, vec2};
+use gander::format::Data;
+use gander::jobs::Jobs;
+
+use super::commands::Action;
+use super::icons::Icon;
+use super::theme::{self, Theme, space};
+use super::views::Target;
+
+/// One of them.
+pub(crate) enum Dialog {
+    /// What Gander is.
+    About,
+    /// Every command with its keys.
+    Keys(keys::Keys),
+    /// A path that is typed.
+    Path(path::OpenPath),
+    /// A long text.
+    Read(reader::Reader),
+    /// An export.
+    Export(Box<export::Export>),
+    /// The conversion of many files.
+    Batch(Box<export::Batch>),
+}
+
+impl Dialog {
+    /// Every command with its keys.
+    pub(crate) fn keys() -> Self {
+        Dialog::Keys(keys::Keys::default())
+    }
+
+    /// A path that is typed; `instead` of the desktop's dialog, which is not there.
+    pub(crate) fn open_path(instead: bool) -> Self {
+        Dialog::Path(path::OpenPath::new(instead))
+    }
+
+    /// A long text in full.
+    pub(crate) fn read(title: String, text: String) -> Self {
+        Dialog::Read(reader::Reader::new(title, text))
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Dialog::About => "about",
+            Dialog::Keys(_) => "keys",
+            Dialog::Path(_) => "open by path",
+            Dialog::Read(_) => "reader",
+            Dialog::Export(_) => "export",
+            Dialog::Batch(_) => "convert",
+        }
+    }
+}
+
+/// The dialog that is open, if one is.
+#[derive(Default)]
+pub(crate) struct Dialogs {
+    open: Option<Dialog>,
+}
+
+impl Dialogs {
+    /// Whether one is open: keys belong to it then.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Opens one in place of the one that is open.
+    pub(crate) fn open(&mut self, dialog: Dialog) {
+        self.open = Some(dialog);
+    }
+
+    /// Opens the export of a node, or of a part of it.
+    pub(crate) fn export(&mut self, target: Target, part: Option<(String, Data)>) {
+        self.open = Some(Dialog::Export(Box::new(export::Export::new(target, part))));
+    }
+
+    /// Opens the conversion of many files.
+    pub(crate) fn convert(&mut self, files: Vec<PathBuf>) {
+        self.open = export::Batch::new(files).map(|batch| Dialog::Batch(Box::new(batch)));
+    }
+
+    /// Takes a file or a folder to write to that was chosen in the desktop's dialog.
+    pub(crate) fn place(&mut self, path: &Path) {
+        match &mut self.open {
+            Some(Dialog::Export(export)) => export.save_as(path),
+            Some(Dialog::Batch(batch)) => batch.save_into(path),
+            _ => {}
+        }
+    }
+
+    /// Draws what is open.
+    pub(crate) fn ui(&mut self, ctx: &Context, jobs: &Jobs, actions: &mut Vec<Action>) {
+        let Some(dialog) = &mut self.open else { return };
+        let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(egui::Margin::same(space::S4 as i8));
+        let modal = Modal::new(Id::unique(("dialog", dialog.name()))).frame(frame);
+        let shown = modal.show(ctx, |ui| match dialog {
+            Dialog::About => about::ui(ui),
+            Dialog::Keys(keys) => keys.ui(ui),
+            Dialog::Path(path) => path.ui(ui, jobs, actions),
+            Dialog::Read(reader) => reader.ui(ui, actions),
+            Dialog::Export(export) => export.ui(ui, jobs, actions),
+            Dialog::Batch(batch) => batch.ui(ui, jobs, actions),
+        });
+        let busy = match dialog {
+            Dialog::Export(export) => export.is_busy(),
+            Dialog::Batch(batch) => batch.is_busy(),
+            _ => false,
+        };
+        let closed = shown.inner || (shown.should_close() && !busy);
+        if closed || (!busy && ctx.input(|input| input.key_pressed(Key::Escape))) {
+            self.open = None;
+            ctx.request_repaint();
+        }
+    }
+}
+
+/// The head of a dialog: its title and a cross; true if it is to be closed.
+fn head(ui: &mut Ui, title: &str) -> bool {
+    let theme = Theme::of(ui);
+    let mut close = false;
+    ui.horizontal(|ui| {
+        let words = egui::RichText::new(title).heading().color(theme.text);
+        ui.add(egui::Label::new(words).truncate());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            close = theme::icon_button(ui, Icon::Close, "Close").clicked();
+        });
+    });
+    ui.add_space(space::S2);
+    close
+}
+
+/// A size for a dialog that leaves room around it in a small window.
+fn room(ui: &mut Ui, width: f32, height: f32) {
+    let screen = ui.ctx().content_rect().size() - vec2(48.0, 64.0);
+    ui.set_width(width.min(screen.x));
+    ui.set_max_height(height.min(screen.y));
+}

@@ -1,0 +1,89 @@
+//! F1: every command with its keys, and the keys of trees, grids and pictures.
+
+use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
+
+use super::{head, room};
+use crate::gui::commands::{COMMANDS, Menu};
+use crate::gui::theme::{self, Theme, space};
+
+/// The state of the list.
+#[derive(Default)]
+pub(crate) struct Keys {
+    filter: String,
+    focused: bool,
+}
+
+/// Keys that are no commands, by where they work.
+const OTHERS: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "Explorer",
+        &[
+            ("Up, Down, Page, Home, End", "Go through the rows and preview them"),
+            ("Right, Left", "Unfold, fold or go up"),
+            ("Enter", "Keep the tab"),
+        ],
+    ),
+    (
+        "Tables and numbers",
+        &[
+            ("Arrows, Page keys, Home, End", "Move; with Shift select"),
+            ("Ctrl+Home, Ctrl+End", "First and last cell"),
+            ("Ctrl+A", "Select all"),
+            ("Ctrl+C", "Copy the selection"),
+            ("Enter, Space", "Show the cell in full"),
+            ("Esc", "Cancel"),
+        ],
+    ),
+    ("Pictures", &[("Wheel, drag", "Zoom and move"), ("Double click", "Fit")]),
+];
+
+impl Keys {
+    /// Draws it; true if it is to be closed.
+    pub(super) fn ui(&mut self, ui: &mut Ui) -> bool {
+        room(ui, 560.0, 620.0);
+        let close = head(ui, "Keys");
+        let edit = TextEdit::singleline(&mut self.filter).hint_text("Search").desired_width(f32::INFINITY);
+        let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 5)));
+        edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search the keys"));
+        if !std::mem::replace(&mut self.focused, true) {
+            edit.request_focus();
+        }
+        ui.add_space(space::S2);
+        let wanted = self.filter.to_lowercase();
+        let height = (ui.ctx().content_rect().height() - 190.0).clamp(120.0, 500.0);
+        ScrollArea::vertical().auto_shrink([false, true]).max_height(height).show(ui, |ui| {
+            for menu in Menu::ALL {
+                let rows: Vec<(String, String)> = COMMANDS
+                    .iter()
+                    .filter(|command| command.menu == menu)
+                    .map(|command| (command.keys_text(ui.ctx()), command.words.to_owned()))
+                    .collect();
+                section(ui, menu.word(), &rows, &wanted);
+            }
+            for (title, rows) in OTHERS {
+                let rows: Vec<(String, String)> =
+                    rows.iter().map(|(keys, words)| ((*keys).to_owned(), (*words).to_owned())).collect();
+                section(ui, title, &rows, &wanted);
+            }
+        });
+        close
+    }
+}
+
+fn section(ui: &mut Ui, title: &str, rows: &[(String, String)], wanted: &str) {
+    let theme = Theme::of(ui);
+    let fits = |text: &str| text.to_lowercase().contains(wanted);
+    let rows: Vec<_> = rows.iter().filter(|(keys, words)| fits(keys) || fits(words)).collect();
+    if rows.is_empty() {
+        return;
+    }
+    theme::section_head(ui, title, None);
+    Grid::new(title).num_columns(2).min_col_width(230.0).spacing([space::S4, 0.0]).show(ui, |ui| {
+        for (keys, words) in rows {
+            ui.label(theme::mono(keys).color(theme.text));
+            ui.label(RichText::new(words).color(theme.dim));
+            ui.end_row();
+        }
+    });
+    ui.add_space(space::S3);
+}

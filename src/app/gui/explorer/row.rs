@@ -1,0 +1,312 @@
+//! One row of the explorer, and its context menu.
+
+use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use gander::content::Kind;
+use gander::formats::FORMATS;
+use gander::node::Children;
+
+use super::tree::{Child, Row};
+use super::{About, Did};
+use crate::gui::commands::{Action, Where};
+use crate::gui::facts::{self, Sums};
+use crate::gui::files::{File, Files};
+use crate::gui::icons::Icon;
+use crate::gui::search::Found;
+use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::views::Target;
+use crate::gui::watch::Change;
+
+/// What a row shows.
+pub(super) struct Drawn {
+    depth: usize,
+    name: String,
+    /// A path that stands faintly behind the name.
+    behind: String,
+    facts: String,
+    icon: Option<Icon>,
+    caret: Option<bool>,
+    problem: Option<String>,
+    tip: String,
+    pending: bool,
+    /// The facts are a remark.
+    warn: bool,
+}
+
+/// What a row says after it was drawn.
+pub(super) struct RowResponse {
+    pub(super) row: Response,
+    pub(super) did: Option<Did>,
+}
+
+impl Drawn {
+    /// A row of the tree.
+    pub(super) fn of(row: &Row, file: Option<&File>, sums: &mut Sums) -> Self {
+        let depth = row.trail.len();
+        let root = file.filter(|_| depth == 0);
+        let mut drawn = Drawn {
+            depth,
+            name: root.map_or_else(String::new, File::name),
+            behind: String::new(),
+            facts: String::new(),
+            icon: None,
+            caret: None,
+            problem: None,
+            tip: root.map_or_else(String::new, |file| file.path.display().to_string()),
+            pending: false,
+            warn: false,
+        };
+        match &row.child {
+            Child::Node(node) => drawn.take_node(node, row, root, sums),
+            Child::Pending => {
+                drawn.pending = true;
+                if root.is_none() {
+                    drawn.name = "Reading…".to_owned();
+                }
+                drawn.icon = Some(Icon::Hourglass);
+            }
+            Child::Failed(error) => {
+                if root.is_none() {
+                    drawn.name = "Could not be read".to_owned();
+                }
+                drawn.icon = Some(Icon::Warning);
+                drawn.problem = Some(error.to_string());
+                drawn.facts = facts::first_words(&error.message());
+            }
+        }
+        drawn
+    }
+
+    fn take_node(&mut self, node: &gander::node::Node, row: &Row, root: Option<&File>, sums: &mut Sums) {
+        if root.is_none() {
+            self.name = if node.name.is_empty() { "(no name)".to_owned() } else { node.name.clone() };
+            self.tip = row.path.clone();
+        }
+        self.facts = facts::short(node, sums);
+        self.caret = node.has_children().then_some(row.open);
+        let source = root.and_then(File::document).map(|document| &document.source);
+        if let Some(source) = source.filter(|_| node.content.is_none() && node.problem.is_none()) {
+            if let Some(bytes) = source.known_len() {
+                self.facts = gander::display::bytes(bytes);
+            } else if source.is_folder() {
+                self.name.push('/');
+            }
+        }
+        let closed = matches!(node.children, Children::Lazy(_)) && matches!(node.label, "file" | "member");
+        match root.and_then(|file| file.change) {
+            Some(Change::Changed) => self.change("changed on disk"),
+            Some(Change::Gone) => self.change("not there any more"),
+            None => {}
+        }
+        let shows = node.content.is_some() || !node.has_children() || node.problem.is_some() || closed;
+        self.icon = shows.then(|| facts::icon(node));
+        if let Some(problem) = &node.problem {
+            self.problem = Some(problem.to_string());
+            self.icon = Some(Icon::Warning);
+        }
+        for remark in &node.remarks {
+            self.tip.push_str(&format!("\n{remark}"));
+        }
+        self.tip = format!("{}\n{}", self.tip, node.label);
+    }
+
+    /// Says that somebody else changed the file.
+    fn change(&mut self, words: &str) {
+        words.clone_into(&mut self.facts);
+        self.warn = true;
+        self.tip.push_str(&format!("\n{words} since it was opened; F5 opens it anew"));
+    }
+
+    /// A row of what the filter found.
+    pub(super) fn found(found: &Found, sums: &mut Sums) -> Self {
+        let node = &found.node;
+        let above = found.path.strip_suffix(node.name.as_str()).unwrap_or("");
+        let above = above.trim_end_matches(['.', '/']);
+        Drawn {
+            depth: 0,
+            name: node.name.clone(),
+            behind: above.to_owned(),
+            facts: facts::short(node, sums),
+            icon: Some(facts::icon(node)),
+            caret: None,
+            problem: node.problem.as_ref().map(ToString::to_string),
+            tip: found.path.clone(),
+            pending: false,
+            warn: false,
+        }
+    }
+
+    /// Draws the row and takes its clicks.
+    pub(super) fn ui(self, ui: &mut Ui, rect: Rect, selected: bool) -> RowResponse {
+        let theme = Theme::of(ui);
+        let response = ui.interact(
+            rect,
+            ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)),
+            Sense::CLICK,
+        );
+        let spoken = match &self.problem {
+            Some(problem) => format!("{} {problem}", self.name),
+            None => format!("{} {}", self.name, self.facts),
+        };
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, spoken.trim()));
+        if selected {
+            ui.painter().rect_filled(rect, 0.0, theme.selection);
+        } else if response.hovered() {
+            ui.painter().rect_filled(rect, 0.0, theme.bg3);
+        }
+        let did = self.caret_and_clicks(ui, rect, &response);
+        self.paint(ui, rect, selected, theme);
+        let tip = match &self.problem {
+            Some(problem) => format!("{problem}\n{}", self.tip),
+            None => self.tip,
+        };
+        let response = response.on_hover_ui(|ui| {
+            ui.label(tip.trim());
+        });
+        RowResponse { row: response, did }
+    }
+
+    fn left(&self) -> f32 {
+        space::S2 + self.depth as f32 * size::TREE_INDENT
+    }
+
+    fn caret_and_clicks(&self, ui: &Ui, rect: Rect, response: &Response) -> Option<Did> {
+        if self.pending && self.depth > 0 {
+            return None;
+        }
+        if response.double_clicked() {
+            return Some(Did::Select(Where::Kept));
+        }
+        if !response.clicked() {
+            return None;
+        }
+        let at = ui.input(|input| input.pointer.interact_pos());
+        let on_caret = at.is_some_and(|at| at.x < rect.left() + self.left() + 18.0);
+        match self.caret {
+            Some(_) if on_caret => Some(Did::Toggle),
+            _ => Some(Did::Select(Where::Preview)),
+        }
+    }
+
+    fn paint(&self, ui: &Ui, rect: Rect, selected: bool, theme: &Theme) {
+        let mut x = rect.left() + self.left();
+        let painter = ui.painter();
+        let icon = |x: f32, icon: Icon, color: Color32, points: f32| {
+            let font = FontId::new(points, theme::icon_family());
+            painter.text(pos2(x + 7.0, rect.center().y), egui::Align2::CENTER_CENTER, icon, font, color);
+        };
+        if let Some(open) = self.caret {
+            icon(x, if open { Icon::CaretDown } else { Icon::CaretRight }, theme.dim, 11.0);
+            x += 18.0;
+        }
+        if let Some(shown) = self.icon {
+            let color = if self.problem.is_some() { theme.warn } else { theme.dim };
+            icon(x, shown, color, 14.0);
+            x += 20.0;
+        } else if self.caret.is_none() {
+            x += 18.0;
+        }
+        let line = |text: &str, font: FontId, color: Color32, width: f32| {
+            let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
+            job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
+            painter.layout_job(job)
+        };
+        let room = rect.right() - x - space::S2 - 2.0;
+        let facts_color = if self.warn {
+            theme.warn
+        } else if selected {
+            theme.text
+        } else {
+            theme.faint
+        };
+        let wish = painter.layout_no_wrap(self.name.clone(), theme::body_font(), theme.text).size().x;
+        // The name comes first; the facts get what is left, at least two fifths.
+        let facts_room = (room - wish - space::S3).max(room * 0.4);
+        let facts = line(&self.facts, theme::mono_small_font(), facts_color, facts_room);
+        let facts_width = if self.facts.is_empty() { 0.0 } else { facts.size().x + space::S2 };
+        let color = if self.pending { theme.dim } else { theme.text };
+        let name = line(&self.name, theme::body_font(), color, room - facts_width);
+        let middle = |height: f32| (rect.center().y - height / 2.0).round();
+        painter.galley(pos2(x, middle(name.size().y)), name.clone(), color);
+        let rest = room - facts_width - name.size().x - space::S2;
+        if !self.behind.is_empty() && rest > 30.0 {
+            let behind = line(&self.behind, theme::small_font(), theme.dim, rest);
+            painter.galley(pos2(x + name.size().x + space::S2, middle(behind.size().y)), behind, theme.dim);
+        }
+        let at = vec2(rect.right() - space::S2 - 2.0 - facts.size().x, middle(facts.size().y));
+        painter.galley(at.to_pos2(), facts, facts_color);
+    }
+}
+
+/// The context menu of a row.
+pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<Action>) {
+    let Some(file) = files.get(about.file) else { return };
+    ui.spacing_mut().button_padding.x = space::S2;
+    let target = file.document().cloned().zip(about.node.clone()).map(|(document, node)| Target {
+        file: about.file,
+        document,
+        path: about.path.clone(),
+        node,
+    });
+    if let Some(target) = target {
+        if item(ui, Icon::OpenOutside, "Open in a new tab") {
+            actions.push(Action::Show(target.clone(), Where::Kept));
+        }
+        if item(ui, Icon::SplitRight, "Open to the side") {
+            actions.push(Action::Show(target.clone(), Where::Side));
+        }
+        if item(ui, Icon::Export, "Export…") {
+            actions.push(Action::Export(target.clone(), None));
+        }
+        ui.separator();
+        if item(ui, Icon::Copy, "Copy path") {
+            actions.push(Action::Copy(target.address()));
+        }
+        if item(ui, Icon::Code, "Copy as Python") {
+            actions.push(Action::Copy(crate::gui::snippets::python(&target)));
+        }
+        if item(ui, Icon::Terminal, "Copy as command line") {
+            actions.push(Action::Copy(crate::gui::snippets::command_line(&target)));
+        }
+        ui.separator();
+    } else if item(ui, Icon::Copy, "Copy path") {
+        actions.push(Action::Copy(file.path.display().to_string()));
+    }
+    if item(ui, Icon::FolderOpen, "Reveal in the file manager") {
+        actions.push(Action::Reveal(file.path.clone()));
+    }
+    if about.path.is_empty() {
+        open_as(ui, file.id, actions);
+    }
+    if item(ui, Icon::Reload, "Reload the file") {
+        actions.push(Action::Reload(file.id));
+    }
+    if item(ui, Icon::Close, "Close the file") {
+        actions.push(Action::Close(file.id));
+    }
+}
+
+/// The formats as which a file can be opened by force.
+pub(crate) fn open_as(ui: &mut Ui, file: u64, actions: &mut Vec<Action>) {
+    let words = "Open as…";
+    let shown = ui.menu_button(theme::icon_text(Icon::Puzzle, words), |ui| {
+        egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+            for format in FORMATS.iter().filter(|format| format.reads != [Kind::Group]) {
+                if ui.button(format.name).clicked() {
+                    actions.push(Action::OpenAs(file, format.id));
+                    ui.close();
+                }
+            }
+        });
+    });
+    shown.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words));
+}
+
+fn item(ui: &mut Ui, icon: Icon, words: &str) -> bool {
+    let response = ui.button(theme::icon_text(icon, words));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words));
+    if response.clicked() {
+        ui.close();
+        return true;
+    }
+    false
+}

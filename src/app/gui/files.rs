@@ -1,0 +1,200 @@
+//! The open files: each is opened by a job, and may be opened anew.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gander::error::Error;
+use gander::format::Options;
+use gander::jobs::{Jobs, Slot};
+use gander::open::Document;
+use gander::sniff::{self, Head};
+use gander::source::Source;
+use gander::task::Task;
+use parking_lot::Mutex;
+
+use super::watch::{Change, Watch};
+
+/// How far an open file is.
+#[derive(Clone)]
+pub(crate) enum State {
+    /// A job reads its headers.
+    Opening,
+    /// Its tree is there.
+    Ready(Arc<Document>),
+    /// It could not be opened.
+    Failed(Error),
+}
+
+/// A file that the user opened.
+pub(crate) struct File {
+    /// Unique in this process.
+    pub(crate) id: u64,
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// What it is opened with.
+    pub(crate) options: Options,
+    /// How far it is.
+    pub(crate) state: State,
+    /// What somebody else did to it since it was opened.
+    pub(crate) change: Option<Change>,
+    /// What it was taken for, if it could not be opened.
+    tried: Arc<Mutex<Option<String>>>,
+    /// Counts up with each reload.
+    generation: u64,
+    slot: Slot<u64, Document>,
+}
+
+impl File {
+    /// The file's name without its folders.
+    pub(crate) fn name(&self) -> String {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| self.path.display().to_string())
+    }
+
+    /// The tree, once it is there.
+    pub(crate) fn document(&self) -> Option<&Arc<Document>> {
+        match &self.state {
+            State::Ready(document) => Some(document),
+            _ => None,
+        }
+    }
+
+    /// What it was taken for, if it could not be opened, as a sentence.
+    pub(crate) fn tried(&self) -> Option<String> {
+        self.tried.lock().clone()
+    }
+
+    fn poll(&mut self, jobs: &Jobs) -> bool {
+        let (path, options, tried) = (self.path.clone(), self.options.clone(), self.tried.clone());
+        let title = if matches!(self.state, State::Opening) {
+            format!("opening {}", self.name())
+        } else {
+            String::new()
+        };
+        let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
+            let opened = gander::open(task, &path, &options);
+            if opened.is_err() {
+                *tried.lock() = looks_like(task, &path, &options);
+            }
+            opened
+        });
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(document), _) => {
+                let news = self.document().is_none_or(|old| !Arc::ptr_eq(old, &document));
+                self.state = State::Ready(document);
+                news
+            }
+            (None, Some(error)) => {
+                let news = !matches!(self.state, State::Failed(_));
+                self.state = State::Failed(error);
+                news
+            }
+            (None, None) => false,
+        }
+    }
+}
+
+/// What a file looks like, for one that could not be opened.
+fn looks_like(task: &Task, path: &Path, options: &Options) -> Option<String> {
+    if let Some(id) = options.get("format") {
+        let format = gander::formats::by_id(id)?;
+        return Some(format!("You asked for it as {}.", format.name));
+    }
+    let source = Source::open(task, path).ok()?;
+    let head = Head::read(task, &source).ok()?;
+    if head.first.is_empty() && !head.is_folder {
+        return None;
+    }
+    let verdict = sniff::detect(&head);
+    let magic = verdict.format.magic.iter().any(|magic| magic.matches(&head));
+    let by = if magic { "its first bytes" } else { "its name and its beginning" };
+    Some(format!("By {by} it was taken for {}.", verdict.format.name))
+}
+
+/// All of them, in the order of opening.
+#[derive(Default)]
+pub(crate) struct Files {
+    list: Vec<File>,
+    next: u64,
+    watch: Option<Watch>,
+}
+
+impl Files {
+    /// Opens a path, or finds it among the open ones. The number of the file, and whether it is new.
+    pub(crate) fn open(&mut self, path: &Path) -> (u64, bool) {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        if let Some(file) = self.list.iter().find(|file| file.path == path) {
+            return (file.id, false);
+        }
+        self.next += 1;
+        if let Some(watch) = &self.watch {
+            watch.follow(&path);
+        }
+        self.list.push(File {
+            id: self.next,
+            path,
+            options: Options::default(),
+            state: State::Opening,
+            change: None,
+            tried: Arc::default(),
+            generation: 0,
+            slot: Slot::default(),
+        });
+        (self.next, true)
+    }
+
+    /// Takes what the jobs have done; the files with news.
+    pub(crate) fn poll(&mut self, jobs: &Jobs) -> Vec<u64> {
+        let watch = self.watch.get_or_insert_with(|| {
+            let watch = Watch::new(jobs);
+            self.list.iter().for_each(|file| watch.follow(&file.path));
+            watch
+        });
+        self.list.iter_mut().for_each(|file| file.change = watch.change(&file.path));
+        self.list.iter_mut().filter_map(|file| file.poll(jobs).then_some(file.id)).collect()
+    }
+
+    /// A file by its number.
+    pub(crate) fn get(&self, id: u64) -> Option<&File> {
+        self.list.iter().find(|file| file.id == id)
+    }
+
+    /// All files.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &File> {
+        self.list.iter()
+    }
+
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Closes a file.
+    pub(crate) fn close(&mut self, id: u64) {
+        if let Some(file) = self.list.iter().find(|file| file.id == id) {
+            file.slot.cancel();
+            if let Some(watch) = &self.watch {
+                watch.forget(&file.path);
+            }
+        }
+        self.list.retain(|file| file.id != id);
+    }
+
+    /// Opens a file anew, perhaps with other options. The old tree stays until the new one is there.
+    pub(crate) fn reload(&mut self, id: u64, options: Option<Options>) {
+        if let Some(file) = self.list.iter_mut().find(|file| file.id == id) {
+            file.generation += 1;
+            file.change = None;
+            *file.tried.lock() = None;
+            if let Some(watch) = &self.watch {
+                watch.follow(&file.path);
+            }
+            if let Some(options) = options {
+                file.options = options;
+            }
+            if !matches!(file.state, State::Ready(_)) {
+                file.state = State::Opening;
+            }
+        }
+    }
+}

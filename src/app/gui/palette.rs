@@ -1,0 +1,395 @@
+//! Ctrl+P: files, nodes, columns and commands by a few letters of their name. `:123` goes to a row or an
+//! element, `@` to a column, `>` lists the commands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{
+    Align2, Area, Context, FontId, Id, Key, Modal, Modifiers, Order, Rect, Role, Sense, TextEdit, Ui,
+    WidgetInfo, pos2, vec2,
+};
+use gander::content::Content;
+use gander::display;
+use gander::jobs::{Jobs, Slot};
+
+use super::commands::{Action, COMMANDS, Cmd, Where};
+use super::facts::{self, Sums};
+use super::files::Files;
+use super::icons::Icon;
+use super::list::List;
+use super::search::{self, Hits, Query, fuzzy};
+use super::session::Recent;
+use super::tabs::Tabs;
+use super::theme::{self, Theme, size, space};
+use super::views::{Request, Target};
+
+/// What was searched for, and a stamp of the files that were open.
+type Wanted = (String, usize);
+
+/// The state of the palette.
+#[derive(Default)]
+pub(crate) struct Palette {
+    open: bool,
+    text: String,
+    place_cursor: bool,
+    chosen: u64,
+    list: List,
+    found: Slot<Wanted, Hits>,
+    sums: Sums,
+    /// What was asked for when `lines` were made.
+    made: Option<(String, usize, usize)>,
+    lines: Vec<Line>,
+    searching: bool,
+}
+
+/// One line of the list.
+struct Line {
+    icon: Icon,
+    name: String,
+    behind: String,
+    right: String,
+    pick: Pick,
+    score: i32,
+}
+
+/// What choosing it does.
+#[derive(Clone)]
+enum Pick {
+    Do(Cmd),
+    Show(Target),
+    File(u64),
+    Recent(PathBuf),
+    Column(usize),
+    GoTo(String),
+}
+
+/// How many lines show at once.
+const SHOWN: usize = 12;
+/// The width of the palette.
+const WIDTH: f32 = 600.0;
+
+impl Palette {
+    /// Opens it with this text: empty, `>`, `@` or `:`.
+    pub(crate) fn open(&mut self, text: &str) {
+        self.open = true;
+        text.clone_into(&mut self.text);
+        self.place_cursor = true;
+        self.chosen = 0;
+        self.made = None;
+        self.list.scroll_to(0);
+    }
+
+    /// Draws it, if it is open.
+    pub(crate) fn ui(
+        &mut self,
+        ctx: &Context,
+        files: &Files,
+        jobs: &Jobs,
+        tabs: &Tabs,
+        recent: &[Recent],
+        actions: &mut Vec<Action>,
+    ) {
+        if !self.open {
+            return;
+        }
+        let id = Id::unique("palette");
+        let area = Area::new(id).order(Order::Foreground).anchor(Align2::CENTER_TOP, vec2(0.0, 40.0));
+        let modal = Modal::new(id).area(area).backdrop_color(egui::Color32::from_black_alpha(60));
+        let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(egui::Margin::same(space::S2 as i8));
+        let shown = modal.frame(frame).show(ctx, |ui| {
+            ui.set_width(WIDTH.min(ctx.content_rect().width() - 60.0));
+            self.field(ui);
+            self.refresh(ui, files, jobs, tabs, recent);
+            self.lines_ui(ui)
+        });
+        if shown.should_close() {
+            self.open = false;
+        }
+        if let Some(pick) = shown.inner {
+            self.open = false;
+            actions.push(act(pick));
+        }
+        if !self.open {
+            ctx.request_repaint();
+        }
+    }
+
+    fn field(&mut self, ui: &mut Ui) {
+        let last = (self.lines.len() as u64).saturating_sub(1);
+        let chosen = ui.input_mut(|input| {
+            let mut pressed = |key| input.consume_key(Modifiers::NONE, key);
+            let steps = [
+                (Key::ArrowUp, self.chosen.saturating_sub(1)),
+                (Key::ArrowDown, self.chosen + 1),
+                (Key::PageUp, self.chosen.saturating_sub(SHOWN as u64)),
+                (Key::PageDown, self.chosen + SHOWN as u64),
+            ];
+            steps.into_iter().find_map(|(key, to)| pressed(key).then_some(to.min(last)))
+        });
+        if let Some(chosen) = chosen {
+            self.chosen = chosen;
+            self.list.reveal(chosen);
+        }
+        let edit = TextEdit::singleline(&mut self.text)
+            .hint_text("A file, a node, a column; > command, @ column, : row")
+            .desired_width(f32::INFINITY)
+            .lock_focus(true)
+            .margin(egui::Margin::symmetric(8, 6));
+        let mut output = edit.show(ui);
+        let response = &output.response.response;
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Go to anything"));
+        response.request_focus();
+        if response.changed() {
+            self.chosen = 0;
+            self.list.scroll_to(0);
+        }
+        if std::mem::take(&mut self.place_cursor) {
+            let end = egui::text::CCursor::new(self.text.chars().count());
+            output.state.cursor.set_char_range(Some(egui::text::CCursorRange::one(end)));
+            output.state.store(ui.ctx(), output.response.response.id);
+        }
+        ui.add_space(space::S1);
+    }
+
+    /// Makes the lines anew if what they depend on has changed.
+    fn refresh(&mut self, ui: &Ui, files: &Files, jobs: &Jobs, tabs: &Tabs, recent: &[Recent]) {
+        let text = self.text.trim_start().to_owned();
+        let documents: Vec<_> =
+            files.iter().filter_map(|file| Some((file.id, file.document()?.clone()))).collect();
+        let state =
+            documents.iter().map(|(_, d)| Arc::as_ptr(d) as usize).fold(files.len(), usize::wrapping_add);
+        let query = Query::parse(&text);
+        let special = text.starts_with(['>', '@', ':']);
+        let mut hits = None;
+        self.searching = false;
+        if !special && !query.is_empty() {
+            let wanted = query.clone();
+            let shown = self
+                .found
+                .get(jobs, &(text.clone(), state), "", move |task| search::find(task, &documents, &wanted));
+            self.searching = !shown.fresh;
+            hits = shown.value;
+        }
+        let stamp = hits.as_ref().map_or(0, |hits| Arc::as_ptr(hits) as usize);
+        let made = Some((text.clone(), state, stamp));
+        if self.made == made {
+            return;
+        }
+        self.lines = if let Some(rest) = text.strip_prefix('>') {
+            commands(ui.ctx(), rest.trim(), tabs)
+        } else if let Some(rest) = text.strip_prefix('@') {
+            columns(rest.trim(), tabs.target())
+        } else if let Some(rest) = text.strip_prefix(':') {
+            go_to(rest.trim(), tabs.target())
+        } else {
+            self.anything(ui, &text, hits.as_deref(), files, tabs, recent)
+        };
+        self.made = made;
+        self.chosen = self.chosen.min((self.lines.len() as u64).saturating_sub(1));
+    }
+
+    fn anything(
+        &mut self,
+        ui: &Ui,
+        text: &str,
+        hits: Option<&Hits>,
+        files: &Files,
+        tabs: &Tabs,
+        recent: &[Recent],
+    ) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let wanted = text.trim().to_lowercase();
+        for file in files.iter() {
+            if let Some(score) = score(&wanted, &file.name()) {
+                let behind = file.path.parent().map_or_else(String::new, |path| path.display().to_string());
+                let facts =
+                    file.document().map_or_else(String::new, |d| facts::short(&d.root, &mut self.sums));
+                let pick = Pick::File(file.id);
+                let score = score + 80;
+                lines.push(Line { icon: Icon::File, name: file.name(), behind, right: facts, pick, score });
+            }
+        }
+        for found in hits.map_or(&[][..], |hits| &hits.list).iter().filter(|found| !found.path.is_empty()) {
+            let target = Target {
+                file: found.file,
+                document: found.document.clone(),
+                path: found.path.clone(),
+                node: found.node.clone(),
+            };
+            let score = score(&wanted, &found.path).unwrap_or(0);
+            lines.push(Line {
+                icon: facts::icon(&found.node),
+                name: found.path.clone(),
+                behind: found.document.source.name().to_owned(),
+                right: facts::short(&found.node, &mut self.sums),
+                pick: Pick::Show(target),
+                score,
+            });
+        }
+        if !wanted.is_empty() {
+            lines.extend(columns(&wanted, tabs.target()).into_iter().take(50));
+            let few = commands(ui.ctx(), &wanted, tabs).into_iter().filter(|line| line.score > 100);
+            lines.extend(few.map(|line| Line { score: line.score - 60, ..line }));
+        }
+        let is_open = |path: &PathBuf| files.iter().any(|file| file.path == *path);
+        for recent in recent.iter().filter(|recent| !is_open(&recent.path)) {
+            let name =
+                recent.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            if let Some(score) = score(&wanted, &name) {
+                let behind = recent.path.parent().map_or_else(String::new, |path| path.display().to_string());
+                let right = recent.bytes.map_or_else(String::new, display::bytes);
+                let pick = Pick::Recent(recent.path.clone());
+                lines.push(Line { icon: Icon::Recent, name, behind, right, pick, score: score - 100 });
+            }
+        }
+        lines.sort_by_key(|line| std::cmp::Reverse(line.score));
+        lines
+    }
+
+    fn lines_ui(&mut self, ui: &mut Ui) -> Option<Pick> {
+        let theme = Theme::of(ui);
+        let room = ((ui.ctx().content_rect().height() - 150.0) / size::ROW).floor().max(3.0);
+        let height = (SHOWN as f32).min(room) * size::ROW;
+        let (area, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
+        if self.lines.is_empty() {
+            let words = match (self.searching, self.text.starts_with(':')) {
+                (true, _) => "Searching…",
+                (false, true) => "Type a row (123), an index (3, 17) or a byte (0x1f40)",
+                (false, false) => "Nothing fits",
+            };
+            let at = pos2(area.left() + space::S2, area.top() + size::ROW / 2.0);
+            ui.painter().text(at, Align2::LEFT_CENTER, words, theme::body_font(), theme.dim);
+        }
+        let mut child = ui.new_child(egui::UiBuilder::new().max_rect(area).id_salt("lines"));
+        let (lines, chosen) = (&self.lines, self.chosen);
+        let mut clicked = None;
+        self.list.ui(&mut child, "Results", lines.len() as u64, size::ROW, |ui, rect, index| {
+            let Some(line) = lines.get(index as usize) else { return };
+            if line.ui(ui, rect, index, index == chosen) {
+                clicked = Some(index);
+            }
+        });
+        let enter = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
+        let index = clicked.or_else(|| enter.then_some(self.chosen))?;
+        self.lines.get(index as usize).map(|line| line.pick.clone())
+    }
+}
+
+impl Line {
+    fn ui(&self, ui: &Ui, rect: Rect, index: u64, chosen: bool) -> bool {
+        let theme = Theme::of(ui);
+        let response = ui.interact(rect, ui.scope_id().with(("line", index)), Sense::click());
+        response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, chosen, &self.name));
+        if chosen || response.hovered() {
+            let fill = if chosen { theme.selection } else { theme.bg3 };
+            ui.painter().rect_filled(rect, size::CORNER, fill);
+        }
+        let painter = ui.painter();
+        let cut = |text: &str, font: FontId, color, width: f32| {
+            let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
+            job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
+            painter.layout_job(job)
+        };
+        let y = |galley: &egui::Galley| (rect.center().y - galley.size().y / 2.0).round();
+        let font = FontId::new(14.0, theme::icon_family());
+        let icon_at = pos2(rect.left() + space::S2 + 7.0, rect.center().y);
+        painter.text(icon_at, Align2::CENTER_CENTER, self.icon, font, theme.dim);
+        let left = rect.left() + space::S2 + 22.0;
+        let behind_color = if chosen { theme.text } else { theme.dim };
+        let right = cut(&self.right, theme::mono_small_font(), behind_color, rect.width() * 0.4);
+        let right_at = rect.right() - space::S2 - right.size().x;
+        let name = cut(&self.name, theme::body_font(), theme.text, right_at - left - space::S3);
+        let behind_at = left + name.size().x + space::S2;
+        let rest = right_at - space::S3 - behind_at;
+        painter.galley(pos2(left, y(&name)), name, theme.text);
+        if rest > 24.0 && !self.behind.is_empty() {
+            let behind = cut(&self.behind, theme::small_font(), behind_color, rest);
+            painter.galley(pos2(behind_at, y(&behind)), behind, behind_color);
+        }
+        painter.galley(pos2(right_at, y(&right)), right, behind_color);
+        response.clicked()
+    }
+}
+
+fn act(pick: Pick) -> Action {
+    match pick {
+        Pick::Do(id) => Action::Do(id),
+        Pick::Show(target) => Action::Show(target, Where::Kept),
+        Pick::File(id) => Action::ShowFile(id),
+        Pick::Recent(path) => Action::Open(vec![path]),
+        Pick::Column(column) => Action::Ask(Request::Column(column)),
+        Pick::GoTo(text) => Action::Ask(Request::GoTo(text)),
+    }
+}
+
+/// How well every word of `wanted` fits into `text`.
+fn score(wanted: &str, text: &str) -> Option<i32> {
+    wanted.split_whitespace().try_fold(0, |sum, word| fuzzy(word, text).map(|score| sum + score))
+}
+
+fn commands(ctx: &Context, wanted: &str, tabs: &Tabs) -> Vec<Line> {
+    let wanted = wanted.to_lowercase();
+    let mut lines: Vec<Line> = COMMANDS
+        .iter()
+        .filter(|command| !command.needs_tab || !tabs.is_empty())
+        .filter_map(|command| {
+            Some(Line {
+                icon: command.icon,
+                name: command.words.to_owned(),
+                behind: command.menu.word().to_owned(),
+                right: command.keys_text(ctx),
+                pick: Pick::Do(command.id),
+                score: score(&wanted, command.words)?,
+            })
+        })
+        .collect();
+    if !wanted.is_empty() {
+        lines.sort_by_key(|line| std::cmp::Reverse(line.score));
+    }
+    lines
+}
+
+fn columns(wanted: &str, target: Option<&Target>) -> Vec<Line> {
+    let Some(Content::Table(table)) = target.and_then(|target| target.node.content.as_ref()) else {
+        return Vec::new();
+    };
+    let wanted = wanted.to_lowercase();
+    let schema = table.schema();
+    let mut lines: Vec<Line> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, field)| {
+            Some(Line {
+                icon: Icon::Columns,
+                name: field.name().clone(),
+                behind: format!("column {index}"),
+                right: display::column_type(field),
+                pick: Pick::Column(index),
+                score: score(&wanted, field.name())?,
+            })
+        })
+        .collect();
+    if !wanted.is_empty() {
+        lines.sort_by_key(|line| std::cmp::Reverse(line.score));
+    }
+    lines
+}
+
+fn go_to(text: &str, target: Option<&Target>) -> Vec<Line> {
+    let Some(target) = target.filter(|_| !text.is_empty()) else { return Vec::new() };
+    let place = match &target.node.content {
+        Some(Content::Table(_)) => "row",
+        Some(Content::Text(_)) => "line",
+        Some(Content::Bytes(_)) => "byte",
+        _ => "element",
+    };
+    vec![Line {
+        icon: Icon::Target,
+        name: format!("Go to {place} {text}"),
+        behind: target.title().to_owned(),
+        right: String::new(),
+        pick: Pick::GoTo(text.to_owned()),
+        score: 0,
+    }]
+}

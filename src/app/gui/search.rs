@@ -1,0 +1,248 @@
+//! Finding nodes in open files: by parts of their name, `dtype:bf16`, `shape:4096`, `kind:table`.
+
+use std::sync::Arc;
+
+use gander::content::Content;
+use gander::error::Result;
+use gander::limits;
+use gander::node::{Children, Node};
+use gander::open::Document;
+use gander::task::Task;
+
+use super::facts;
+
+/// A node that was found.
+#[derive(Clone)]
+pub(crate) struct Found {
+    /// The number of its file.
+    pub(crate) file: u64,
+    /// Its file.
+    pub(crate) document: Arc<Document>,
+    /// Its path.
+    pub(crate) path: String,
+    /// The node, not looked into.
+    pub(crate) node: Arc<Node>,
+    score: i32,
+}
+
+/// What a search found.
+#[derive(Default)]
+pub(crate) struct Hits {
+    /// The best ones first.
+    pub(crate) list: Vec<Found>,
+    /// Whether there was more than was kept or looked at.
+    pub(crate) cut: bool,
+}
+
+/// What is searched for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query {
+    words: Vec<String>,
+    dtype: Option<String>,
+    shape: Vec<u64>,
+    kind: Option<String>,
+}
+
+impl Query {
+    /// Reads what the person typed.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut query = Query::default();
+        for word in text.split_whitespace() {
+            let word = word.to_lowercase();
+            match word.split_once(':') {
+                Some(("dtype", dtype)) => query.dtype = Some(dtype.to_owned()),
+                Some(("kind", kind)) => query.kind = Some(kind.to_owned()),
+                Some(("shape", shape)) => {
+                    let sides = shape.split(['x', '×', ',', '*']);
+                    query.shape.extend(sides.filter_map(|side| side.parse::<u64>().ok()));
+                }
+                _ => query.words.push(word),
+            }
+        }
+        query
+    }
+
+    /// Whether nothing was typed.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Query::default()
+    }
+
+    /// How well a node fits; `None` where it does not.
+    pub(crate) fn score(&self, node: &Node, path: &str) -> Option<i32> {
+        let array = match &node.content {
+            Some(Content::Array(array)) => Some(array),
+            _ => None,
+        };
+        if let Some(kind) = &self.kind
+            && !node.kind().word().starts_with(kind.as_str())
+        {
+            return None;
+        }
+        if let Some(wanted) = &self.dtype {
+            let dtype = array?.dtype();
+            let fits = |word: String| word.starts_with(wanted.as_str());
+            if !fits(dtype.to_string()) && !fits(facts::short_dtype(dtype)) {
+                return None;
+            }
+        }
+        if !self.shape.is_empty() {
+            let shape = array?.shape();
+            if !self.shape.iter().all(|side| shape.contains(side)) {
+                return None;
+            }
+        }
+        let full = if path.is_empty() { node.name.as_str() } else { path };
+        self.words.iter().try_fold(0, |sum, word| fuzzy(word, full).map(|score| sum + score))
+    }
+}
+
+/// How well `needle` (lower case) fits into `text` as a subsequence; more is better. Whole runs, word
+/// beginnings and the last part of a path count more, long texts a little less.
+pub(crate) fn fuzzy(needle: &str, text: &str) -> Option<i32> {
+    let lower = text.to_lowercase();
+    let length = i32::try_from(lower.len().min(1000)).unwrap_or(1000) / 8;
+    if let Some(at) = lower.rfind(needle) {
+        let begins = at == 0 || !lower[..at].ends_with(char::is_alphanumeric);
+        let last = !lower[at..].contains(['/', '.']);
+        return Some(200 + 60 * i32::from(begins) + 40 * i32::from(last) - length);
+    }
+    let mut score = 0;
+    let mut run = 0;
+    let mut letters = lower.chars();
+    for wanted in needle.chars() {
+        loop {
+            let letter = letters.next()?;
+            if letter == wanted {
+                run += 1;
+                score += run.min(8);
+                break;
+            }
+            run = 0;
+        }
+    }
+    Some(score - length)
+}
+
+/// How many nodes are looked at, and how many are kept.
+const LOOKED: u64 = 500_000;
+const KEPT: usize = 1_000;
+
+/// How many files in folders and archives are opened to see whether they fit a condition.
+const OPENED: u64 = 300;
+
+/// Finds nodes in all these files. Files inside others are found by their names; where a type, a shape or a
+/// kind is asked for, some of them are opened.
+pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Query) -> Result<Hits> {
+    let mut hits = Hits::default();
+    let mut looked = 0;
+    let conditions = query.dtype.is_some() || query.kind.is_some() || !query.shape.is_empty();
+    let mut to_open = if conditions { OPENED } else { 0 };
+    for (file, document) in documents {
+        let from = hits.list.len();
+        below(
+            task,
+            query,
+            &document.root,
+            "",
+            &mut (&mut looked, &mut to_open),
+            &mut |path, node, score| {
+                hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
+            },
+        )?;
+        if hits.list.len() - from > KEPT {
+            hits.list[from..].sort_by_key(|found| std::cmp::Reverse(found.score));
+            hits.list.truncate(from + KEPT);
+            hits.cut = true;
+        }
+    }
+    hits.cut |= looked >= LOOKED;
+    hits.list.sort_by_key(|found| std::cmp::Reverse(found.score));
+    Ok(hits)
+}
+
+/// Nodes that were looked at, and files that may still be opened.
+type Budget<'a> = (&'a mut u64, &'a mut u64);
+
+fn below(
+    task: &Task,
+    query: &Query,
+    node: &Arc<Node>,
+    path: &str,
+    budget: &mut Budget<'_>,
+    keep: &mut dyn FnMut(String, Arc<Node>, i32),
+) -> Result<()> {
+    task.check()?;
+    *budget.0 += 1;
+    if *budget.0 > LOOKED {
+        return Ok(());
+    }
+    let node = &real(task, node, budget)?;
+    if let Some(score) = query.score(node, path) {
+        keep(path.to_owned(), node.clone(), score);
+    }
+    match &node.children {
+        Children::None => {}
+        Children::Listed(list) => {
+            for child in list.iter() {
+                below(task, query, child, &node.child_path(path, child), budget, keep)?;
+            }
+        }
+        // Of a lazy list only what is counted is looked through: a nested file would be opened.
+        Children::Lazy(list) if list.count().is_some() => {
+            let mut start = 0;
+            while *budget.0 <= LOOKED {
+                let page = list.page(task, start..start + limits::PRINTED)?;
+                if page.is_empty() {
+                    break;
+                }
+                start += page.len() as u64;
+                for child in &page {
+                    below(task, query, child, &node.child_path(path, child), budget, keep)?;
+                }
+            }
+        }
+        Children::Lazy(_) => {}
+    }
+    Ok(())
+}
+
+/// What a node that stands for another file really is, if that is known or worth finding out.
+fn real(task: &Task, node: &Arc<Node>, budget: &mut Budget<'_>) -> Result<Arc<Node>> {
+    let Children::Lazy(list) = &node.children else { return Ok(node.clone()) };
+    if list.count().is_none() {
+        if *budget.1 == 0 {
+            return Ok(node.clone());
+        }
+        *budget.1 -= 1;
+    }
+    match node.resolved(task) {
+        Err(error) if error.is_cancelled() => Err(error),
+        // What cannot be opened is found by its name.
+        Err(_) => Ok(node.clone()),
+        Ok(real) => Ok(real),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_in_order_fit_and_whole_words_fit_best() {
+        assert!(fuzzy("qpw", "layers.2.q_proj.weight").is_some());
+        assert!(fuzzy("wpq", "layers.2.q_proj.weight").is_none());
+        assert!(fuzzy("weight", "a.weight") > fuzzy("weight", "weight.a"));
+        assert!(fuzzy("proj", "q_proj") > fuzzy("pj", "q_proj"));
+    }
+
+    #[test]
+    fn a_query_has_words_and_conditions() {
+        let query = Query::parse("proj dtype:BF16 shape:4096x11008 kind:array");
+        assert_eq!(query.words, ["proj"]);
+        assert_eq!(query.dtype.as_deref(), Some("bf16"));
+        assert_eq!(query.shape, [4096, 11008]);
+        assert_eq!(query.kind.as_deref(), Some("array"));
+        assert!(query.score(&Node::new("q_proj", "tensor"), "q_proj").is_none());
+        assert!(Query::parse("qp").score(&Node::new("q_proj", "tensor"), "").is_some());
+    }
+}

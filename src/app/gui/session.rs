@@ -1,0 +1,178 @@
+//! What is kept from one run to the next: recent files, open tabs, sizes, theme. One JSON file in the
+//! user's configuration folder, read and written by jobs.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How many recent files are kept.
+const RECENT: usize = 30;
+
+/// A file that was open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Recent {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// When it was opened last, in seconds since 1970.
+    pub(crate) when: u64,
+    /// Its size in bytes; `None` for folders.
+    pub(crate) bytes: Option<u64>,
+    /// The name of its format.
+    pub(crate) format: String,
+}
+
+/// An open tab.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Tab {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The node's path in it.
+    pub(crate) node: String,
+    /// The words on the tab.
+    pub(crate) name: String,
+    /// Whether it is the preview.
+    pub(crate) preview: bool,
+    /// The group of tabs, from the left.
+    pub(crate) group: usize,
+    /// Whether it is the active one.
+    pub(crate) active: bool,
+    /// What its view keeps.
+    pub(crate) view: Value,
+}
+
+/// Which theme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThemeChoice {
+    /// As the desktop.
+    #[default]
+    System,
+    /// Always light.
+    Light,
+    /// Always dark.
+    Dark,
+}
+
+/// Everything that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Session {
+    /// Newest first.
+    pub(crate) recent: Vec<Recent>,
+    /// From left to right.
+    pub(crate) tabs: Vec<Tab>,
+    /// The nodes that are unfolded, as (file, path).
+    pub(crate) unfolded: Vec<(PathBuf, String)>,
+    /// The theme.
+    pub(crate) theme: ThemeChoice,
+    /// Whether the explorer shows, and how wide it is.
+    pub(crate) explorer: (bool, f32),
+    /// Whether the inspector shows, and how wide it is.
+    pub(crate) inspector: (bool, f32),
+    /// The window's size in points.
+    pub(crate) window: Option<(f32, f32)>,
+    /// The scale of everything.
+    pub(crate) zoom: f32,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        use super::theme::size;
+        Session {
+            recent: Vec::new(),
+            tabs: Vec::new(),
+            unfolded: Vec::new(),
+            theme: ThemeChoice::System,
+            explorer: (true, size::EXPLORER),
+            inspector: (true, size::INSPECTOR),
+            window: None,
+            zoom: 1.0,
+        }
+    }
+}
+
+impl Session {
+    /// Where the session lies.
+    pub(crate) fn path() -> Option<PathBuf> {
+        let folders = directories::ProjectDirs::from("", "", "gander")?;
+        Some(folders.config_dir().join("session.json"))
+    }
+
+    /// Reads the last session; an absent or broken file is none. Small and local: it is read once,
+    /// before the window opens.
+    pub(crate) fn load() -> Self {
+        let text = Self::path().and_then(|path| std::fs::read(path).ok());
+        text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    /// Writes the session whole or not at all.
+    pub(crate) fn save(&self) -> std::io::Result<()> {
+        let Some(path) = Self::path() else { return Ok(()) };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let new = path.with_extension("json.new");
+        std::fs::write(&new, serde_json::to_vec_pretty(self)?)?;
+        std::fs::rename(new, path)
+    }
+
+    /// Puts a file on top of the recent ones.
+    pub(crate) fn remember(&mut self, path: &Path, bytes: Option<u64>, format: &str) {
+        self.recent.retain(|recent| recent.path != path);
+        let new = Recent { path: path.to_owned(), when: now(), bytes, format: format.to_owned() };
+        self.recent.insert(0, new);
+        self.recent.truncate(RECENT);
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// How long ago, in words.
+pub(crate) fn ago(then: u64, now: u64) -> String {
+    let seconds = now.saturating_sub(then);
+    let words = |n: u64, unit: &str| format!("{} ago", gander::display::plural(n, unit));
+    match seconds {
+        0..=59 => "just now".to_owned(),
+        60..=3_599 => words(seconds / 60, "minute"),
+        3_600..=86_399 => words(seconds / 3_600, "hour"),
+        86_400..=172_799 => "yesterday".to_owned(),
+        172_800..=2_591_999 => words(seconds / 86_400, "day"),
+        2_592_000..=31_535_999 => words(seconds / 2_592_000, "month"),
+        _ => words(seconds / 31_536_000, "year"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_in_words() {
+        let words = [(0, "just now"), (60, "1 minute ago"), (7_200, "2 hours ago"), (100_000, "yesterday")];
+        for (seconds, expected) in words {
+            assert_eq!(ago(1_000_000, 1_000_000 + seconds), expected);
+        }
+        assert_eq!(ago(5, 0), "just now");
+    }
+
+    #[test]
+    fn a_session_survives_what_it_does_not_know() {
+        let session: Session = serde_json::from_str(r#"{"theme": "dark", "later": 1}"#).unwrap();
+        assert_eq!(session.theme, ThemeChoice::Dark);
+        let mut session = Session::default();
+        for n in 0..40 {
+            session.remember(Path::new(&format!("/f{}", n % 35)), Some(n), "CSV");
+        }
+        assert_eq!(session.recent.len(), RECENT);
+        assert_eq!(session.recent[0].path, Path::new("/f4"));
+        let text = serde_json::to_string(&session).unwrap();
+        assert_eq!(serde_json::from_str::<Session>(&text).unwrap(), session);
+    }
+}

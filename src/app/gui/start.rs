@@ -1,0 +1,160 @@
+//! The empty window: what can be dropped here, the buttons that open something, recent files.
+
+use egui::{Label, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use gander::content::Kind;
+use gander::display;
+use gander::formats::FORMATS;
+
+use super::commands::{self, Action, Cmd};
+use super::icons::Icon;
+use super::session::{self, Recent};
+use super::theme::{self, Theme, size, space};
+
+/// The column in the middle of the window.
+const WIDTH: f32 = 640.0;
+
+/// Draws it.
+pub(crate) fn ui(ui: &mut Ui, recent: &[Recent], actions: &mut Vec<Action>) {
+    let area = ui.available_rect_before_wrap();
+    let wanted = 330.0 + if recent.is_empty() { 0.0 } else { 40.0 + recent.len().min(8) as f32 * 28.0 };
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        let width = WIDTH.min(area.width() - 2.0 * space::S6);
+        let left = ((area.width() - width) / 2.0).max(space::S6).floor();
+        ui.add_space(((area.height() - wanted) * 0.42).max(space::S6).floor());
+        ui.horizontal(|ui| {
+            ui.add_space(left);
+            ui.vertical(|ui| {
+                ui.set_width(width);
+                welcome(ui, actions);
+                ui.add_space(space::S6);
+                kinds(ui);
+                if !recent.is_empty() {
+                    ui.add_space(space::S6);
+                    recent_files(ui, recent, actions);
+                }
+                ui.add_space(space::S6);
+            });
+        });
+    });
+}
+
+fn welcome(ui: &mut Ui, actions: &mut Vec<Action>) {
+    let theme = Theme::of(ui);
+    ui.horizontal(|ui| {
+        ui.label(theme::icon(Icon::Drop).size(32.0).color(theme.accent));
+        ui.add_space(space::S1);
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 2.0;
+            ui.label(RichText::new("Drop files or folders here").heading());
+            ui.label(theme::dim(
+                theme,
+                "Left half of the window: open. Right half: convert. Your files are never changed.",
+            ));
+        });
+    });
+    ui.add_space(space::S3);
+    ui.horizontal_wrapped(|ui| {
+        let keys = |id| commands::get(id).map_or(String::new(), |command| command.keys_text(ui.ctx()));
+        let (file, folder) = (keys(Cmd::OpenFile), keys(Cmd::OpenFolder));
+        if theme::primary_button(ui, "Open file…").on_hover_text(file).clicked() {
+            actions.push(Action::Do(Cmd::OpenFile));
+        }
+        if theme::button(ui, "Open folder…").on_hover_text(folder).clicked() {
+            actions.push(Action::Do(Cmd::OpenFolder));
+        }
+        let tip = "Small files of each kind that come with Gander";
+        if theme::button(ui, "Open samples").on_hover_text(tip).clicked() {
+            actions.push(Action::Samples);
+        }
+    });
+}
+
+/// What can be opened, by kind.
+fn kinds(ui: &mut Ui) {
+    let theme = Theme::of(ui);
+    theme::section_head(ui, "What can be opened", None);
+    ui.add_space(space::S1);
+    let rows = [
+        (Icon::Table, "Tables", Some(Kind::Table)),
+        (Icon::Tensor, "Arrays, models", Some(Kind::Array)),
+        (Icon::Image, "Images", Some(Kind::Image)),
+        (Icon::Document, "Text", Some(Kind::Text)),
+        (Icon::Archive, "Archives", None),
+    ];
+    for (icon, name, kind) in rows {
+        let names = extensions(kind);
+        if names.is_empty() {
+            continue;
+        }
+        ui.horizontal(|ui| {
+            ui.set_height(20.0);
+            ui.label(theme::icon(icon).color(theme.dim));
+            let (place, _) = ui.allocate_exact_size(vec2(104.0, 18.0), Sense::hover());
+            ui.put(place, Label::new(name).halign(egui::Align::LEFT));
+            ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).truncate());
+        });
+    }
+    ui.horizontal(|ui| {
+        ui.set_height(20.0);
+        ui.label(theme::icon(Icon::Binary).color(theme.dim));
+        ui.label("Anything else, as text or bytes");
+    });
+}
+
+/// The usual extensions of the formats whose first kind is this one; `None` stands for containers.
+fn extensions(kind: Option<Kind>) -> Vec<&'static str> {
+    let first =
+        |reads: &[Kind]| reads.first().copied().filter(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
+    let formats = FORMATS.iter().filter(|format| first(format.reads) == kind);
+    let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
+    names.dedup();
+    names
+}
+
+fn recent_files(ui: &mut Ui, recent: &[Recent], actions: &mut Vec<Action>) {
+    theme::section_head(ui, "Recent", None);
+    ui.add_space(space::S1);
+    let now = session::now();
+    for (index, recent) in recent.iter().take(8).enumerate() {
+        row(ui, index, recent, now, actions);
+    }
+}
+
+fn row(ui: &mut Ui, index: usize, recent: &Recent, now: u64, actions: &mut Vec<Action>) {
+    let theme = Theme::of(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
+    let response = ui.interact(rect, ui.scope_id().with(("recent", index)), Sense::click());
+    let name = recent.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+    let hot = response.hovered() || response.has_focus();
+    if hot {
+        ui.painter().rect_filled(rect.expand2(vec2(space::S2, 0.0)), size::CORNER, theme.bg3);
+    }
+    let line = |text: String, font, color, width: f32| {
+        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(10.0));
+        ui.painter().layout_job(job)
+    };
+    let middle = |galley: &egui::Galley| (rect.center().y - galley.size().y / 2.0).round();
+    let when = line(session::ago(recent.when, now), theme::small_font(), theme.dim, 110.0);
+    let bytes = recent.bytes.map_or_else(|| "folder".to_owned(), display::bytes);
+    let bytes = line(bytes, theme::mono_small_font(), theme.dim, 80.0);
+    let right = rect.right();
+    let when_left = right - when.size().x;
+    let bytes_left = right - 110.0 - bytes.size().x;
+    let name_width = (rect.width() - 200.0) * 0.6;
+    let name = line(name, theme::body_font(), theme.text, name_width);
+    let folder = recent.path.parent().map_or_else(String::new, |folder| folder.display().to_string());
+    let folder_left = rect.left() + name.size().x + space::S3;
+    let folder = line(folder, theme::small_font(), theme.dim, right - 200.0 - folder_left);
+    let y = [middle(&name), middle(&folder), middle(&bytes), middle(&when)];
+    let painter = ui.painter();
+    painter.galley(pos2(rect.left(), y[0]), name, theme.text);
+    painter.galley(pos2(folder_left, y[1]), folder, theme.dim);
+    painter.galley(pos2(bytes_left, y[2]), bytes, theme.dim);
+    painter.galley(pos2(when_left, y[3]), when, theme.dim);
+    let tip = format!("{}\n{}", recent.path.display(), recent.format);
+    if response.on_hover_text(tip).clicked() {
+        actions.push(Action::Open(vec![recent.path.clone()]));
+    }
+}

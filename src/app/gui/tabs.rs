@@ -1,0 +1,309 @@
+//! The tabs in the middle of the window, in splits that are made by drag. A tab is one view of one
+//! node; the one preview tab (in italics) is replaced by the next preview.
+
+mod bar;
+mod pane;
+
+use std::collections::HashSet;
+
+use egui::{Rect, Ui};
+use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
+use gander::jobs::Jobs;
+
+use super::commands::{Action, Where};
+use super::files::Files;
+use super::session::Tab;
+use super::views::{Mappings, Request, Status, Subject, Target, ViewCx};
+pub(crate) use pane::Pane;
+
+/// All tabs.
+pub(crate) struct Tabs {
+    tree: Tree<Pane>,
+    active: Option<TileId>,
+    next: u64,
+}
+
+/// What the tabs need to draw.
+pub(crate) struct TabsCx<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) jobs: &'a Jobs,
+    pub(crate) actions: &'a mut Vec<Action>,
+    pub(crate) mappings: &'a mut Mappings,
+    pub(crate) status: &'a mut Status,
+}
+
+impl Default for Tabs {
+    fn default() -> Self {
+        Tabs { tree: Tree::empty(egui::Id::unique("tabs")), active: None, next: 0 }
+    }
+}
+
+impl Tabs {
+    /// Whether there is no tab.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.panes().next().is_none()
+    }
+
+    fn panes(&self) -> impl Iterator<Item = (TileId, &Pane)> {
+        self.tree.tiles.iter().filter_map(|(id, tile)| match tile {
+            Tile::Pane(pane) => Some((*id, pane)),
+            Tile::Container(_) => None,
+        })
+    }
+
+    fn pane_mut(&mut self, id: TileId) -> Option<&mut Pane> {
+        match self.tree.tiles.get_mut(id) {
+            Some(Tile::Pane(pane)) => Some(pane),
+            _ => None,
+        }
+    }
+
+    /// The tab that keys and commands go to.
+    pub(crate) fn active(&self) -> Option<&Pane> {
+        self.active.and_then(|id| self.tree.tiles.get_pane(&id))
+    }
+
+    /// What the active tab shows.
+    pub(crate) fn target(&self) -> Option<&Target> {
+        self.active().and_then(Pane::target)
+    }
+
+    /// What of it the inspector should tell about.
+    pub(crate) fn subject(&self) -> Subject {
+        self.active().map_or(Subject::Node, Pane::subject)
+    }
+
+    /// Shows a node.
+    pub(crate) fn show(&mut self, target: Target, which: Where) {
+        let found = self.panes().find(|(_, pane)| pane.is_at(target.file, &target.path)).map(|(id, _)| id);
+        if let Some(id) = found.filter(|_| which != Where::Side) {
+            self.activate(id);
+            if which == Where::Kept
+                && let Some(pane) = self.pane_mut(id)
+            {
+                pane.preview = false;
+            }
+            return;
+        }
+        let preview = self.panes().find(|(_, pane)| pane.preview).map(|(id, _)| id);
+        self.next += 1;
+        let pane = Pane::of(self.next, target, which == Where::Preview);
+        match preview.filter(|_| which == Where::Preview) {
+            Some(id) => {
+                if let Some(old) = self.pane_mut(id) {
+                    *old = pane;
+                }
+                self.activate(id);
+            }
+            None => self.insert(pane, which == Where::Side),
+        }
+    }
+
+    /// Shows a node of a file that may still have to be opened; `tab` comes from a session.
+    pub(crate) fn show_later(&mut self, file: u64, tab: &Tab) {
+        let found = self.panes().find(|(_, pane)| pane.is_at(file, &tab.node)).map(|(id, _)| id);
+        if let Some(id) = found {
+            self.activate(id);
+            return;
+        }
+        self.next += 1;
+        self.insert(Pane::later(self.next, file, tab), false);
+    }
+
+    /// Puts a tab behind the active one, or to the side.
+    fn insert(&mut self, pane: Pane, side: bool) {
+        let id = self.tree.tiles.insert_pane(pane);
+        let Some(root) = self.tree.root() else {
+            let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
+            self.tree = Tree::new(egui::Id::unique("tabs"), tabs, std::mem::take(&mut self.tree.tiles));
+            self.active = Some(id);
+            return;
+        };
+        if side {
+            let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
+            self.beside(root, tabs);
+        } else {
+            let parent = self.active.and_then(|active| self.tree.tiles.parent_of(active));
+            let parent = parent.or_else(|| self.any_tabs()).unwrap_or(root);
+            let after = self.active;
+            if let Some(Tile::Container(Container::Tabs(tabs))) = self.tree.tiles.get_mut(parent) {
+                let at = after.and_then(|id| tabs.children.iter().position(|child| *child == id));
+                let at = at.map_or(tabs.children.len(), |at| at + 1);
+                tabs.children.insert(at, id);
+                tabs.set_active(id);
+            } else {
+                let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
+                self.beside(root, tabs);
+            }
+        }
+        self.activate(id);
+    }
+
+    fn beside(&mut self, root: TileId, tabs: TileId) {
+        if let Some(Tile::Container(Container::Linear(linear))) = self.tree.tiles.get_mut(root)
+            && linear.dir == LinearDir::Horizontal
+        {
+            linear.add_child(tabs);
+            return;
+        }
+        let linear = Linear::new(LinearDir::Horizontal, vec![root, tabs]);
+        let root = self.tree.tiles.insert_container(linear);
+        self.tree = Tree::new(egui::Id::unique("tabs"), root, std::mem::take(&mut self.tree.tiles));
+    }
+
+    fn any_tabs(&self) -> Option<TileId> {
+        self.tree.tiles.iter().find_map(|(id, tile)| match tile {
+            Tile::Container(Container::Tabs(_)) => Some(*id),
+            _ => None,
+        })
+    }
+
+    fn activate(&mut self, id: TileId) {
+        self.active = Some(id);
+        self.tree.make_active(|tile, _| tile == id);
+        if let Some(pane) = self.pane_mut(id) {
+            pane.grab_focus();
+        }
+    }
+
+    /// Closes the active tab.
+    pub(crate) fn close_active(&mut self) {
+        if let Some(id) = self.active {
+            self.close(id);
+        }
+    }
+
+    fn close(&mut self, id: TileId) {
+        let order = self.order();
+        let at = order.iter().position(|tile| *tile == id);
+        self.tree.remove_recursively(id);
+        if self.active == Some(id) {
+            let rest: Vec<TileId> = order.into_iter().filter(|tile| *tile != id).collect();
+            self.active = None;
+            if let Some(next) = at.and_then(|at| rest.get(at.min(rest.len().saturating_sub(1)))) {
+                self.activate(*next);
+            }
+        }
+    }
+
+    /// Closes all tabs of a file.
+    pub(crate) fn close_file(&mut self, file: u64) {
+        let tabs: Vec<TileId> = self.panes().filter(|(_, p)| p.file() == file).map(|(id, _)| id).collect();
+        tabs.into_iter().for_each(|id| self.close(id));
+    }
+
+    /// The next tab, or the one before.
+    pub(crate) fn step(&mut self, forward: bool) {
+        let order = self.order();
+        let Some(at) = self.active.and_then(|id| order.iter().position(|tile| *tile == id)) else { return };
+        let to = if forward { (at + 1) % order.len() } else { (at + order.len() - 1) % order.len() };
+        self.activate(order[to]);
+    }
+
+    /// All tabs in the order they stand.
+    fn order(&self) -> Vec<TileId> {
+        fn walk(tiles: &Tiles<Pane>, id: TileId, out: &mut Vec<TileId>) {
+            match tiles.get(id) {
+                Some(Tile::Pane(_)) => out.push(id),
+                Some(Tile::Container(container)) => container.children().for_each(|id| walk(tiles, *id, out)),
+                None => {}
+            }
+        }
+        let mut out = Vec::new();
+        if let Some(root) = self.tree.root() {
+            walk(&self.tree.tiles, root, &mut out);
+        }
+        out
+    }
+
+    /// Keeps the active tab if it is the preview.
+    pub(crate) fn keep_active(&mut self) {
+        if let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) {
+            pane.preview = false;
+        }
+    }
+
+    /// Passes a request to the active view; false where it means nothing there.
+    pub(crate) fn request(&mut self, request: &Request, cx: &mut TabsCx<'_>) -> bool {
+        let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) else { return false };
+        pane.with_view(|view, target| {
+            let mut cx = ViewCx {
+                jobs: cx.jobs,
+                target,
+                status: cx.status,
+                actions: cx.actions,
+                mappings: cx.mappings,
+                active: true,
+            };
+            view.request(request, &mut cx)
+        })
+        .unwrap_or(false)
+    }
+
+    /// What *Export…* of the active tab would write.
+    pub(crate) fn export(&self) -> Option<Action> {
+        let pane = self.active()?;
+        Some(Action::Export(pane.target()?.clone(), pane.export()))
+    }
+
+    /// What the session keeps: the tabs of each group from left to right, which one is active.
+    pub(crate) fn keep(&self, files: &Files) -> Vec<Tab> {
+        let mut groups = Vec::new();
+        let mut out = Vec::new();
+        for id in self.order() {
+            let parent = self.tree.tiles.parent_of(id);
+            let group = groups.iter().position(|g| *g == parent).unwrap_or_else(|| {
+                groups.push(parent);
+                groups.len() - 1
+            });
+            let Some(pane) = self.tree.tiles.get_pane(&id) else { continue };
+            if let Some(tab) = pane.keep(files, group, self.active == Some(id)) {
+                out.push(tab);
+            }
+        }
+        out
+    }
+
+    /// Puts back the tabs of a session; `file` finds or opens the file of a path.
+    pub(crate) fn restore(&mut self, tabs: &[Tab], mut file: impl FnMut(&Tab) -> Option<u64>) {
+        let mut seen = HashSet::from([0]);
+        let mut active = None;
+        for tab in tabs {
+            let Some(file) = file(tab) else { continue };
+            self.next += 1;
+            let side = seen.insert(tab.group);
+            self.insert(Pane::later(self.next, file, tab), side);
+            if tab.active {
+                active = self.active;
+            }
+        }
+        if let Some(id) = active {
+            self.activate(id);
+        }
+    }
+
+    /// Draws the tabs.
+    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: TabsCx<'_>) {
+        if self.active().is_none() {
+            self.active = self.order().first().copied();
+        }
+        let mut behavior = bar::Behaviour { cx, active: self.active, close: None };
+        self.tree.ui(&mut behavior, ui);
+        let (active, close) = (behavior.active, behavior.close);
+        self.active = active;
+        if let Some(id) = close {
+            self.close(id);
+        }
+        // A click on a tab made it the open one of its group.
+        if let Some(id) = self.active
+            && !self.tree.is_visible_in_layout(id)
+        {
+            self.active = self.order().into_iter().find(|id| self.tree.tiles.rect(*id).is_some());
+        }
+    }
+
+    /// Where the active view stands, for things that point at it.
+    pub(crate) fn active_rect(&self) -> Option<Rect> {
+        self.active.and_then(|id| self.tree.tiles.rect(id))
+    }
+}

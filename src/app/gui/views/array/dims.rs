@@ -1,0 +1,281 @@
+//! The dimension mapper: the slice as NumPy writes it, which axes are rows and columns, and a slider
+//! with play for each of the others.
+
+use egui::{
+    Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2,
+};
+use gander::node::{Node, Value};
+
+use super::mapping::{Mapping, Role};
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+
+/// Steps of a playing slider, each second.
+const RATE: f64 = 8.0;
+/// Sliders in sight at once; more scroll.
+const ROWS: usize = 3;
+
+/// What the mapper remembers between frames.
+#[derive(Default)]
+pub(crate) struct Dims {
+    /// The names of the axes, where the file has some.
+    names: Vec<String>,
+    /// The text as it is being typed.
+    typed: Option<String>,
+    /// Why the typed text does not do.
+    wrong: Option<String>,
+    /// The axis that plays, and when it moved last.
+    playing: Option<(usize, f64)>,
+}
+
+impl Dims {
+    /// Knows the names of the axes that the node's attributes give, as xarray and Zarr write them.
+    pub(crate) fn of(node: &Node, rank: usize) -> Self {
+        const KEYS: [&str; 3] = ["_ARRAY_DIMENSIONS", "dimension_names", "DIMENSION_LABELS"];
+        let list = node.attributes.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
+        let names = list.filter_map(|(_, value)| match value {
+            Value::Json(json) => json.as_array().cloned(),
+            Value::Text(text) => serde_json::from_str(text).ok(),
+        });
+        let words = |list: Vec<serde_json::Value>| -> Vec<String> {
+            list.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
+        };
+        let names = names.map(words).find(|names| names.len() == rank).unwrap_or_default();
+        Dims { names, ..Dims::default() }
+    }
+
+    /// With these names of the axes.
+    pub(crate) fn named(names: Vec<String>) -> Self {
+        Dims { names, ..Dims::default() }
+    }
+
+    fn name(&self, axis: usize) -> String {
+        self.names
+            .get(axis)
+            .filter(|name| !name.is_empty())
+            .cloned()
+            .unwrap_or_else(|| format!("axis {axis}"))
+    }
+
+    /// The bar below the toolbar; `right` stands at its right end. True if the mapping changed.
+    pub(crate) fn bar(
+        &mut self,
+        ui: &mut Ui,
+        mapping: &mut Mapping,
+        image: bool,
+        right: impl FnOnce(&mut Ui),
+    ) -> bool {
+        let theme = Theme::of(ui);
+        let area = ui.available_rect_before_wrap();
+        let bar = Rect::from_min_size(area.min, vec2(area.width(), size::TOOLBAR));
+        ui.allocate_rect(bar, Sense::hover());
+        ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
+        let inner = bar.shrink2(vec2(space::S3, 5.0));
+        let builder = UiBuilder::new()
+            .max_rect(inner)
+            .id_salt("dims right")
+            .layout(Layout::right_to_left(Align::Center));
+        let mut child = ui.new_child(builder);
+        right(&mut child);
+        let mut left = inner;
+        left.max.x = (child.min_rect().left() - space::S2).max(left.min.x);
+        let builder =
+            UiBuilder::new().max_rect(left).id_salt("dims").layout(Layout::left_to_right(Align::Center));
+        let mut child = ui.new_child(builder);
+        child.shrink_clip_rect(left.expand2(vec2(2.0, 5.0)));
+        let before = mapping.clone();
+        self.text(&mut child, mapping, image);
+        if mapping.shape().len() >= 2 {
+            let wide = left.width() > 380.0;
+            self.axis_menu(&mut child, mapping, Role::Rows, wide);
+            self.axis_menu(&mut child, mapping, Role::Columns, wide);
+            if theme::icon_button(&mut child, Icon::Swap, "Swap rows and columns").clicked() {
+                mapping.transpose();
+            }
+        }
+        *mapping != before
+    }
+
+    /// `a[3, :, ::2]`, to be edited.
+    fn text(&mut self, ui: &mut Ui, mapping: &mut Mapping, image: bool) {
+        let theme = Theme::of(ui);
+        if mapping.shape().is_empty() {
+            ui.label(theme::mono("a[()]").color(theme.dim))
+                .on_hover_text("A scalar: an array of one element");
+            return;
+        }
+        let standing = format!("a[{}]", mapping.text(image));
+        let mut text = self.typed.clone().unwrap_or_else(|| standing.clone());
+        let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
+        let width = ((text.chars().count() as f32 + 1.5) * advance).clamp(60.0, 260.0);
+        let color = if self.wrong.is_some() { theme.bad } else { theme.accent };
+        let edit = TextEdit::singleline(&mut text)
+            .font(theme::mono_font())
+            .text_color(color)
+            .frame(egui::Frame::NONE)
+            .margin(vec2(0.0, 4.0))
+            .align(egui::Align2::LEFT_CENTER)
+            .min_size(vec2(0.0, size::CONTROL))
+            .desired_width(width);
+        let response = ui.add(edit);
+        response.widget_info(|| {
+            let mut info = egui::WidgetInfo::text_edit(true, &standing, &standing, "");
+            info.label = Some("Slice in NumPy notation".to_owned());
+            info
+        });
+        if response.changed() {
+            self.wrong = mapping.clone().parse(&text).err().map(|error| error.message());
+            self.typed = Some(text.clone());
+        }
+        if response.lost_focus() {
+            if self.typed.is_some() && self.wrong.is_none() && !ui.input(|i| i.key_pressed(egui::Key::Escape))
+            {
+                // What does not parse was shown in red; it is given up.
+                let _ = mapping.parse(&text);
+            }
+            (self.typed, self.wrong) = (None, None);
+        }
+        let words = self.wrong.clone().unwrap_or_else(|| {
+            "The slice as NumPy writes it: 3 is an index, : all, 2:10 a range, ::2 every other. Enter applies.".to_owned()
+        });
+        response.on_hover_text(words);
+    }
+
+    fn axis_menu(&self, ui: &mut Ui, mapping: &mut Mapping, role: Role, wide: bool) {
+        let theme = Theme::of(ui);
+        let (word, current) = match role {
+            Role::Rows => ("rows", mapping.rows()),
+            Role::Columns => ("columns", mapping.columns()),
+        };
+        if wide {
+            ui.add(Label::new(theme::dim(theme, word)));
+        }
+        let text = match current {
+            Some(axis) => format!("{} · {}", self.name(axis), mapping.shape()[axis]),
+            None => "none".to_owned(),
+        };
+        let text = if wide {
+            text
+        } else {
+            format!("{} {}", &word[..3], current.map_or("–".to_owned(), |a| a.to_string()))
+        };
+        drop_down(ui, &text, &format!("Axis of the {word}: {text}"), |ui| {
+            for axis in 0..mapping.shape().len() {
+                let text = format!("{} · {}", self.name(axis), mapping.shape()[axis]);
+                if ui.selectable_label(current == Some(axis), text).clicked() {
+                    mapping.assign(role, axis);
+                    ui.close();
+                }
+            }
+        });
+    }
+
+    /// The sliders at the bottom of the view: how high they are.
+    pub(crate) fn sliders_height(mapping: &Mapping, image: bool) -> f32 {
+        match mapping.others(image).len().min(ROWS) {
+            0 => 0.0,
+            rows => rows as f32 * (size::CONTROL + space::S1) + 2.0 * space::S1,
+        }
+    }
+
+    /// Draws the sliders into `rect`. `ready` lets a playing one go on. True if something moved.
+    pub(crate) fn sliders(
+        &mut self,
+        ui: &mut Ui,
+        rect: Rect,
+        mapping: &mut Mapping,
+        image: bool,
+        ready: bool,
+    ) -> bool {
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(rect, 0.0, theme.bg1);
+        ui.painter().hline(rect.x_range(), rect.top() + 0.5, theme.hairline());
+        let before = mapping.clone();
+        let others = mapping.others(image);
+        let builder =
+            UiBuilder::new().max_rect(rect.shrink2(vec2(space::S3, space::S1 + 1.0))).id_salt("sliders");
+        let mut child = ui.new_child(builder);
+        child.shrink_clip_rect(rect);
+        ScrollArea::vertical().id_salt("axes").auto_shrink(false).show(&mut child, |ui| {
+            ui.spacing_mut().item_spacing.y = space::S1;
+            let longest = others.iter().map(|&axis| self.name(axis).chars().count()).max().unwrap_or(0);
+            let name_width = (longest as f32 * 7.0).clamp(44.0, 120.0);
+            for &axis in &others {
+                self.slider(ui, mapping, axis, name_width);
+            }
+        });
+        self.play(ui, mapping, &others, ready);
+        *mapping != before
+    }
+
+    fn slider(&mut self, ui: &mut Ui, mapping: &mut Mapping, axis: usize, name_width: f32) {
+        let theme = Theme::of(ui);
+        let len = mapping.shape()[axis];
+        let name = self.name(axis);
+        let row = vec2(ui.available_width(), size::CONTROL);
+        ui.allocate_ui_with_layout(row, Layout::left_to_right(Align::Center), |ui| {
+            ui.set_min_height(size::CONTROL);
+            let label = Label::new(theme::dim(theme, &name)).truncate();
+            ui.add_sized(vec2(name_width, size::CONTROL), label);
+            let mut at = mapping.position(axis);
+            let playing = self.playing.is_some_and(|(playing, _)| playing == axis);
+            let (glyph, words) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
+            if theme::icon_button(ui, glyph, &format!("{words} {name}")).clicked() {
+                let now = ui.input(|input| input.time);
+                self.playing = (!playing).then_some((axis, now));
+            }
+            let last = len.saturating_sub(1);
+            ui.spacing_mut().slider_width = (ui.available_width() - 150.0).max(40.0);
+            let slider = Slider::new(&mut at, 0..=last).show_value(false).smart_aim(false);
+            let response = ui.add_enabled(len > 1, slider);
+            response.widget_info(|| egui::WidgetInfo::slider(len > 1, at as f64, format!("Index of {name}")));
+            let drag =
+                DragValue::new(&mut at).range(0..=last).speed((len as f64 / 400.0).clamp(0.05, 1000.0));
+            let response = ui.add_enabled(len > 1, drag);
+            let spoken = format!("Index of {name}, typed");
+            response.widget_info(|| {
+                let mut info = egui::WidgetInfo::drag_value(len > 1, at as f64);
+                info.label = Some(spoken.clone());
+                info
+            });
+            ui.label(RichText::new(format!("/ {len}")).font(theme::mono_font()).color(theme.dim));
+            mapping.set_position(axis, at);
+        });
+    }
+
+    fn play(&mut self, ui: &Ui, mapping: &mut Mapping, others: &[usize], ready: bool) {
+        let Some((axis, since)) = self.playing else { return };
+        if !others.contains(&axis) || mapping.shape()[axis] < 2 {
+            self.playing = None;
+            return;
+        }
+        let now = ui.input(|input| input.time);
+        let left = 1.0 / RATE - (now - since);
+        if left <= 0.0 && ready {
+            let next = mapping.position(axis) + 1;
+            mapping.set_position(axis, if next >= mapping.shape()[axis] { 0 } else { next });
+            self.playing = Some((axis, now));
+        }
+        ui.ctx().request_repaint_after_secs(left.clamp(0.02, 1.0) as f32);
+    }
+}
+
+/// A button with words and a caret that opens a menu.
+pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
+    use egui::containers::menu::{MenuButton, SubMenuButton, is_in_menu};
+    use egui::text::{LayoutJob, TextFormat};
+    let color = egui::Color32::PLACEHOLDER;
+    let mut job = LayoutJob::default();
+    let format = |font_id| TextFormat { font_id, color, ..Default::default() };
+    job.append(text, 0.0, format(theme::body_font()));
+    let caret = egui::FontId::new(size::TEXT_SMALL, theme::icon_family());
+    job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret));
+    let theme = Theme::of(ui);
+    let button = egui::Button::new(job).fill(theme.bg1).min_size(vec2(0.0, size::CONTROL));
+    let response = match is_in_menu(ui) {
+        true => SubMenuButton::from_button(button).ui(ui, menu).0,
+        false => MenuButton::from_button(button).ui(ui, menu).0,
+    };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, name));
+    response.on_hover_text(name);
+}

@@ -1,0 +1,370 @@
+//! The histogram of a slice or of the whole array, counted by the library's statistics in a job. A
+//! drag over it sets the range of the heat map's colours.
+
+use std::sync::Arc;
+
+use egui::{Color32, Ui, vec2};
+use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
+use gander::content::{Array, array};
+use gander::display;
+use gander::dtype::DType;
+use gander::error::Result;
+use gander::jobs::Slot;
+use gander::region::Region;
+use gander::stats::{self, ArrayStats};
+use gander::task::Task;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::super::ViewCx;
+use super::color::{Choice, Range, brief};
+use super::dims::drop_down;
+use super::plotting::calm;
+use super::slice::{Slice, Sliced};
+use super::values::{Part, numbers};
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// What the dimension mapper shows.
+    #[default]
+    Slice,
+    /// Everything.
+    All,
+}
+
+type Key = (Scope, Slice, Part, usize);
+
+/// See the module.
+pub(crate) struct Histogram {
+    scope: Scope,
+    log: bool,
+    bins: usize,
+    counted: Slot<Key, ArrayStats>,
+    /// How far the counting is.
+    task: Arc<Mutex<Option<Task>>>,
+    /// Where a drag began.
+    brush: Option<f64>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram {
+            scope: Scope::Slice,
+            log: false,
+            bins: 128,
+            counted: Slot::default(),
+            task: Arc::default(),
+            brush: None,
+        }
+    }
+}
+
+/// An array whose elements are seen as numbers: parts of complex ones, counts of times.
+struct Numbers {
+    array: Arc<dyn Array>,
+    part: Part,
+}
+
+impl Array for Numbers {
+    fn dtype(&self) -> &DType {
+        &DType::F64
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let raw = array::read(&*self.array, task, region)?;
+        let values = numbers(self.array.dtype(), self.part, &raw);
+        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+            *to = value.to_le_bytes();
+        }
+        Ok(())
+    }
+}
+
+impl Histogram {
+    /// The options in the toolbar.
+    pub(crate) fn toolbar(&mut self, ui: &mut Ui) {
+        let word = |scope| if scope == Scope::Slice { "this slice" } else { "whole array" };
+        drop_down(ui, word(self.scope), "What is counted", |ui| {
+            for scope in [Scope::Slice, Scope::All] {
+                if ui.selectable_label(self.scope == scope, word(scope)).clicked() {
+                    self.scope = scope;
+                }
+            }
+        });
+        let words = |log| if log { "log counts" } else { "linear counts" };
+        drop_down(ui, words(self.log), "Scale of the counts", |ui| {
+            for log in [false, true] {
+                if ui.selectable_label(self.log == log, words(log)).clicked() {
+                    self.log = log;
+                }
+            }
+        });
+        drop_down(ui, &format!("{} bins", self.bins), "Number of bins", |ui| {
+            for bins in [32, 64, 128, 256, 512] {
+                if ui.selectable_label(self.bins == bins, bins.to_string()).clicked() {
+                    self.bins = bins;
+                }
+            }
+        });
+    }
+
+    /// Stops counting.
+    pub(crate) fn stop(&self) {
+        self.counted.cancel();
+    }
+
+    /// Draws the histogram; a drag sets `choice`'s range.
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        slice: &Slice,
+        choice: &mut Choice,
+    ) {
+        // The whole array does not change with the slice.
+        let slice = if self.scope == Scope::All { whole(array.shape()) } else { slice.clone() };
+        let key = (self.scope, slice.clone(), choice.part, self.bins);
+        let title = format!("counting {}", cx.target.title());
+        let (array, part, bins, running) = (array.clone(), choice.part, self.bins, self.task.clone());
+        let shown = self.counted.get(cx.jobs, &key, &title, move |task| {
+            *running.lock() = Some(task.clone());
+            let sliced: Arc<dyn Array> = Arc::new(Sliced::new(array, &slice));
+            let real = sliced.dtype().is_real();
+            let seen: Arc<dyn Array> = if real { sliced } else { Arc::new(Numbers { array: sliced, part }) };
+            stats::array(&*seen, task, Some(bins))
+        });
+        if let Some(error) = &shown.error {
+            let words =
+                if error.is_cancelled() { "The counting was stopped.".to_owned() } else { error.to_string() };
+            theme::empty_state(ui, Icon::Problem, "There is no histogram", &words);
+            ui.vertical_centered(|ui| {
+                if theme::button(ui, "Try again").clicked() {
+                    self.counted.clear();
+                }
+            });
+            return;
+        }
+        let Some(stats) = shown.value.filter(|_| shown.fresh) else {
+            self.pending(ui);
+            return;
+        };
+        self.facts(ui, &stats);
+        match &stats.histogram {
+            Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
+            Some(_) => theme::empty_state(
+                ui,
+                Icon::Histogram,
+                "No histogram",
+                "The values lie too far apart for bins of equal width.",
+            ),
+            None => theme::empty_state(ui, Icon::Histogram, "No finite values", "There is nothing to count."),
+        }
+    }
+
+    fn pending(&self, ui: &mut Ui) {
+        let task = self.task.lock().clone();
+        let share = task.as_ref().and_then(Task::fraction);
+        let words =
+            share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0));
+        ui.ctx().request_repaint_after_secs(0.1);
+        let id = ui.unique_id().with("pending");
+        theme::pending(ui, id, &words);
+    }
+
+    /// A line of numbers above the plot.
+    fn facts(&self, ui: &mut Ui, stats: &ArrayStats) {
+        let theme = Theme::of(ui);
+        ui.add_space(space::S2);
+        ui.horizontal_wrapped(|ui| {
+            ui.add_space(space::S3);
+            ui.spacing_mut().item_spacing.x = space::S1;
+            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+            let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
+            let mut facts = vec![
+                ("count", display::count(stats.count)),
+                ("min", text(&stats.min)),
+                ("max", text(&stats.max)),
+                ("mean", number(stats.mean)),
+                ("std", number(stats.std)),
+                ("zeros", display::count(stats.zeros)),
+            ];
+            for (name, count) in [("NaN", stats.nan), ("Inf", stats.inf)] {
+                if count > 0 {
+                    facts.push((name, display::count(count)));
+                }
+            }
+            for (name, value) in facts {
+                let bad = matches!(name, "NaN" | "Inf");
+                ui.label(theme::dim(theme, name));
+                ui.label(theme::mono(value).color(if bad { theme.bad } else { theme.text }));
+                ui.add_space(space::S2);
+            }
+        });
+    }
+
+    fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, histogram: &stats::Histogram, choice: &mut Choice) {
+        let theme = Theme::of(ui);
+        let log = self.log;
+        let height = move |count: f64| if log { (1.0 + count).log10() } else { count };
+        let bars: Vec<Bar> = histogram
+            .counts
+            .iter()
+            .zip(histogram.edges.windows(2))
+            .map(|(&count, edge)| {
+                let width = (edge[1] - edge[0]).max(f64::MIN_POSITIVE);
+                Bar::new(edge[0] + width / 2.0, height(count as f64))
+                    .width(width * 0.94)
+                    .fill(theme.accent)
+                    .stroke(egui::Stroke::NONE)
+            })
+            .collect();
+        let bars = BarChart::new("counts", bars).color(theme.accent).allow_hover(false);
+        let (low, high) = ends(histogram);
+        let top = histogram.counts.iter().max().map_or(1.0, |&most| height(most as f64).max(1.0));
+        let back = move |y: f64| if log { 10f64.powf(y) - 1.0 } else { y };
+        let (brush, set) = (
+            self.brush,
+            match choice.range {
+                Range::Hand(low, high) => Some((low, high)),
+                _ => None,
+            },
+        );
+        let id = ui.unique_id().with("histogram");
+        let margin = (high - low) * 0.02;
+        let plot = Plot::new("histogram")
+            .id(id)
+            .default_x_bounds(low - margin, high + margin)
+            .default_y_bounds(0.0, top * 1.06)
+            .allow_drag(false)
+            .allow_double_click_reset(false)
+            .height(ui.available_height() - size::ROW - space::S2)
+            .set_margin_fraction(vec2(0.0, 0.0))
+            .reset();
+        let counts = move |y: f64| if y < 0.0 { String::new() } else { count_words(back(y)) };
+        let plot = calm(plot, theme, brief, counts);
+        let accent = theme.accent;
+        let shown = plot.show(ui, move |plot| {
+            plot.bar_chart(bars);
+            let at = plot.pointer_coordinate().map(|point| point.x);
+            let band = brush.zip(at).map(|(a, b)| (a.min(b), a.max(b))).or(set);
+            if let Some((low, high)) = band {
+                let fill = Color32::from_rgba_unmultiplied(accent.r(), accent.g(), accent.b(), 40);
+                plot.span(Span::new("range", low..=high).fill(fill).border_color(accent));
+            }
+            if let Some(x) = at {
+                plot.vline(
+                    VLine::new("here", x).color(accent.gamma_multiply(0.5)).width(1.0).allow_hover(false),
+                );
+            }
+            at
+        });
+        let at = shown.response.hover_pos().map(|at| shown.transform.value_from_position(at));
+        self.answer(cx, &shown.response, histogram, at, choice);
+        self.foot(ui, choice);
+    }
+
+    /// Takes the drag, and says what is under the pointer.
+    fn answer(
+        &mut self,
+        cx: &mut ViewCx<'_>,
+        response: &egui::Response,
+        histogram: &stats::Histogram,
+        at: Option<PlotPoint>,
+        choice: &mut Choice,
+    ) {
+        if let Some(point) = at {
+            let bin = histogram.edges.windows(2).position(|edge| point.x >= edge[0] && point.x < edge[1]);
+            if let Some(n) = bin {
+                let edges = (brief(histogram.edges[n]), brief(histogram.edges[n + 1]));
+                let words = format!("{} – {}: {}", edges.0, edges.1, display::count(histogram.counts[n]));
+                cx.status.under = words;
+            }
+        }
+        if response.drag_started() {
+            self.brush = at.map(|point| point.x);
+        }
+        if response.drag_stopped() {
+            let ends = self.brush.take().zip(at.map(|point| point.x));
+            if let Some((a, b)) = ends.filter(|(a, b)| a != b) {
+                choice.range = Range::Hand(a.min(b), a.max(b));
+            }
+        }
+    }
+
+    fn foot(&mut self, ui: &mut Ui, choice: &mut Choice) {
+        let theme = Theme::of(ui);
+        ui.horizontal(|ui| {
+            ui.add_space(space::S3);
+            match choice.range {
+                Range::Hand(low, high) => {
+                    let words = format!("Colours cover {} – {}.", brief(low), brief(high));
+                    ui.label(theme::dim(theme, words));
+                    if ui.link("Cover everything").clicked() {
+                        choice.range = Range::MinMax;
+                    }
+                }
+                _ => {
+                    _ = ui.label(theme::dim(
+                        theme,
+                        "Drag over the bars to set the range of the heat map's colours.",
+                    ))
+                }
+            }
+        });
+    }
+
+    /// For the session.
+    pub(crate) fn keep(&self) -> Value {
+        json!({ "all": self.scope == Scope::All, "log": self.log, "bins": self.bins })
+    }
+
+    /// What [`Histogram::keep`] gave.
+    pub(crate) fn restore(&mut self, kept: &Value) {
+        let truth = |name: &str| kept.get(name).and_then(Value::as_bool).unwrap_or(false);
+        self.scope = if truth("all") { Scope::All } else { Scope::Slice };
+        self.log = truth("log");
+        self.bins = kept.get("bins").and_then(Value::as_u64).map_or(128, |n| n.clamp(1, 4096) as usize);
+    }
+}
+
+/// Everything as a slice.
+fn whole(shape: &[u64]) -> Slice {
+    use gander::region::Span;
+    // `Sliced` takes every axis that is longer than one, named or not.
+    Slice {
+        spans: shape.iter().map(|&len| Span::all(len)).collect(),
+        rows: None,
+        columns: None,
+        channels: None,
+    }
+}
+
+/// The plot's arithmetic overflows near the ends of f64.
+const MOST: f64 = 1e300;
+
+fn width(histogram: &stats::Histogram) -> f64 {
+    let (low, high) = ends(histogram);
+    if low.abs() < MOST && high.abs() < MOST { high - low } else { f64::INFINITY }
+}
+
+/// Both ends of the bins, apart also where all values are equal.
+fn ends(histogram: &stats::Histogram) -> (f64, f64) {
+    let low = histogram.edges.first().copied().unwrap_or(0.0);
+    let high = histogram.edges.last().copied().unwrap_or(1.0);
+    if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
+}
+
+fn count_words(count: f64) -> String {
+    if count.fract().abs() > 0.01 && count < 100.0 {
+        return brief(count);
+    }
+    display::short_count(count.round().max(0.0) as u64)
+}

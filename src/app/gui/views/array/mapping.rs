@@ -1,0 +1,324 @@
+//! Which axes of an array are rows and columns of the picture, and where the others stand. Text in
+//! NumPy's slice notation.
+
+use std::collections::BTreeSet;
+
+use gander::error::Result;
+use gander::region::{Region, Span};
+use serde_json::{Value, json};
+
+use super::slice::Slice;
+
+/// The mapping of the dimensions of one shape onto the screen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Mapping {
+    shape: Vec<u64>,
+    /// The part of each axis that shows while it is rows, columns or channels.
+    spans: Vec<Span>,
+    /// Where each axis stands while it is none of these.
+    at: Vec<u64>,
+    rows: Option<usize>,
+    columns: Option<usize>,
+    channels: Option<usize>,
+}
+
+/// What an axis is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Down the screen.
+    Rows,
+    /// Across the screen.
+    Columns,
+}
+
+impl Mapping {
+    /// The last two axes as rows and columns; of a picture with channels, its height and width.
+    pub(crate) fn new(shape: &[u64]) -> Self {
+        let channels = likely_channels(shape);
+        let mut free = (0..shape.len()).rev().filter(|axis| Some(*axis) != channels);
+        let columns = free.next();
+        let rows = free.next();
+        Mapping {
+            shape: shape.to_vec(),
+            spans: shape.iter().map(|&len| Span::all(len)).collect(),
+            at: vec![0; shape.len()],
+            rows,
+            columns,
+            channels,
+        }
+    }
+
+    /// Frame, row, column, channel: the axes of an image.
+    pub(crate) fn picture(shape: &[u64]) -> Self {
+        Mapping { rows: Some(1), columns: Some(2), channels: Some(3), ..Mapping::new(shape) }
+    }
+
+    /// The axis of the rows.
+    pub(crate) fn rows(&self) -> Option<usize> {
+        self.rows
+    }
+
+    /// The axis of the columns.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        self.columns
+    }
+
+    /// The axis of the channels, in the image mode.
+    pub(crate) fn channels(&self) -> Option<usize> {
+        self.channels
+    }
+
+    /// The length of each axis.
+    pub(crate) fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Where an axis stands that is neither rows nor columns.
+    pub(crate) fn position(&self, axis: usize) -> u64 {
+        self.at.get(axis).copied().unwrap_or(0)
+    }
+
+    /// Sets where an axis stands; beyond the end is the end.
+    pub(crate) fn set_position(&mut self, axis: usize, to: u64) {
+        if let (Some(at), Some(&len)) = (self.at.get_mut(axis), self.shape.get(axis)) {
+            *at = to.min(len.saturating_sub(1));
+        }
+    }
+
+    /// Gives an axis a role; the axis that had it takes the other one's place.
+    pub(crate) fn assign(&mut self, role: Role, axis: usize) {
+        let (mine, other) = match role {
+            Role::Rows => (&mut self.rows, &mut self.columns),
+            Role::Columns => (&mut self.columns, &mut self.rows),
+        };
+        if *other == Some(axis) {
+            *other = *mine;
+        }
+        *mine = Some(axis);
+        if self.channels == Some(axis) {
+            self.channels = None;
+        }
+    }
+
+    /// Rows become columns and columns rows.
+    pub(crate) fn transpose(&mut self) {
+        std::mem::swap(&mut self.rows, &mut self.columns);
+    }
+
+    /// Sets the axis of the channels; rows and columns move out of its way.
+    pub(crate) fn set_channels(&mut self, axis: Option<usize>) {
+        self.channels = axis;
+        let taken = |other: Option<usize>| other.is_some() && other == axis;
+        if taken(self.rows) || taken(self.columns) {
+            let mut free = (0..self.shape.len()).rev().filter(|other| Some(*other) != axis);
+            self.columns = free.next();
+            self.rows = free.next();
+        }
+    }
+
+    /// The axes that stand still, in order: those that have a slider.
+    pub(crate) fn others(&self, image: bool) -> Vec<usize> {
+        let shown = |axis: usize| {
+            let axis = Some(axis);
+            axis == self.rows || axis == self.columns || (image && axis == self.channels)
+        };
+        (0..self.shape.len()).filter(|&axis| !shown(axis)).collect()
+    }
+
+    /// What is on the screen; with the channels only in the image mode.
+    pub(crate) fn slice(&self, image: bool) -> Slice {
+        let mut spans: Vec<Span> = self.at.iter().map(|&at| Span::range(at, 1)).collect();
+        let channels = self.channels.filter(|_| image);
+        for axis in [self.rows, self.columns, channels].into_iter().flatten() {
+            if let (Some(span), Some(&whole)) = (spans.get_mut(axis), self.spans.get(axis)) {
+                *span = whole;
+            }
+        }
+        // An axis of length zero has no place to stand; nothing is shown then.
+        for (span, &len) in spans.iter_mut().zip(&self.shape) {
+            if len == 0 {
+                *span = Span::all(0);
+            }
+        }
+        Slice { spans, rows: self.rows, columns: self.columns, channels }
+    }
+
+    /// `3, :, ::2`, as between NumPy's brackets.
+    pub(crate) fn text(&self, image: bool) -> String {
+        let still: BTreeSet<usize> = self.others(image).into_iter().collect();
+        let single: Vec<bool> = (0..self.shape.len()).map(|axis| still.contains(&axis)).collect();
+        Region(self.slice(image).spans).text(&self.shape, &single)
+    }
+
+    /// Takes NumPy's notation, with or without `a[…]`. Rows and columns stay where they are if they
+    /// still have a range; else the last two ranges take their places.
+    pub(crate) fn parse(&mut self, text: &str) -> Result<()> {
+        let inner = text.trim();
+        let inner = inner.find('[').map_or(inner, |at| &inner[at..]);
+        let (region, single) = Region::parse(inner, &self.shape)?;
+        let ranged = |axis: usize| !single.get(axis).copied().unwrap_or(true);
+        for (axis, span) in region.0.iter().enumerate() {
+            if ranged(axis) {
+                self.spans[axis] = *span;
+            }
+            if !ranged(axis) || span.start > 0 {
+                self.set_position(axis, span.start);
+            }
+        }
+        let keeps = |axis: Option<usize>| axis.is_some_and(ranged);
+        let channels = self.channels.filter(|&axis| ranged(axis));
+        let mut free: Vec<usize> =
+            (0..self.shape.len()).filter(|&axis| ranged(axis) && Some(axis) != channels).collect();
+        if free.len() < 2 && channels.is_some() {
+            free = (0..self.shape.len()).filter(|&axis| ranged(axis)).collect();
+        }
+        let both = keeps(self.rows) && keeps(self.columns);
+        if !both {
+            self.columns = free.pop();
+            self.rows = free.pop();
+        }
+        let taken = [self.rows, self.columns];
+        self.channels = channels.filter(|axis| !taken.contains(&Some(*axis)));
+        Ok(())
+    }
+
+    /// Stands so that the element at this full index is shown, and gives its row and column.
+    pub(crate) fn reveal(&mut self, index: &[u64], image: bool) -> Option<[u64; 2]> {
+        if index.len() != self.shape.len() || index.iter().zip(&self.shape).any(|(at, len)| at >= len) {
+            return None;
+        }
+        for axis in self.others(image) {
+            self.set_position(axis, index[axis]);
+        }
+        let mut place = |axis: Option<usize>| {
+            let Some(axis) = axis else { return 0 };
+            let span = &mut self.spans[axis];
+            let inside = index[axis] >= span.start
+                && index[axis] < span.end()
+                && (index[axis] - span.start).is_multiple_of(span.step);
+            if !inside {
+                *span = Span::all(self.shape[axis]);
+            }
+            (index[axis] - span.start) / span.step
+        };
+        let row = place(self.rows);
+        let column = place(self.columns);
+        Some([row, column])
+    }
+
+    /// For the session, and for other arrays of this shape.
+    pub(crate) fn keep(&self) -> Value {
+        let spans: Vec<Value> =
+            self.spans.iter().map(|span| json!([span.start, span.count, span.step])).collect();
+        json!({
+            "rows": self.rows, "columns": self.columns, "channels": self.channels,
+            "at": self.at, "spans": spans,
+        })
+    }
+
+    /// What [`Mapping::keep`] gave, if it fits this shape.
+    pub(crate) fn restore(shape: &[u64], kept: &Value) -> Option<Self> {
+        let mut mapping = Mapping::new(shape);
+        let axis = |name: &str| -> Option<Option<usize>> {
+            match kept.get(name)? {
+                Value::Null => Some(None),
+                value => {
+                    let axis = value.as_u64()? as usize;
+                    (axis < shape.len()).then_some(Some(axis))
+                }
+            }
+        };
+        let roles = [axis("rows")?, axis("columns")?, axis("channels")?];
+        let distinct: BTreeSet<usize> = roles.iter().flatten().copied().collect();
+        if distinct.len() != roles.iter().flatten().count() {
+            return None;
+        }
+        [mapping.rows, mapping.columns, mapping.channels] = roles;
+        let (at, spans) = (kept.get("at")?.as_array()?, kept.get("spans")?.as_array()?);
+        if at.len() != shape.len() || spans.len() != shape.len() {
+            return None;
+        }
+        for (axis, (at, span)) in at.iter().zip(spans).enumerate() {
+            mapping.set_position(axis, at.as_u64()?);
+            let number = |n: usize| span.get(n)?.as_u64();
+            mapping.spans[axis] = Span { start: number(0)?, count: number(1)?, step: number(2)? };
+        }
+        Region(mapping.spans.clone()).check(shape).ok()?;
+        Some(mapping)
+    }
+}
+
+/// The axis that looks like the channels of a picture: one to four long, first or last of three axes
+/// of which the other two are clearly longer.
+pub(crate) fn likely_channels(shape: &[u64]) -> Option<usize> {
+    let n = shape.len();
+    let [.., first, second, last] = shape else { return None };
+    let few = |len: u64| len == 3 || len == 4;
+    if few(*last) && *first >= 6 && *second >= 6 {
+        return Some(n - 1);
+    }
+    ((few(*first) || (*first == 1 && n > 3)) && *second >= 6 && *last >= 6).then_some(n - 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_goes_in_and_comes_out() {
+        let mut mapping = Mapping::new(&[5, 6, 7]);
+        assert_eq!(mapping.text(false), "0, :, :");
+        mapping.parse("a[3, :, ::2]").unwrap();
+        assert_eq!(
+            (mapping.text(false).as_str(), mapping.rows(), mapping.columns()),
+            ("3, :, ::2", Some(1), Some(2))
+        );
+        // A cut along one axis: no rows.
+        mapping.parse("[:, 2, 4]").unwrap();
+        assert_eq!(
+            (mapping.rows(), mapping.columns(), mapping.text(false).as_str()),
+            (None, Some(0), ":, 2, 4")
+        );
+        mapping.parse("1, 2, 3").unwrap();
+        assert_eq!((mapping.rows(), mapping.columns()), (None, None));
+        // With three ranges the last two show and the first stands at its start.
+        mapping.parse("2:, :, :").unwrap();
+        assert_eq!(mapping.text(false), "2, :, :");
+        assert!(mapping.parse("9, :, :").is_err());
+        assert_eq!(mapping.text(false), "2, :, :");
+    }
+
+    #[test]
+    fn roles_swap_and_channels_are_seen() {
+        let mut mapping = Mapping::new(&[10, 32, 32, 3]);
+        assert_eq!((mapping.rows(), mapping.columns(), mapping.channels()), (Some(1), Some(2), Some(3)));
+        assert_eq!((mapping.others(true), mapping.others(false)), (vec![0], vec![0, 3]));
+        mapping.assign(Role::Rows, 2);
+        assert_eq!((mapping.rows(), mapping.columns()), (Some(2), Some(1)));
+        mapping.assign(Role::Columns, 3);
+        assert_eq!((mapping.columns(), mapping.channels()), (Some(3), None));
+        assert_eq!(likely_channels(&[3, 224, 224]), Some(0));
+        assert_eq!(likely_channels(&[60000, 28, 28]), None);
+        assert_eq!(likely_channels(&[4, 4096]), None);
+    }
+
+    #[test]
+    fn a_session_brings_it_back_and_nonsense_does_not() {
+        let mut mapping = Mapping::new(&[5, 6, 7]);
+        mapping.parse("3, 1:4, ::2").unwrap();
+        assert_eq!(Mapping::restore(&[5, 6, 7], &mapping.keep()), Some(mapping.clone()));
+        assert_eq!(Mapping::restore(&[5, 6], &mapping.keep()), None);
+        assert_eq!(Mapping::restore(&[5, 6, 2], &mapping.keep()), None);
+        assert_eq!(Mapping::restore(&[5], &json!({"rows": 7})), None);
+    }
+
+    #[test]
+    fn an_element_is_brought_into_the_slice() {
+        let mut mapping = Mapping::new(&[5, 6, 7]);
+        mapping.parse("0, 2:4, ::2").unwrap();
+        assert_eq!(mapping.reveal(&[4, 3, 2], false), Some([1, 1]));
+        assert_eq!(mapping.reveal(&[4, 0, 3], false), Some([0, 3]));
+        assert_eq!(mapping.text(false), "4, :, :");
+        assert_eq!(mapping.reveal(&[5, 0, 0], false), None);
+    }
+}

@@ -1,0 +1,250 @@
+//! What stands on and around a heat map: the colour bar, numbers in cells, places of NaN and Inf, the
+//! framed element, the tool tip.
+
+use egui::epaint::{Mesh, Vertex, WHITE_UV};
+use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
+use gander::display;
+use gander::dtype::DType;
+
+use super::super::canvas::Sight;
+use super::color::{Scale, brief, odd_color};
+use super::probe;
+use super::values::{Odd, Part, Plane, Survey, numbers};
+use crate::gui::theme::{self, Theme, mono, space};
+
+/// Room for the colour bar at the right of a heat map.
+pub(super) const BAR_ROOM: f32 = 108.0;
+const BAR_WIDTH: f32 = 18.0;
+
+/// The colour bar at the right of the picture: its ends, its middle, and what is not finite.
+pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, survey: &Survey) {
+    let picture = sight.picture();
+    if outer.right() - sight.rect.right() < BAR_ROOM {
+        return;
+    }
+    let theme = Theme::of(ui);
+    let font = theme::mono_small_font();
+    let kinds = survey.odd.iter().filter(|count| **count > 0).count() as f32;
+    let legend = kinds * 16.0;
+    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + space::S4;
+    // A flat picture still has a bar that can be read.
+    let top = picture.top().min(sight.rect.bottom() - 140.0).max(sight.rect.top());
+    let bottom = picture.bottom().max(top + 120.0).min(sight.rect.bottom()) - legend;
+    let bar = Rect::from_min_max(pos2(left, top), pos2(left + BAR_WIDTH, bottom));
+    let mut mesh = Mesh::default();
+    const STEPS: u32 = 64;
+    for n in 0..=STEPS {
+        let t = n as f32 / STEPS as f32;
+        let (color, y) = (scale.color(f64::from(t)), bar.bottom() - bar.height() * t);
+        for x in [bar.left(), bar.right()] {
+            mesh.vertices.push(Vertex { pos: pos2(x, y), uv: WHITE_UV, color });
+        }
+        if n > 0 {
+            let at = 2 * n;
+            mesh.indices.extend([at - 2, at - 1, at, at - 1, at, at + 1]);
+        }
+    }
+    let painter = ui.painter();
+    painter.add(Shape::mesh(mesh));
+    painter.rect_stroke(bar, 2.0, theme.hairline(), StrokeKind::Outside);
+    for place in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
+        if bar.height() < 160.0 && (place == 0.25 || place == 0.75) {
+            continue;
+        }
+        let y = bar.bottom() - bar.height() * place;
+        let anchor = match place {
+            0.0 => Align2::LEFT_BOTTOM,
+            1.0 => Align2::LEFT_TOP,
+            _ => Align2::LEFT_CENTER,
+        };
+        let text = brief(scale.value(f64::from(place)));
+        painter.text(pos2(bar.right() + space::S2, y).round(), anchor, text, font.clone(), theme.dim);
+    }
+    let mut y = bar.bottom() + 14.0;
+    for odd in Odd::ALL {
+        let (count, name) = (survey.odd[odd as usize], odd.word());
+        if count == 0 {
+            continue;
+        }
+        let swatch = Rect::from_min_size(pos2(bar.left(), y - 5.0), vec2(10.0, 10.0));
+        swatch_of(ui, swatch, odd);
+        let about = if survey.exact { "" } else { "≥ " };
+        let text = format!("{name} {about}{}", display::short_count(count));
+        painter.text(pos2(bar.left() + 14.0, y), Align2::LEFT_CENTER, text, font.clone(), theme.dim);
+        y += 16.0;
+    }
+}
+
+/// A field of the colour of what is not finite; −Inf is hatched.
+fn swatch_of(ui: &Ui, rect: Rect, odd: Odd) {
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, odd_color(odd, 0));
+    if odd == Odd::Minus {
+        let stroke = Stroke::new(1.0, odd_color(odd, 2));
+        let mut x = rect.left() - rect.height();
+        while x < rect.right() {
+            painter.line_segment([pos2(x, rect.bottom()), pos2(x + rect.height(), rect.top())], stroke);
+            x += 4.0;
+        }
+    }
+    painter.rect_stroke(rect, 0.0, Theme::of(ui).hairline(), StrokeKind::Inside);
+}
+
+/// Marks the places of NaN and Inf, also where a cell is less than a pixel or the overview steps over it.
+pub(super) fn odd_places(ui: &Ui, sight: &Sight, survey: &Survey) {
+    const LEAST: f32 = 4.0;
+    let size = sight.element_size();
+    if size.min_elem() >= 16.0 {
+        let visible = sight.visible();
+        let minus = survey.places.iter().filter(|place| place.2 == Odd::Minus);
+        for &(row, column, odd) in minus {
+            if visible[0].contains(&column) && visible[1].contains(&row) {
+                swatch_of(ui, sight.place([column as f64, row as f64, 1.0, 1.0]), odd);
+            }
+        }
+        return;
+    }
+    if size.min_elem() >= LEAST {
+        return;
+    }
+    let visible = sight.visible();
+    let mut mesh = Mesh::default();
+    for &(row, column, odd) in &survey.places {
+        if !visible[0].contains(&column) || !visible[1].contains(&row) {
+            continue;
+        }
+        let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
+        let mark = Rect::from_center_size(cell.center(), cell.size().max(vec2(LEAST, LEAST)));
+        mesh.add_colored_rect(mark, odd_color(odd, 0));
+    }
+    ui.painter_at(sight.rect).add(Shape::mesh(mesh));
+}
+
+/// Writes the values into the cells where these are large enough.
+pub(super) fn numbers_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, scale: &Scale, part: Part) {
+    let size = sight.element_size();
+    if size.x < 40.0 || size.y < 16.0 {
+        return;
+    }
+    let theme = Theme::of(ui);
+    let font = theme::mono_small_font();
+    let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
+    let room = ((size.x - 6.0) / advance) as usize;
+    let visible = sight.visible();
+    let painter = ui.painter_at(sight.rect);
+    for row in visible[1].clone() {
+        for column in visible[0].clone() {
+            let Some(bytes) = plane.element(row, column) else { continue };
+            let value = numbers(&plane.dtype, part, bytes).first().copied().unwrap_or(f64::NAN);
+            let exact = probe::text(&plane.dtype, bytes);
+            let text = if exact.chars().count() <= room { exact } else { brief(value) };
+            if text.chars().count() > room {
+                continue;
+            }
+            let under =
+                Odd::of(value).map_or_else(|| scale.color(scale.place(value)), |odd| odd_color(odd, 0));
+            let at = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
+            painter.text(at.round(), Align2::CENTER_CENTER, text, font.clone(), readable_on(theme, under));
+        }
+    }
+}
+
+/// Writes the samples of each pixel into it, one below the other, where there is room.
+pub(super) fn samples_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, window: (f64, f64)) {
+    const LINE: f32 = 13.0;
+    let size = sight.element_size();
+    let channels = plane.channels.max(1);
+    if size.x < 40.0 || size.y < LINE * channels as f32 + 2.0 {
+        return;
+    }
+    let theme = Theme::of(ui);
+    let font = theme::mono_small_font();
+    let visible = sight.visible();
+    let painter = ui.painter_at(sight.rect);
+    let width = plane.dtype.size() as usize;
+    let bright = |value: f64| (255.0 * (value - window.0) / (window.1 - window.0)).clamp(0.0, 255.0) as u8;
+    for row in visible[1].clone() {
+        for column in visible[0].clone() {
+            let Some(at) = plane.window.find(row, column).map(|n| n * width * channels) else { continue };
+            let Some(bytes) = plane.raw.get(at..at + width * channels) else { continue };
+            let values = numbers(&plane.dtype, Part::Real, bytes);
+            let at = |n: usize| bright(values.get(n).copied().unwrap_or(0.0));
+            let under =
+                if channels < 3 { Color32::from_gray(at(0)) } else { Color32::from_rgb(at(0), at(1), at(2)) };
+            let color = readable_on(theme, under);
+            let middle = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
+            for (n, &value) in values.iter().enumerate() {
+                let y = middle.y + LINE * (n as f32 - (channels - 1) as f32 / 2.0);
+                painter.text(
+                    pos2(middle.x, y).round(),
+                    Align2::CENTER_CENTER,
+                    brief(value),
+                    font.clone(),
+                    color,
+                );
+            }
+        }
+    }
+}
+
+/// Dark or light text, whichever stands out from a colour.
+fn readable_on(theme: &Theme, under: Color32) -> Color32 {
+    let light = 0.299 * f32::from(under.r()) + 0.587 * f32::from(under.g()) + 0.114 * f32::from(under.b());
+    let (dark_text, light_text) = (Theme::light().text, Theme::dark().text);
+    let _ = theme;
+    if light > 128.0 { dark_text } else { light_text }
+}
+
+/// Frames an element, so that it can be seen on any colour.
+pub(super) fn frame(ui: &Ui, sight: &Sight, column: u64, row: u64) {
+    let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
+    let mark = Rect::from_center_size(cell.center(), cell.size().max(vec2(7.0, 7.0)));
+    let painter = ui.painter_at(sight.rect.expand(4.0));
+    painter.rect_stroke(mark, 1.0, Stroke::new(3.0, Color32::BLACK), StrokeKind::Outside);
+    painter.rect_stroke(mark, 1.0, Stroke::new(1.5, Color32::WHITE), StrokeKind::Outside);
+}
+
+/// The tool tip at the pointer: index, value, bits, type.
+pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option<&(String, String, bool)>) {
+    let theme = Theme::of_context(&response.ctx);
+    let tip = egui::Tooltip::always_open(
+        response.ctx.clone(),
+        response.layer_id,
+        response.id.with("tip"),
+        egui::PopupAnchor::Pointer,
+    );
+    tip.gap(14.0).show(|ui| {
+        ui.spacing_mut().interact_size.y = 16.0;
+        ui.label(mono(place));
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = space::S2;
+            let Some((value, bits, nan)) = words else {
+                ui.label(mono("…"));
+                return;
+            };
+            let value: String = value.chars().take(80).collect();
+            ui.label(mono(value).color(if *nan { theme.bad } else { theme.text }));
+            ui.label(
+                RichText::new(format!("{bits} {dtype}")).font(theme::mono_small_font()).color(theme.dim),
+            );
+        });
+    });
+}
+
+/// The samples of a pixel: `(12, 40, 255)`.
+pub(super) fn pixel(plane: Option<&Plane>, row: u64, column: u64) -> Option<(String, String, bool)> {
+    let plane = plane?;
+    let size = plane.dtype.size() as usize;
+    let at = plane.window.find(row, column)?.checked_mul(size * plane.channels)?;
+    let bytes = plane.raw.get(at..at + size * plane.channels)?;
+    let samples: Vec<String> =
+        bytes.chunks_exact(size.max(1)).map(|b| probe::text(&plane.dtype, b)).collect();
+    Some((format!("({})", samples.join(", ")), String::new(), false))
+}
+
+/// `[3, 17, :]`: the index of a pixel with all its channels.
+pub(super) fn with_colon(index: &[u64], axis: usize, hidden: usize) -> String {
+    let part = |(n, at): (usize, &u64)| if n == axis { ":".to_owned() } else { at.to_string() };
+    let parts: Vec<String> = index.iter().enumerate().skip(hidden).map(part).collect();
+    format!("[{}]", parts.join(", "))
+}

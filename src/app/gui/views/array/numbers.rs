@@ -1,0 +1,566 @@
+//! A slice as numbers, on the grid: rows down, columns across; of structured elements in one dimension
+//! the fields are the columns.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use egui::Ui;
+use gander::cell;
+use gander::content::Array;
+use gander::display;
+use gander::dtype::{DType, Field};
+use gander::error::{Error, Result};
+use gander::jobs::{Jobs, Slot};
+use gander::region::Span;
+use gander::stats::{self, ArrayStats};
+use gander::task::Task;
+use serde_json::{Value, json};
+
+use super::super::ViewCx;
+use super::dims::drop_down;
+use super::probe;
+use super::slice::{Slice, Sliced, Window};
+use super::values::{Part, drawable, numbers};
+use crate::gui::commands::Action;
+use crate::gui::grid::{
+    Cell, CellAt, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState,
+    RowPosition, Side,
+};
+
+/// The most cells that are copied at once.
+const COPIED: u64 = 2_000_000;
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// As few digits as read back to the same value.
+    #[default]
+    Shortest,
+    /// Four digits behind the point.
+    Fixed,
+    /// With an exponent.
+    Scientific,
+    /// The bits alone.
+    Bits,
+}
+
+impl Notation {
+    const ALL: [(Notation, &str); 4] = [
+        (Notation::Shortest, "shortest"),
+        (Notation::Fixed, "fixed"),
+        (Notation::Scientific, "scientific"),
+        (Notation::Bits, "bits"),
+    ];
+
+    fn word(self) -> &'static str {
+        Notation::ALL.iter().find(|(notation, _)| *notation == self).map_or("", |(_, word)| word)
+    }
+}
+
+/// See the module.
+pub(crate) struct Numbers {
+    pub(crate) grid: Grid,
+    notation: Notation,
+    /// The bits beside the value.
+    bits: bool,
+    blocks: Slot<(Slice, Window), Block>,
+    copied: Slot<u64, String>,
+    copying: u64,
+    copy: Option<CopyRequest>,
+    sums: Slot<(Slice, Window), ArrayStats>,
+}
+
+/// Elements in memory.
+struct Block {
+    slice: Slice,
+    window: Window,
+    raw: Vec<u8>,
+}
+
+impl Numbers {
+    pub(crate) fn new(name: &str) -> Self {
+        Numbers {
+            grid: Grid::new(name),
+            notation: Notation::Shortest,
+            bits: false,
+            blocks: Slot::default(),
+            copied: Slot::default(),
+            copying: 0,
+            copy: None,
+            sums: Slot::default(),
+        }
+    }
+
+    /// The options in the toolbar.
+    pub(crate) fn toolbar(&mut self, ui: &mut Ui, dtype: &DType) {
+        if !dtype.is_real() && !dtype.is_complex() {
+            return;
+        }
+        drop_down(ui, self.notation.word(), "Notation", |ui| {
+            for (notation, word) in Notation::ALL {
+                if ui.selectable_label(self.notation == notation, word).clicked() {
+                    self.notation = notation;
+                    self.grid.forget_suggested_widths();
+                }
+            }
+            ui.separator();
+            if ui.checkbox(&mut self.bits, "Bits beside the value").changed() {
+                self.grid.forget_suggested_widths();
+            }
+        });
+    }
+
+    /// Stops every job.
+    pub(crate) fn stop(&self) {
+        self.blocks.cancel();
+        self.copied.cancel();
+        self.sums.cancel();
+    }
+
+    /// Draws the grid into all that is left of `ui`.
+    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
+        let slice = upright(slice);
+        let fields = match array.dtype() {
+            DType::Struct(record) if slice.width() <= 1 => record.fields.clone(),
+            _ => Vec::new(),
+        };
+        let mut model = Model {
+            array,
+            slice: &slice,
+            jobs: cx.jobs,
+            blocks: &self.blocks,
+            fields,
+            notation: self.notation,
+            bits: self.bits,
+            title: format!("reading {}", cx.target.title()),
+            block: None,
+            error: None,
+        };
+        let response = self.grid.ui(ui, &mut model);
+        let at = response.hovered.or(response.cursor);
+        if let Some(CellAt { row, column }) = at {
+            let text = model.cell(row, column).text.into_owned();
+            let mut place =
+                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
+            if let Some(field) = model.fields.get(column) {
+                place = format!("{place}[{:?}]", field.name);
+            }
+            let bits = model.bytes(row, column).and_then(|bytes| probe::bits(array.dtype(), bytes));
+            let bits =
+                bits.filter(|_| model.fields.is_empty()).map_or(String::new(), |bits| format!("  {bits}"));
+            cx.status.under = format!("{}{place} = {text}{bits}", cx.target.title());
+        }
+        if let Some(CellAt { row, column }) = response.activated {
+            let place =
+                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
+            let text = model.cell(row, column).text.into_owned();
+            cx.actions.push(Action::Read(format!("{}{place}", cx.target.title()), text));
+        }
+        let failed = model.error.take();
+        if let Some(error) = failed.filter(|error| error.is_cancelled()) {
+            cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
+            self.blocks.clear();
+        }
+        if let Some(request) = response.copy {
+            self.start_copy(cx, request);
+        }
+        self.finish_copy(cx, array, &slice);
+        self.sum(cx, array, &slice);
+    }
+
+    fn start_copy(&mut self, cx: &mut ViewCx<'_>, request: CopyRequest) {
+        let cells = (request.rows.end - request.rows.start).saturating_mul(request.columns.len() as u64);
+        if cells > COPIED {
+            let most = display::count(COPIED);
+            let words = format!(
+                "{} cells are too many for the clipboard (at most {most}). Export them instead.",
+                display::count(cells)
+            );
+            cx.actions.push(Action::Notice(words));
+            return;
+        }
+        self.copying += 1;
+        self.copy = Some(request);
+    }
+
+    /// Reads what is to be copied in a job and gives it to the clipboard when it is there.
+    fn finish_copy(&mut self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
+        let Some(request) = self.copy.clone() else { return };
+        let (array, slice) = (array.clone(), slice.clone());
+        let shown = self
+            .copied
+            .get(cx.jobs, &self.copying, "copying", move |task| copy_text(&*array, task, &slice, &request));
+        if let Some(text) = shown.value.filter(|_| shown.fresh) {
+            cx.actions.push(Action::Copy((*text).clone()));
+            self.copy = None;
+        } else if let Some(error) = shown.error {
+            cx.actions.push(Action::Notice(format!("Nothing was copied: {error}")));
+            self.copy = None;
+        }
+    }
+
+    /// Count, sum, mean, least and largest of the selection.
+    fn sum(&self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
+        let Some(selection) = self.grid.selection().filter(|_| array.dtype().is_real()) else { return };
+        let rows = selection.rows(slice.height());
+        let positions = selection.positions(usize::try_from(slice.width()).unwrap_or(usize::MAX));
+        let columns = self.grid.columns_at(positions.start..positions.end.min(positions.start + 1));
+        let width = (positions.end - positions.start) as u64;
+        let height = rows.end.saturating_sub(rows.start);
+        let (Some(&first), true) = (columns.first(), height.saturating_mul(width) > 1) else { return };
+        let columns = Span::range(first as u64, width.min(slice.width().saturating_sub(first as u64)));
+        let window = Window { rows: Span::range(rows.start, height), columns };
+        let part = slice.part(&window);
+        let array = array.clone();
+        let shown = self.sums.get(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
+            stats::array(&Sliced::new(array, &part), task, None)
+        });
+        cx.status.facts = match shown.value.filter(|_| shown.fresh) {
+            Some(stats) => {
+                let number = |value: Option<f64>| value.map_or("–".to_owned(), super::color::brief);
+                let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+                format!(
+                    "{} cells · sum {} · mean {} · min {} · max {}",
+                    display::count(stats.count),
+                    number(stats.sum),
+                    number(stats.mean),
+                    text(&stats.min),
+                    text(&stats.max)
+                )
+            }
+            None => format!("{} cells · summing…", display::count(window.elements())),
+        };
+    }
+
+    /// Goes to an element of the slice.
+    pub(crate) fn go_to(&mut self, slice: &Slice, row: u64, column: u64) {
+        let (row, column) = if upright(slice).rows == slice.rows { (row, column) } else { (column, row) };
+        self.grid.scroll_to(row, usize::try_from(column).ok());
+        self.grid.request_focus();
+    }
+
+    /// For the session.
+    pub(crate) fn keep(&self) -> Value {
+        let layout = serde_json::to_value(self.grid.layout()).unwrap_or(Value::Null);
+        let (top, left) = (self.grid.row_position(), self.grid.column_position());
+        json!({
+            "notation": self.notation.word(), "bits": self.bits, "layout": layout,
+            "row": top.row, "column": left.index,
+        })
+    }
+
+    /// What [`Numbers::keep`] gave.
+    pub(crate) fn restore(&mut self, kept: &Value) {
+        let word = kept.get("notation").and_then(Value::as_str).unwrap_or("");
+        let notation = Notation::ALL.iter().find(|(_, w)| *w == word);
+        self.notation = notation.map_or(Notation::Shortest, |(notation, _)| *notation);
+        self.bits = kept.get("bits").and_then(Value::as_bool).unwrap_or(false);
+        if let Some(layout) = kept.get("layout").and_then(|v| serde_json::from_value(v.clone()).ok()) {
+            self.grid.set_layout(layout);
+        }
+        let number = |name: &str| kept.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let left = crate::gui::grid::ColumnPosition { index: number("column") as usize, fraction: 0.0 };
+        self.grid.set_position(RowPosition { row: number("row"), fraction: 0.0 }, left);
+    }
+}
+
+/// One dimension goes down the grid, not across.
+fn upright(slice: &Slice) -> Slice {
+    let mut slice = slice.clone();
+    slice.channels = None;
+    if slice.rows.is_none() {
+        std::mem::swap(&mut slice.rows, &mut slice.columns);
+    }
+    slice
+}
+
+/// The data behind the grid in one frame.
+struct Model<'a> {
+    array: &'a Arc<dyn Array>,
+    slice: &'a Slice,
+    jobs: &'a Jobs,
+    blocks: &'a Slot<(Slice, Window), Block>,
+    fields: Vec<Field>,
+    notation: Notation,
+    bits: bool,
+    title: String,
+    block: Option<Arc<Block>>,
+    error: Option<Error>,
+}
+
+impl Model<'_> {
+    /// The bytes of an element, or of a field of it, if they are in memory.
+    fn bytes(&self, row: u64, column: usize) -> Option<&[u8]> {
+        let block = self.block.as_ref()?;
+        let size = usize::try_from(self.array.dtype().size()).ok()?;
+        let across = if self.fields.is_empty() { column as u64 } else { 0 };
+        let at = block.window.find(row, across)?.checked_mul(size)?;
+        let element = block.raw.get(at..at.checked_add(size)?)?;
+        let Some(field) = self.fields.get(column) else { return Some(element) };
+        let start = usize::try_from(field.offset).ok()?;
+        element.get(start..start.checked_add(usize::try_from(field.bytes().ok()?).ok()?)?)
+    }
+
+    fn text(&self, bytes: &[u8]) -> String {
+        let dtype = self.array.dtype();
+        let text = match self.notation {
+            Notation::Bits => probe::bits(dtype, bytes),
+            Notation::Fixed | Notation::Scientific if dtype.is_real() && *dtype != DType::Bool => {
+                let value = numbers(dtype, Part::Real, bytes).first().copied().filter(|v| v.is_finite());
+                value.map(|value| match self.notation {
+                    Notation::Scientific => format!("{value:.6e}"),
+                    _ if dtype.is_float() => format!("{value:.4}"),
+                    _ => probe::text(dtype, bytes),
+                })
+            }
+            _ => None,
+        };
+        let text = text.unwrap_or_else(|| probe::text(dtype, bytes));
+        match probe::bits(dtype, bytes).filter(|_| self.bits && self.notation != Notation::Bits) {
+            Some(bits) => format!("{text}  {bits}"),
+            None => text,
+        }
+    }
+
+    fn field_cell(&self, field: &Field, bytes: &[u8]) -> Cell<'static> {
+        if field.shape.is_empty() {
+            let kind = kind_of(&field.dtype, bytes);
+            return Cell::new(kind, cell::element(&field.dtype, bytes));
+        }
+        let json = cell::nested(&field.dtype, &field.shape, bytes);
+        Cell::new(CellKind::Nested, json.map_or("?".to_owned(), |json| json.to_string()))
+    }
+}
+
+impl GridModel for Model<'_> {
+    fn rows(&self) -> GridRows {
+        GridRows::Exact(self.slice.height())
+    }
+
+    fn columns(&self) -> usize {
+        match self.fields.len() {
+            0 => usize::try_from(self.slice.width()).unwrap_or(usize::MAX),
+            fields => fields,
+        }
+    }
+
+    fn column(&self, index: usize) -> ColumnHead<'_> {
+        if let Some(field) = self.fields.get(index) {
+            let side =
+                if drawable(&field.dtype) && field.shape.is_empty() { Side::Right } else { Side::Left };
+            let mut type_text = field.dtype.to_string();
+            if !field.shape.is_empty() {
+                type_text = format!("{type_text} {}", display::shape(&field.shape));
+            }
+            return ColumnHead {
+                name: field.name.as_str().into(),
+                type_text: type_text.into(),
+                side,
+                ..Default::default()
+            };
+        }
+        let side = if drawable(self.array.dtype()) { Side::Right } else { Side::Left };
+        let name = match self.slice.columns {
+            None => "value".to_owned(),
+            axis => self.slice.along(axis, index as u64).to_string(),
+        };
+        let type_text =
+            if self.slice.columns.is_none() { self.array.dtype().to_string() } else { String::new() };
+        ColumnHead {
+            name: name.into(),
+            type_text: type_text.into(),
+            side,
+            width: Some(self.default_width()),
+            ..Default::default()
+        }
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let Some(bytes) = self.bytes(row, column) else {
+            return match &self.error {
+                Some(error) if !error.is_cancelled() => Cell::failed(error.to_string()),
+                _ => Cell::pending(),
+            };
+        };
+        if let Some(field) = self.fields.get(column) {
+            return self.field_cell(field, bytes);
+        }
+        Cell::new(kind_of(self.array.dtype(), bytes), self.text(bytes))
+    }
+
+    fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
+        /// Wanted in whole blocks, so that slow scrolling asks rarely.
+        const ROWS: u64 = 64;
+        const COLUMNS: u64 = 16;
+        let (height, width) = (self.slice.height(), self.slice.width());
+        if height == 0 || width == 0 {
+            return;
+        }
+        let (mut first, mut end) = (0, 1);
+        if self.fields.is_empty() {
+            first = columns.iter().min().map_or(0, |&c| c as u64) / COLUMNS * COLUMNS;
+            end = columns.iter().max().map_or(1, |&c| c as u64 + 1).div_ceil(COLUMNS) * COLUMNS;
+            // Columns that were moved far apart: those in sight first.
+            end = end.min(first + 1024).min(width);
+        }
+        let top = rows.start / ROWS * ROWS;
+        let bottom = (rows.end.div_ceil(ROWS) * ROWS).min(height);
+        let window = Window {
+            rows: Span::range(top, bottom.saturating_sub(top)),
+            columns: Span::range(first, end.saturating_sub(first)),
+        };
+        let (array, slice) = (self.array.clone(), self.slice.clone());
+        let key = (slice.clone(), window);
+        let shown = self.blocks.get(self.jobs, &key, &self.title, move |task| {
+            let raw = slice.read(&*array, task, &window)?;
+            Ok(Block { slice, window, raw })
+        });
+        self.block = shown.value.filter(|block| block.slice == *self.slice);
+        self.error = shown.error;
+    }
+
+    fn row_label(&self, row: u64) -> std::borrow::Cow<'_, str> {
+        self.slice.along(self.slice.rows, row).to_string().into()
+    }
+
+    fn row_head(&self) -> &str {
+        ""
+    }
+
+    fn state(&self) -> GridState<'_> {
+        GridState::Ready
+    }
+
+    fn empty(&self) -> std::borrow::Cow<'_, str> {
+        "No elements".into()
+    }
+
+    fn default_width(&self) -> f32 {
+        let dtype = self.array.dtype();
+        let bits = dtype.bits() as f32 / 4.0 + 4.0;
+        let value = match dtype {
+            DType::Bool => 5.0,
+            DType::I8 | DType::U8 => 4.0,
+            DType::I16 | DType::U16 => 6.0,
+            DType::F16 | DType::BF16 | DType::Mini(_) => 9.0,
+            DType::I32 | DType::U32 | DType::F32 => 13.0,
+            DType::F64 | DType::Long(_) | DType::I64 | DType::U64 => 20.0,
+            DType::C64 => 24.0,
+            DType::C128 => 42.0,
+            DType::Str(n) | DType::Bytes(n) => (*n as f32).clamp(6.0, 40.0),
+            DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
+            DType::DateTime(_) => 24.0,
+            DType::TimeDelta(_) => 14.0,
+            DType::Struct(_) => 40.0,
+        };
+        match self.notation {
+            Notation::Bits => bits,
+            Notation::Scientific => 14.0 + if self.bits { bits } else { 0.0 },
+            _ => value + if self.bits { bits } else { 0.0 },
+        }
+    }
+}
+
+fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
+    match dtype {
+        DType::Bool => CellKind::Bool,
+        DType::Bytes(_) | DType::Str(_) => CellKind::Text,
+        DType::Void(_) => CellKind::Binary,
+        DType::Struct(_) => CellKind::Nested,
+        DType::DateTime(_) | DType::TimeDelta(_) => CellKind::Time,
+        _ if dtype.is_float() && numbers(dtype, Part::Real, bytes).iter().any(|v| !v.is_finite()) => {
+            CellKind::Nan
+        }
+        _ => CellKind::Number,
+    }
+}
+
+/// The selection as text.
+fn copy_text(array: &dyn Array, task: &Task, slice: &Slice, request: &CopyRequest) -> Result<String> {
+    let dtype = array.dtype();
+    let size = dtype.size().max(1) as usize;
+    let fields = match dtype {
+        DType::Struct(record) if slice.width() <= 1 => record.fields.clone(),
+        _ => Vec::new(),
+    };
+    let across = |column: usize| if fields.is_empty() { column as u64 } else { 0 };
+    let first = request.columns.iter().map(|&c| across(c)).min().unwrap_or(0);
+    let end = request.columns.iter().map(|&c| across(c) + 1).max().unwrap_or(0);
+    let window = Window {
+        rows: Span::range(request.rows.start, request.rows.end - request.rows.start),
+        columns: Span::range(first, end - first),
+    };
+    let raw = slice.read(array, task, &window)?;
+    let value = |row: u64, column: usize| -> String {
+        let at = window.find(row, across(column)).unwrap_or(0) * size;
+        let Some(bytes) = raw.get(at..at + size) else { return String::new() };
+        let Some(field) = fields.get(column) else { return cell::element(dtype, bytes) };
+        let start = field.offset as usize;
+        let len = field.bytes().unwrap_or(0) as usize;
+        let Some(bytes) = bytes.get(start..start + len) else { return String::new() };
+        match field.shape.is_empty() {
+            true => cell::element(&field.dtype, bytes),
+            false => {
+                cell::nested(&field.dtype, &field.shape, bytes).map_or(String::new(), |json| json.to_string())
+            }
+        }
+    };
+    let name = |column: usize| match fields.get(column) {
+        Some(field) => field.name.clone(),
+        None => slice.along(slice.columns, column as u64).to_string(),
+    };
+    let head: Vec<String> = request.columns.iter().map(|&column| name(column)).collect();
+    let rows =
+        request.rows.clone().map(|row| request.columns.iter().map(|&column| value(row, column)).collect());
+    Ok(written(request, &head, rows, drawable(dtype)))
+}
+
+/// Rows of texts in the form that was asked for.
+fn written(
+    request: &CopyRequest,
+    head: &[String],
+    rows: impl Iterator<Item = Vec<String>>,
+    plain: bool,
+) -> String {
+    let quoted = |text: &str| if plain { text.to_owned() } else { Value::from(text).to_string() };
+    let list = |row: &[String]| row.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
+    let lines = |separator: &str, quote: fn(&str) -> String, rows: &mut dyn Iterator<Item = Vec<String>>| {
+        let line = |row: &[String]| row.iter().map(|text| quote(text)).collect::<Vec<_>>().join(separator);
+        let mut out: Vec<String> = if request.headers { vec![line(head)] } else { vec![] };
+        out.extend(rows.map(|row| line(&row)));
+        out.join("\n")
+    };
+    let mut rows = rows;
+    match request.format {
+        CopyFormat::Tsv => lines("\t", |text| text.replace(['\t', '\n', '\r'], " "), &mut rows),
+        CopyFormat::Csv => lines(
+            ",",
+            |text| match text.contains([',', '"', '\n', '\r']) {
+                true => format!("\"{}\"", text.replace('"', "\"\"")),
+                false => text.to_owned(),
+            },
+            &mut rows,
+        ),
+        CopyFormat::Markdown => {
+            let line = |row: &[String]| format!("| {} |", row.join(" | ").replace('\n', " "));
+            let mut out = vec![line(head), line(&vec!["---".to_owned(); head.len()])];
+            out.extend(rows.map(|row| line(&row)));
+            out.join("\n")
+        }
+        CopyFormat::Json => {
+            let number = |text: &String| serde_json::from_str::<Value>(text).ok().filter(|_| plain);
+            let row = |row: Vec<String>| -> Value {
+                row.iter().map(|text| number(text).unwrap_or_else(|| Value::from(text.as_str()))).collect()
+            };
+            Value::Array(rows.map(row).collect()).to_string()
+        }
+        CopyFormat::NumPy => {
+            let rows: Vec<String> = rows.map(|row| format!("[{}]", list(&row))).collect();
+            format!("np.array([{}])", rows.join(",\n          "))
+        }
+        CopyFormat::SqlWhere => {
+            let rows: Vec<String> = rows.map(|row| list(&row)).collect();
+            format!("({})", rows.join(", "))
+        }
+    }
+}

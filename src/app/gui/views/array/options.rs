@@ -1,0 +1,406 @@
+//! The toolbar of the array view: modes, and the options of each. Where the bar is narrow the modes
+//! fold into one menu and the options into another.
+
+use egui::{DragValue, Rect, Sense, Ui, vec2};
+use gander::display;
+
+use super::super::canvas::Camera;
+use super::ArrayView;
+use super::Mode;
+use super::color::{Choice, Curve, Map, Photo, Range};
+use super::dims::drop_down;
+use super::mapping::Mapping;
+use super::pictured::Pictured;
+use super::slice::Slice;
+use super::values::{Odd, Part, Survey};
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+
+/// From here on the modes stand side by side.
+const WIDE: f32 = 420.0;
+/// What the options of a mode need.
+const ROOM: f32 = 340.0;
+
+/// Draws the toolbar.
+pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
+    ui.spacing_mut().item_spacing.x = space::S2;
+    if view.drawable() {
+        if ui.available_width() >= WIDE {
+            theme::segmented(ui, "View", &mut view.mode, &Mode::ALL);
+        } else {
+            drop_down(ui, view.mode.word(), "View", |ui| {
+                for (mode, word) in Mode::ALL {
+                    if ui.selectable_label(view.mode == mode, word).clicked() {
+                        view.mode = mode;
+                        ui.close();
+                    }
+                }
+            });
+        }
+    } else {
+        ui.label(theme::dim(Theme::of(ui), "Values"));
+    }
+    ui.add_space(space::S1);
+    let narrow = ui.available_width() < ROOM;
+    match view.mode {
+        Mode::Heat if narrow => folded(ui, |ui| heat(view, ui)),
+        Mode::Image if narrow => folded(ui, |ui| image(view, ui)),
+        Mode::Histogram if narrow => folded(ui, |ui| view.histogram.toolbar(ui)),
+        Mode::Heat => heat(view, ui),
+        Mode::Image => image(view, ui),
+        Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
+        Mode::Line => {
+            let slice = view.slice();
+            part_menu(view, ui);
+            view.lines.toolbar(ui, &slice);
+        }
+        Mode::Histogram => view.histogram.toolbar(ui),
+    }
+    if view.mode == Mode::Heat {
+        odd_buttons(view, ui);
+    }
+}
+
+/// The options behind one button.
+pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
+    let button = egui::Button::new(theme::icon(Icon::Sliders)).min_size(vec2(size::CONTROL, size::CONTROL));
+    let config = egui::containers::menu::MenuConfig::new()
+        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let (response, _) = egui::containers::menu::MenuButton::from_button(button).config(config).ui(ui, |ui| {
+        ui.set_min_width(150.0);
+        options(ui);
+    });
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Options"));
+    response.on_hover_text("Options");
+}
+
+/// The right end of the mapper's bar.
+pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice) {
+    let theme = Theme::of(ui);
+    if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
+        pictured.camera.fit = true;
+    }
+    let camera = &mut pictured.camera;
+    let words = if camera.square { "Fill the view, whatever the shape of a cell" } else { "Square cells" };
+    if theme::icon_button(ui, if camera.square { Icon::SplitRight } else { Icon::Module }, words).clicked() {
+        camera.square = !camera.square;
+        camera.fit = true;
+    }
+    let one = egui::Button::new(theme::dim(theme, "1:1")).frame_when_inactive(false);
+    if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
+        pictured.life_size();
+    }
+    let words = pictured.zoom_words(slice);
+    if ui.available_width() > 420.0 {
+        ui.label(theme::dim(theme, words));
+    }
+}
+
+fn heat(view: &mut ArrayView, ui: &mut Ui) {
+    let choice = &mut view.choice;
+    drop_down(ui, choice.map.name(), "Colour map", |ui| map_menu(ui, choice));
+    drop_down(ui, choice.curve.word(), "Scale of the colours", |ui| {
+        for (curve, word) in Curve::ALL {
+            if ui.selectable_label(choice.curve == curve, word).clicked() {
+                choice.curve = curve;
+            }
+        }
+        ui.separator();
+        ui.add_enabled(
+            choice.curve != Curve::Log,
+            egui::Checkbox::new(&mut choice.centred, "Zero in the middle"),
+        );
+    });
+    part_menu(view, ui);
+    let survey = view.heat.known(&view.mapping.slice(false), view.choice.part);
+    let choice = &mut view.choice;
+    drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
+        range_menu(ui, choice, survey.as_deref())
+    });
+}
+
+/// For complex numbers: which part of them.
+fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
+    if !view.array.dtype().is_complex() {
+        return;
+    }
+    let choice = &mut view.choice;
+    drop_down(ui, choice.part.word(), "Part of the complex numbers", |ui| {
+        for (part, word) in Part::ALL {
+            if ui.selectable_label(choice.part == part, word).clicked() {
+                choice.part = part;
+            }
+        }
+    });
+}
+
+fn map_menu(ui: &mut Ui, choice: &mut Choice) {
+    for map in Map::all() {
+        ui.horizontal(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(64.0, 12.0), Sense::hover());
+            swatch(ui, rect, map);
+            if ui.selectable_label(choice.map == map, map.name()).clicked() {
+                choice.map = map;
+                choice.centred = map.diverges() && choice.curve != Curve::Log;
+                ui.close();
+            }
+        });
+    }
+}
+
+fn swatch(ui: &Ui, rect: Rect, map: Map) {
+    const STEPS: usize = 32;
+    let width = rect.width() / STEPS as f32;
+    let mut mesh = egui::Mesh::default();
+    for n in 0..STEPS {
+        let at = rect.min + vec2(n as f32 * width, 0.0);
+        let part = Rect::from_min_size(at, vec2(width, rect.height()));
+        mesh.add_colored_rect(part, map.at(n as f64 / (STEPS - 1) as f64));
+    }
+    ui.painter().add(egui::Shape::mesh(mesh));
+}
+
+fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
+    let fixed =
+        [Range::MinMax, Range::Percent(0.1), Range::Percent(1.0), Range::Percent(2.0), Range::Percent(5.0)];
+    for range in fixed {
+        if ui.selectable_label(choice.range == range, range.words()).clicked() {
+            choice.range = range;
+            ui.close();
+        }
+    }
+    ui.separator();
+    let now = survey.map_or((0.0, 1.0), |survey| {
+        let scale = choice.scale(survey);
+        (scale.low, scale.high)
+    });
+    let (mut low, mut high) = match choice.range {
+        Range::Hand(low, high) => (low, high),
+        _ => now,
+    };
+    let speed = ((now.1 - now.0).abs() / 200.0).max(1e-9);
+    ui.horizontal(|ui| {
+        let mut changed = false;
+        for (name, end) in [("Lowest value", &mut low), ("Highest value", &mut high)] {
+            let drag = DragValue::new(end).speed(speed).max_decimals(9);
+            let response = ui.add(drag);
+            response.widget_info(|| {
+                let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
+                info.label = Some(name.to_owned());
+                info
+            });
+            changed |= response.changed();
+        }
+        if changed {
+            choice.range = Range::Hand(low, high);
+        }
+    });
+    if ui.button("Keep as it is now").on_hover_text("The same colours for every slice").clicked() {
+        choice.range = Range::Hand(now.0, now.1);
+        ui.close();
+    }
+}
+
+/// How many values are not finite, and the way from one to the next.
+fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
+    let dtype = view.array.dtype();
+    let times = matches!(dtype, gander::dtype::DType::DateTime(_) | gander::dtype::DType::TimeDelta(_));
+    if !dtype.is_float() && !times {
+        return;
+    }
+    let slice = view.mapping.slice(false);
+    let part = view.choice.part;
+    let theme = Theme::of(ui);
+    let Some(survey) = view.heat.survey(&slice, part) else {
+        scan_button(view, ui, &slice);
+        return;
+    };
+    let more = view.mapping.others(false).iter().any(|&axis| view.mapping.shape()[axis] > 1);
+    for odd in Odd::ALL {
+        let (count, name) = (survey.odd[odd as usize], odd.word());
+        // NaN may also be in other slices; a search for infinities is not worth its place.
+        let worth = count > 0 || (more && odd == Odd::Nan);
+        if !worth || ui.available_width() < 84.0 {
+            continue;
+        }
+        ui.spacing_mut().item_spacing.x = 2.0;
+        let text = format!("{name} {}", display::short_count(count));
+        let color = if count > 0 { theme.bad } else { theme.dim };
+        let label = ui.label(egui::RichText::new(text).color(color));
+        let words = (display::count(count), display::count(survey.count));
+        label.on_hover_text(format!("{} of {} elements of this slice", words.0, words.1));
+        for (glyph, word, forward) in [(Icon::CaretLeft, "Previous", false), (Icon::CaretRight, "Next", true)]
+        {
+            if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
+                view.next_odd(odd, forward);
+            }
+        }
+        ui.add_space(space::S2);
+    }
+}
+
+/// Looks at every element of a slice that is too large to do so unasked.
+fn scan_button(view: &mut ArrayView, ui: &mut Ui, slice: &Slice) {
+    let known = view.heat.known(slice, view.choice.part).is_some();
+    if !known || ui.available_width() < 80.0 {
+        return;
+    }
+    if view.heat.scanning(slice) {
+        ui.label(theme::dim(Theme::of(ui), "Scanning…"));
+        return;
+    }
+    let words = "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
+    if theme::button(ui, "Scan").on_hover_text(words).clicked() {
+        view.heat.scan(slice);
+    }
+}
+
+fn image(view: &mut ArrayView, ui: &mut Ui) {
+    layout_menu(ui, &mut view.mapping, &mut view.photo);
+    let depth = view.mapping.slice(true).depth() as usize;
+    if depth > 1 {
+        channel_menu(ui, &mut view.photo, depth);
+    }
+    let known = view.image.known(&view.mapping.slice(true), Part::Magnitude);
+    window_menu(ui, &mut view.photo, view.array.dtype(), known.as_deref());
+    turns(ui, &mut view.image.camera);
+}
+
+/// Flips and turns.
+pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
+    let before = camera.turn;
+    let turn = &mut camera.turn;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
+            turn.flip_horizontal();
+        }
+        if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
+            turn.flip_vertical();
+        }
+        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
+            turn.back();
+        }
+        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
+            turn.clockwise();
+        }
+    });
+    if before != camera.turn {
+        camera.fit = true;
+    }
+}
+
+/// Which axis holds the channels, in the words of the field.
+fn layout_menu(ui: &mut Ui, mapping: &mut Mapping, photo: &mut Photo) {
+    /// More channels than this are slices, not colours.
+    const MOST: u64 = 16;
+    let shape = mapping.shape().to_vec();
+    let word = |axis: Option<usize>| match axis {
+        None => "grey".to_owned(),
+        Some(axis) if axis + 1 == shape.len() => "HWC".to_owned(),
+        Some(axis) if axis + 3 == shape.len() => "CHW".to_owned(),
+        Some(axis) => format!("channels: axis {axis}"),
+    };
+    let few = |axis: &usize| (2..=MOST).contains(&shape[*axis]);
+    let choices: Vec<Option<usize>> =
+        std::iter::once(None).chain((0..shape.len()).filter(few).map(Some)).collect();
+    if choices.len() < 2 || shape.len() < 3 {
+        return;
+    }
+    drop_down(ui, &word(mapping.channels()), "Layout of the image", |ui| {
+        for axis in choices {
+            if ui.selectable_label(mapping.channels() == axis, word(axis)).clicked() {
+                mapping.set_channels(axis);
+                photo.channel = None;
+                ui.close();
+            }
+        }
+    });
+}
+
+/// All channels as colours, or one of them in grey.
+pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usize) {
+    const NAMES: [&str; 4] = ["red", "green", "blue", "alpha"];
+    let name = |n: usize| match depth {
+        2 => ["grey", "alpha"].get(n).map_or(String::new(), |name| (*name).to_owned()),
+        3 | 4 => NAMES.get(n).map_or(String::new(), |name| (*name).to_owned()),
+        _ => format!("channel {n}"),
+    };
+    let all = if depth == 2 {
+        "grey + alpha"
+    } else if depth == 4 {
+        "RGBA"
+    } else {
+        "RGB"
+    };
+    let text = photo.channel.map_or(all.to_owned(), name);
+    drop_down(ui, &text, "Channels", |ui| {
+        if ui.selectable_label(photo.channel.is_none(), all).clicked() {
+            photo.channel = None;
+        }
+        for n in 0..depth {
+            if ui.selectable_label(photo.channel == Some(n), name(n)).clicked() {
+                photo.channel = Some(n);
+            }
+        }
+    });
+}
+
+/// Which value is black and which is white.
+pub(in super::super) fn window_menu(
+    ui: &mut Ui,
+    photo: &mut Photo,
+    dtype: &gander::dtype::DType,
+    survey: Option<&Survey>,
+) {
+    let usual = survey.map_or((0.0, 1.0), |survey| super::color::usual_window(dtype, survey));
+    let ends = survey.and_then(|survey| survey.percentile(0.01).zip(survey.percentile(0.99)));
+    window_choice(ui, &mut photo.window, usual, survey.and_then(|survey| survey.range), ends);
+}
+
+/// A menu of windows: usual, all values, without the extreme ones, by hand as level and width.
+pub(in super::super) fn window_choice(
+    ui: &mut Ui,
+    window: &mut Option<(f64, f64)>,
+    usual: (f64, f64),
+    range: Option<(f64, f64)>,
+    percent: Option<(f64, f64)>,
+) {
+    let text = window.map_or("auto".to_owned(), |(low, high)| Range::Hand(low, high).words());
+    drop_down(ui, &text, "Black and white: window and level", |ui| {
+        if ui
+            .selectable_label(window.is_none(), format!("auto ({})", Range::Hand(usual.0, usual.1).words()))
+            .clicked()
+        {
+            *window = None;
+        }
+        for (name, ends) in [("min–max", range), ("1–99 %", percent)] {
+            if let Some(ends) = ends
+                && ui.selectable_label(*window == Some(ends), name).clicked()
+            {
+                *window = Some(ends);
+            }
+        }
+        ui.separator();
+        let (low, high) = window.unwrap_or(usual);
+        let (mut level, mut width) = ((low + high) / 2.0, high - low);
+        let span = (usual.1 - usual.0).abs().max(f64::MIN_POSITIVE);
+        let mut changed = false;
+        ui.horizontal(|ui| {
+            for (name, number) in [("level", &mut level), ("window", &mut width)] {
+                ui.label(name);
+                let response = ui.add(DragValue::new(number).speed(span / 200.0).max_decimals(6));
+                response.widget_info(|| {
+                    let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
+                    info.label = Some(name.to_owned());
+                    info
+                });
+                changed |= response.changed();
+            }
+        });
+        if changed {
+            let half = width.abs().max(span * 1e-6) / 2.0;
+            *window = Some((level - half, level + half));
+        }
+    });
+}

@@ -1,0 +1,550 @@
+//! What heat maps and images share: a camera over a plane of elements, turns and flips, textures that
+//! cover a part of the plane, rulers.
+//!
+//! Plane coordinates are (x, y) in elements from the top left corner, in `f64`: a plane may be a
+//! billion columns wide.
+
+use std::sync::Arc;
+
+use egui::epaint::{Mesh, Vertex};
+use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureHandle, TextureId, Ui, Vec2, pos2, vec2};
+use gander::region::Span;
+use serde_json::{Value, json};
+
+use crate::gui::theme::{self, Theme, space};
+
+/// Points of an element when it is largest.
+const LARGEST: f64 = 120.0;
+
+/// A turn by quarters and a mirror.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Quarters clockwise, after the mirror.
+    pub(crate) quarters: u8,
+    /// Left and right are swapped first.
+    pub(crate) mirror: bool,
+}
+
+impl Turn {
+    /// A quarter clockwise.
+    pub(crate) fn clockwise(&mut self) {
+        self.quarters = (self.quarters + 1) % 4;
+    }
+
+    /// A quarter the other way.
+    pub(crate) fn back(&mut self) {
+        self.quarters = (self.quarters + 3) % 4;
+    }
+
+    /// Left and right swapped, as seen.
+    pub(crate) fn flip_horizontal(&mut self) {
+        self.mirror = !self.mirror;
+        self.quarters = (4 - self.quarters) % 4;
+    }
+
+    /// Top and bottom swapped, as seen.
+    pub(crate) fn flip_vertical(&mut self) {
+        self.flip_horizontal();
+        self.quarters = (self.quarters + 2) % 4;
+    }
+
+    /// The size as seen.
+    pub(crate) fn size(self, size: [f64; 2]) -> [f64; 2] {
+        if self.quarters % 2 == 1 { [size[1], size[0]] } else { size }
+    }
+
+    /// Where a point of a plane of this size is seen.
+    fn forward(self, size: [f64; 2], [x, y]: [f64; 2]) -> [f64; 2] {
+        let [w, h] = size;
+        let x = if self.mirror { w - x } else { x };
+        match self.quarters % 4 {
+            0 => [x, y],
+            1 => [h - y, x],
+            2 => [w - x, h - y],
+            _ => [y, w - x],
+        }
+    }
+
+    /// The point of the plane that is seen there.
+    fn inverse(self, size: [f64; 2], [x, y]: [f64; 2]) -> [f64; 2] {
+        let [w, h] = size;
+        let [x, y] = match self.quarters % 4 {
+            0 => [x, y],
+            1 => [y, h - x],
+            2 => [w - x, h - y],
+            _ => [w - y, x],
+        };
+        [if self.mirror { w - x } else { x }, y]
+    }
+}
+
+/// Where one looks at a plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Camera {
+    /// Points of an element, across and down.
+    pub(crate) zoom: [f64; 2],
+    /// What is in the middle, as seen (turned).
+    pub(crate) middle: [f64; 2],
+    /// Whether all is kept in sight.
+    pub(crate) fit: bool,
+    /// Turn and mirror.
+    pub(crate) turn: Turn,
+    /// Whether elements stay square.
+    pub(crate) square: bool,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Camera { zoom: [1.0; 2], middle: [0.0; 2], fit: true, turn: Turn::default(), square: true }
+    }
+}
+
+/// A camera, a plane and a place on the screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight {
+    /// The place.
+    pub(crate) rect: Rect,
+    /// Columns and rows of the plane.
+    pub(crate) size: [f64; 2],
+    camera: Camera,
+}
+
+impl Camera {
+    /// Brings all of the plane into the place, as large as it goes (up to `most` points an element).
+    pub(crate) fn fit_into(&mut self, rect: Rect, size: [f64; 2], most: f64) {
+        let seen = self.turn.size(size);
+        let each = [0, 1].map(|n| {
+            let room = f64::from([rect.width(), rect.height()][n]).max(1.0);
+            (room / seen[n].max(1.0)).min(most)
+        });
+        let least = each[0].min(each[1]);
+        // A square picture of a very long plane would be a thread.
+        let thread = least * seen[0].min(seen[1]) < 24.0 && seen[0].max(seen[1]) > 8.0 * seen[0].min(seen[1]);
+        self.zoom = if self.square && !thread { [least; 2] } else { each };
+        self.middle = [seen[0] / 2.0, seen[1] / 2.0];
+        self.fit = true;
+    }
+
+    /// Larger by a factor, keeping what is under `at`.
+    pub(crate) fn zoom_by(&mut self, sight: &Sight, factor: f64, at: Pos2) {
+        let before = sight.seen(at);
+        let size = self.turn.size(sight.size);
+        let fitting =
+            [0, 1].map(|n| f64::from([sight.rect.width(), sight.rect.height()][n]) / size[n].max(1.0));
+        // At the smallest a picture fills a quarter of the view, at the largest an element does.
+        let least = (fitting[0].min(fitting[1]) / 4.0).min(1.0);
+        let larger = self.zoom[0].max(self.zoom[1]);
+        let smaller = self.zoom[0].min(self.zoom[1]);
+        let factor = factor.min((LARGEST / larger).max(1.0)).max((least / smaller).min(1.0));
+        self.zoom = self.zoom.map(|zoom| zoom * factor);
+        self.fit = false;
+        let offset = at - sight.rect.center();
+        self.middle =
+            [before[0] - f64::from(offset.x) / self.zoom[0], before[1] - f64::from(offset.y) / self.zoom[1]];
+        self.hold(sight.size);
+    }
+
+    /// Sets the size of an element, keeping the middle.
+    pub(crate) fn zoom_to(&mut self, points: f64) {
+        self.zoom = [points; 2];
+        self.fit = false;
+    }
+
+    /// Moves by points of the screen.
+    pub(crate) fn pan(&mut self, sight: &Sight, by: Vec2) {
+        self.middle[0] -= f64::from(by.x) / self.zoom[0];
+        self.middle[1] -= f64::from(by.y) / self.zoom[1];
+        self.fit = false;
+        self.hold(sight.size);
+    }
+
+    /// The middle stays over the plane, so that it cannot be lost.
+    fn hold(&mut self, size: [f64; 2]) {
+        let seen = self.turn.size(size);
+        for n in 0..2 {
+            self.middle[n] = self.middle[n].clamp(0.0, seen[n]);
+        }
+    }
+
+    /// Brings an element into the middle, at least so large that it can be seen.
+    pub(crate) fn look_at(&mut self, size: [f64; 2], x: f64, y: f64, points: f64) {
+        let least = self.zoom[0].min(self.zoom[1]);
+        if least < points {
+            self.zoom = [points; 2];
+        }
+        self.middle = self.turn.forward(size, [x + 0.5, y + 0.5]);
+        self.fit = false;
+    }
+
+    /// Takes wheel, drag, double click and keys. True if a drag moves the picture.
+    pub(crate) fn input(&mut self, ui: &Ui, response: &Response, sight: &Sight) -> bool {
+        if let Some(at) = response.hover_pos() {
+            let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
+            if pinch != 1.0 {
+                self.zoom_by(sight, f64::from(pinch), at);
+            } else if scroll.y != 0.0 {
+                self.zoom_by(sight, f64::from(scroll.y * 0.006).exp(), at);
+            }
+            if scroll.x != 0.0 && pinch == 1.0 {
+                self.pan(sight, vec2(scroll.x, 0.0));
+            }
+        }
+        let dragged = response.dragged();
+        if dragged && response.drag_delta() != Vec2::ZERO {
+            self.pan(sight, response.drag_delta());
+        }
+        if response.double_clicked() {
+            self.fit = true;
+        }
+        if response.has_focus() {
+            self.keys(ui, sight);
+        }
+        dragged
+    }
+
+    fn keys(&mut self, ui: &Ui, sight: &Sight) {
+        let middle = sight.rect.center();
+        ui.input(|input| {
+            if input.modifiers.any() && !input.modifiers.shift_only() {
+                return;
+            }
+            for (key, factor) in [(Key::Plus, 1.25), (Key::Equals, 1.25), (Key::Minus, 0.8)] {
+                if input.key_pressed(key) {
+                    self.zoom_by(sight, factor, middle);
+                }
+            }
+            if input.key_pressed(Key::Num0) {
+                self.fit = true;
+            }
+        });
+    }
+
+    /// What is seen where.
+    pub(crate) fn sight(&self, rect: Rect, size: [f64; 2]) -> Sight {
+        Sight { rect, size, camera: *self }
+    }
+
+    /// For the session.
+    pub(crate) fn keep(&self) -> Value {
+        json!({
+            "zoom": self.zoom, "middle": self.middle, "fit": self.fit, "square": self.square,
+            "quarters": self.turn.quarters, "mirror": self.turn.mirror,
+        })
+    }
+
+    /// What [`Camera::keep`] gave, as far as it is sound.
+    pub(crate) fn restore(kept: &Value) -> Self {
+        let mut camera = Camera::default();
+        let pair = |name: &str| -> Option<[f64; 2]> {
+            let at = |n: usize| kept.get(name)?.get(n)?.as_f64().filter(|n| n.is_finite());
+            Some([at(0)?, at(1)?])
+        };
+        let truth = |name: &str, usual: bool| kept.get(name).and_then(Value::as_bool).unwrap_or(usual);
+        camera.square = truth("square", true);
+        camera.turn.mirror = truth("mirror", false);
+        camera.turn.quarters = kept.get("quarters").and_then(Value::as_u64).unwrap_or(0) as u8 % 4;
+        if let (Some(zoom), Some(middle), false) = (pair("zoom"), pair("middle"), truth("fit", true)) {
+            camera.fit = false;
+            camera.zoom = zoom.map(|zoom| zoom.clamp(1e-9, LARGEST));
+            camera.middle = middle;
+        }
+        camera
+    }
+}
+
+impl Sight {
+    fn seen(&self, at: Pos2) -> [f64; 2] {
+        let offset = at - self.rect.center();
+        let camera = &self.camera;
+        [
+            camera.middle[0] + f64::from(offset.x) / camera.zoom[0],
+            camera.middle[1] + f64::from(offset.y) / camera.zoom[1],
+        ]
+    }
+
+    /// Where a point of the plane is on the screen.
+    pub(crate) fn to_screen(&self, x: f64, y: f64) -> Pos2 {
+        let camera = &self.camera;
+        let [x, y] = camera.turn.forward(self.size, [x, y]);
+        let center = self.rect.center();
+        pos2(
+            center.x + ((x - camera.middle[0]) * camera.zoom[0]) as f32,
+            center.y + ((y - camera.middle[1]) * camera.zoom[1]) as f32,
+        )
+    }
+
+    /// The point of the plane at a point of the screen.
+    pub(crate) fn to_plane(&self, at: Pos2) -> [f64; 2] {
+        self.camera.turn.inverse(self.size, self.seen(at))
+    }
+
+    /// Column and row of the element at a point of the screen.
+    pub(crate) fn element(&self, at: Pos2) -> Option<[u64; 2]> {
+        let [x, y] = self.to_plane(at);
+        let inside = self.rect.contains(at) && x >= 0.0 && y >= 0.0 && x < self.size[0] && y < self.size[1];
+        inside.then_some([x as u64, y as u64])
+    }
+
+    /// The rectangle of a part of the plane: left, top, width, height.
+    pub(crate) fn place(&self, [x, y, w, h]: [f64; 4]) -> Rect {
+        Rect::from_two_pos(self.to_screen(x, y), self.to_screen(x + w, y + h))
+    }
+
+    /// Where the plane is on the screen, cut to what is in sight.
+    pub(crate) fn picture(&self) -> Rect {
+        self.place([0.0, 0.0, self.size[0], self.size[1]]).intersect(self.rect)
+    }
+
+    /// Points of an element of the plane, across and down the screen.
+    pub(crate) fn element_size(&self) -> Vec2 {
+        vec2(self.camera.zoom[0] as f32, self.camera.zoom[1] as f32)
+    }
+
+    /// Points of an element along the plane's x and y.
+    pub(crate) fn zoom(&self) -> [f64; 2] {
+        self.camera.turn.size(self.camera.zoom)
+    }
+
+    /// Whether the rows of the plane run down the screen.
+    pub(crate) fn upright(&self) -> bool {
+        self.camera.turn.quarters % 2 == 0
+    }
+
+    /// The columns and rows in sight, cut to the plane.
+    pub(crate) fn visible(&self) -> [std::ops::Range<u64>; 2] {
+        let (a, b) = (self.to_plane(self.rect.min), self.to_plane(self.rect.max));
+        [0, 1].map(|n| {
+            let (low, high) = (a[n].min(b[n]).max(0.0), a[n].max(b[n]).min(self.size[n]));
+            low.floor() as u64..(high.ceil().max(low.floor())) as u64
+        })
+    }
+
+    /// What to read so that what is in sight is as fine as the screen: for each of x and y a span of
+    /// whole tiles around it, with a power of two for its step.
+    pub(crate) fn fine(&self, pixels_per_point: f32) -> [Span; 2] {
+        const TILE: u64 = 128;
+        const MOST: u64 = 2048;
+        let (visible, zoom) = (self.visible(), self.zoom());
+        [0, 1].map(|n| {
+            let per_pixel = 1.0 / (zoom[n] * f64::from(pixels_per_point));
+            let mut step = (per_pixel.max(1.0) as u64).next_power_of_two();
+            if step as f64 > per_pixel * 1.5 && step > 1 {
+                step /= 2;
+            }
+            let len = self.size[n] as u64;
+            loop {
+                let tile = TILE * step;
+                let start = visible[n].start / tile * tile;
+                let end = visible[n].end.div_ceil(tile).saturating_mul(tile).min(len);
+                let count = end.saturating_sub(start).div_ceil(step);
+                if count <= MOST {
+                    return Span { start, count, step };
+                }
+                step *= 2;
+            }
+        })
+    }
+
+    /// Draws a texture that covers `area` of the plane; `tint` white draws it as it is.
+    pub(crate) fn draw(&self, ui: &Ui, texture: TextureId, area: [f64; 4], tint: Color32) {
+        // Only the part in sight: a point a billion elements away is not exact in f32.
+        let visible = self.visible();
+        let cut = |n: usize| {
+            let (start, len) = (area[n], area[n + 2]);
+            let low = (visible[n].start as f64).max(start);
+            let high = (visible[n].end as f64).min(start + len).min(self.size[n]);
+            (low, high, ((low - start) / len) as f32, ((high - start) / len) as f32)
+        };
+        let ((x0, x1, u0, u1), (y0, y1, v0, v1)) = (cut(0), cut(1));
+        if x1 <= x0 || y1 <= y0 {
+            return;
+        }
+        let corners = [(x0, y0, u0, v0), (x1, y0, u1, v0), (x1, y1, u1, v1), (x0, y1, u0, v1)];
+        let mut mesh = Mesh::with_texture(texture);
+        for (x, y, u, v) in corners {
+            mesh.vertices.push(Vertex { pos: self.to_screen(x, y), uv: pos2(u, v), color: tint });
+        }
+        mesh.indices = vec![0, 1, 2, 0, 2, 3];
+        ui.painter_at(self.rect).add(Shape::mesh(mesh));
+    }
+}
+
+/// A texture that is uploaded once for each picture.
+#[derive(Default)]
+pub(crate) struct Painted {
+    id: u64,
+    texture: Option<TextureHandle>,
+    area: [f64; 4],
+}
+
+impl Painted {
+    /// Takes a picture of a part of the plane, unless it has it already.
+    pub(crate) fn take(&mut self, ui: &Ui, id: u64, image: &Arc<egui::ColorImage>, area: [f64; 4]) {
+        if self.id == id && self.texture.is_some() {
+            return;
+        }
+        let options = egui::TextureOptions {
+            magnification: egui::TextureFilter::Nearest,
+            minification: egui::TextureFilter::Linear,
+            ..Default::default()
+        };
+        let image = egui::ImageData::Color(image.clone());
+        match &mut self.texture {
+            Some(texture) => texture.set(image, options),
+            None => self.texture = Some(ui.ctx().load_texture("picture", image, options)),
+        }
+        (self.id, self.area) = (id, area);
+    }
+
+    /// The texture and what it covers.
+    pub(crate) fn get(&self) -> Option<(TextureId, [f64; 4])> {
+        self.texture.as_ref().map(|texture| (texture.id(), self.area))
+    }
+
+    /// Forgets it.
+    pub(crate) fn clear(&mut self) {
+        *self = Painted::default();
+    }
+}
+
+/// The checkerboard under what is transparent.
+pub(crate) fn checkerboard(ui: &Ui, rect: Rect) {
+    const SIDE: f32 = 8.0;
+    let theme = Theme::of(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.bg2);
+    let (columns, rows) = ((rect.width() / SIDE).ceil() as u32, (rect.height() / SIDE).ceil() as u32);
+    let mut mesh = Mesh::default();
+    for row in 0..rows {
+        for column in (row % 2..columns).step_by(2) {
+            let at = rect.min + vec2(column as f32 * SIDE, row as f32 * SIDE);
+            mesh.add_colored_rect(Rect::from_min_size(at, Vec2::splat(SIDE)), theme.bg3);
+        }
+    }
+    painter.add(Shape::mesh(mesh));
+}
+
+/// Distances between ticks that are round numbers, at least `least` elements.
+fn round_step(least: f64) -> u64 {
+    let power = 10f64.powf(least.max(1.0).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| *step >= least);
+    (step.unwrap_or(power * 10.0) as u64).max(1)
+}
+
+/// Room for the labels of the rows, at the left.
+pub(crate) fn ruler_width(ui: &Ui, largest: u64) -> f32 {
+    let digits = largest.to_string().len().max(2) as f32;
+    let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_small_font(), '0'));
+    (digits * advance + space::S3).ceil()
+}
+
+/// Draws the indices along the left and the lower edge of the picture. `label` gives the index in the
+/// array of a row (`true`) or column of the plane.
+pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64) -> u64) {
+    let theme = Theme::of(ui);
+    let font = theme::mono_small_font();
+    let picture = sight.picture();
+    let (visible, zoom) = (sight.visible(), sight.zoom());
+    let upright = sight.upright();
+    let painter = ui.painter();
+    for n in 0..2 {
+        let rows = n == 1;
+        let down = rows == upright;
+        let longest = label(rows, (sight.size[n] as u64).saturating_sub(1));
+        let room = if down { 34.0 } else { (ruler_width(ui, longest) + 20.0).max(40.0) };
+        let step = round_step(f64::from(room) / zoom[n]);
+        let mut tick = visible[n].start.div_ceil(step) * step;
+        while tick < visible[n].end {
+            let middle = tick as f64 + 0.5;
+            let at = if rows { sight.to_screen(0.5, middle) } else { sight.to_screen(middle, 0.5) };
+            let text = label(rows, tick).to_string();
+            let galley = painter.layout_no_wrap(text, font.clone(), theme.dim);
+            let size = galley.size();
+            let corner = if down {
+                let y = (at.y - size.y / 2.0)
+                    .clamp(picture.top() - 1.0, (picture.bottom() - size.y).max(picture.top()));
+                pos2((picture.left() - space::S2 - size.x).max(left), y)
+            } else {
+                let x = at.x - size.x / 2.0;
+                pos2(
+                    x.clamp(picture.left(), (picture.right() - size.x).max(picture.left())),
+                    picture.bottom() + 3.0,
+                )
+            };
+            painter.galley(corner.round(), galley, theme.dim);
+            tick += step;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sight(camera: &Camera) -> Sight {
+        camera.sight(Rect::from_min_size(pos2(100.0, 50.0), vec2(400.0, 300.0)), [80.0, 30.0])
+    }
+
+    #[test]
+    fn every_turn_goes_there_and_back() {
+        for quarters in 0..4 {
+            for mirror in [false, true] {
+                let mut camera = Camera { turn: Turn { quarters, mirror }, ..Camera::default() };
+                camera.fit_into(sight(&camera).rect, [80.0, 30.0], 32.0);
+                let sight = sight(&camera);
+                for (x, y) in [(0.5, 0.5), (79.5, 0.5), (40.0, 29.5)] {
+                    let at = sight.to_screen(x, y);
+                    assert!(sight.rect.contains(at), "{quarters} {mirror} {at:?}");
+                    assert_eq!(sight.element(at), Some([x as u64, y as u64]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn flips_are_what_is_seen() {
+        let mut turn = Turn::default();
+        turn.clockwise();
+        turn.flip_horizontal();
+        // Turned clockwise the first row stands at the right; flipped it stands at the left.
+        assert_eq!(turn.forward([80.0, 30.0], [0.0, 0.0]), [0.0, 0.0]);
+        turn.flip_vertical();
+        assert_eq!(turn.forward([80.0, 30.0], [0.0, 0.0]), [0.0, 80.0]);
+    }
+
+    #[test]
+    fn zoom_keeps_what_is_under_the_pointer() {
+        let mut camera = Camera::default();
+        camera.fit_into(sight(&camera).rect, [80.0, 30.0], 32.0);
+        assert_eq!(camera.zoom, [5.0, 5.0]);
+        let at = pos2(180.0, 140.0);
+        let before = sight(&camera).to_plane(at);
+        let old = sight(&camera);
+        camera.zoom_by(&old, 3.0, at);
+        let after = sight(&camera).to_plane(at);
+        assert!((before[0] - after[0]).abs() < 1e-4 && (before[1] - after[1]).abs() < 1e-4);
+        assert!(!camera.fit);
+        for _ in 0..100 {
+            let old = sight(&camera);
+            camera.zoom_by(&old, 1.5, at);
+        }
+        assert!((camera.zoom[0] - LARGEST).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_read_is_bounded_and_covers_what_is_seen() {
+        let rect = Rect::from_min_size(Pos2::ZERO, vec2(1300.0, 900.0));
+        let size = [1e9, 1e6];
+        for zoom in [1e-6, 1e-3, 0.3, 1.0, 40.0] {
+            let camera = Camera { zoom: [zoom; 2], middle: [5e8, 5e5], fit: false, ..Camera::default() };
+            let sight = camera.sight(rect, size);
+            let visible = sight.visible();
+            for (n, span) in sight.fine(2.0).into_iter().enumerate() {
+                assert!(span.count <= 2048, "{zoom}: {span:?}");
+                assert!(span.start <= visible[n].start);
+                assert!(span.start + span.count * span.step >= visible[n].end.min(size[n] as u64));
+            }
+        }
+        assert_eq!([round_step(1.0), round_step(3.0), round_step(700.0)], [1, 5, 1000]);
+    }
+}

@@ -1,0 +1,379 @@
+//! The view of what holds other things: a folder, an archive, a group, a model. Its contents as a table that
+//! can be sorted; for a model, every tensor below with its parameters, bytes and share.
+
+mod list;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use egui::{RichText, Ui};
+use gander::display;
+use gander::jobs::Slot;
+use serde_json::{Value, json};
+
+use super::{Request, Target, View, ViewCx};
+use crate::gui::commands::{Action, Where};
+use crate::gui::grid::{
+    Cell, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState, Side, SortMark,
+};
+use crate::gui::theme::{self, Theme, space};
+use list::{Entry, Listed};
+
+/// The view of `target`, which has no content of its own.
+pub(crate) fn make(target: &Target) -> Box<dyn View> {
+    let deep = list::has_levels(&target.node);
+    Box::new(Group { scope: if deep { Scope::All } else { Scope::Direct }, deep, ..Group::default() })
+}
+
+/// How far down the list goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The children.
+    #[default]
+    Direct,
+    /// All that has content, at any depth.
+    All,
+}
+
+/// What is in the list, and how it is looked at.
+#[derive(Default)]
+struct Group {
+    scope: Scope,
+    deep: bool,
+    listed: Slot<Scope, Listed>,
+    sort: Option<(usize, bool)>,
+    find: String,
+    focus_find: bool,
+    columns: Vec<Column>,
+    /// What `order` was made of.
+    made: Option<(usize, Option<(usize, bool)>, String)>,
+    order: Vec<u32>,
+    grid: Grid,
+}
+
+/// The columns of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Name,
+    Kind,
+    Type,
+    Shape,
+    Elements,
+    Bytes,
+    Share,
+}
+
+/// The columns in which something stands.
+fn columns_of(listed: &Listed) -> Vec<Column> {
+    let any = |has: fn(&Entry) -> bool| listed.entries.iter().any(has);
+    let mut columns = vec![Column::Name, Column::Kind];
+    if any(|entry| entry.dtype.is_some()) {
+        columns.push(Column::Type);
+    }
+    if any(|entry| entry.shape.is_some()) {
+        columns.push(Column::Shape);
+    }
+    if any(|entry| entry.elements.is_some()) {
+        columns.push(Column::Elements);
+    }
+    if listed.bytes > 0 {
+        columns.extend([Column::Bytes, Column::Share]);
+    }
+    columns
+}
+
+impl Column {
+    fn word(self) -> &'static str {
+        match self {
+            Column::Name => "name",
+            Column::Kind => "kind",
+            Column::Type => "type",
+            Column::Shape => "shape",
+            Column::Elements => "elements",
+            Column::Bytes => "bytes",
+            Column::Share => "share",
+        }
+    }
+}
+
+impl Group {
+    /// The rows that fit the words, in the order asked for.
+    fn arrange(&mut self, listed: &Arc<Listed>) {
+        let made = Some((Arc::as_ptr(listed) as usize, self.sort, self.find.clone()));
+        if self.made == made {
+            return;
+        }
+        self.made = made;
+        self.columns = columns_of(listed);
+        let wanted = self.find.to_lowercase();
+        let rows = 0..u32::try_from(listed.entries.len()).unwrap_or(u32::MAX);
+        let fits = |row: &u32| {
+            let entry = &listed.entries[*row as usize];
+            wanted.is_empty() || entry.name.to_lowercase().contains(&wanted)
+        };
+        self.order = rows.filter(fits).collect();
+        let Some((column, descending)) = self.sort else { return };
+        let entry = |row: &u32| &listed.entries[*row as usize];
+        match self.columns.get(column) {
+            Some(Column::Name) => {
+                self.order.sort_by(|a, b| display::natural_order(&entry(a).name, &entry(b).name))
+            }
+            Some(Column::Kind) => self.order.sort_by(|a, b| entry(a).kind.cmp(&entry(b).kind)),
+            Some(Column::Type) => self.order.sort_by(|a, b| entry(a).dtype.cmp(&entry(b).dtype)),
+            Some(Column::Shape) => self.order.sort_by(|a, b| entry(a).shape.cmp(&entry(b).shape)),
+            Some(Column::Elements) => self.order.sort_by_key(|row| entry(row).elements),
+            Some(Column::Bytes | Column::Share) => self.order.sort_by_key(|row| entry(row).bytes),
+            None => {}
+        }
+        if descending {
+            self.order.reverse();
+        }
+    }
+
+    fn open(listed: &Listed, row: u32, which: Where, cx: &mut ViewCx<'_>) {
+        let Some(entry) = listed.entries.get(row as usize) else { return };
+        let target = Target {
+            file: cx.target.file,
+            document: cx.target.document.clone(),
+            path: entry.path.clone(),
+            node: entry.node.clone(),
+        };
+        cx.actions.push(Action::Show(target, which));
+    }
+
+    fn sums(&self, listed: &Listed) -> String {
+        let mut words =
+            vec![display::plural(self.order.len() as u64, if self.deep { "entry" } else { "item" })];
+        if words[0].ends_with("entrys") {
+            words[0] = words[0].replace("entrys", "entries");
+        }
+        let sum = |of: fn(&Entry) -> u64| -> u64 {
+            let rows = self.order.iter().filter_map(|row| listed.entries.get(*row as usize));
+            rows.map(of).fold(0, u64::saturating_add)
+        };
+        let (elements, bytes) =
+            (sum(|entry| entry.elements.unwrap_or(0)), sum(|entry| entry.bytes.unwrap_or(0)));
+        if elements > 0 {
+            words.push(format!("{} elements", display::short_count(elements)));
+        }
+        if bytes > 0 {
+            words.push(display::bytes(bytes));
+        }
+        if listed.cut {
+            words.push(format!("only the first {} are listed", display::count(listed.entries.len() as u64)));
+        }
+        words.join(" · ")
+    }
+}
+
+impl View for Group {
+    fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+        if self.deep {
+            let options = [(Scope::Direct, "Children"), (Scope::All, "Everything below")];
+            theme::segmented(ui, "Depth", &mut self.scope, &options);
+            ui.add_space(space::S1);
+        }
+        let width = ui.available_width().min(220.0);
+        let edit = egui::TextEdit::singleline(&mut self.find).hint_text("Names with…").desired_width(width);
+        let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 4)));
+        edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Names with"));
+        if std::mem::take(&mut self.focus_find) {
+            edit.request_focus();
+        }
+        if (edit.has_focus() || edit.lost_focus()) && ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+            self.find.clear();
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (node, path, scope) = (cx.target.node.clone(), cx.target.path.clone(), self.scope);
+        let title = format!("listing {}", cx.target.title());
+        let shown = self.listed.get(cx.jobs, &scope, &title, move |task| list::of(task, &node, &path, scope));
+        if let Some(error) = shown.error {
+            theme::empty_state(
+                ui,
+                super::super::icons::Icon::Problem,
+                "This could not be listed",
+                &error.to_string(),
+            );
+            return;
+        }
+        let Some(listed) = shown.value.filter(|_| shown.fresh) else {
+            theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
+            return;
+        };
+        self.arrange(&listed);
+        cx.status.facts = self.sums(&listed);
+        self.grid.name = cx.target.title().to_owned();
+        let mut model = Rows { listed: &listed, order: &self.order, columns: &self.columns, sort: self.sort };
+        let response = self.grid.ui(ui, &mut model);
+        if let Some(click) = response.header_clicked {
+            self.sort = match self.sort {
+                Some((column, false)) if column == click.column => Some((column, true)),
+                Some((column, true)) if column == click.column => None,
+                _ => Some((click.column, false)),
+            };
+        }
+        if let Some(request) = &response.copy {
+            cx.actions.push(Action::Copy(model.copy(request)));
+        }
+        let hovered = response.hovered.or(response.cursor);
+        if let Some(at) = hovered
+            && let Some(entry) = model.entry(at.row)
+        {
+            cx.status.under.clone_from(&entry.path);
+        }
+        if let Some(at) = response.activated
+            && let Some(row) = self.order.get(at.row as usize)
+        {
+            Self::open(&listed, *row, Where::Kept, cx);
+        }
+    }
+
+    fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+        match request {
+            Request::Find => {
+                self.focus_find = true;
+                true
+            }
+            Request::GoTo(text) => match text.trim().parse() {
+                Ok(row) => {
+                    self.grid.scroll_to(row, None);
+                    true
+                }
+                Err(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn keep(&self) -> Value {
+        json!({ "all": self.scope == Scope::All, "sort": self.sort, "find": self.find })
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        let all = kept["all"].as_bool().unwrap_or(self.scope == Scope::All);
+        self.scope = if all && self.deep { Scope::All } else { Scope::Direct };
+        self.sort = serde_json::from_value(kept["sort"].clone()).unwrap_or(None);
+        kept["find"].as_str().unwrap_or_default().clone_into(&mut self.find);
+    }
+}
+
+/// The list as the grid sees it.
+struct Rows<'a> {
+    listed: &'a Listed,
+    order: &'a [u32],
+    columns: &'a [Column],
+    sort: Option<(usize, bool)>,
+}
+
+impl Rows<'_> {
+    fn entry(&self, row: u64) -> Option<&Entry> {
+        let row = self.order.get(usize::try_from(row).ok()?)?;
+        self.listed.entries.get(*row as usize)
+    }
+
+    fn text(&self, entry: &Entry, column: usize) -> Option<String> {
+        match self.columns.get(column)? {
+            Column::Name => Some(entry.name.clone()),
+            Column::Kind => Some(entry.kind.clone()),
+            Column::Type => entry.dtype.clone(),
+            Column::Shape => entry.shape.as_ref().map(|shape| display::shape(shape)),
+            Column::Elements => entry.elements.map(display::count),
+            Column::Bytes => entry.bytes.map(display::bytes),
+            Column::Share => {
+                let bytes = entry.bytes.filter(|_| self.listed.bytes > 0)?;
+                Some(format!("{:.2} %", bytes as f64 / self.listed.bytes as f64 * 100.0))
+            }
+        }
+    }
+
+    /// The selected cells as text. Values are as shown; numbers in JSON and CSV are left as text.
+    fn copy(&self, request: &CopyRequest) -> String {
+        let separator = if request.format == CopyFormat::Csv { "," } else { "\t" };
+        let mut lines = Vec::new();
+        if request.headers {
+            let heads =
+                request.columns.iter().filter_map(|c| self.columns.get(*c)).map(|column| column.word());
+            lines.push(heads.collect::<Vec<_>>().join(separator));
+        }
+        for row in request.rows.clone() {
+            let Some(entry) = self.entry(row) else { break };
+            let cells = request.columns.iter().map(|column| {
+                let text = self.text(entry, *column).unwrap_or_default();
+                if text.contains([',', '"', '\n']) && separator == "," {
+                    format!("\"{}\"", text.replace('"', "\"\""))
+                } else {
+                    text
+                }
+            });
+            lines.push(cells.collect::<Vec<_>>().join(separator));
+        }
+        lines.join("\n")
+    }
+}
+
+impl GridModel for Rows<'_> {
+    fn rows(&self) -> GridRows {
+        GridRows::Exact(self.order.len() as u64)
+    }
+
+    fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn column(&self, index: usize) -> ColumnHead<'_> {
+        let column = self.columns.get(index).copied().unwrap_or(Column::Name);
+        let width = match column {
+            Column::Name => self.listed.widest.clamp(16, 56) as f32,
+            Column::Kind => 9.0,
+            Column::Type => 12.0,
+            Column::Shape => 18.0,
+            Column::Elements => 14.0,
+            Column::Bytes => 10.0,
+            Column::Share => 9.0,
+        };
+        let right = matches!(column, Column::Elements | Column::Bytes | Column::Share);
+        let sort = self.sort.filter(|(sorted, _)| *sorted == index);
+        ColumnHead {
+            name: column.word().into(),
+            side: if right { Side::Right } else { Side::Left },
+            width: Some(width),
+            sort: sort.map(|(_, descending)| SortMark { descending, rank: 1 }),
+            ..ColumnHead::default()
+        }
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let Some(entry) = self.entry(row) else { return Cell::pending() };
+        if let (Some(problem), Some(Column::Kind)) = (&entry.problem, self.columns.get(column)) {
+            return Cell::failed(problem.clone());
+        }
+        let number =
+            matches!(self.columns.get(column), Some(Column::Elements | Column::Bytes | Column::Share));
+        let kind = if number { CellKind::Number } else { CellKind::Nested };
+        match self.text(entry, column) {
+            Some(text) => Cell::new(kind, text),
+            None => Cell::new(CellKind::Text, ""),
+        }
+    }
+
+    fn want(&mut self, _rows: Range<u64>, _columns: &[usize]) {}
+
+    fn empty(&self) -> Cow<'_, str> {
+        if self.listed.entries.is_empty() { "Nothing is in here".into() } else { "No name fits".into() }
+    }
+
+    fn state(&self) -> GridState<'_> {
+        GridState::Ready
+    }
+
+    fn cell_menu(&mut self, ui: &mut Ui, row: u64, _column: usize) {
+        if let Some(entry) = self.entry(row) {
+            let theme = Theme::of(ui);
+            ui.label(RichText::new(&entry.path).font(theme::mono_small_font()).color(theme.dim));
+            ui.separator();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What lies below a node, as rows of a table.
+
+use std::sync::Arc;
+
+use gander::content::Content;
+use gander::display;
+use gander::error::Result;
+use gander::limits;
+use gander::node::{Children, Node};
+use gander::task::Task;
+
+use super::Scope;
+use crate::gui::facts;
+
+/// One row.
+pub(super) struct Entry {
+    /// The name below the group: more than one part where all levels are listed.
+    pub(super) name: String,
+    /// The path in the file.
+    pub(super) path: String,
+    /// The node.
+    pub(super) node: Arc<Node>,
+    /// The format's word for it.
+    pub(super) kind: String,
+    /// The type of its elements.
+    pub(super) dtype: Option<String>,
+    /// Its shape.
+    pub(super) shape: Option<Vec<u64>>,
+    /// How many elements or rows.
+    pub(super) elements: Option<u64>,
+    /// How many bytes.
+    pub(super) bytes: Option<u64>,
+    /// Why it could not be read.
+    pub(super) problem: Option<String>,
+}
+
+/// All rows.
+pub(super) struct Listed {
+    /// In natural order.
+    pub(super) entries: Vec<Entry>,
+    /// Their bytes together.
+    pub(super) bytes: u64,
+    /// The letters of the longest name.
+    pub(super) widest: usize,
+    /// Whether there are more.
+    pub(super) cut: bool,
+}
+
+/// How many rows are listed at most.
+const MOST: usize = 200_000;
+
+/// Whether something with content lies deeper than the children, as far as it is in memory.
+pub(super) fn has_levels(node: &Node) -> bool {
+    let Children::Listed(list) = &node.children else { return false };
+    list.iter().any(|child| child.content.is_none() && matches!(child.children, Children::Listed(_)))
+}
+
+/// Lists what lies below `node`, whose path is `path`.
+pub(super) fn of(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Result<Listed> {
+    let mut listed = Listed { entries: Vec::new(), bytes: 0, widest: 0, cut: false };
+    let mut sums = facts::Sums::default();
+    below(task, node, path, "", scope, &mut sums, &mut listed)?;
+    listed.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
+    listed.bytes = listed.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
+    listed.widest = listed.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+    Ok(listed)
+}
+
+fn below(
+    task: &Task,
+    node: &Arc<Node>,
+    path: &str,
+    prefix: &str,
+    scope: Scope,
+    sums: &mut facts::Sums,
+    out: &mut Listed,
+) -> Result<()> {
+    let mut start = 0;
+    loop {
+        task.check()?;
+        let page = node.child_page(task, start..start + limits::LISTED)?;
+        start += page.len() as u64;
+        for child in &page {
+            if out.entries.len() >= MOST {
+                out.cut = true;
+                return Ok(());
+            }
+            let path = node.child_path(path, child);
+            let name = if prefix.is_empty() {
+                child.name.clone()
+            } else {
+                format!("{prefix}{}{}", node.separator, child.name)
+            };
+            let inner = child.content.is_none() && matches!(child.children, Children::Listed(_));
+            if scope == Scope::All && inner {
+                below(task, child, &path, &name, scope, sums, out)?;
+            } else {
+                out.entries.push(entry(child, name, path, sums));
+            }
+        }
+        if (page.len() as u64) < limits::LISTED {
+            return Ok(());
+        }
+    }
+}
+
+fn entry(node: &Arc<Node>, name: String, path: String, sums: &mut facts::Sums) -> Entry {
+    let array = match &node.content {
+        Some(Content::Array(array)) => Some(array),
+        _ => None,
+    };
+    let rows = match &node.content {
+        Some(Content::Table(table)) => table.rows().exact(),
+        _ => None,
+    };
+    let shape = match &node.content {
+        Some(Content::Array(array)) => Some(array.shape().to_vec()),
+        Some(Content::Table(table)) => {
+            Some(vec![table.rows().number(), table.schema().fields().len() as u64])
+        }
+        Some(Content::Image(image)) => {
+            Some(vec![u64::from(image.info().height), u64::from(image.info().width)])
+        }
+        _ => None,
+    };
+    let bytes = match &node.children {
+        Children::Listed(list) if node.content.is_none() => sums.bytes(list),
+        _ => facts::bytes(node),
+    };
+    Entry {
+        name,
+        path,
+        kind: node.label.to_owned(),
+        dtype: array.map(|array| array.dtype().to_string()),
+        elements: array.and_then(|array| limits::elements(array.shape()).ok()).or(rows),
+        shape,
+        bytes: Some(bytes).filter(|bytes| *bytes > 0),
+        problem: node.problem.as_ref().map(ToString::to_string),
+        node: node.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_levels_are_listed_in_natural_order() {
+        let leaf = |name: &str| {
+            Node::new(name, "tensor").content(Content::Bytes(gander::Source::memory("m", vec![0u8; 3])))
+        };
+        let layer = |name: &str| Node::new(name, "module").separator(".").listed(vec![leaf("w")]);
+        let layers = Node::new("layers", "module").separator(".").listed(vec![layer("10"), layer("2")]);
+        let root = Arc::new(Node::new("m", "model").separator("").listed(vec![layers, leaf("norm")]));
+        assert!(has_levels(&root));
+        let listed = of(&Task::new(), &root, "", Scope::All).unwrap();
+        let names: Vec<&str> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!(names, ["layers.2.w", "layers.10.w", "norm"]);
+        assert_eq!(listed.bytes, 9);
+        let direct = of(&Task::new(), &root, "", Scope::Direct).unwrap();
+        assert_eq!((direct.entries.len(), direct.entries[0].bytes), (2, Some(6)));
+    }
+}

@@ -1,0 +1,239 @@
+//! The cell inspector: the value under the cursor in full, below the grid. It follows the cursor.
+
+use std::sync::Arc;
+
+use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, TextureHandle, Ui, UiBuilder, pos2, vec2};
+use gander::content::Table;
+use gander::jobs::{Jobs, Slot};
+
+use super::value::{Face, Value, read};
+use crate::gui::grid::CellAt;
+use crate::gui::icons::Icon;
+use crate::gui::list::List;
+use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::views::hex;
+use crate::gui::views::tree::JsonTree;
+
+/// Longer texts are shown line by line and not wrapped.
+const WRAPPED: usize = 60_000;
+/// The least height of the panel, and of the grid above it.
+const LEAST: f32 = 110.0;
+
+/// The state of the panel.
+pub(super) struct Inspect {
+    open: bool,
+    /// Its height; kept while it is closed.
+    height: f32,
+    slot: Slot<CellAt, Value>,
+    /// The kind of face that was chosen last.
+    face: Option<&'static str>,
+    /// Counts up with each new value.
+    version: usize,
+    shown: Option<CellAt>,
+    tree: JsonTree,
+    list: List,
+    texture: Option<(usize, TextureHandle)>,
+}
+
+impl Default for Inspect {
+    fn default() -> Self {
+        Inspect {
+            open: false,
+            height: 240.0,
+            slot: Slot::default(),
+            face: None,
+            version: 0,
+            shown: None,
+            tree: JsonTree::default(),
+            list: List::default(),
+            texture: None,
+        }
+    }
+}
+
+impl Inspect {
+    /// Whether it shows.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Opens it, or closes it when it is open.
+    pub(super) fn toggle(&mut self) {
+        self.open = !self.open;
+    }
+
+    /// Closes it; false if it was closed.
+    pub(super) fn close(&mut self) -> bool {
+        std::mem::replace(&mut self.open, false)
+    }
+
+    /// Cuts the panel off from `area`: what is left above it, and its own place.
+    pub(super) fn split(&mut self, ui: &Ui, area: Rect) -> (Rect, Option<Rect>) {
+        if !self.open || area.height() < 2.0 * LEAST {
+            return (area, None);
+        }
+        let most = area.height() - LEAST;
+        self.height = self.height.clamp(LEAST, most);
+        let at = area.bottom() - self.height;
+        let edge = Rect::from_min_max(pos2(area.left(), at - 3.0), pos2(area.right(), at + 3.0));
+        let drag = ui.interact(edge, ui.unique_id().with("inspect edge"), Sense::drag());
+        if drag.hovered() || drag.dragged() {
+            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
+        }
+        self.height = (self.height - drag.drag_delta().y).clamp(LEAST, most);
+        let at = (area.bottom() - self.height).round();
+        (
+            Rect::from_min_max(area.min, pos2(area.right(), at)),
+            Some(Rect::from_min_max(pos2(area.left(), at), area.max)),
+        )
+    }
+
+    /// Draws the panel into `place`.
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        place: Rect,
+        jobs: &Jobs,
+        table: &Arc<dyn Table>,
+        cell: Option<CellAt>,
+        name: &str,
+    ) {
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(place, 0.0, theme.bg1);
+        ui.painter().hline(place.x_range(), place.top(), theme.hairline());
+        let inner = place.shrink2(vec2(space::S3, space::S1));
+        let mut ui = ui.new_child(UiBuilder::new().max_rect(inner).id_salt("inspect"));
+        ui.shrink_clip_rect(place);
+        let Some(cell) = cell else {
+            theme::empty_state(&mut ui, Icon::Eye, "No cell is selected", "");
+            return;
+        };
+        let table = table.clone();
+        let shown = self.slot.get(jobs, &cell, &format!("{name}[{}]", cell.row), move |task| {
+            read(&*table, task, cell.row, cell.column)
+        });
+        let value = shown.value.filter(|_| shown.fresh);
+        if value.is_some() && self.shown != Some(cell) {
+            self.shown = Some(cell);
+            self.version += 1;
+            self.list.scroll_to(0);
+        }
+        let title = format!("{name}[{}]", gander::display::count(cell.row));
+        let face = self.head(&mut ui, &title, value.as_deref());
+        let waiting = ui.unique_id().with(("inspect", cell.row, cell.column));
+        match (value, shown.error, face) {
+            (Some(value), _, Some(face)) => self.body(&mut ui, &value.faces[face]),
+            (_, Some(error), _) => {
+                theme::problem_banner(
+                    &mut ui,
+                    theme::Severity::Problem,
+                    "This value could not be read",
+                    &[(&error.to_string(), None)],
+                );
+            }
+            _ => theme::pending(&mut ui, waiting, "reading the value …"),
+        }
+    }
+
+    /// The line above the value; which face shows.
+    fn head(&mut self, ui: &mut Ui, title: &str, value: Option<&Value>) -> Option<usize> {
+        let theme = Theme::of(ui);
+        let mut face = None;
+        ui.allocate_ui_with_layout(
+            vec2(ui.available_width(), size::CONTROL + 4.0),
+            Layout::left_to_right(Align::Center),
+            |ui| {
+                ui.label(theme::mono(title).color(theme.text));
+                if let Some(value) = value {
+                    let type_text: String = value.type_text.chars().take(60).collect();
+                    ui.label(RichText::new(type_text).font(theme::mono_small_font()).color(theme.dim));
+                    ui.label(theme::dim(theme, &value.size));
+                    let names: Vec<&'static str> = value.faces.iter().map(Face::word).collect();
+                    let wanted = self.face.and_then(|word| names.iter().position(|name| *name == word));
+                    let mut current = wanted.unwrap_or(0);
+                    if names.len() > 1 {
+                        let options: Vec<(usize, &str)> = names.iter().copied().enumerate().collect();
+                        if theme::segmented(ui, "Show the value as", &mut current, &options) {
+                            self.face = names.get(current).copied();
+                        }
+                    }
+                    face = Some(current);
+                }
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    if theme::icon_button(ui, Icon::Close, "Close (Esc)").clicked() {
+                        self.open = false;
+                    }
+                    if let Some(value) = value
+                        && theme::icon_button(ui, Icon::Copy, "Copy the value").clicked()
+                    {
+                        ui.ctx().copy_text(value.text.clone());
+                    }
+                });
+            },
+        );
+        face
+    }
+
+    fn body(&mut self, ui: &mut Ui, face: &Face) {
+        let theme = Theme::of(ui);
+        match face {
+            Face::Null => {
+                ui.label(RichText::new("null").font(theme::italic_font()).color(theme.null));
+            }
+            Face::Text(lines) => self.text(ui, lines),
+            Face::Tree(json) => self.tree.ui(ui, json, self.version),
+            Face::Hex(bytes) => {
+                let rows = (bytes.len() as u64).div_ceil(hex::ROW);
+                self.list.ui(ui, "Bytes", rows, hex::HEIGHT, |ui, place, row| {
+                    let start = (row * hex::ROW) as usize;
+                    let end = (start + hex::ROW as usize).min(bytes.len());
+                    hex::plain_row(ui, place, start as u64, &bytes[start..end]);
+                });
+            }
+            Face::Picture(picture, words) => self.picture(ui, picture, words),
+            Face::Inside(format, json) => {
+                ui.label(theme::dim(theme, format!("A file inside the cell: {format}")));
+                self.tree.ui(ui, json, self.version);
+            }
+        }
+    }
+
+    fn text(&mut self, ui: &mut Ui, lines: &[String]) {
+        let theme = Theme::of(ui);
+        if lines.iter().map(String::len).sum::<usize>() <= WRAPPED {
+            let text = lines.join("\n");
+            ScrollArea::vertical().id_salt(self.version).auto_shrink(false).show(ui, |ui| {
+                let label = egui::Label::new(theme::mono(text).color(theme.text));
+                ui.add(label.wrap().selectable(true));
+            });
+            return;
+        }
+        self.list.ui(ui, "Text", lines.len() as u64, 18.0, |ui, place, row| {
+            let Some(line) = lines.get(row as usize) else { return };
+            let at = place.left_center();
+            ui.painter().text(at, egui::Align2::LEFT_CENTER, line, theme::mono_font(), theme.text);
+        });
+    }
+
+    fn picture(&mut self, ui: &mut Ui, picture: &Arc<egui::ColorImage>, words: &str) {
+        let theme = Theme::of(ui);
+        let known = self.texture.as_ref().is_some_and(|(version, _)| *version == self.version);
+        if !known {
+            let options =
+                egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
+            let texture = ui.ctx().load_texture("cell", (**picture).clone(), options);
+            self.texture = Some((self.version, texture));
+        }
+        ui.label(theme::dim(theme, words));
+        let Some((_, texture)) = &self.texture else { return };
+        let room = ui.available_size();
+        let natural = texture.size_vec2();
+        // Small pictures are enlarged by whole numbers, so that their pixels stay square.
+        let scale = (room.x / natural.x).min(room.y / natural.y);
+        let scale = if scale >= 1.0 { scale.floor().min(8.0) } else { scale };
+        let (place, response) = ui.allocate_exact_size(natural * scale, Sense::hover());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, words));
+        let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+        ui.painter().image(texture.id(), place, whole, egui::Color32::WHITE);
+    }
+}

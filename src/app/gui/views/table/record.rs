@@ -1,0 +1,114 @@
+//! The record view: one row as a form, a line for each column.
+
+use egui::{Align2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+
+use super::model::Sheet;
+use crate::gui::grid::{CellAt, CellKind};
+use crate::gui::icons::Icon;
+use crate::gui::list::List;
+use crate::gui::theme::{self, Theme, body_font, italic_font, mono_font, mono_small_font, size, space};
+
+/// The state of the form.
+#[derive(Default)]
+pub(super) struct Record {
+    list: List,
+    /// The columns in sight when it was last drawn.
+    pub(super) seen: Vec<usize>,
+}
+
+/// What was done with the form.
+#[derive(Default)]
+pub(super) struct Done {
+    /// A line was clicked: its column.
+    pub(super) selected: Option<usize>,
+    /// A line was double-clicked: show its value in full.
+    pub(super) activated: bool,
+}
+
+impl Record {
+    /// Draws the row with the cursor; `columns` in their order.
+    pub(super) fn ui(&mut self, ui: &mut Ui, sheet: &Sheet, at: CellAt, columns: &[usize]) -> Done {
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(ui.available_rect_before_wrap(), 0.0, theme.bg2);
+        let mut done = Done::default();
+        let mut seen = Vec::new();
+        self.list.ui(ui, "Record", columns.len() as u64, size::ROW, |ui, place, index| {
+            let Some(&column) = columns.get(index as usize) else { return };
+            seen.push(column);
+            let response = line(ui, theme, place, sheet, at.row, column, at.column == column);
+            if response.clicked() {
+                done.selected = Some(column);
+            }
+            if response.double_clicked() {
+                done.activated = true;
+            }
+        });
+        self.seen = seen;
+        done
+    }
+
+    /// Brings a line into sight.
+    pub(super) fn reveal(&mut self, index: u64) {
+        self.list.reveal(index);
+    }
+}
+
+fn line(
+    ui: &Ui,
+    theme: &Theme,
+    place: Rect,
+    sheet: &Sheet,
+    row: u64,
+    column: usize,
+    selected: bool,
+) -> egui::Response {
+    let response = ui.interact(place, ui.unique_id().with(("field", column)), Sense::click());
+    let schema = sheet.table.schema();
+    let name = sheet.column_name(column);
+    let cell = sheet.cell(row, column);
+    response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{name}: {}", cell.text)));
+    if selected || response.hovered() {
+        let color = if selected { theme.selected_cell() } else { theme.bg3 };
+        ui.painter().rect_filled(place, 0.0, color);
+    }
+    ui.painter().hline(place.x_range(), place.bottom() - 0.5, theme.hairline());
+    let middle = place.center().y;
+    let names = (place.width() * 0.28).clamp(120.0, 300.0);
+    let put = |text: String, font, color, left: f32, width: f32| {
+        let mut job = egui::text::LayoutJob::simple_singleline(text, font, color);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(10.0));
+        let galley = ui.painter().layout_job(job);
+        ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, color);
+    };
+    put(name.to_owned(), body_font(), theme.text, place.left() + space::S3, names - space::S3);
+    let types = (place.width() * 0.16).clamp(70.0, 150.0);
+    let kind = schema.fields().get(column).map_or(String::new(), |field| gander::display::column_type(field));
+    let left = place.left() + names + space::S2;
+    put(kind, mono_small_font(), theme.dim, left, types - space::S2);
+    let left = left + types + space::S2;
+    let width = place.right() - left - space::S3;
+    match &cell.kind {
+        CellKind::Pending => {
+            let bar = Rect::from_min_size(pos2(left, middle - 3.0), vec2(48.0, 6.0));
+            ui.painter().rect_filled(bar, 3.0, theme.bg3);
+        }
+        CellKind::Failed(why) => {
+            let glyph = Icon::Warning.glyph();
+            let font = egui::FontId::new(size::TEXT, theme::icon_family());
+            ui.painter().text(pos2(left, middle), Align2::LEFT_CENTER, glyph, font, theme.bad);
+            put(why.clone(), body_font(), theme.bad, left + 18.0, width - 18.0);
+        }
+        kind => {
+            let (font, color) = match kind {
+                CellKind::Null => (italic_font(), theme.null),
+                CellKind::Text => (body_font(), theme.string),
+                CellKind::Nan => (mono_font(), theme.bad),
+                _ => (mono_font(), theme.text),
+            };
+            let text: String =
+                cell.text.chars().take(600).map(|c| if c.is_control() { '↵' } else { c }).collect();
+            put(text, font, color, left, width);
+        }
+    }
+    response
+}
