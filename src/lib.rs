@@ -57,6 +57,7 @@
 pub mod adapt;
 pub mod cache;
 pub mod cell;
+pub mod concat;
 pub mod container;
 pub mod content;
 pub mod convert;

@@ -1,7 +1,8 @@
 //! Opening: source → head → format → tree. The one door for files named by the user and for files
 //! found inside others.
 
-use crate::content::Content;
+use crate::concat::{self, Part};
+use crate::content::{Content, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, Opening, Options};
 use crate::formats;
@@ -13,7 +14,7 @@ use crate::task::Task;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An opened file or folder.
@@ -66,6 +67,59 @@ pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Do
         remarks: verdict.remark.into_iter().collect(),
         broken_promise: verdict.broken_promise,
         options: options.clone(),
+    })
+}
+
+/// The table that a document is.
+///
+/// # Errors
+/// Why it is none.
+pub fn table_of(document: &Document) -> Result<Arc<dyn Table>> {
+    match (&document.root.content, &document.root.problem) {
+        (Some(Content::Table(table)), _) => Ok(table.clone()),
+        (_, Some(problem)) => Err(problem.clone()),
+        _ => Err(Error::unsupported(format!("{} is no table", document.format.name))),
+    }
+}
+
+/// Opens several files or folders as one table, one after the other in the order given (files that were
+/// dropped together). Their columns must be the same, or fit; how they differ stands in the remarks.
+///
+/// # Errors
+/// `Unsupported` where one of them is no table or fits nothing of the first; else what opening gives.
+pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
+    let [first, ..] = paths else { return Err(Error::bug("no files were given")) };
+    let mut parts = Vec::new();
+    for path in paths {
+        let place = path.clone();
+        let make = move |task: &Task| table_of(&open(task, &place, &Options::default())?);
+        let bytes = Source::open(task, path)?.known_len().unwrap_or(0);
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        parts.push(Part { name, bytes, open: Box::new(make), constants: Vec::new() });
+    }
+    let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+    let joined = concat::tables(task, parts, Vec::new())?;
+    if joined.fitting < joined.opened {
+        let why = joined.differences.join("; ");
+        return Err(Error::unsupported(format!("these files are not one table: {why}")));
+    }
+    let source = Source::open(task, first)?;
+    let title = format!("{} and {} more", source.name(), names.len() - 1);
+    let child = |(path, name): (&PathBuf, &String)| {
+        let path = path.clone();
+        nested(name.as_str(), "file", move |task| Source::open(task, &path))
+    };
+    let children = paths.iter().zip(&names).map(child).collect();
+    let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children);
+    root.remarks = joined.differences;
+    let format = formats::by_id("dataset").ok_or_else(|| Error::bug("there is no format for datasets"))?;
+    Ok(Document {
+        source,
+        format,
+        root: Arc::new(root),
+        remarks: Vec::new(),
+        broken_promise: false,
+        options: Options::default(),
     })
 }
 

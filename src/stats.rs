@@ -3,9 +3,11 @@
 
 mod array;
 mod floats;
+mod image;
 mod table;
 
 pub use array::{ArrayStats, array};
+pub use image::{ChannelStats, ImageStats, image};
 pub use table::{ColumnStats, Distinct, TableStats, table};
 
 /// Counts of values in bins of equal width.

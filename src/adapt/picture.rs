@@ -20,12 +20,7 @@ impl ImageArray {
     /// The samples of `image`.
     pub fn new(image: Arc<dyn Image>) -> Self {
         let info = image.info();
-        let dtype = match info.sample {
-            Sample::U8 => DType::U8,
-            Sample::U16 => DType::U16,
-            Sample::U32 => DType::U32,
-            Sample::F32 => DType::F32,
-        };
+        let dtype = info.sample.dtype();
         let mut shape = vec![info.height, info.width];
         if info.frames > 1 {
             shape.insert(0, info.frames);

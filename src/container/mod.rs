@@ -4,4 +4,6 @@
 
 pub mod inflate;
 pub mod special;
+pub mod tar;
+pub mod tree;
 pub mod zip;

@@ -1,5 +1,6 @@
 //! Images: pixels by frame, pyramid level and rectangle.
 
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::task::Task;
 
@@ -12,6 +13,12 @@ pub trait Image: Send + Sync {
     /// each further one about half of the one before), as stored: samples interleaved, rows top-down.
     /// Palettes are applied; alpha, if there is any, is the last channel, not premultiplied.
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels>;
+
+    /// The same pixels with the samples that the file holds — palette indices, inks, white as zero, 3-bit
+    /// numbers — where `read` makes other ones of them to be seen; `None` where they are the same.
+    fn stored(&self, _task: &Task, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
 }
 
 /// What is known of an image without decoding it.
@@ -45,22 +52,86 @@ pub enum Sample {
     U8,
     U16,
     U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
     F32,
+    F64,
+    /// Complex of two f32.
+    C64,
+    /// Complex of two f64.
+    C128,
 }
 
 impl Sample {
     /// Bytes of one sample.
     pub fn size(self) -> usize {
         match self {
-            Sample::U8 => 1,
-            Sample::U16 => 2,
-            Sample::U32 | Sample::F32 => 4,
+            Sample::U8 | Sample::I8 => 1,
+            Sample::U16 | Sample::I16 | Sample::F16 => 2,
+            Sample::U32 | Sample::I32 | Sample::F32 => 4,
+            Sample::U64 | Sample::I64 | Sample::F64 | Sample::C64 => 8,
+            Sample::C128 => 16,
         }
     }
 
     /// Whether samples are floats (the JSON words are `uint` and `float`).
     pub fn is_float(self) -> bool {
-        self == Sample::F32
+        matches!(self, Sample::F16 | Sample::F32 | Sample::F64 | Sample::C64 | Sample::C128)
+    }
+
+    /// The same type as an array has it.
+    pub fn dtype(self) -> DType {
+        match self {
+            Sample::U8 => DType::U8,
+            Sample::U16 => DType::U16,
+            Sample::U32 => DType::U32,
+            Sample::U64 => DType::U64,
+            Sample::I8 => DType::I8,
+            Sample::I16 => DType::I16,
+            Sample::I32 => DType::I32,
+            Sample::I64 => DType::I64,
+            Sample::F16 => DType::F16,
+            Sample::F32 => DType::F32,
+            Sample::F64 => DType::F64,
+            Sample::C64 => DType::C64,
+            Sample::C128 => DType::C128,
+        }
+    }
+
+    /// The number that a sample's bytes hold; the absolute value of a complex one.
+    pub fn number(self, bytes: &[u8]) -> Option<f64> {
+        let f32_at = |at: usize| Some(f64::from(f32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?)));
+        let f64_at = |at: usize| Some(f64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        Some(match self {
+            Sample::U8 => f64::from(*bytes.first()?),
+            Sample::I8 => f64::from(*bytes.first()? as i8),
+            Sample::U16 => f64::from(u16::from_le_bytes(bytes.try_into().ok()?)),
+            Sample::I16 => f64::from(i16::from_le_bytes(bytes.try_into().ok()?)),
+            Sample::U32 => f64::from(u32::from_le_bytes(bytes.try_into().ok()?)),
+            Sample::I32 => f64::from(i32::from_le_bytes(bytes.try_into().ok()?)),
+            Sample::U64 => u64::from_le_bytes(bytes.try_into().ok()?) as f64,
+            Sample::I64 => i64::from_le_bytes(bytes.try_into().ok()?) as f64,
+            Sample::F16 => half::f16::from_le_bytes(bytes.try_into().ok()?).to_f64(),
+            Sample::F32 => f32_at(0)?,
+            Sample::F64 => f64_at(0)?,
+            Sample::C64 => f32_at(0)?.hypot(f32_at(4)?),
+            Sample::C128 => f64_at(0)?.hypot(f64_at(8)?),
+        })
+    }
+
+    /// The sample as a byte: integers by their high byte (signed ones with zero in the middle), floats
+    /// from 0 to 1 scaled.
+    fn byte(self, bytes: &[u8]) -> u8 {
+        let last = bytes.last().copied().unwrap_or(0);
+        match self {
+            Sample::U8 | Sample::U16 | Sample::U32 | Sample::U64 => last,
+            Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64 => last ^ 0x80,
+            _ => (self.number(bytes).unwrap_or(0.0).clamp(0.0, 1.0) * 255.0).round() as u8,
+        }
     }
 }
 
@@ -114,12 +185,7 @@ impl Pixels {
             + u64::from(channel)) as usize;
         let size = self.sample.size();
         let bytes = self.data.get(index * size..index * size + size)?;
-        Some(match self.sample {
-            Sample::U8 => f64::from(bytes[0]),
-            Sample::U16 => f64::from(u16::from_le_bytes(bytes.try_into().ok()?)),
-            Sample::U32 => f64::from(u32::from_le_bytes(bytes.try_into().ok()?)),
-            Sample::F32 => f64::from(f32::from_le_bytes(bytes.try_into().ok()?)),
-        })
+        self.sample.number(bytes)
     }
 
     /// The part of these pixels in `rect`.
@@ -136,18 +202,11 @@ impl Pixels {
     }
 
     /// 8-bit RGB, or RGBA where there is alpha: greys spread over three channels, 16-bit samples by
-    /// their high byte, floats from 0 to 1 scaled (the rule of `crc32_rgb` in CLI.md).
+    /// their high byte, floats from 0 to 1 scaled (the rule of `crc32_rgb` in CLI.md). The first of two channels, and
+    /// the first three of more than four, are taken for the colours.
     pub fn to_rgb8(&self) -> Vec<u8> {
         let size = self.sample.size();
-        let byte = |sample: &[u8]| match self.sample {
-            Sample::U8 => sample[0],
-            Sample::U16 => sample[1],
-            Sample::U32 => sample[3],
-            Sample::F32 => {
-                let value = f32::from_le_bytes([sample[0], sample[1], sample[2], sample[3]]);
-                (value.clamp(0.0, 1.0) * 255.0).round() as u8
-            }
-        };
+        let byte = |sample: &[u8]| self.sample.byte(&sample[..size]);
         let channels = self.channels as usize;
         let colours = channels - usize::from(self.alpha && channels > 1);
         let mut out = Vec::with_capacity(self.data.len() / size.max(1));

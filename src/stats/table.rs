@@ -193,6 +193,8 @@ impl Fold {
         let data = array.to_data();
         let fixed = size
             .and_then(|size| data.buffers().first().map(|b| (size, &b.as_slice()[data.offset() * size..])));
+        // Runs of one value are common, and comparing costs less than hashing.
+        let mut before: Option<&[u8]> = None;
         for row in 0..array.len() {
             if self.seen.len() > DISTINCT {
                 break;
@@ -209,10 +211,12 @@ impl Fold {
                 _ => cell::binary(array.as_ref(), row),
             };
             match value {
+                Some(value) if before == Some(value) => {}
                 Some(value) if !self.seen.contains(value) => drop(self.seen.insert(value.into())),
                 Some(_) => {}
                 None => self.countable = false,
             }
+            before = value;
         }
     }
 
@@ -226,7 +230,7 @@ impl Fold {
         self.stats.max = text(&self.high);
         self.stats.sum = self.numeric.then_some(self.moments.sum);
         self.stats.mean = self.moments.mean().filter(|_| self.numeric);
-        self.stats.distinct = self.countable.then(|| match self.seen.len() {
+        self.stats.distinct = self.countable.then_some(match self.seen.len() {
             n if n > DISTINCT => Distinct::AtLeast(DISTINCT as u64),
             n => Distinct::Exactly(n as u64),
         });

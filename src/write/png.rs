@@ -41,11 +41,15 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         losses.push(loss("", format!("one frame of {} is written", info.frames)));
     }
     match info.sample {
-        Sample::F32 => {
+        Sample::F16 | Sample::F32 | Sample::F64 => {
             losses.push(loss("", "float samples become 16-bit ones: 0 to 1 is scaled, the rest cut"))
         }
-        Sample::U32 => losses.push(loss("", "32-bit samples become 16-bit ones: their low bits are lost")),
         Sample::U8 | Sample::U16 => {}
+        Sample::I8 | Sample::I16 => {
+            losses.push(loss("", "signed samples become unsigned 16-bit ones: the lowest becomes black"))
+        }
+        Sample::C64 | Sample::C128 => losses.push(loss("", "complex samples become their absolute values")),
+        wide => losses.push(loss("", format!("{} samples become 16-bit ones", wide.dtype()))),
     }
     if info.bits < 8 {
         losses.push(note("", format!("samples of {} bits are written with 8", info.bits)));
@@ -128,14 +132,22 @@ fn samples(sample: Sample, mut data: Vec<u8>) -> Result<Vec<u8>> {
             data.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse());
             data
         }
-        Sample::U32 => data.as_chunks::<4>().0.iter().flat_map(|b| [b[3], b[2]]).collect(),
-        Sample::F32 => {
-            let scaled = |&b: &[u8; 4]| {
-                ((f32::from_le_bytes(b).clamp(0.0, 1.0) * 65_535.0).round() as u16).to_be_bytes()
-            };
-            data.as_chunks::<4>().0.iter().flat_map(scaled).collect()
-        }
+        other => data.chunks_exact(other.size()).flat_map(|bytes| sixteen(other, bytes)).collect(),
     })
+}
+
+/// A sample as 16 bits, big-endian: of integers the highest bits, of floats 0 to 1.
+fn sixteen(sample: Sample, bytes: &[u8]) -> [u8; 2] {
+    if sample.is_float() {
+        let value = sample.number(bytes).unwrap_or_default().clamp(0.0, 1.0);
+        return ((value * 65_535.0).round() as u16).to_be_bytes();
+    }
+    let sign = if matches!(sample, Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64) { 0x80 } else { 0 };
+    match bytes {
+        [one] => [one ^ sign; 2],
+        [.., low, high] => [high ^ sign, *low],
+        [] => [0; 2],
+    }
 }
 
 fn failed(error: png::EncodingError) -> Error {

@@ -258,12 +258,7 @@ fn pixels(task: &Task, args: &Args, image: &dyn Image) -> Result<String, Error> 
     let pixels = image.read(task, 0, 0, rect)?;
     let Pixels { width, height, channels, .. } = pixels;
     limits::check(width * height * u64::from(channels), 16 << 20, "the printed pixels")?;
-    let dtype = match pixels.sample {
-        gander::content::Sample::U8 => DType::U8,
-        gander::content::Sample::U16 => DType::U16,
-        gander::content::Sample::U32 => DType::U32,
-        gander::content::Sample::F32 => DType::F32,
-    };
+    let dtype = pixels.sample.dtype();
     let shape = [height, width, u64::from(channels)];
     let values = cell::nested(&dtype, &shape, &pixels.data).unwrap_or(Json::Null);
     if args.json {

@@ -1,7 +1,7 @@
 //! `gander stats`: one full pass over the data.
 
 use super::json;
-use gander::content::{Content, Image, Rect, Table, Text};
+use gander::content::{Content, Image, Table, Text};
 use gander::node::Node;
 use gander::source::Source;
 use gander::stats::{ArrayStats, Distinct};
@@ -144,27 +144,14 @@ fn table_json(task: &Task, table: &dyn Table) -> Result<Json, Error> {
 
 fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
     let info = image.info();
-    let pixels = image.read(task, 0, 0, Rect::all(info.width, info.height))?;
-    let channels = pixels.channels as usize;
-    let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY, 0f64); channels];
-    for y in 0..pixels.height {
-        task.check()?;
-        for x in 0..pixels.width {
-            for (c, (low, high, sum)) in range.iter_mut().enumerate() {
-                let value = pixels.sample(x, y, c as u32).unwrap_or(f64::NAN);
-                *low = low.min(value);
-                *high = high.max(value);
-                *sum += value;
-            }
-        }
-    }
-    let count = (pixels.width * pixels.height).max(1) as f64;
+    let stats = gander::stats::image(image, task)?;
+    let each = |number: fn(&gander::stats::ChannelStats) -> Option<f64>| -> Vec<Json> {
+        stats.channels.iter().map(|channel| float(number(channel))).collect()
+    };
     Ok(json!({
         "width": info.width, "height": info.height, "channels": info.channels, "bits": info.bits, "frames": info.frames,
-        "crc32_rgb": crc32fast::hash(&pixels.to_rgb8()), "crc32": crc32fast::hash(&pixels.data),
-        "min": range.iter().map(|r| float(Some(r.0))).collect::<Vec<_>>(),
-        "max": range.iter().map(|r| float(Some(r.1))).collect::<Vec<_>>(),
-        "mean": range.iter().map(|r| float(Some(r.2 / count))).collect::<Vec<_>>(),
+        "crc32_rgb": stats.crc32_rgb, "crc32": stats.crc32,
+        "min": each(|c| c.min), "max": each(|c| c.max), "mean": each(|c| c.mean),
     }))
 }
 

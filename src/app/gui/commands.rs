@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use egui::{Context, Key, KeyboardShortcut, Modifiers};
-use gander::format::Data;
+use gander::format::{Data, Options};
 
 use super::icons::Icon;
 use super::views::{Request, Target};
@@ -24,6 +24,8 @@ pub(crate) enum Action {
     Reload(u64),
     /// Open a file anew as another format, by the format's id.
     OpenAs(u64, &'static str),
+    /// Open a file anew with these options (a CSV's delimiter).
+    Reopen(u64, Options),
     /// Close a file and its tabs.
     Close(u64),
     /// Show a file's root in a tab, also while it opens or when it failed.

@@ -1,10 +1,12 @@
 //! Files that are dragged onto the window: what a drop will do shows while they hover. The left half opens,
 //! the right half converts.
 
+mod pointer;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use egui::{Align2, Context, FontId, Id, LayerId, Order, Rect, StrokeKind, pos2};
+use egui::{Align2, Context, FontId, Id, LayerId, Order, Pos2, Rect, StrokeKind, pos2};
 
 use super::commands::Action;
 use super::icons::Icon;
@@ -15,10 +17,13 @@ use super::theme::{self, Theme, size, space};
 pub(crate) struct Drop {
     /// What was dropped and waits for a word about where.
     dropped: Option<(Vec<PathBuf>, Instant)>,
+    pointer: pointer::Pointer,
+    /// Where the pointer was last, since the drag began.
+    at: Option<Pos2>,
 }
 
 /// X11 and Wayland tell of a drop first and then of where the pointer is; if nothing comes, it is opened.
-const WAIT: Duration = Duration::from_millis(150);
+const WAIT: Duration = Duration::from_millis(300);
 
 impl Drop {
     /// Takes what was dropped.
@@ -31,19 +36,37 @@ impl Drop {
             let old = self.dropped.take().map(|(paths, _)| paths).unwrap_or_default();
             self.dropped = Some((old.into_iter().chain(paths).collect(), Instant::now()));
         }
+        self.look(ctx);
         let Some((_, since)) = &self.dropped else { return Vec::new() };
-        let at = ctx.input(|input| input.pointer.latest_pos());
         let left = WAIT.saturating_sub(since.elapsed());
-        if at.is_none() && !left.is_zero() {
+        if self.at.is_none() && !left.is_zero() {
             ctx.request_repaint_after(left);
             return Vec::new();
         }
         let Some((paths, _)) = self.dropped.take() else { return Vec::new() };
         let middle = ctx.content_rect().center().x;
-        if at.is_some_and(|at| at.x > middle) {
-            vec![Action::Convert(paths)]
-        } else {
-            vec![Action::Open(paths)]
+        let right = self.at.take().is_some_and(|at| at.x > middle);
+        if right { vec![Action::Convert(paths)] } else { vec![Action::Open(paths)] }
+    }
+
+    /// Finds out where the pointer is while something hovers or was dropped.
+    fn look(&mut self, ctx: &Context) {
+        let hovers = ctx.input(|input| !input.raw.hovered_files.is_empty());
+        if !hovers && self.dropped.is_none() {
+            self.at = None;
+            return;
+        }
+        let moved = ctx.input(|input| {
+            let events = input.raw.events.iter().rev();
+            events.into_iter().find_map(|event| match event {
+                egui::Event::PointerMoved(at) => Some(*at),
+                _ => None,
+            })
+        });
+        self.at = self.pointer.ask(ctx).or(moved).or(self.at);
+        if hovers {
+            // No events tell of the way of the pointer during a drag.
+            ctx.request_repaint_after(Duration::from_millis(60));
         }
     }
 
@@ -66,7 +89,7 @@ impl Drop {
             [one] => one.clone(),
             [one, rest @ ..] => format!("{one} and {} more", rest.len()),
         };
-        let at = ctx.input(|input| input.pointer.latest_pos());
+        let at = self.at;
         let half = |left: bool| {
             let (from, to) = if left { (all.left(), all.center().x) } else { (all.center().x, all.right()) };
             Rect::from_min_max(pos2(from, all.top()), pos2(to, all.bottom())).shrink(space::S4)

@@ -41,6 +41,8 @@ pub(crate) struct Explorer {
     hit: u64,
     search: Slot<(String, Vec<u64>, usize), Hits>,
     focus_filter: bool,
+    /// The rows get the keyboard in this frame.
+    focus_list: bool,
     sums: Sums,
 }
 
@@ -174,8 +176,14 @@ impl Explorer {
             if response.changed() {
                 self.hit = 0;
             }
-            if response.has_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
+            let pressed = |key| ui.input(|input| input.key_pressed(key));
+            // The field gives the focus up itself on Esc and Enter.
+            if (response.has_focus() || response.lost_focus()) && pressed(Key::Escape) {
                 self.filter.clear();
+            }
+            if response.lost_focus() && pressed(Key::Enter) || response.has_focus() && pressed(Key::ArrowDown)
+            {
+                self.focus_list = true;
             }
         });
     }
@@ -245,6 +253,9 @@ impl Explorer {
             response.row.context_menu(|ui| row::menu(ui, &about, files, actions));
         });
         self.list = list;
+        if std::mem::take(&mut self.focus_list) {
+            shown.response.request_focus();
+        }
         if let Some((place, did)) = did {
             shown.response.request_focus();
             self.act(place, did, files, jobs, actions);
@@ -394,6 +405,10 @@ impl Explorer {
             let about = About { file: found.file, path: found.path.clone(), node: Some(found.node.clone()) };
             response.row.context_menu(|ui| row::menu(ui, &about, files, actions));
         });
+        if std::mem::take(&mut self.focus_list) {
+            shown.response.request_focus();
+            chosen = (!hits.list.is_empty()).then_some((self.hit, Where::Preview));
+        }
         let last = (hits.list.len() as u64).saturating_sub(1);
         if let Some((index, _)) = &chosen {
             self.hit = *index;

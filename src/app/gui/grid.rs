@@ -172,6 +172,11 @@ impl Grid {
         self.go_to = Some((row, column));
     }
 
+    /// The place that was asked for and not brought into sight yet.
+    pub(crate) fn asked(&self) -> Option<(u64, Option<usize>)> {
+        self.go_to
+    }
+
     /// Gives the grid the keyboard in the next frame.
     pub(crate) fn request_focus(&mut self) {
         self.focus = true;

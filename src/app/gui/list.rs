@@ -37,6 +37,11 @@ impl List {
         self.top = RowPosition { row, fraction: 0.0 };
     }
 
+    /// How much of the first row is out of sight, 0 to 1.
+    pub(crate) fn fraction(&self) -> f32 {
+        self.top.fraction
+    }
+
     /// The first row in sight.
     pub(crate) fn top(&self) -> u64 {
         self.top.row

@@ -127,15 +127,28 @@ pub(crate) fn fuzzy(needle: &str, text: &str) -> Option<i32> {
 const LOOKED: u64 = 500_000;
 const KEPT: usize = 1_000;
 
-/// Finds nodes in all these files. Files inside others are found by their names and not opened.
+/// How many files in folders and archives are opened to see whether they fit a condition.
+const OPENED: u64 = 300;
+
+/// Finds nodes in all these files. Files inside others are found by their names; where a type, a shape or a
+/// kind is asked for, some of them are opened.
 pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Query) -> Result<Hits> {
     let mut hits = Hits::default();
     let mut looked = 0;
+    let conditions = query.dtype.is_some() || query.kind.is_some() || !query.shape.is_empty();
+    let mut to_open = if conditions { OPENED } else { 0 };
     for (file, document) in documents {
         let from = hits.list.len();
-        below(task, query, &document.root, "", &mut looked, &mut |path, node, score| {
-            hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
-        })?;
+        below(
+            task,
+            query,
+            &document.root,
+            "",
+            &mut (&mut looked, &mut to_open),
+            &mut |path, node, score| {
+                hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
+            },
+        )?;
         if hits.list.len() - from > KEPT {
             hits.list[from..].sort_by_key(|found| std::cmp::Reverse(found.score));
             hits.list.truncate(from + KEPT);
@@ -147,19 +160,23 @@ pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Quer
     Ok(hits)
 }
 
+/// Nodes that were looked at, and files that may still be opened.
+type Budget<'a> = (&'a mut u64, &'a mut u64);
+
 fn below(
     task: &Task,
     query: &Query,
     node: &Arc<Node>,
     path: &str,
-    looked: &mut u64,
+    budget: &mut Budget<'_>,
     keep: &mut dyn FnMut(String, Arc<Node>, i32),
 ) -> Result<()> {
     task.check()?;
-    *looked += 1;
-    if *looked > LOOKED {
+    *budget.0 += 1;
+    if *budget.0 > LOOKED {
         return Ok(());
     }
+    let node = &real(task, node, budget)?;
     if let Some(score) = query.score(node, path) {
         keep(path.to_owned(), node.clone(), score);
     }
@@ -167,26 +184,43 @@ fn below(
         Children::None => {}
         Children::Listed(list) => {
             for child in list.iter() {
-                below(task, query, child, &node.child_path(path, child), looked, keep)?;
+                below(task, query, child, &node.child_path(path, child), budget, keep)?;
             }
         }
         // Of a lazy list only what is counted is looked through: a nested file would be opened.
         Children::Lazy(list) if list.count().is_some() => {
             let mut start = 0;
-            while *looked <= LOOKED {
+            while *budget.0 <= LOOKED {
                 let page = list.page(task, start..start + limits::PRINTED)?;
                 if page.is_empty() {
                     break;
                 }
                 start += page.len() as u64;
                 for child in &page {
-                    below(task, query, child, &node.child_path(path, child), looked, keep)?;
+                    below(task, query, child, &node.child_path(path, child), budget, keep)?;
                 }
             }
         }
         Children::Lazy(_) => {}
     }
     Ok(())
+}
+
+/// What a node that stands for another file really is, if that is known or worth finding out.
+fn real(task: &Task, node: &Arc<Node>, budget: &mut Budget<'_>) -> Result<Arc<Node>> {
+    let Children::Lazy(list) = &node.children else { return Ok(node.clone()) };
+    if list.count().is_none() {
+        if *budget.1 == 0 {
+            return Ok(node.clone());
+        }
+        *budget.1 -= 1;
+    }
+    match node.resolved(task) {
+        Err(error) if error.is_cancelled() => Err(error),
+        // What cannot be opened is found by its name.
+        Err(_) => Ok(node.clone()),
+        Ok(real) => Ok(real),
+    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,16 @@
 //! person expects to find again: slice, zoom, sort, filter.
 
 pub(crate) mod array;
+#[cfg(test)]
+mod bench;
 mod canvas;
 pub(crate) mod group;
+mod hex;
 pub(crate) mod image;
+mod record;
+mod table;
+mod text;
+pub(crate) mod tree;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +28,7 @@ use gander::open::Document;
 use serde_json::Value;
 
 use super::commands::Action;
+pub(crate) use table::sums::short as short_number;
 
 /// What a view is about: a node of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -160,7 +168,10 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
         None if target.node.has_children() => group::make(target),
-        Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) | None => Box::new(Details),
+        Some(Content::Table(table)) => table::make(target, table),
+        Some(Content::Text(text)) => text::make(target, text),
+        Some(Content::Bytes(source)) => hex::make(target, source),
+        None => record::make(target),
     }
 }
 

@@ -1,18 +1,173 @@
-//! (being written)
+//! ZIP archives as trees of their members, each opened as what it is when somebody looks into it.
+//! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::container::zip`].
 
+use crate::container::inflate::Method;
+use crate::container::special::zip_document;
+use crate::container::tree::{self, Members};
+use crate::container::zip::Archive;
+use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::node::Node;
+use crate::open::nested;
 use crate::sniff::{Head, Match};
+use crate::source::Source;
 
 /// The descriptor.
-pub static FORMAT: Format =
-    Format { extensions: &["zip"], sniff: Some(sniff), ..Format::new("zip", "ZIP archive", open) };
+pub static FORMAT: Format = Format {
+    extensions: &["zip"],
+    mime: &["application/zip"],
+    sniff: Some(sniff),
+    ..Format::new("zip", "ZIP archive", open)
+};
 
-fn sniff(_head: &Head) -> Match {
-    Match::No
+/// An archive starts with a member or, if it has none, with the end record; programs may stand before it
+/// (self-extractors), which only the name tells.
+fn sniff(head: &Head) -> Match {
+    if head.is_folder || zip_document(head).is_some() {
+        return Match::No;
+    }
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        return Match::Yes;
+    }
+    match memchr::memmem::find(&head.last, b"PK\x05\x06") {
+        Some(_) => Match::Maybe,
+        None => Match::No,
+    }
 }
 
-fn open(_opening: &Opening) -> Result<Node> {
-    Err(Error::bug("being written"))
+fn open(opening: &Opening) -> Result<Node> {
+    let archive = Archive::open(opening.task, opening.source)?;
+    let mut root = Node::new("", "file").separator("");
+    root.problem.clone_from(&archive.problem);
+    if !archive.comment.is_empty() {
+        root = root.attribute("comment", archive.comment.clone());
+    }
+    tree::attach(opening.task, root, Zip(archive))
+}
+
+struct Zip(Archive);
+
+impl Members for Zip {
+    fn count(&self) -> usize {
+        self.0.members.len()
+    }
+
+    fn path(&self, index: usize) -> &str {
+        self.0.members.get(index).map_or("", |member| &member.name)
+    }
+
+    fn is_folder(&self, index: usize) -> bool {
+        self.0.members.get(index).is_some_and(|member| member.is_folder())
+    }
+
+    fn node(&self, index: usize, name: &str) -> Node {
+        let Some(member) = self.0.members.get(index) else { return Node::new(name, "member") };
+        let label = if member.is_link() { "link" } else { "member" };
+        let mut node = if member.encrypted {
+            Node::new(name, label)
+                .problem(Error::unsupported(format!("member {:?} is encrypted", member.name)))
+        } else if member.size == 0 && member.stored == 0 {
+            Node::new(name, label)
+                .content(Content::Bytes(Source::memory(name, &b""[..])))
+                .remark("it is empty (0 bytes)")
+        } else {
+            let (archive, member) = (self.0.clone(), member.clone());
+            nested(name, label, move |task| archive.read(task, &member))
+        };
+        if member.method != Method::Stored {
+            node = node.attribute("compression", member.method.name());
+        }
+        if let Some(modified) = &member.modified {
+            node = node.attribute("modified", modified.as_str());
+        }
+        if !member.comment.is_empty() {
+            node = node.attribute("comment", member.comment.as_str());
+        }
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::format::Options;
+    use crate::open::Document;
+    use crate::task::Task;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn opened(name: &str) -> Document {
+        let path = format!("{}/fixtures/zip/{name}.zip", env!("CARGO_MANIFEST_DIR"));
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+    }
+
+    /// Paths with their kinds or problems.
+    fn paths(root: &Arc<Node>) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let mut visit = |node: &Arc<Node>, path: &str, level: usize| {
+            if level > 0 {
+                let what = node.problem.as_ref().map_or(node.kind().word().to_owned(), Error::message);
+                all.push((path.to_owned(), what));
+            }
+            Ok(true)
+        };
+        crate::open::walk(&Task::new(), root, "", 8, &mut visit).unwrap();
+        all
+    }
+
+    #[test]
+    fn members_are_opened_as_what_they_are() {
+        for name in ["stored", "deflated", "bzip2", "lzma", "prefixed"] {
+            let document = opened(name);
+            assert_eq!(document.format.id, "zip", "{name}");
+            let found = paths(&document.root);
+            let names: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+            let expected = ["data", "data/table.csv", "data/x.npy", "images", "images/dot.png", "README.txt"];
+            assert_eq!(names, expected, "{name}");
+            let kind = |path: &str| found.iter().find(|(p, _)| p == path).map(|(_, what)| what.as_str());
+            assert_eq!(
+                (kind("data/x.npy"), kind("images/dot.png")),
+                (Some("array"), Some("image")),
+                "{name}"
+            );
+        }
+        assert!(paths(&opened("zip_in_zip").root).iter().any(|(path, _)| path == "inner.zip/data/x.npy"));
+        assert!(paths(&opened("empty").root).is_empty());
+        assert_eq!(opened("comment").root.attributes.len(), 1);
+    }
+
+    #[test]
+    fn folders_links_and_names() {
+        let names =
+            |name: &str| paths(&opened(name).root).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        assert_eq!(names("with_folders"), ["a", "a/b", "a/b/c.txt", "empty"]);
+        assert_eq!(names("name_twice"), ["a.txt", "a.txt (2)"]);
+        assert_eq!(names("unicode_names"), ["naïve café.txt", "東京", "東京/雁.txt"]);
+        assert_eq!(names("many_members").len(), 60);
+        let climbing = names("malformed/names_climb_out");
+        assert_eq!(climbing, ["../climbs.txt", "/absolute.txt", "a/../../b.txt", "C:\\windows.txt"]);
+        let link = opened("symlink").root.find(&Task::new(), "link").unwrap().unwrap();
+        assert!(link.content.is_some());
+    }
+
+    #[test]
+    fn a_broken_member_never_hides_the_others() {
+        let document = opened("encrypted");
+        let secret = document.root.find(&Task::new(), "secret.txt").unwrap().unwrap();
+        let problem = secret.problem.as_ref().unwrap();
+        assert!(problem.kind() == ErrorKind::Unsupported && problem.message().contains("encrypted"));
+        let clear = document.root.find(&Task::new(), "clear.txt").unwrap().unwrap();
+        assert!(clear.problem.is_none() && clear.content.is_some());
+        for name in ["local_header_gone", "member_offset_beyond", "method_unknown", "size_huge"] {
+            let found = paths(&opened(&format!("malformed/{name}")).root);
+            let bad = found.iter().filter(|(_, what)| !what.chars().all(|c| c.is_ascii_lowercase())).count();
+            assert!(bad == 1 && found.iter().any(|(_, what)| what == "array"), "{name}: {found:?}");
+        }
+        for name in ["cut_in_directory", "cut_no_directory", "directory_offset_beyond"] {
+            let document = opened(&format!("malformed/{name}"));
+            assert!(document.root.problem.is_some() && document.root.child_count() > Some(0), "{name}");
+        }
+    }
 }

@@ -34,6 +34,7 @@ impl App {
                 options.set("format", format);
                 self.files.reload(id, Some(options));
             }
+            Action::Reopen(id, options) => self.files.reload(id, Some(options)),
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),

@@ -240,6 +240,7 @@ impl Drawn {
 /// The context menu of a row.
 pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<Action>) {
     let Some(file) = files.get(about.file) else { return };
+    ui.spacing_mut().button_padding.x = space::S2;
     let target = file.document().cloned().zip(about.node.clone()).map(|(document, node)| Target {
         file: about.file,
         document,

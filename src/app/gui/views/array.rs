@@ -9,18 +9,19 @@
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
-mod color;
-mod dims;
-mod histogram;
-mod layer;
+pub(super) mod color;
+pub(super) mod dims;
+pub(super) mod histogram;
+pub(super) mod layer;
 mod lines;
-mod mapping;
+pub(super) mod mapping;
 mod marks;
 mod numbers;
-mod options;
-mod pictured;
+pub(super) mod options;
+pub(super) mod pictured;
+mod plotting;
 mod probe;
-mod slice;
+pub(super) mod slice;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -195,7 +196,7 @@ impl ArrayView {
             Mode::Image => Style::Photo(self.photo),
             _ => Style::Heat(self.choice),
         };
-        let look = Look { array: &array, slice: &slice, style, title: &title };
+        let look = Look { array: &array, slice: &slice, style, title: &title, hidden: 0 };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
@@ -347,6 +348,7 @@ impl View for ArrayView {
         let photo = part("photo");
         let end = |n: usize| photo.get("window")?.get(n)?.as_f64().filter(|n| n.is_finite());
         self.photo = Photo {
+            opaque: false,
             channel: photo.get("channel").and_then(Value::as_u64).map(|n| n as usize),
             window: end(0).zip(end(1)),
         };

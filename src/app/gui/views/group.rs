@@ -181,7 +181,7 @@ impl View for Group {
         if std::mem::take(&mut self.focus_find) {
             edit.request_focus();
         }
-        if edit.has_focus() && ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+        if (edit.has_focus() || edit.lost_focus()) && ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             self.find.clear();
         }
     }

@@ -145,7 +145,14 @@ fn below(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-fn collect(value: &Value, pointer: &str, name: &str, depth: usize, open: &HashSet<String>, rows: &mut Vec<Row>) {
+fn collect(
+    value: &Value,
+    pointer: &str,
+    name: &str,
+    depth: usize,
+    open: &HashSet<String>,
+    rows: &mut Vec<Row>,
+) {
     let unfolded = open.contains(pointer);
     let (text, kind) = match value {
         Value::Array(list) => (format!("[{}]", gander::display::count(list.len() as u64)), Kind::Folded),
@@ -163,7 +170,13 @@ fn collect(value: &Value, pointer: &str, name: &str, depth: usize, open: &HashSe
     if members(value) > MEMBERS {
         let more = gander::display::count((members(value) - MEMBERS) as u64);
         let text = format!("… {more} more; copy the value to see all");
-        rows.push(Row { depth: depth + 1, pointer: pointer.to_owned(), name: String::new(), text, kind: Kind::More });
+        rows.push(Row {
+            depth: depth + 1,
+            pointer: pointer.to_owned(),
+            name: String::new(),
+            text,
+            kind: Kind::More,
+        });
     }
 }
 
@@ -179,7 +192,8 @@ impl Row {
 
     fn ui(&self, ui: &Ui, place: egui::Rect, selected: bool) -> egui::Response {
         let theme = Theme::of(ui);
-        let response = ui.interact(place, ui.unique_id().with(("row", &self.pointer, self.text.len())), Sense::click());
+        let response =
+            ui.interact(place, ui.unique_id().with(("row", &self.pointer, self.text.len())), Sense::click());
         let spoken = format!("{} {}", self.name, self.text);
         response.widget_info(|| WidgetInfo::labeled(Role::TreeItem, true, spoken.trim()));
         if selected || response.hovered() {

@@ -15,9 +15,6 @@ use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat};
 pub(super) fn open_bmp(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Bmp)
 }
-pub(super) fn open_tiff(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Tiff)
-}
 pub(super) fn open_pnm(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Pnm)
 }

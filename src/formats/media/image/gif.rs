@@ -309,9 +309,12 @@ impl Player for Animation {
         each_row(&mut canvas, place, |row, y| {
             let line = indices.get(y * place.width..).unwrap_or_default();
             for (pixel, &index) in row.as_chunks_mut::<4>().0.iter_mut().zip(line) {
+                let [r, g, b] = bytes_at(palette, usize::from(index) * 3).unwrap_or_default();
                 if Some(index) != transparent {
-                    let [r, g, b] = bytes_at(palette, usize::from(index) * 3).unwrap_or_default();
                     *pixel = [r, g, b, 255];
+                } else if pixel[3] == 0 {
+                    // Nothing is seen here; the colour stays what the palette says.
+                    *pixel = [r, g, b, 0];
                 }
             }
         });

@@ -6,7 +6,7 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
-use crate::content::{Content, Pixels, Sample};
+use crate::content::{Pixels, Sample};
 use crate::error::{Error, Result};
 use crate::format::Opening;
 use crate::node::Node;
@@ -34,10 +34,9 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     describe(&mut header, &frame, walk.adobe);
     header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
     if let Some(refusal) = frame.refusal() {
-        let mut node = Node::new(source.name(), "image").problem(Error::unsupported(refusal).at(frame.at));
-        node.attributes = header.attributes;
-        node.attributes.extend(header.info.details.into_iter().map(|(name, value)| (name, value.into())));
-        return Ok(node.content(Content::Bytes(source.clone())));
+        header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
+        header.problem = Some(Error::unsupported(refusal.clone()).at(frame.at));
+        return picture::node(source, header, Refused { refusal, at: frame.at });
     }
     if header.problem.is_none() && !ends(task, source, scan)? {
         let what = "JPEG: its end marker (EOI) is missing; the file may be cut off";
@@ -232,6 +231,18 @@ fn ends(task: &Task, source: &Source, scan: u64) -> Result<bool> {
     Ok(false)
 }
 
+/// A JPEG whose pixels no decoder here reads.
+struct Refused {
+    refusal: String,
+    at: u64,
+}
+
+impl Codec for Refused {
+    fn frame(&self, _task: &Task, _source: &Source, _frame: u64, _partial: bool) -> Result<Pixels> {
+        Err(Error::unsupported(self.refusal.clone()).at(self.at))
+    }
+}
+
 struct Jpeg {
     /// Adobe writes CMYK with 255 for no ink.
     inverted: bool,
@@ -240,26 +251,10 @@ struct Jpeg {
 impl Codec for Jpeg {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
         let bytes = source.read(task, 0..source.len(task)?)?;
-        let options = DecoderOptions::default()
-            .set_strict_mode(false)
-            .set_max_width(usize::from(u16::MAX))
-            .set_max_height(usize::from(u16::MAX));
-        let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(&bytes), options);
-        decoder.decode_headers().map_err(refused)?;
-        let space = decoder.input_colorspace().unwrap_or(ColorSpace::Unknown);
-        decoder.set_options(options.jpeg_set_out_colorspace(space));
-        let (width, height) = decoder.dimensions().unwrap_or_default();
-        let stored = space.num_components();
-        let channels = if stored == 1 { 1 } else { 3 };
-        let mut raw = blank(width as u64, height as u64, stored as u32, Sample::U8, false)?;
-        if let Err(error) = decoder.decode_into(&mut raw.data) {
-            task.check()?;
-            if !partial {
-                return Err(refused(error));
-            }
+        let (mut raw, space) = components(task, &bytes, partial)?;
+        if raw.channels > 1 {
+            raw.channels = 3;
         }
-        task.check()?;
-        raw.channels = channels;
         match space {
             ColorSpace::YCbCr => raw.data.as_chunks_mut::<3>().0.iter_mut().for_each(to_rgb),
             ColorSpace::CMYK | ColorSpace::YCCK => {
@@ -271,8 +266,30 @@ impl Codec for Jpeg {
     }
 }
 
+/// The components of a JPEG as they are stored, and what they are taken for.
+pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<(Pixels, ColorSpace)> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(usize::from(u16::MAX))
+        .set_max_height(usize::from(u16::MAX));
+    let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(refused)?;
+    let space = decoder.input_colorspace().unwrap_or(ColorSpace::Unknown);
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let mut raw = blank(width as u64, height as u64, space.num_components() as u32, Sample::U8, false)?;
+    if let Err(error) = decoder.decode_into(&mut raw.data) {
+        task.check()?;
+        if !partial {
+            return Err(refused(error));
+        }
+    }
+    task.check()?;
+    Ok((raw, space))
+}
+
 /// YCbCr to RGB as in JFIF, in libjpeg's 16-bit fixed point with its rounding.
-fn to_rgb(pixel: &mut [u8; 3]) {
+pub(super) fn to_rgb(pixel: &mut [u8; 3]) {
     let [y, cb, cr] = pixel.map(i32::from);
     let (cb, cr) = (cb - 128, cr - 128);
     let half = 1 << 15;
@@ -300,7 +317,7 @@ fn inks(data: &[u8], ycck: bool, inverted: bool) -> Vec<u8> {
 }
 
 /// `a × b / 255`, rounded.
-fn multiply(a: i32, b: i32) -> i32 {
+pub(super) fn multiply(a: i32, b: i32) -> i32 {
     let product = a * b + 128;
     ((product >> 8) + product) >> 8
 }

@@ -11,6 +11,7 @@ mod gif;
 mod jpeg;
 mod picture;
 mod png;
+mod tiff;
 mod webp;
 
 use crate::content::Kind;
@@ -76,7 +77,7 @@ pub static TIFF: Format = Format {
         Magic::at(0, b"MM\0+\0\x08\0\0"),
     ],
     reads: IMAGE,
-    ..Format::new("tiff", "TIFF", generic::open_tiff)
+    ..Format::new("tiff", "TIFF", tiff::open)
 };
 
 /// Netpbm: bitmaps, grey maps, pixmaps and PAM, as text and as bytes; PFM floats.

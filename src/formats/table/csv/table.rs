@@ -65,13 +65,19 @@ impl Table for CsvTable {
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let mut cells = self.cells(columns);
-        self.rows.read(task, rows, &mut cells)?;
-        self.finish(cells, columns)
+        self.rows.batch(rows, |rows| {
+            let mut cells = self.cells(columns);
+            self.rows.read(task, rows, &mut cells)?;
+            self.finish(cells, columns)
+        })
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
         self.rows.count(task)
+    }
+
+    fn scan_step(&self, _at: u64) -> u64 {
+        self.rows.scan_step()
     }
 
     fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {

@@ -201,6 +201,22 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn any_bytes_give_a_table_or_an_error(bytes in prop::collection::vec(any::<u8>(), 1..200), text in "[\\PC\n\r\t,;\"#]{1,200}") {
+        for bytes in [bytes, text.into_bytes()] {
+            let mut options = Options::default();
+            options.set("format", "csv");
+            let source = Source::memory("x.csv", bytes);
+            let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+            let Some(Content::Table(table)) = &document.root.content else { panic!() };
+            let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+            let batch = table.read(&Task::new(), 0..u64::MAX, &columns).unwrap();
+            prop_assert_eq!(table.rows().exact(), Some(batch.num_rows() as u64));
+        }
+    }
+}
+
 #[test]
 fn a_long_table_has_its_tail_before_it_is_counted() {
     let mut rows = vec![vec!["id".to_owned(), "text".to_owned()]];
@@ -219,6 +235,10 @@ fn a_long_table_has_its_tail_before_it_is_counted() {
         assert_eq!(got, rows[rows.len() - count as usize..]);
     }
     assert_eq!(table.count(&Task::new()).unwrap(), 40_000);
+    let many = rows_of(&table.read(&Task::new(), 10_000..30_001, &[0]).unwrap());
+    assert_eq!(many.len(), 20_001);
+    assert!(many.iter().zip(10_000..).all(|(row, i)| row[0] == Some(i.to_string())));
+    assert_eq!(table.read(&Task::new(), 0..u64::MAX, &[]).unwrap().num_rows(), 40_000);
     for row in [0u64, 49, 50, 20_000, 39_999] {
         let got = rows_of(&table.read(&Task::new(), row..row + 1, &[1]).unwrap());
         assert_eq!(got, [[Some(rows[row as usize + 1][1].clone())]]);

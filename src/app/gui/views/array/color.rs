@@ -196,7 +196,8 @@ impl Scale {
     /// A value on the curve.
     fn bend(&self, value: f64) -> f64 {
         match self.curve {
-            Curve::Linear => value,
+            // Halved, so that the distance of the ends of f64 does not overflow.
+            Curve::Linear => value * 0.5,
             Curve::Log => value.max(f64::MIN_POSITIVE).ln(),
             Curve::Symlog => value.signum() * (value.abs() / self.threshold()).ln_1p(),
         }
@@ -218,7 +219,7 @@ impl Scale {
         let (low, high) = (self.bend(self.low), self.bend(self.high));
         let bent = low + (high - low) * place;
         match self.curve {
-            Curve::Linear => bent,
+            Curve::Linear => bent * 2.0,
             Curve::Log => bent.exp(),
             Curve::Symlog => bent.signum() * bent.abs().exp_m1() * self.threshold(),
         }
@@ -282,6 +283,8 @@ pub(crate) struct Photo {
     pub(crate) channel: Option<usize>,
     /// Black and white; by the type where nothing is set.
     pub(crate) window: Option<(f64, f64)>,
+    /// Two or four channels have no alpha among them.
+    pub(crate) opaque: bool,
 }
 
 /// The black and the white of samples of this type, of which this is known.
@@ -313,8 +316,9 @@ pub(crate) fn photograph(plane: &Plane, photo: Photo, window: (f64, f64)) -> Col
         match (photo.channel, channels) {
             (Some(channel), _) => Color32::from_gray(at(channel)),
             (None, 1) => Color32::from_gray(at(0)),
+            (None, 2) if photo.opaque => Color32::from_gray(at(0)),
             (None, 2) => Color32::from_rgba_unmultiplied(at(0), at(0), at(0), at(1)),
-            (None, 4) => Color32::from_rgba_unmultiplied(at(0), at(1), at(2), at(3)),
+            (None, 4) if !photo.opaque => Color32::from_rgba_unmultiplied(at(0), at(1), at(2), at(3)),
             (None, _) => Color32::from_rgb(at(0), at(1), at(2)),
         }
     };

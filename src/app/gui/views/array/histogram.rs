@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::super::ViewCx;
 use super::color::{Choice, Range, brief};
 use super::dims::drop_down;
+use super::plotting::calm;
 use super::slice::{Slice, Sliced};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
@@ -152,7 +153,13 @@ impl Histogram {
         };
         self.facts(ui, &stats);
         match &stats.histogram {
-            Some(histogram) => self.plot(ui, cx, histogram, choice),
+            Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
+            Some(_) => theme::empty_state(
+                ui,
+                Icon::Histogram,
+                "No histogram",
+                "The values lie too far apart for bins of equal width.",
+            ),
             None => theme::empty_state(ui, Icon::Histogram, "No finite values", "There is nothing to count."),
         }
     }
@@ -208,7 +215,10 @@ impl Histogram {
             .zip(histogram.edges.windows(2))
             .map(|(&count, edge)| {
                 let width = (edge[1] - edge[0]).max(f64::MIN_POSITIVE);
-                Bar::new(edge[0] + width / 2.0, height(count as f64)).width(width * 0.94)
+                Bar::new(edge[0] + width / 2.0, height(count as f64))
+                    .width(width * 0.94)
+                    .fill(theme.accent)
+                    .stroke(egui::Stroke::NONE)
             })
             .collect();
         let bars = BarChart::new("counts", bars).color(theme.accent).allow_hover(false);
@@ -229,19 +239,12 @@ impl Histogram {
             .default_x_bounds(low - margin, high + margin)
             .default_y_bounds(0.0, top * 1.06)
             .allow_drag(false)
-            .allow_scroll(false)
-            .allow_zoom(false)
-            .allow_boxed_zoom(false)
             .allow_double_click_reset(false)
-            .show_background(false)
-            .label_formatter(|_| None)
-            .y_axis_formatter(
-                move |mark, _| if mark.value < 0.0 { String::new() } else { count_words(back(mark.value)) },
-            )
-            .x_axis_formatter(|mark, _| brief(mark.value))
             .height(ui.available_height() - size::ROW - space::S2)
             .set_margin_fraction(vec2(0.0, 0.0))
             .reset();
+        let counts = move |y: f64| if y < 0.0 { String::new() } else { count_words(back(y)) };
+        let plot = calm(plot, theme, brief, counts);
         let accent = theme.accent;
         let shown = plot.show(ui, move |plot| {
             plot.bar_chart(bars);
@@ -337,6 +340,14 @@ fn whole(shape: &[u64]) -> Slice {
         columns: None,
         channels: None,
     }
+}
+
+/// The plot's arithmetic overflows near the ends of f64.
+const MOST: f64 = 1e300;
+
+fn width(histogram: &stats::Histogram) -> f64 {
+    let (low, high) = ends(histogram);
+    if low.abs() < MOST && high.abs() < MOST { high - low } else { f64::INFINITY }
 }
 
 /// Both ends of the bins, apart also where all values are equal.

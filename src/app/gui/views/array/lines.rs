@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::super::ViewCx;
 use super::color::{Map, brief};
 use super::dims::drop_down;
+use super::plotting::calm;
 use super::probe;
 use super::slice::{Slice, Window};
 use super::values::{Part, numbers};
@@ -188,20 +189,13 @@ impl Lines {
         let axis = if down { slice.rows } else { slice.columns };
         let len = if down { slice.height() } else { slice.width() };
         let id = ui.unique_id().with("lines");
-        let mut plot = Plot::new("lines")
+        let plot = Plot::new("lines")
             .id(id)
-            .show_background(false)
-            .allow_scroll(false)
-            .allow_zoom(false)
-            .allow_boxed_zoom(false)
             .allow_drag([true, false])
-            .x_axis_formatter(|mark, _| {
-                if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() }
-            })
-            .y_axis_formatter(|mark, _| brief(mark.value))
-            .label_formatter(|_| None)
             .height(ui.available_height() - space::S1)
             .auto_bounds([self.bounds.is_none(), true]);
+        let whole = |x: f64| if x.fract() == 0.0 { format!("{x}") } else { String::new() };
+        let mut plot = calm(plot, theme, whole, brief);
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
         }
@@ -340,7 +334,9 @@ impl Key {
 
 /// Draws a line; it is interrupted where a value is not finite.
 fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
-    let finite = |stretch: &[f64; 3]| stretch[1].is_finite() && stretch[2].is_finite();
+    // The plot's arithmetic overflows near the ends of f64.
+    const MOST: f64 = 1e300;
+    let finite = |stretch: &[f64; 3]| stretch[1].abs() < MOST && stretch[2].abs() < MOST;
     for run in curve.stretches.split(|stretch| !finite(stretch)).filter(|run| !run.is_empty()) {
         if curve.envelope {
             let column = |n: usize| -> Vec<f64> { run.iter().map(|stretch| stretch[n]).collect() };

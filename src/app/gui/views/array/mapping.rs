@@ -48,6 +48,11 @@ impl Mapping {
         }
     }
 
+    /// Frame, row, column, channel: the axes of an image.
+    pub(crate) fn picture(shape: &[u64]) -> Self {
+        Mapping { rows: Some(1), columns: Some(2), channels: Some(3), ..Mapping::new(shape) }
+    }
+
     /// The axis of the rows.
     pub(crate) fn rows(&self) -> Option<usize> {
         self.rows

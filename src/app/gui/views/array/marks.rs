@@ -149,6 +149,44 @@ pub(super) fn numbers_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, scale: &Sc
     }
 }
 
+/// Writes the samples of each pixel into it, one below the other, where there is room.
+pub(super) fn samples_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, window: (f64, f64)) {
+    const LINE: f32 = 13.0;
+    let size = sight.element_size();
+    let channels = plane.channels.max(1);
+    if size.x < 40.0 || size.y < LINE * channels as f32 + 2.0 {
+        return;
+    }
+    let theme = Theme::of(ui);
+    let font = theme::mono_small_font();
+    let visible = sight.visible();
+    let painter = ui.painter_at(sight.rect);
+    let width = plane.dtype.size() as usize;
+    let bright = |value: f64| (255.0 * (value - window.0) / (window.1 - window.0)).clamp(0.0, 255.0) as u8;
+    for row in visible[1].clone() {
+        for column in visible[0].clone() {
+            let Some(at) = plane.window.find(row, column).map(|n| n * width * channels) else { continue };
+            let Some(bytes) = plane.raw.get(at..at + width * channels) else { continue };
+            let values = numbers(&plane.dtype, Part::Real, bytes);
+            let at = |n: usize| bright(values.get(n).copied().unwrap_or(0.0));
+            let under =
+                if channels < 3 { Color32::from_gray(at(0)) } else { Color32::from_rgb(at(0), at(1), at(2)) };
+            let color = readable_on(theme, under);
+            let middle = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
+            for (n, &value) in values.iter().enumerate() {
+                let y = middle.y + LINE * (n as f32 - (channels - 1) as f32 / 2.0);
+                painter.text(
+                    pos2(middle.x, y).round(),
+                    Align2::CENTER_CENTER,
+                    brief(value),
+                    font.clone(),
+                    color,
+                );
+            }
+        }
+    }
+}
+
 /// Dark or light text, whichever stands out from a colour.
 fn readable_on(theme: &Theme, under: Color32) -> Color32 {
     let light = 0.299 * f32::from(under.r()) + 0.587 * f32::from(under.g()) + 0.114 * f32::from(under.b());
@@ -176,6 +214,7 @@ pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option
         egui::PopupAnchor::Pointer,
     );
     tip.gap(14.0).show(|ui| {
+        ui.spacing_mut().interact_size.y = 16.0;
         ui.label(mono(place));
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = space::S2;
@@ -204,8 +243,8 @@ pub(super) fn pixel(plane: Option<&Plane>, row: u64, column: u64) -> Option<(Str
 }
 
 /// `[3, 17, :]`: the index of a pixel with all its channels.
-pub(super) fn with_colon(index: &[u64], axis: usize) -> String {
+pub(super) fn with_colon(index: &[u64], axis: usize, hidden: usize) -> String {
     let part = |(n, at): (usize, &u64)| if n == axis { ":".to_owned() } else { at.to_string() };
-    let parts: Vec<String> = index.iter().enumerate().map(part).collect();
+    let parts: Vec<String> = index.iter().enumerate().skip(hidden).map(part).collect();
     format!("[{}]", parts.join(", "))
 }

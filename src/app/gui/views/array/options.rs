@@ -4,6 +4,7 @@
 use egui::{DragValue, Rect, Sense, Ui, vec2};
 use gander::display;
 
+use super::super::canvas::Camera;
 use super::ArrayView;
 use super::Mode;
 use super::color::{Choice, Curve, Map, Photo, Range};
@@ -42,9 +43,9 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
     ui.add_space(space::S1);
     let narrow = ui.available_width() < ROOM;
     match view.mode {
-        Mode::Heat if narrow => folded(view, ui, heat),
-        Mode::Image if narrow => folded(view, ui, image),
-        Mode::Histogram if narrow => folded(view, ui, |view, ui| view.histogram.toolbar(ui)),
+        Mode::Heat if narrow => folded(ui, |ui| heat(view, ui)),
+        Mode::Image if narrow => folded(ui, |ui| image(view, ui)),
+        Mode::Histogram if narrow => folded(ui, |ui| view.histogram.toolbar(ui)),
         Mode::Heat => heat(view, ui),
         Mode::Image => image(view, ui),
         Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
@@ -61,23 +62,33 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
 }
 
 /// The options behind one button.
-fn folded(view: &mut ArrayView, ui: &mut Ui, options: impl FnOnce(&mut ArrayView, &mut Ui)) {
+pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
     let button = egui::Button::new(theme::icon(Icon::Sliders)).min_size(vec2(size::CONTROL, size::CONTROL));
     let config = egui::containers::menu::MenuConfig::new()
         .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let (response, _) = egui::containers::menu::MenuButton::from_button(button).config(config).ui(ui, |ui| {
         ui.set_min_width(150.0);
-        options(view, ui);
+        options(ui);
     });
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Options"));
     response.on_hover_text("Options");
 }
 
 /// The right end of the mapper's bar.
-pub(super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice) {
+pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice) {
     let theme = Theme::of(ui);
     if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
         pictured.camera.fit = true;
+    }
+    let camera = &mut pictured.camera;
+    let words = if camera.square { "Fill the view, whatever the shape of a cell" } else { "Square cells" };
+    if theme::icon_button(ui, if camera.square { Icon::SplitRight } else { Icon::Module }, words).clicked() {
+        camera.square = !camera.square;
+        camera.fit = true;
+    }
+    let one = egui::Button::new("1:1").frame_when_inactive(false);
+    if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
+        pictured.life_size();
     }
     let words = pictured.zoom_words(slice);
     if ui.available_width() > 420.0 {
@@ -106,16 +117,6 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
         range_menu(ui, choice, survey.as_deref())
     });
-    if ui.available_width() > 150.0 {
-        let camera = &mut view.heat.camera;
-        let (glyph, words) =
-            if camera.square { (Icon::Fit, "Fill the view") } else { (Icon::Shrink, "Square cells") };
-        let _ = glyph;
-        if theme::icon_button(ui, Icon::Ruler, words).clicked() {
-            camera.square = !camera.square;
-            camera.fit = true;
-        }
-    }
 }
 
 /// For complex numbers: which part of them.
@@ -251,23 +252,30 @@ fn image(view: &mut ArrayView, ui: &mut Ui) {
     }
     let known = view.image.known(&view.mapping.slice(true), Part::Magnitude);
     window_menu(ui, &mut view.photo, view.array.dtype(), known.as_deref());
-    let turn = &mut view.image.camera.turn;
-    let before = *turn;
-    ui.spacing_mut().item_spacing.x = 2.0;
-    if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
-        turn.flip_horizontal();
-    }
-    if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
-        turn.flip_vertical();
-    }
-    if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
-        turn.back();
-    }
-    if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
-        turn.clockwise();
-    }
-    if before != *turn {
-        view.image.camera.fit = true;
+    turns(ui, &mut view.image.camera);
+}
+
+/// Flips and turns.
+pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
+    let before = camera.turn;
+    let turn = &mut camera.turn;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
+            turn.flip_horizontal();
+        }
+        if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
+            turn.flip_vertical();
+        }
+        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
+            turn.back();
+        }
+        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
+            turn.clockwise();
+        }
+    });
+    if before != camera.turn {
+        camera.fit = true;
     }
 }
 
@@ -328,7 +336,12 @@ pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usiz
 }
 
 /// Which value is black and which is white.
-fn window_menu(ui: &mut Ui, photo: &mut Photo, dtype: &gander::dtype::DType, survey: Option<&Survey>) {
+pub(in super::super) fn window_menu(
+    ui: &mut Ui,
+    photo: &mut Photo,
+    dtype: &gander::dtype::DType,
+    survey: Option<&Survey>,
+) {
     let usual = survey.map_or((0.0, 1.0), |survey| super::color::usual_window(dtype, survey));
     let ends = survey.and_then(|survey| survey.percentile(0.01).zip(survey.percentile(0.99)));
     window_choice(ui, &mut photo.window, usual, survey.and_then(|survey| survey.range), ends);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::canvas::{self, Camera, Sight};
 use super::super::{Request, ViewCx};
+use super::color::usual_window;
 use super::layer::{Layer, Style, Wanted};
 use super::marks;
 use super::probe::{self, Probe};
@@ -42,6 +43,8 @@ pub(crate) struct Pictured {
     /// An element to bring into sight.
     go_to: Option<[u64; 2]>,
     last: Option<Sight>,
+    /// Pixels of a point.
+    pixels: f32,
 }
 
 /// What a picture is of.
@@ -50,6 +53,8 @@ pub(crate) struct Look<'a> {
     pub(crate) slice: &'a Slice,
     pub(crate) style: Style,
     pub(crate) title: &'a str,
+    /// Leading axes that are not worth a word: the frame of an image that has but one.
+    pub(crate) hidden: usize,
 }
 
 /// What of a slice is there.
@@ -121,6 +126,7 @@ impl Pictured {
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.last = Some(sight);
+        self.pixels = ui.pixels_per_point();
         if response.clicked() || response.dragged() {
             response.request_focus();
         }
@@ -148,7 +154,9 @@ impl Pictured {
         let slice = look.slice;
         let picture = sight.picture();
         match look.style {
-            Style::Photo(_) if slice.depth() == 2 || slice.depth() == 4 => canvas::checkerboard(ui, picture),
+            Style::Photo(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
+                canvas::checkerboard(ui, picture)
+            }
             _ => _ = ui.painter_at(sight.rect).rect_filled(picture, 0.0, Theme::of(ui).bg3),
         }
         let survey = self.survey(slice, look.style.part());
@@ -213,8 +221,8 @@ impl Pictured {
             _ => marks::pixel(got.whole.as_deref(), row, column),
         };
         let shown = match (&look.slice.channels, look.slice.depth()) {
-            (Some(axis), depth) if depth > 1 => marks::with_colon(&index, *axis),
-            _ => probe::place(&index),
+            (Some(axis), depth) if depth > 1 => marks::with_colon(&index, *axis, look.hidden),
+            _ => probe::place(index.get(look.hidden..).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
         cx.status.under = format!("{}{shown} = {value}", look.title);
@@ -280,6 +288,10 @@ impl Pictured {
             }
             marks::color_bar(ui, sight, outer, &scale, &survey);
         }
+        if let (Style::Photo(photo), Some(plane)) = (&look.style, &got.whole) {
+            let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.survey));
+            marks::samples_in_cells(ui, sight, plane, window);
+        }
         if let Some([column, row]) = self.cursor {
             marks::frame(ui, sight, column, row);
         }
@@ -307,7 +319,7 @@ impl Pictured {
     pub(crate) fn zoom_words(&self, slice: &Slice) -> String {
         let Some(sight) = &self.last else { return String::new() };
         let zoom = sight.zoom();
-        let percent = zoom[0].max(zoom[1]) * 100.0;
+        let percent = zoom[0].max(zoom[1]) * f64::from(self.pixels) * 100.0;
         let percent = if percent >= 10.0 {
             format!("{percent:.0} %")
         } else {
@@ -364,6 +376,11 @@ impl Pictured {
             _ => return false,
         }
         true
+    }
+
+    /// One element is one pixel of the screen.
+    pub(crate) fn life_size(&mut self) {
+        self.camera.zoom_to(1.0 / f64::from(self.pixels.max(0.1)));
     }
 
     /// For the session.

@@ -93,14 +93,16 @@ impl Out {
         let text = |column: usize| cell::text(batch.column(column).as_ref(), row);
         let columns = 0..batch.num_columns();
         let join = |write: fn(&str) -> String, between: &str| {
-            let cells: Vec<String> = columns.clone().map(|c| write(text(c).as_deref().unwrap_or(""))).collect();
+            let cells: Vec<String> =
+                columns.clone().map(|c| write(text(c).as_deref().unwrap_or(""))).collect();
             cells.join(between)
         };
         match self.format {
             CopyFormat::Tsv => self.text += &(join(tsv, "\t") + "\n"),
             CopyFormat::Csv => {
                 // Without quotes a missing value; with them an empty text.
-                let cells: Vec<String> = columns.map(|c| text(c).map_or(String::new(), |t| csv(&t))).collect();
+                let cells: Vec<String> =
+                    columns.map(|c| text(c).map_or(String::new(), |t| csv(&t))).collect();
                 self.text += &(cells.join(",") + "\n");
             }
             CopyFormat::Markdown => self.text += &format!("| {} |\n", join(markdown, " | ")),
@@ -121,9 +123,8 @@ impl Out {
                 };
             }
             CopyFormat::SqlWhere => {
-                let cells: Vec<String> = columns
-                    .map(|c| condition(&self.names[c], batch.column(c).as_ref(), row))
-                    .collect();
+                let cells: Vec<String> =
+                    columns.map(|c| condition(&self.names[c], batch.column(c).as_ref(), row)).collect();
                 self.text += if self.rows == 0 { "" } else { "\n   OR " };
                 self.text += &format!("({})", cells.join(" AND "));
             }
@@ -235,7 +236,11 @@ pub(super) fn words(rows: &Range<u64>, columns: usize) -> String {
     if columns == 1 {
         return gander::display::plural(rows, "cell");
     }
-    format!("{} × {}", gander::display::plural(rows, "row"), gander::display::plural(columns as u64, "column"))
+    format!(
+        "{} × {}",
+        gander::display::plural(rows, "row"),
+        gander::display::plural(columns as u64, "column")
+    )
 }
 
 #[cfg(test)]
@@ -261,19 +266,30 @@ mod tests {
     fn every_form_quotes_as_its_readers_expect() {
         assert_eq!(copied(CopyFormat::Tsv, true), "x\ta|b\n1.5\t\"it's, \"\"so\"\"\"\n\t\n");
         assert_eq!(copied(CopyFormat::Csv, true), "x,a|b\n1.5,\"it's, \"\"so\"\"\"\n,\"\"\n");
-        assert_eq!(copied(CopyFormat::Markdown, true), "| x | a\\|b |\n| --- | --- |\n| 1.5 | it's, \"so\" |\n|  |  |\n");
+        assert_eq!(
+            copied(CopyFormat::Markdown, true),
+            "| x | a\\|b |\n| --- | --- |\n| 1.5 | it's, \"so\" |\n|  |  |\n"
+        );
         let json: serde_json::Value = serde_json::from_str(&copied(CopyFormat::Json, true)).unwrap();
         assert_eq!(json[0]["x"].to_string(), "1.5");
         assert!(json[1]["x"].is_null());
-        assert_eq!(copied(CopyFormat::NumPy, false), "np.array([[1.5, 'it\\'s, \"so\"'],\n          [np.nan, '']])");
+        assert_eq!(
+            copied(CopyFormat::NumPy, false),
+            "np.array([[1.5, 'it\\'s, \"so\"'],\n          [np.nan, '']])"
+        );
         let sql = copied(CopyFormat::SqlWhere, false);
-        assert_eq!(sql, "WHERE (\"x\" = 1.5 AND \"a|b\" = 'it''s, \"so\"')\n   OR (\"x\" IS NULL AND \"a|b\" = '')");
+        assert_eq!(
+            sql,
+            "WHERE (\"x\" = 1.5 AND \"a|b\" = 'it''s, \"so\"')\n   OR (\"x\" IS NULL AND \"a|b\" = '')"
+        );
     }
 
     #[test]
     fn more_than_a_clipboard_takes_is_refused_before_reading() {
-        let batch = RecordBatch::try_from_iter([("x", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef)]).unwrap();
-        let request = CopyRequest { rows: 0..u64::MAX, columns: vec![0], headers: false, format: CopyFormat::Tsv };
+        let batch =
+            RecordBatch::try_from_iter([("x", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef)]).unwrap();
+        let request =
+            CopyRequest { rows: 0..u64::MAX, columns: vec![0], headers: false, format: CopyFormat::Tsv };
         assert!(copy(&MemoryTable::new(batch), &Task::new(), &request).is_err());
     }
 }

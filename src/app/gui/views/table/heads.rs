@@ -60,9 +60,9 @@ impl Heads {
             return;
         }
         let (table, wanted) = (table.clone(), missing.clone());
-        let shown = self.slot.get(jobs, &missing, "summaries of columns", move |task| {
-            summaries(&*table, task, &wanted)
-        });
+        let shown = self
+            .slot
+            .get(jobs, &missing, "summaries of columns", move |task| summaries(&*table, task, &wanted));
         if let Some(list) = shown.value.filter(|_| shown.fresh) {
             for (column, summary) in missing.into_iter().zip(list.iter()) {
                 self.known.insert(column, Arc::new(summary.clone()));
@@ -85,13 +85,15 @@ impl Heads {
         let theme = Theme::of(ui);
         let area = ui.max_rect();
         let Some(summary) = self.known.get(&column) else { return };
-        let picture = Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
+        let picture =
+            Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
         if !summary.bins.is_empty() {
             summary.draw_bins(ui, picture, theme);
         } else if !summary.top.is_empty() {
             summary.draw_top(ui, Rect::from_min_max(area.min, pos2(area.right(), picture.bottom())), theme);
         }
-        let share = stored_nulls.or_else(|| (summary.seen > 0).then(|| summary.nulls as f64 / summary.seen as f64));
+        let share =
+            stored_nulls.or_else(|| (summary.seen > 0).then(|| summary.nulls as f64 / summary.seen as f64));
         if let Some(share) = share.filter(|share| *share > 0.0) {
             let mark = if summary.sampled && stored_nulls.is_none() { "≈ " } else { "" };
             let words = format!("{mark}{} null", percent(share));
@@ -261,7 +263,8 @@ impl Summary {
         if list.first().is_none_or(|(_, count)| *count < 2) {
             return;
         }
-        let short = |text: &str| text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let short =
+            |text: &str| text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
         let share = |count: u64| count as f32 / self.seen.max(1) as f32;
         self.top = list.iter().take(5).map(|(text, count)| (short(text), share(*count))).collect();
     }

@@ -120,6 +120,7 @@ impl Inspect {
         }
         let title = format!("{name}[{}]", gander::display::count(cell.row));
         let face = self.head(&mut ui, &title, value.as_deref());
+        let waiting = ui.unique_id().with(("inspect", cell.row, cell.column));
         match (value, shown.error, face) {
             (Some(value), _, Some(face)) => self.body(&mut ui, &value.faces[face]),
             (_, Some(error), _) => {
@@ -130,7 +131,7 @@ impl Inspect {
                     &[(&error.to_string(), None)],
                 );
             }
-            _ => theme::pending(&mut ui, egui::Id::new(("inspect", cell.row, cell.column)), "reading the value …"),
+            _ => theme::pending(&mut ui, waiting, "reading the value …"),
         }
     }
 
@@ -218,7 +219,8 @@ impl Inspect {
         let theme = Theme::of(ui);
         let known = self.texture.as_ref().is_some_and(|(version, _)| *version == self.version);
         if !known {
-            let options = egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
+            let options =
+                egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
             let texture = ui.ctx().load_texture("cell", (**picture).clone(), options);
             self.texture = Some((self.version, texture));
         }

@@ -59,11 +59,6 @@ impl Sheet {
         self.table.schema().fields().get(column).map_or("", |field| field.name())
     }
 
-    /// How the values of a column look.
-    pub(super) fn kind(&self, column: usize) -> CellKind {
-        self.looks.get(column).map_or(CellKind::Text, |(kind, _)| kind.clone())
-    }
-
     /// A cell, as far as it is in memory.
     pub(super) fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         match self.looks.get(column) {

@@ -301,7 +301,9 @@ pub(super) fn cut(text: &str) -> &str {
 pub(super) fn look(field: &Field) -> (CellKind, Side) {
     match field.metadata().get("inferred").map(String::as_str) {
         Some(word) if is_number(word) => (CellKind::Number, Side::Right),
-        Some(word) if word.starts_with("timestamp") || word.starts_with("date") || word.starts_with("time") => {
+        Some(word)
+            if word.starts_with("timestamp") || word.starts_with("date") || word.starts_with("time") =>
+        {
             (CellKind::Time, Side::Left)
         }
         Some("bool") => (CellKind::Bool, Side::Left),
@@ -319,10 +321,9 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
         DataType::Boolean => (CellKind::Bool, Side::Left),
         DataType::Dictionary(_, values) => look_of(values),
         DataType::RunEndEncoded(_, values) => look_of(values.data_type()),
-        DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => (CellKind::Binary, Side::Left),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            (CellKind::Binary, Side::Left)
+        }
         kind if kind.is_temporal() => (CellKind::Time, Side::Left),
         kind if kind.is_nested() => (CellKind::Nested, Side::Left),
         _ => (CellKind::Text, Side::Left),

@@ -105,7 +105,8 @@ fn line(
                 CellKind::Nan => (mono_font(), theme.bad),
                 _ => (mono_font(), theme.text),
             };
-            let text: String = cell.text.chars().take(600).map(|c| if c.is_control() { '↵' } else { c }).collect();
+            let text: String =
+                cell.text.chars().take(600).map(|c| if c.is_control() { '↵' } else { c }).collect();
             put(text, font, color, left, width);
         }
     }

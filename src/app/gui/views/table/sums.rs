@@ -52,9 +52,9 @@ impl Sums {
         }
         let (table, key) = (table.clone(), (rows, columns));
         let wanted = key.clone();
-        let shown = self.0.get(jobs, &key, "sums of the selection", move |task| {
-            sum(&*table, task, wanted.0, &wanted.1)
-        });
+        let shown = self
+            .0
+            .get(jobs, &key, "sums of the selection", move |task| sum(&*table, task, wanted.0, &wanted.1));
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(sum), _) => Some(format!("{selected} · {}", sum.words())),
             (None, Some(error)) if !error.is_cancelled() => Some(format!("{selected} · {}", error.message())),
@@ -172,7 +172,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!((short(16.073), short(0.1 + 0.2), short(1.27e-5)), ("16.073".into(), "0.3".into(), "1.2700e-5".into()));
+        assert_eq!(
+            (short(16.073), short(0.1 + 0.2), short(1.27e-5)),
+            ("16.073".into(), "0.3".into(), "1.2700e-5".into())
+        );
         assert_eq!((short(1e6), short(123_456.789)), ("1000000".into(), "123456.8".into()));
     }
 }

@@ -122,7 +122,11 @@ fn nested(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Resu
 fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
     match array.data_type() {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            if array.is_null(row) { None } else { cell::binary(array, row) }
+            if array.is_null(row) {
+                None
+            } else {
+                cell::binary(array, row)
+            }
         }
         _ => None,
     }

@@ -1,0 +1,504 @@
+//! The view of bytes: offsets, hexadecimal and characters; the value under the cursor as every number
+//! type in both byte orders; go to an offset, find bytes, select and copy. Any length.
+
+mod find;
+mod row;
+mod values;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
+use gander::format::Data;
+use gander::jobs::Slot;
+use gander::source::Source;
+use serde_json::{Value, json};
+
+use super::{Request, Target, View, ViewCx};
+use crate::gui::commands::Action;
+use crate::gui::icons::Icon;
+use crate::gui::list::List;
+use crate::gui::theme::{self, Theme, space};
+use find::Find;
+use row::Columns;
+pub(crate) use row::{HEIGHT, ROW, plain_row};
+
+/// Bytes that are read at a time.
+const PAGE: u64 = 16 << 10;
+/// Pages that are kept.
+const PAGES: usize = 512;
+/// The most bytes that are copied.
+const COPIED: u64 = 16 << 20;
+/// The width of the values beside the bytes.
+const SIDE: f32 = 316.0;
+
+/// The view of `source`, the content of `target`.
+pub(crate) fn make(target: &Target, source: &Source) -> Box<dyn View> {
+    Box::new(HexView::new(target.title(), source.clone()))
+}
+
+/// In which form bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Hex,
+    Text,
+    Python,
+}
+
+type Copying = Option<(Range<u64>, Form, Slot<(), String>)>;
+
+struct HexView {
+    name: String,
+    source: Source,
+    len: Option<u64>,
+    len_slot: Slot<(), u64>,
+    pages: HashMap<u64, (Bytes, u64)>,
+    slot: Slot<Range<u64>, Bytes>,
+    failed: Option<(Range<u64>, gander::Error)>,
+    frame: u64,
+    list: List,
+    page_rows: u64,
+    anchor: u64,
+    cursor: u64,
+    dragging: bool,
+    find: Find,
+    copying: Copying,
+    values: bool,
+    focus: bool,
+}
+
+impl HexView {
+    fn new(name: &str, source: Source) -> Self {
+        HexView {
+            name: name.to_owned(),
+            len: source.known_len(),
+            source,
+            len_slot: Slot::default(),
+            pages: HashMap::new(),
+            slot: Slot::default(),
+            failed: None,
+            frame: 0,
+            list: List::default(),
+            page_rows: 1,
+            anchor: 0,
+            cursor: 0,
+            dragging: false,
+            find: Find::default(),
+            copying: None,
+            values: true,
+            focus: true,
+        }
+    }
+
+    fn selected(&self) -> Range<u64> {
+        self.anchor.min(self.cursor)..self.anchor.max(self.cursor).saturating_add(1)
+    }
+
+    /// The bytes from `start`, as far as they are in memory; at most `most`.
+    fn bytes(&self, start: u64, most: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(most);
+        while out.len() < most {
+            let at = start + out.len() as u64;
+            let Some((page, _)) = self.pages.get(&(at / PAGE)) else { break };
+            let Some(part) = page.get((at % PAGE) as usize..).filter(|part| !part.is_empty()) else { break };
+            out.extend_from_slice(&part[..part.len().min(most - out.len())]);
+        }
+        out
+    }
+
+    /// Reads the pages of `rows` that are not there.
+    fn want(&mut self, cx: &ViewCx<'_>, rows: &Range<u64>) {
+        self.frame += 1;
+        let len = self.len.unwrap_or(u64::MAX);
+        let pages = rows.start * ROW / PAGE..(rows.end.saturating_mul(ROW)).min(len).div_ceil(PAGE);
+        let mut missing: Option<Range<u64>> = None;
+        for number in pages {
+            match self.pages.get_mut(&number) {
+                Some((_, used)) => *used = self.frame,
+                None => missing = Some(missing.map_or(number, |m| m.start)..number + 1),
+            }
+        }
+        let Some(missing) = missing else { return };
+        let (source, wanted) = (self.source.clone(), missing.clone());
+        let title = format!("bytes of {}", self.name);
+        let shown = self.slot.get(cx.jobs, &missing, &title, move |task| {
+            let most = (wanted.end - wanted.start) * PAGE;
+            // A copy: pages of a mapped file would stay in this process.
+            let bytes = source.read_up_to(task, wanted.start * PAGE, most as usize)?;
+            Ok(Bytes::copy_from_slice(&bytes))
+        });
+        self.failed = shown.error.map(|error| (missing.clone(), error));
+        if let Some(bytes) = shown.value.filter(|_| shown.fresh) {
+            for (at, number) in missing.enumerate() {
+                let start = (at * PAGE as usize).min(bytes.len());
+                let end = (start + PAGE as usize).min(bytes.len());
+                self.pages.insert(number, (bytes.slice(start..end), self.frame));
+            }
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        if self.pages.len() <= PAGES {
+            return;
+        }
+        let mut ages: Vec<(u64, u64)> = self.pages.iter().map(|(page, (_, used))| (*used, *page)).collect();
+        ages.sort_unstable();
+        for (used, page) in ages.into_iter().take(PAGES / 2) {
+            if used < self.frame {
+                self.pages.remove(&page);
+            }
+        }
+    }
+
+    /// The length: at once, or from a job that reads a stream through.
+    fn measure(&mut self, cx: &ViewCx<'_>) {
+        if self.len.is_some() {
+            return;
+        }
+        let source = self.source.clone();
+        let title = format!("measuring {}", self.name);
+        let shown = self.len_slot.get(cx.jobs, &(), &title, move |task| source.len(task));
+        self.len = shown.value.filter(|_| shown.fresh).map(|len| *len);
+    }
+
+    fn go_to(&mut self, offset: u64) {
+        let last = self.len.map_or(offset, |len| len.saturating_sub(1));
+        self.cursor = offset.min(last);
+        self.anchor = self.cursor;
+        // With a few rows above it.
+        self.list.reveal((self.cursor / ROW).saturating_sub(4));
+        self.list.scroll_to((self.cursor / ROW).saturating_sub(4));
+        self.focus = true;
+    }
+
+    fn keys(&mut self, ui: &Ui) {
+        let last = self.len.unwrap_or(1).saturating_sub(1);
+        let events = ui.input(|input| input.events.clone());
+        for event in events {
+            match event {
+                Event::Copy => self.copy(Form::Hex),
+                Event::Key { key, pressed: true, modifiers, .. } => {
+                    let far = self.page_rows.saturating_mul(ROW);
+                    let to = match (key, modifiers.command) {
+                        (Key::ArrowLeft, _) => self.cursor.saturating_sub(1),
+                        (Key::ArrowRight, _) => self.cursor.saturating_add(1),
+                        (Key::ArrowUp, _) => self.cursor.checked_sub(ROW).unwrap_or(self.cursor),
+                        (Key::ArrowDown, _) if self.cursor.saturating_add(ROW) <= last => self.cursor + ROW,
+                        (Key::PageUp, _) => self.cursor.saturating_sub(far),
+                        (Key::PageDown, _) => self.cursor.saturating_add(far),
+                        (Key::Home, true) => 0,
+                        (Key::End, true) => last,
+                        (Key::Home, false) => self.cursor / ROW * ROW,
+                        (Key::End, false) => self.cursor / ROW * ROW + ROW - 1,
+                        (Key::A, true) => {
+                            (self.anchor, self.cursor) = (0, last);
+                            continue;
+                        }
+                        _ => continue,
+                    };
+                    self.cursor = to.min(last);
+                    if !modifiers.shift {
+                        self.anchor = self.cursor;
+                    }
+                    self.list.reveal(self.cursor / ROW);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn copy(&mut self, form: Form) {
+        self.copying = Some((self.selected(), form, Slot::default()));
+    }
+
+    fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
+        let Some((range, form, slot)) = &self.copying else { return };
+        let bytes = range.end - range.start;
+        if bytes > COPIED {
+            let most = gander::display::bytes(COPIED);
+            cx.actions.push(Action::Notice(format!("More than {most} are selected. Export them instead")));
+            self.copying = None;
+            return;
+        }
+        let (source, range, form) = (self.source.clone(), range.clone(), *form);
+        let shown = slot.get(cx.jobs, &(), "copying bytes", move |task| {
+            let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
+            Ok(written(&bytes, form))
+        });
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
+            (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
+            (None, None) => return,
+        }
+        self.copying = None;
+    }
+
+    fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, place: Rect) {
+        let theme = Theme::of(ui);
+        let len = self.len.unwrap_or_else(|| self.known_so_far());
+        let columns = Columns::new(ui, len);
+        let head = Rect::from_min_max(place.min, pos2(place.right(), place.top() + HEIGHT + 4.0));
+        columns.head(ui, head, theme);
+        let rows_place = Rect::from_min_max(pos2(place.left(), head.bottom()), place.max);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(rows_place).id_salt("bytes"));
+        let rows = len.div_ceil(ROW);
+        let selected = self.selected();
+        let mut list = std::mem::take(&mut self.list);
+        let (this, cursor) = (&*self, self.cursor);
+        let shown = list.ui(&mut child, "Bytes", rows, HEIGHT, |ui, place, row| {
+            let start = row * ROW;
+            let bytes = this.bytes(start, ROW.min(len - start) as usize);
+            columns.row(ui, place, start, &bytes, &selected, cursor);
+        });
+        self.list = list;
+        self.page_rows = shown.page;
+        let margin = shown.page;
+        let wanted = shown.rows.start.saturating_sub(margin)..shown.rows.end.saturating_add(margin).min(rows);
+        self.want(cx, &wanted);
+        self.mouse(ui, &shown.response, &columns, rows_place, shown.rows.start);
+        self.focus_and_keys(ui, cx, &shown.response);
+    }
+
+    /// How many bytes are known of a stream that was not measured.
+    fn known_so_far(&self) -> u64 {
+        let ends = self.pages.iter().map(|(page, (bytes, _))| page * PAGE + bytes.len() as u64);
+        ends.max().unwrap_or(0).max(ROW)
+    }
+
+    fn focus_and_keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, response: &egui::Response) {
+        if std::mem::take(&mut self.focus) && cx.active {
+            response.request_focus();
+        }
+        if response.has_focus() {
+            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+            self.keys(ui);
+        }
+        response.context_menu(|ui| {
+            for (form, words) in [
+                (Form::Hex, "Copy as hex"),
+                (Form::Text, "Copy as text"),
+                (Form::Python, "Copy as Python bytes"),
+            ] {
+                if ui.button(words).clicked() {
+                    self.copy(form);
+                    ui.close();
+                }
+            }
+        });
+    }
+
+    fn mouse(&mut self, ui: &Ui, response: &egui::Response, columns: &Columns, place: Rect, first: u64) {
+        let (down, pressed, origin, at, shift) = ui.input(|input| {
+            let pointer = &input.pointer;
+            let origin = pointer.press_origin();
+            (
+                pointer.primary_down(),
+                pointer.primary_pressed(),
+                origin,
+                pointer.interact_pos(),
+                input.modifiers.shift,
+            )
+        });
+        let fraction = self.list.fraction();
+        let byte_at = |at: egui::Pos2| {
+            let row = first + (((at.y - place.top()) / HEIGHT + fraction).max(0.0)) as u64;
+            columns.byte_at(at.x - place.left()).map(|byte| row * ROW + byte)
+        };
+        let last = self.len.unwrap_or(1).saturating_sub(1);
+        let bar = place.right() - theme::size::SCROLL_BAR;
+        let starts = |at: &egui::Pos2| place.contains(*at) && at.x < bar;
+        if pressed && response.contains_pointer() && origin.is_some_and(|at| starts(&at)) {
+            response.request_focus();
+            if let Some(byte) = origin.and_then(byte_at) {
+                self.dragging = true;
+                self.cursor = byte.min(last);
+                if !shift {
+                    self.anchor = self.cursor;
+                }
+            }
+        }
+        if !down {
+            self.dragging = false;
+        } else if self.dragging
+            && !pressed
+            && let Some(at) = at
+        {
+            if let Some(byte) = byte_at(at.clamp(place.min, place.max)) {
+                self.cursor = byte.min(last);
+            }
+            if !place.contains(at) {
+                self.list.reveal(self.cursor / ROW + u64::from(at.y > place.bottom()));
+                ui.ctx().request_repaint();
+            }
+        }
+    }
+
+    fn side(&self, ui: &mut Ui, place: Rect) {
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(place, 0.0, theme.bg1);
+        ui.painter().vline(place.left(), place.y_range(), theme.hairline());
+        let inner = place.shrink2(egui::vec2(space::S3, space::S2));
+        let mut ui = ui.new_child(UiBuilder::new().max_rect(inner).id_salt("values"));
+        ui.shrink_clip_rect(place);
+        let start = self.selected().start;
+        let bytes = self.bytes(start, 64);
+        ScrollArea::vertical().auto_shrink(false).show(&mut ui, |ui| values::ui(ui, start, &bytes));
+    }
+}
+
+/// Bytes as text of a form.
+fn written(bytes: &[u8], form: Form) -> String {
+    use std::fmt::Write as _;
+    match form {
+        Form::Hex => {
+            let mut out = String::with_capacity(bytes.len() * 3);
+            for (index, byte) in bytes.iter().enumerate() {
+                let _ = write!(out, "{}{byte:02x}", if index > 0 { " " } else { "" });
+            }
+            out
+        }
+        Form::Text => String::from_utf8_lossy(bytes).into_owned(),
+        Form::Python => {
+            let mut out = String::from("b'");
+            for &byte in bytes {
+                match byte {
+                    b'\'' | b'\\' => {
+                        out.push('\\');
+                        out.push(char::from(byte));
+                    }
+                    0x20..0x7f => out.push(char::from(byte)),
+                    _ => {
+                        let _ = write!(out, "\\x{byte:02x}");
+                    }
+                }
+            }
+            out.push('\'');
+            out
+        }
+    }
+}
+
+/// An offset as a person types it: `0x1f40`, `1f40h`, or decimal with separators.
+fn offset_of(text: &str) -> Option<u64> {
+    let text: String = text.chars().filter(|c| !matches!(c, '_' | ',' | ' ')).collect();
+    let lower = text.to_lowercase();
+    if let Some(hex) = lower.strip_prefix("0x").or_else(|| lower.strip_suffix('h')) {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    lower.parse().ok().or_else(|| u64::from_str_radix(&lower, 16).ok())
+}
+
+impl View for HexView {
+    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        match self.len {
+            Some(len) => ui.label(theme::dim(theme, gander::display::plural(len, "byte"))),
+            None => ui.label(RichText::new("length not known yet").color(theme.warn)),
+        };
+        let words = if self.values { "Hide values" } else { "Show values" };
+        if theme::icon_button(ui, Icon::Sidebar, words).clicked() {
+            self.values = !self.values;
+        }
+        if let Some(found) = self.find.ui(ui, cx, &self.source, self.cursor, self.len) {
+            self.go_to(found.start);
+            self.anchor = found.start;
+            self.cursor = found.end.saturating_sub(1).max(found.start);
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        self.measure(cx);
+        let area = ui.available_rect_before_wrap();
+        ui.allocate_rect(area, Sense::hover());
+        if self.len == Some(0) {
+            theme::empty_state(ui, Icon::Binary, "No bytes", "");
+            return;
+        }
+        let side = self.values && area.width() > 560.0 + SIDE;
+        let edge = if side { area.right() - SIDE } else { area.right() };
+        let mut main = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
+        if let Some((_, error)) = &self.failed {
+            let line = Rect::from_min_max(pos2(main.left(), main.bottom() - 30.0), main.max);
+            ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
+            let mut child = ui.new_child(UiBuilder::new().max_rect(line.shrink(5.0)).id_salt("failed"));
+            child.add(egui::Label::new(RichText::new(error.to_string()).color(theme.bad)).truncate());
+            main.max.y = line.top();
+        }
+        let mut child = ui.new_child(UiBuilder::new().max_rect(main).id_salt("hex"));
+        child.shrink_clip_rect(main);
+        self.body(&mut child, cx, main);
+        if side {
+            self.side(ui, Rect::from_min_max(pos2(edge, area.top()), area.max));
+        }
+        self.take_copy(cx);
+        let byte = self.bytes(self.cursor, 1).first().copied();
+        let at = format!("byte {} (0x{:x})", gander::display::count(self.cursor), self.cursor);
+        cx.status.under = byte.map_or(at.clone(), |byte| format!("{at} = 0x{byte:02x} = {byte}"));
+        let selected = self.selected();
+        cx.status.facts = match selected.end - selected.start {
+            0 | 1 => self.len.map_or(String::new(), gander::display::bytes),
+            many => format!("{} selected", gander::display::plural(many, "byte")),
+        };
+    }
+
+    fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+        match request {
+            Request::GoTo(text) => match offset_of(text) {
+                Some(offset) => {
+                    self.go_to(offset);
+                    true
+                }
+                None => false,
+            },
+            Request::Find => {
+                self.find.focus();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn export(&self) -> Option<(String, Data)> {
+        let range = self.selected();
+        let many = range.end - range.start > 1;
+        let part = many.then(|| self.source.member(self.name.clone(), range).ok()).flatten()?;
+        Some(("the selected bytes".to_owned(), Data::Bytes(part)))
+    }
+
+    fn keep(&self) -> Value {
+        json!({ "cursor": self.cursor, "values": self.values })
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        if let Some(cursor) = kept.get("cursor").and_then(Value::as_u64) {
+            self.go_to(cursor);
+        }
+        self.values = kept.get("values").and_then(Value::as_bool).unwrap_or(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_read_as_people_write_them() {
+        assert_eq!(offset_of("0x1F40"), Some(8000));
+        assert_eq!(offset_of("1f40h"), Some(8000));
+        assert_eq!(
+            (offset_of("8_000"), offset_of("8,000"), offset_of("ff")),
+            (Some(8000), Some(8000), Some(255))
+        );
+        assert_eq!(offset_of("row"), None);
+    }
+
+    #[test]
+    fn bytes_are_written_in_each_form() {
+        assert_eq!(written(&[0, 255], Form::Hex), "00 ff");
+        assert_eq!(written(b"a'\n", Form::Python), "b'a\\'\\x0a'");
+    }
+}

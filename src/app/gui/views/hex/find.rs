@@ -1,0 +1,146 @@
+//! Finding bytes: typed as hexadecimal or as text, looked for by a job from the cursor on, around the end.
+
+use std::ops::Range;
+
+use egui::{Key, TextEdit, Ui};
+use gander::error::Result;
+use gander::jobs::Slot;
+use gander::source::Source;
+use gander::task::Task;
+use memchr::memmem;
+
+use crate::gui::commands::Action;
+use crate::gui::icons::Icon;
+use crate::gui::theme;
+use crate::gui::views::ViewCx;
+
+/// Bytes that are looked at in one step.
+const STEP: usize = 4 << 20;
+
+/// The state of the field.
+#[derive(Default)]
+pub(super) struct Find {
+    text: String,
+    focus: bool,
+    asked: Option<(Vec<u8>, u64)>,
+    slot: Slot<(Vec<u8>, u64), Option<u64>>,
+}
+
+impl Find {
+    /// Puts the cursor into the field.
+    pub(super) fn focus(&mut self) {
+        self.focus = true;
+    }
+
+    /// Draws the field; where something was found.
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        source: &Source,
+        cursor: u64,
+        len: Option<u64>,
+    ) -> Option<Range<u64>> {
+        let edit = TextEdit::singleline(&mut self.text).hint_text("Find: ff d8 or text").desired_width(170.0);
+        let field =
+            ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");
+        if std::mem::take(&mut self.focus) {
+            field.request_focus();
+        }
+        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        let next = theme::icon_button(ui, Icon::ArrowDown, "Find next (Enter)").clicked();
+        if (entered || next) && !self.text.is_empty() {
+            if entered {
+                field.request_focus();
+            }
+            self.asked = Some((needle(&self.text), cursor + 1));
+            self.slot.clear();
+        }
+        let asked = self.asked.clone()?;
+        let (from, wanted) = (source.clone(), asked.clone());
+        let shown = self
+            .slot
+            .get(cx.jobs, &asked, "finding bytes", move |task| find(task, &from, &wanted.0, wanted.1, len));
+        if shown.pending.is_some() {
+            if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
+                self.slot.cancel();
+            }
+            return None;
+        }
+        self.asked = None;
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(found), _) => match *found {
+                Some(at) => return Some(at..at + asked.0.len() as u64),
+                None => cx.actions.push(Action::Notice(format!("{} is not in these bytes", self.text))),
+            },
+            (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
+            (None, None) => {}
+        }
+        None
+    }
+}
+
+/// The bytes that a text means: hexadecimal digits in pairs, else its UTF-8.
+fn needle(text: &str) -> Vec<u8> {
+    let text = text.trim();
+    if let Some(quoted) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return quoted.as_bytes().to_vec();
+    }
+    let digits: String = text.strip_prefix("0x").unwrap_or(text).split_whitespace().collect();
+    let hex =
+        !digits.is_empty() && digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !hex {
+        return text.as_bytes().to_vec();
+    }
+    (0..digits.len()).step_by(2).filter_map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()
+}
+
+/// The first place of `needle` from `from` on, else from the start.
+fn find(task: &Task, source: &Source, needle: &[u8], from: u64, len: Option<u64>) -> Result<Option<u64>> {
+    let len = match len {
+        Some(len) => len,
+        None => source.len(task)?,
+    };
+    task.expect(len);
+    let finder = memmem::Finder::new(needle);
+    let overlap = needle.len().saturating_sub(1) as u64;
+    let ranges = [from.min(len)..len, 0..from.saturating_add(overlap).min(len)];
+    for range in ranges {
+        let mut at = range.start;
+        while at < range.end {
+            let most = (range.end - at).min(STEP as u64);
+            let bytes = source.read(task, at..at + most)?;
+            if let Some(found) = finder.find(&bytes) {
+                return Ok(Some(at + found as u64));
+            }
+            task.advance(most)?;
+            at = if at + most >= range.end { range.end } else { at + most - overlap.min(most - 1) };
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_needle_is_hex_or_text() {
+        assert_eq!(needle("ff d8"), [0xff, 0xd8]);
+        assert_eq!(needle("0xFFD8"), [0xff, 0xd8]);
+        assert_eq!(needle("\"abcd\""), b"abcd");
+        assert_eq!(needle("PAR1x"), b"PAR1x");
+    }
+
+    #[test]
+    fn found_across_steps_and_around_the_end() {
+        let mut bytes = vec![0u8; STEP + 100];
+        bytes[STEP - 2..STEP + 2].copy_from_slice(b"PAR1");
+        let source = Source::memory("b", bytes);
+        let task = Task::new();
+        let at = STEP as u64 - 2;
+        assert_eq!(find(&task, &source, b"PAR1", 0, source.known_len()).unwrap(), Some(at));
+        assert_eq!(find(&task, &source, b"PAR1", at + 1, source.known_len()).unwrap(), Some(at));
+        assert_eq!(find(&task, &source, b"none", 0, source.known_len()).unwrap(), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Bytes read as every number type, in both byte orders, as times and as text.
+
+use chrono::DateTime;
+use egui::{Grid, RichText, Ui};
+use gander::cell;
+
+use crate::gui::theme::{self, Theme};
+
+/// A line of the table: the type, its value little-endian, its value big-endian (empty where the order
+/// does not matter).
+pub(super) type Line = (&'static str, String, String);
+
+/// What the bytes say as numbers.
+pub(super) fn numbers(bytes: &[u8]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    macro_rules! line {
+        ($name:literal, $ty:ty, $n:literal, $text:expr) => {
+            if let Some(part) = bytes.first_chunk::<$n>() {
+                let text: fn($ty) -> String = $text;
+                let big = if $n > 1 { text(<$ty>::from_be_bytes(*part)) } else { String::new() };
+                lines.push(($name, text(<$ty>::from_le_bytes(*part)), big));
+            }
+        };
+    }
+    line!("int8", i8, 1, |v| v.to_string());
+    line!("uint8", u8, 1, |v| v.to_string());
+    line!("int16", i16, 2, |v| v.to_string());
+    line!("uint16", u16, 2, |v| v.to_string());
+    line!("int32", i32, 4, |v| v.to_string());
+    line!("uint32", u32, 4, |v| v.to_string());
+    line!("int64", i64, 8, |v| v.to_string());
+    line!("uint64", u64, 8, |v| v.to_string());
+    line!("float16", half::f16, 2, cell::float16);
+    line!("bfloat16", half::bf16, 2, cell::bfloat16);
+    line!("float32", f32, 4, cell::float32);
+    line!("float64", f64, 8, cell::float64);
+    lines
+}
+
+/// What the bytes say as times since 1970.
+pub(super) fn times(bytes: &[u8]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let seconds = |v: i64| DateTime::from_timestamp(v, 0).map_or(String::new(), words);
+    let millis = |v: i64| DateTime::from_timestamp_millis(v).map_or(String::new(), words);
+    let nanos = |v: i64| words(DateTime::from_timestamp_nanos(v));
+    if let Some(part) = bytes.first_chunk::<4>() {
+        let text = |v: i32| seconds(i64::from(v));
+        lines.push(("time 32 s", text(i32::from_le_bytes(*part)), text(i32::from_be_bytes(*part))));
+    }
+    if let Some(part) = bytes.first_chunk::<8>() {
+        let (little, big) = (i64::from_le_bytes(*part), i64::from_be_bytes(*part));
+        lines.push(("time 64 s", seconds(little), seconds(big)));
+        lines.push(("time 64 ms", millis(little), millis(big)));
+        lines.push(("time 64 ns", nanos(little), nanos(big)));
+    }
+    // Years far away are no dates.
+    let near = |text: &String| !text.is_empty() && text.len() == 19;
+    lines.retain(|(_, little, big)| near(little) || near(big));
+    for (_, little, big) in &mut lines {
+        [little, big].into_iter().filter(|text| !near(text)).for_each(String::clear);
+    }
+    lines
+}
+
+fn words(time: DateTime<chrono::Utc>) -> String {
+    time.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// What the bytes say as text: UTF-8 as far as it goes, and UTF-16.
+pub(super) fn texts(bytes: &[u8]) -> Vec<(&'static str, String)> {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let utf8 = match std::str::from_utf8(&bytes[..end]) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+    let end = units.iter().position(|&unit| unit == 0).unwrap_or(units.len());
+    let utf16 = String::from_utf16_lossy(&units[..end]);
+    let clean = |text: &str| text.chars().take(40).map(|c| if c.is_control() { '·' } else { c }).collect();
+    vec![("UTF-8", clean(utf8)), ("UTF-16 LE", clean(&utf16))]
+}
+
+/// Draws the values of the bytes at `offset`.
+pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
+    let theme = Theme::of(ui);
+    let note = format!("at 0x{offset:x}");
+    theme::section_head(ui, "Values", Some((&note, theme.dim)));
+    table(ui, "numbers", &numbers(bytes), true);
+    if let Some(byte) = bytes.first() {
+        theme::key_value(ui, "bits", &format!("{byte:08b}"));
+        theme::key_value(ui, "octal", &format!("{byte:03o}"));
+    }
+    let times = times(bytes);
+    if !times.is_empty() {
+        ui.add_space(theme::space::S3);
+        theme::section_head(ui, "Times since 1970, UTC", None);
+        for (name, little, big) in &times {
+            for (value, order) in [(little, "little"), (big, "big")] {
+                if !value.is_empty() {
+                    theme::key_value(ui, &format!("{name}, {order}"), value);
+                }
+            }
+        }
+    }
+    ui.add_space(theme::space::S3);
+    theme::section_head(ui, "Text", None);
+    for (name, text) in texts(bytes) {
+        theme::key_value(ui, name, &text);
+    }
+}
+
+fn table(ui: &mut Ui, id: &str, lines: &[Line], head: bool) {
+    let theme = Theme::of(ui);
+    let value = |ui: &mut Ui, text: &str| {
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let label = egui::Label::new(theme::mono(text).color(theme.text)).truncate();
+            let label = ui.add(label.sense(egui::Sense::click()));
+            if label.on_hover_text(format!("{text}\nClick to copy")).clicked() {
+                ui.ctx().copy_text(text.to_owned());
+            }
+        });
+    };
+    let width = (ui.available_width() - 64.0 - 2.0 * 8.0) / 2.0;
+    Grid::new(id)
+        .num_columns(3)
+        .spacing([8.0, 2.0])
+        .min_col_width(width.max(40.0))
+        .max_col_width(width.max(40.0))
+        .show(ui, |ui| {
+            if head {
+                ui.label("");
+                for order in ["little-endian", "big-endian"] {
+                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                        ui.label(RichText::new(order).font(theme::small_font()).color(theme.dim));
+                    });
+                }
+                ui.end_row();
+            }
+            for (name, little, big) in lines {
+                ui.label(theme::dim(theme, *name));
+                value(ui, little);
+                if big.is_empty() {
+                    drop(ui.label(""))
+                } else {
+                    value(ui, big)
+                }
+                ui.end_row();
+            }
+        });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_bytes_in_both_orders() {
+        let lines = numbers(&[0x00, 0x00, 0x80, 0x3f, 0, 0, 0, 0]);
+        let of = |name: &str| lines.iter().find(|line| line.0 == name).unwrap().clone();
+        assert_eq!(of("float32"), ("float32", "1.0".into(), "4.6006e-41".into()));
+        assert_eq!((of("uint16").1, of("int8").2), ("0".into(), String::new()));
+        assert_eq!(numbers(&[7]).len(), 2, "types that do not fit are left out");
+    }
+
+    #[test]
+    fn only_likely_times_are_shown() {
+        let now = 1_700_000_000i64.to_le_bytes();
+        let lines = times(&now);
+        assert!(lines.iter().any(|line| line.1 == "2023-11-14 22:13:20"), "{lines:?}");
+        assert_eq!(texts(b"abc\0def")[0].1, "abc");
+    }
+}

@@ -1,0 +1,156 @@
+//! A frame of an image as an array of `frames × height × width × channels`, of which only this frame is
+//! ever asked for. Frames of usual size are decoded whole and kept; of larger ones parts are read, from
+//! the pyramid level that is fine enough.
+
+use std::sync::Arc;
+
+use gander::content::image::{Image, Pixels, Rect};
+use gander::content::{Array, ImageInfo};
+use gander::dtype::DType;
+use gander::error::{Error, Result};
+use gander::limits;
+use gander::region::{Region, Span};
+use gander::task::Task;
+
+/// Frames up to here are decoded whole, in bytes.
+const WHOLE: u64 = 256 << 20;
+
+/// See the module.
+pub(super) struct Frame {
+    image: Arc<dyn Image>,
+    number: u64,
+    dtype: DType,
+    shape: [u64; 4],
+    /// All of it, if it is not too large.
+    pixels: Option<Pixels>,
+}
+
+fn bytes_of(info: &ImageInfo) -> u64 {
+    let pixel = u64::from(info.channels).saturating_mul(info.sample.size() as u64);
+    info.width.saturating_mul(info.height).saturating_mul(pixel)
+}
+
+impl Frame {
+    /// Decodes a frame, or gets ready to read parts of it.
+    pub(super) fn read(image: Arc<dyn Image>, task: &Task, number: u64) -> Result<Self> {
+        let info = image.info();
+        let frames = info.frames.max(1);
+        if bytes_of(info) > WHOLE {
+            let shape = [frames, info.height, info.width, u64::from(info.channels.max(1))];
+            return Ok(Frame { dtype: info.sample.dtype(), number, shape, pixels: None, image });
+        }
+        // Other pages than the first may be larger than it.
+        let pixels = image.read(task, number, 0, Rect::all(u64::MAX, u64::MAX))?;
+        let shape = [frames, pixels.height, pixels.width, u64::from(pixels.channels.max(1))];
+        let expected = limits::bytes(&shape[1..], pixels.sample.size() as u64)?;
+        if pixels.data.len() as u64 != expected {
+            return Err(Error::bug(format!(
+                "image: {} bytes of pixels, {expected} expected",
+                pixels.data.len()
+            )));
+        }
+        Ok(Frame { dtype: pixels.sample.dtype(), number, shape, pixels: Some(pixels), image })
+    }
+
+    /// Which frame.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The coarsest level that still has a pixel for each sample that is `step` pixels apart.
+    fn level(&self, step: u64) -> u32 {
+        let levels = &self.image.info().levels;
+        let fits = |level: &&(u64, u64)| self.shape[2].div_ceil(level.0.max(1)) <= step.max(1);
+        levels.iter().filter(fits).count().max(1) as u32 - 1
+    }
+
+    /// Reads a part that is not in memory, in bands of rows.
+    fn read_part(
+        &self,
+        task: &Task,
+        rows: Span,
+        columns: Span,
+        channels: Span,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let level = self.level(rows.step.min(columns.step));
+        let (width, height) = (self.shape[2], self.shape[1]);
+        let (across, down) = self.image.info().levels.get(level as usize).copied().unwrap_or((width, height));
+        let scaled = |at: u64, from: u64, to: u64| {
+            let place = u128::from(at) * u128::from(to) / u128::from(from.max(1));
+            (place as u64).min(to.saturating_sub(1))
+        };
+        let left = scaled(columns.start, width, across);
+        let right = scaled(columns.index(columns.count.saturating_sub(1)), width, across) + 1;
+        let line = (columns.count * channels.count) as usize * self.dtype.size() as usize;
+        // As many lines at a time as keep a band within 16 MB, if the lines are close together.
+        let pixel = (right - left).saturating_mul(self.shape[3] * self.dtype.size());
+        let close = scaled(rows.step, height, down) <= 2;
+        let band = if close { ((16 << 20) / pixel.max(1)).clamp(1, rows.count.max(1)) } else { 1 };
+        for (n, lines) in out.chunks_mut(line * band as usize).enumerate() {
+            task.check()?;
+            let first = n as u64 * band;
+            let count = (lines.len() / line.max(1)) as u64;
+            let top = scaled(rows.index(first), height, down);
+            let bottom = scaled(rows.index(first + count - 1), height, down) + 1;
+            let rect = Rect { x: left, y: top, width: right - left, height: bottom - top };
+            let pixels = self.image.read(task, self.number, level, rect)?;
+            for (m, line) in lines.chunks_exact_mut(line.max(1)).enumerate() {
+                let y = scaled(rows.index(first + m as u64), height, down) - top;
+                let xs = (0..columns.count).map(|n| scaled(columns.index(n), width, across) - left);
+                copy_line(&pixels, y, xs, channels, line)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies the samples of one row at `xs`.
+fn copy_line(
+    pixels: &Pixels,
+    y: u64,
+    xs: impl Iterator<Item = u64>,
+    channels: Span,
+    out: &mut [u8],
+) -> Result<()> {
+    let size = pixels.sample.size();
+    let cut = || Error::bug("image: fewer pixels than were asked for");
+    let part = channels.count as usize * size;
+    for (x, to) in xs.zip(out.chunks_exact_mut(part.max(1))) {
+        let pixel = ((y * pixels.width + x) * u64::from(pixels.channels)) as usize * size;
+        for (n, to) in to.chunks_exact_mut(size).enumerate() {
+            let at = pixel + channels.index(n as u64) as usize * size;
+            to.copy_from_slice(pixels.data.get(at..at + size).ok_or_else(cut)?);
+        }
+    }
+    Ok(())
+}
+
+impl Array for Frame {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let &[_, rows, columns, channels] = region.0.as_slice() else {
+            return Err(Error::bug("image: a region of other than four axes"));
+        };
+        if out.is_empty() {
+            return Ok(());
+        }
+        let Some(pixels) = &self.pixels else { return self.read_part(task, rows, columns, channels, out) };
+        let line = (columns.count * channels.count) as usize * self.dtype.size() as usize;
+        for (n, line) in out.chunks_exact_mut(line.max(1)).enumerate() {
+            if n % 256 == 0 {
+                task.check()?;
+            }
+            let xs = (0..columns.count).map(|n| columns.index(n));
+            copy_line(pixels, rows.index(n as u64), xs, channels, line)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! The view of a node that is nothing but metadata: its attributes, with long values as text or tree.
+
+use egui::{Frame, Margin, RichText, ScrollArea, Ui};
+use gander::node;
+use serde_json::Value as Json;
+
+use super::tree::{JsonTree, plain};
+use super::{Target, View, ViewCx};
+use crate::gui::commands::Action;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, space};
+
+/// The view of `target`, which has neither content nor children.
+pub(crate) fn make(_target: &Target) -> Box<dyn View> {
+    Box::new(Record::default())
+}
+
+#[derive(Default)]
+struct Record {
+    filter: String,
+    /// The attribute that is shown in full.
+    chosen: Option<usize>,
+    tree: JsonTree,
+}
+
+impl View for Record {
+    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        ui.label(theme::dim(theme, cx.target.node.label));
+        if cx.target.node.attributes.len() > 8 {
+            let edit = egui::TextEdit::singleline(&mut self.filter).hint_text("Find an attribute");
+            ui.add(edit.desired_width(200.0));
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let node = cx.target.node.clone();
+        if let Some(problem) = &node.problem {
+            let words = problem.to_string();
+            let lines = [(words.as_str(), None)];
+            theme::problem_banner(ui, theme::Severity::Problem, "This could not be read", &lines);
+        }
+        if node.attributes.is_empty() {
+            let words = if node.problem.is_some() { "" } else { "It has no content and no attributes." };
+            theme::empty_state(ui, Icon::Tag, &format!("{} {}", node.label, node.name), words);
+            return;
+        }
+        cx.status.facts = gander::display::plural(node.attributes.len() as u64, "attribute");
+        let half = if self.chosen.is_some() { ui.available_height() * 0.45 } else { ui.available_height() };
+        ScrollArea::vertical().max_height(half).auto_shrink([false, self.chosen.is_some()]).show(ui, |ui| {
+            Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| self.lines(ui, &node));
+        });
+        let Some((at, (name, value))) = self.chosen.and_then(|at| Some((at, node.attributes.get(at)?)))
+        else {
+            return;
+        };
+        ui.separator();
+        self.value(ui, cx, at, name, value);
+    }
+}
+
+impl Record {
+    fn lines(&mut self, ui: &mut Ui, node: &node::Node) {
+        let wanted = self.filter.to_lowercase();
+        ui.set_max_width(ui.available_width().min(760.0));
+        theme::section_head(ui, "Attributes", None);
+        for (at, (name, value)) in node.attributes.iter().enumerate() {
+            if !wanted.is_empty() && !name.to_lowercase().contains(&wanted) {
+                continue;
+            }
+            let text = match value {
+                node::Value::Text(text) => text.chars().take(300).collect(),
+                node::Value::Json(json) => short(json),
+            };
+            if theme::key_value(ui, name, &text).clicked() {
+                self.chosen = Some(at);
+            }
+        }
+    }
+
+    fn value(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, at: usize, name: &str, value: &node::Value) {
+        let theme = Theme::of(ui);
+        let parsed;
+        let json = match value {
+            node::Value::Json(json) => Some(json),
+            node::Value::Text(text)
+                if text.trim_start().starts_with(['{', '[']) && text.len() < (1 << 20) =>
+            {
+                parsed = serde_json::from_str(text).ok();
+                parsed.as_ref()
+            }
+            node::Value::Text(_) => None,
+        };
+        ui.horizontal(|ui| {
+            ui.add_space(space::S3);
+            ui.label(RichText::new(name).family(theme::semi_bold()).color(theme.text));
+            if theme::icon_button(ui, Icon::Copy, "Copy the value").clicked() {
+                cx.actions.push(Action::Copy(value_text(value)));
+            }
+            if theme::icon_button(ui, Icon::Close, "Close").clicked() {
+                self.chosen = None;
+            }
+        });
+        match json {
+            Some(json) => self.tree.ui(ui, json, at + 1),
+            None => {
+                ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                    let text: String = value_text(value).chars().take(200_000).collect();
+                    Frame::new().inner_margin(Margin::symmetric(space::S3 as i8, 0)).show(ui, |ui| {
+                        ui.add(egui::Label::new(theme::mono(text).color(theme.text)).wrap().selectable(true));
+                    });
+                });
+            }
+        }
+    }
+}
+
+/// The whole text of a value.
+pub(crate) fn value_text(value: &node::Value) -> String {
+    match value {
+        node::Value::Text(text) => text.clone(),
+        node::Value::Json(json) => plain(json),
+    }
+}
+
+/// The beginning of a JSON value on one line.
+pub(crate) fn short(json: &Json) -> String {
+    match json {
+        Json::Array(list) if list.len() > 12 => {
+            format!("[{} items]", gander::display::count(list.len() as u64))
+        }
+        Json::Object(map) if map.len() > 6 => {
+            format!("{{{} fields}}", gander::display::count(map.len() as u64))
+        }
+        other => other.to_string().chars().take(300).collect(),
+    }
+}

@@ -1,0 +1,526 @@
+//! The view of a table: its rows on the grid, or one of them as a form; the value under the cursor in
+//! full; the end before all rows are counted; copies and sums of what is selected.
+
+mod bar;
+mod copy;
+mod heads;
+mod inspect;
+mod model;
+mod pages;
+mod part;
+mod record;
+pub(crate) mod sums;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::content::Table;
+use gander::content::table::MemoryTable;
+use gander::format::Data;
+use gander::jobs::{Jobs, Priority, Slot};
+use gander::task::Task;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::{Request, Subject, Target, View, ViewCx};
+use crate::gui::commands::Action;
+use crate::gui::grid::{
+    CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, SelectionKind, thousands,
+};
+use crate::gui::theme::{self, Theme, size, space};
+use bar::Bar;
+use inspect::Inspect;
+use model::{Labels, Model, Sheet};
+use record::Record;
+use sums::Sums;
+
+/// The view of `table`, the content of `target`.
+pub(crate) fn make(target: &Target, table: &Arc<dyn Table>) -> Box<dyn View> {
+    Box::new(TableView::new(target.title(), table.clone()))
+}
+
+/// How the rows are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Many rows on a grid.
+    #[default]
+    Table,
+    /// One row as a form.
+    Record,
+}
+
+/// Rows that the end of a table is shown with before it is counted.
+const TAIL: u64 = 1000;
+/// Of wider tables the end shows only the first columns.
+const TAIL_COLUMNS: usize = 512;
+/// Files up to this size are counted without being asked.
+const COUNTED: u64 = 8 << 30;
+/// What ends sooner than this is not talked about.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+type Tail = (Option<u64>, Arc<dyn Table>);
+
+/// The state of the view.
+struct TableView {
+    name: String,
+    mode: Mode,
+    main: Sheet,
+    /// The last rows, while not all are counted.
+    tail: Option<Sheet>,
+    tail_asked: bool,
+    tail_slot: Slot<(), Tail>,
+    count: Count,
+    inspect: Inspect,
+    record: Record,
+    sums: Sums,
+    copying: Option<(CopyRequest, Slot<(), String>)>,
+    bar: Bar,
+    started: bool,
+}
+
+/// The counting of the rows.
+#[derive(Default)]
+struct Count {
+    task: Option<Task>,
+    done: Arc<Mutex<Option<gander::Result<u64>>>>,
+}
+
+impl Count {
+    /// Counts in the background, unless it does so already.
+    fn start(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) {
+        if self.task.is_some() {
+            return;
+        }
+        let (table, done) = (table.clone(), self.done.clone());
+        let title = format!("counting rows of {name}");
+        self.task = Some(jobs.run(title, Priority::Background, move |task| {
+            let result = gander::open::guarded(|| table.count(task));
+            *done.lock() = Some(result);
+        }));
+    }
+
+    /// Whether it counts now.
+    fn runs(&self) -> Option<&Task> {
+        self.task.as_ref().filter(|task| self.done.lock().is_none() && !task.is_cancelled())
+    }
+}
+
+impl Drop for TableView {
+    fn drop(&mut self) {
+        // A closed tab leaves no work behind.
+        if let Some(task) = &self.count.task {
+            task.cancel();
+        }
+        self.main.pages.cancel();
+        self.main.heads.cancel();
+        self.tail_slot.cancel();
+    }
+}
+
+impl TableView {
+    fn new(name: &str, table: Arc<dyn Table>) -> Self {
+        TableView {
+            name: name.to_owned(),
+            mode: Mode::Table,
+            main: Sheet::new(table, name, Labels::From(0)),
+            tail: None,
+            tail_asked: false,
+            tail_slot: Slot::default(),
+            count: Count::default(),
+            inspect: Inspect::default(),
+            record: Record::default(),
+            sums: Sums::default(),
+            copying: None,
+            bar: Bar::default(),
+            started: false,
+        }
+    }
+
+    /// What is on screen: the table, or its end.
+    fn sheet(&self) -> &Sheet {
+        self.tail.as_ref().unwrap_or(&self.main)
+    }
+
+    fn sheet_mut(&mut self) -> &mut Sheet {
+        self.tail.as_mut().unwrap_or(&mut self.main)
+    }
+
+    fn rows(&self) -> GridRows {
+        model::rows(self.main.table.rows())
+    }
+
+    /// Once: the keyboard goes to the grid, and rows that are not counted are.
+    fn start(&mut self, cx: &ViewCx<'_>) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        if cx.active {
+            self.main.grid.request_focus();
+        }
+        let near = cx.target.document.source.known_len().is_none_or(|bytes| bytes <= COUNTED);
+        if self.main.table.rows().exact().is_none() && near {
+            self.count.start(cx.jobs, &self.main.table, &self.name);
+        }
+    }
+
+    /// Shows the last rows: at once where all are counted, else the end of the file.
+    fn go_to_end(&mut self) {
+        match self.main.table.rows().exact() {
+            Some(rows) => {
+                self.tail = None;
+                self.main.grid.scroll_to(rows.saturating_sub(1), None);
+            }
+            None => self.tail_asked = true,
+        }
+        self.main.grid.request_focus();
+    }
+
+    /// Asks for the last rows until they are there.
+    fn take_tail(&mut self, cx: &mut ViewCx<'_>) {
+        if !self.tail_asked {
+            // Once everything is counted the end is where it belongs.
+            if self.tail.is_some()
+                && let Some(rows) = self.main.table.rows().exact()
+            {
+                self.tail = None;
+                self.main.grid.scroll_to(rows.saturating_sub(1), None);
+            }
+            return;
+        }
+        let table = self.main.table.clone();
+        let columns: Vec<usize> = (0..self.main.columns().min(TAIL_COLUMNS)).collect();
+        let shown = self.tail_slot.get(cx.jobs, &(), &format!("the end of {}", self.name), move |task| {
+            let (first, batch) = table.tail(task, TAIL, &columns)?;
+            let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+            Ok((first, table))
+        });
+        if let Some(tail) = shown.value.filter(|_| shown.fresh) {
+            let labels = tail.0.map_or(Labels::FromEnd, Labels::From);
+            let mut sheet = Sheet::new(tail.1.clone(), &self.name, labels);
+            sheet.grid.scroll_to(sheet.table.rows().number().saturating_sub(1), None);
+            sheet.grid.request_focus();
+            self.tail = Some(sheet);
+        } else if let Some(error) = shown.error {
+            cx.actions.push(Action::Notice(format!("The end could not be read: {}", error.message())));
+        } else {
+            return;
+        }
+        self.tail_asked = false;
+        self.tail_slot.clear();
+    }
+
+    fn leave_tail(&mut self) {
+        self.tail = None;
+        self.main.grid.request_focus();
+    }
+
+    /// Copies by a job, and puts the text on the clipboard when it is there.
+    fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
+        let Some((request, slot)) = &self.copying else { return };
+        let table = self.sheet().table.clone();
+        let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
+        let shown = slot.get(cx.jobs, &(), &title, move |task| copy::copy(&*table, task, &wanted));
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
+            (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
+            (None, None) => return,
+        }
+        self.copying = None;
+    }
+
+    /// Goes to what a person typed: a row, `row, column`, or the name of a column.
+    fn go_to(&mut self, text: &str) -> bool {
+        let rows = self.rows().count();
+        let (row, column) = match text.split_once(',') {
+            Some((row, column)) if row_of(row, rows).is_some() && self.column_of(column).is_some() => {
+                (row_of(row, rows), self.column_of(column))
+            }
+            _ => (row_of(text, rows), None),
+        };
+        let column = column.or_else(|| if row.is_none() { self.column_of(text) } else { None });
+        if row.is_none() && column.is_none() {
+            return false;
+        }
+        self.leave_tail();
+        let kept = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
+        self.main.grid.scroll_to(row.unwrap_or(kept), column);
+        true
+    }
+
+    fn column_of(&self, text: &str) -> Option<usize> {
+        let text = text.trim().trim_start_matches('@');
+        let fields = self.main.table.schema().fields();
+        let exact = fields.iter().position(|field| field.name() == text);
+        let same = || fields.iter().position(|field| field.name().eq_ignore_ascii_case(text));
+        exact.or_else(same).or_else(|| text.parse().ok().filter(|column| *column < fields.len()))
+    }
+
+    fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let place = ui.available_rect_before_wrap();
+        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
+        let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
+        let mut grid = std::mem::take(&mut sheet.grid);
+        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs });
+        sheet.grid = grid;
+        if response.activated.is_some() {
+            self.inspect.toggle();
+        }
+        if let Some(request) = response.copy {
+            self.copying = Some((request, Slot::default()));
+        }
+        if let Some(crate::gui::grid::MenuChoice::CopyName(column)) = response.menu {
+            cx.actions.push(Action::Copy(self.sheet().column_name(column).to_owned()));
+        }
+    }
+
+    fn record_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let place = ui.available_rect_before_wrap();
+        let rows = self.sheet().table.rows().number();
+        let columns = self.shown_columns();
+        if rows == 0 || columns.is_empty() {
+            theme::empty_state(ui, crate::gui::icons::Icon::Form, "No rows", "");
+            return;
+        }
+        let at = self.cursor().unwrap_or(CellAt { row: 0, column: columns[0] });
+        let at = self.record_keys(ui, cx, at, &columns, rows);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("record"));
+        let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
+        let done = self.record.ui(&mut child, sheet, at, &columns);
+        let wanted: Vec<usize> = self.record.seen.clone();
+        sheet.pages.want(cx.jobs, at.row..at.row + 1, &wanted);
+        sheet.seen = (at.row..at.row + 1, wanted);
+        if let Some(column) = done.selected {
+            self.put_cursor(CellAt { column, ..at });
+        }
+        if done.activated && !self.inspect.is_open() {
+            self.inspect.toggle();
+        }
+    }
+
+    /// Arrow keys: up and down through the columns, left and right through the rows.
+    fn record_keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, at: CellAt, columns: &[usize], rows: u64) -> CellAt {
+        if !cx.active || ui.memory(|memory| memory.focused().is_some()) {
+            return at;
+        }
+        let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        let mut to = at;
+        let place = columns.iter().position(|column| *column == at.column).unwrap_or(0);
+        let mut next = place;
+        if pressed(Key::ArrowDown) {
+            next = (place + 1).min(columns.len() - 1);
+        }
+        if pressed(Key::ArrowUp) {
+            next = place.saturating_sub(1);
+        }
+        if pressed(Key::ArrowRight) || pressed(Key::PageDown) {
+            to.row = (at.row + 1).min(rows - 1);
+        }
+        if pressed(Key::ArrowLeft) || pressed(Key::PageUp) {
+            to.row = at.row.saturating_sub(1);
+        }
+        to.column = columns[next];
+        if pressed(Key::Enter) || pressed(Key::Space) {
+            self.inspect.toggle();
+        }
+        if to != at {
+            self.record.reveal(next as u64);
+            self.put_cursor(to);
+        }
+        to
+    }
+
+    /// The columns in their order, without hidden ones.
+    fn shown_columns(&self) -> Vec<usize> {
+        let sheet = self.sheet();
+        let columns = sheet.grid.columns_at(0..sheet.columns());
+        if columns.is_empty() { (0..sheet.columns()).collect() } else { columns }
+    }
+
+    fn cursor(&self) -> Option<CellAt> {
+        let sheet = self.sheet();
+        let asked = sheet.grid.asked();
+        let columns = || sheet.grid.columns_at(0..1).first().copied().unwrap_or(0);
+        asked
+            .map(|(row, column)| CellAt { row, column: column.unwrap_or_else(columns) })
+            .or(sheet.grid.cursor())
+    }
+
+    fn put_cursor(&mut self, cell: CellAt) {
+        self.sheet_mut().grid.scroll_to(cell.row, Some(cell.column));
+    }
+
+    /// What stands at the left of the status bar.
+    fn say(&mut self, cx: &mut ViewCx<'_>) {
+        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        if let Some(cell) = self.cursor() {
+            let name = sheet.column_name(cell.column);
+            let value = sheet.cell(cell.row, cell.column);
+            let label = sheet.label(cell.row);
+            let text: String = value.text.chars().take(200).collect();
+            cx.status.under = match value.kind {
+                crate::gui::grid::CellKind::Pending => format!("{name}[{label}]"),
+                crate::gui::grid::CellKind::Failed(why) => format!("{name}[{label}]: {why}"),
+                _ => format!("{name}[{label}] = {text}"),
+            };
+        }
+        let columns = gander::display::plural(sheet.columns() as u64, "column");
+        let whole = format!("{} rows × {columns}", self.rows().words());
+        let several = sheet.grid.selection().is_some_and(|selection| {
+            selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
+        });
+        let selected = several.then(|| sheet.grid.selected()).flatten();
+        let sums = selected.and_then(|(rows, columns)| self.sums.words(cx.jobs, &sheet.table, rows, columns));
+        cx.status.facts = sums.unwrap_or(whole);
+    }
+
+    /// A line at the lower edge that says what is read, or why it could not be.
+    fn footer(&mut self, ui: &mut Ui, area: Rect) -> Rect {
+        let theme = Theme::of(ui);
+        let sheet = self.sheet();
+        let failed =
+            sheet.pages.error(&sheet.seen.0, &sheet.seen.1).map(|error| match error.is_cancelled() {
+                true => "Reading of these rows was cancelled".to_owned(),
+                false => error.to_string(),
+            });
+        let Some(words) = failed else { return area };
+        let line = Rect::from_min_max(pos2(area.left(), area.bottom() - size::CONTROL - 4.0), area.max);
+        ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
+        let builder = UiBuilder::new()
+            .max_rect(line.shrink2(vec2(space::S3, 2.0)))
+            .id_salt("failed")
+            .layout(egui::Layout::right_to_left(egui::Align::Center));
+        let mut child = ui.new_child(builder);
+        if theme::button(&mut child, "Read again").clicked() {
+            self.sheet_mut().pages.retry();
+        }
+        child.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            ui.label(theme::icon(crate::gui::icons::Icon::Problem).color(theme.bad));
+            ui.add(egui::Label::new(words.as_str()).truncate()).on_hover_text(words.as_str());
+        });
+        Rect::from_min_max(area.min, pos2(area.right(), line.top()))
+    }
+
+    fn escape(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
+        if !cx.active || !ui.input(|input| input.key_pressed(Key::Escape)) {
+            return;
+        }
+        if self.sheet().pages.pending().is_some() {
+            self.sheet_mut().pages.cancel();
+        } else {
+            self.inspect.close();
+        }
+    }
+}
+
+/// A row as a person types it: separators are welcome, negative ones count from the end.
+fn row_of(text: &str, rows: u64) -> Option<u64> {
+    let text: String = text.chars().filter(|c| !matches!(c, ',' | '_' | ' ' | '\'')).collect();
+    match text.strip_prefix(['-', '−']) {
+        Some(back) => back.parse().ok().and_then(|back: u64| rows.checked_sub(back)),
+        None => text.parse().ok().map(|row: u64| row.min(rows.saturating_sub(1))),
+    }
+}
+
+impl View for TableView {
+    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.draw_bar(ui, cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.start(cx);
+        self.take_tail(cx);
+        self.escape(ui, cx);
+        let whole = ui.available_rect_before_wrap();
+        let area = self.footer(ui, whole);
+        let (top, bottom) = self.inspect.split(ui, area);
+        let mut upper = ui.new_child(UiBuilder::new().max_rect(top).id_salt("rows"));
+        upper.shrink_clip_rect(top);
+        match self.mode {
+            Mode::Table => self.grid_ui(&mut upper, cx),
+            Mode::Record => self.record_ui(&mut upper, cx),
+        }
+        if let Some(place) = bottom {
+            let cell = self.cursor();
+            let sheet = self.tail.as_ref().unwrap_or(&self.main);
+            let name = cell.map_or(String::new(), |cell| sheet.column_name(cell.column).to_owned());
+            let table = sheet.table.clone();
+            self.inspect.ui(ui, place, cx.jobs, &table, cell, &name);
+        }
+        self.take_copy(cx);
+        self.say(cx);
+    }
+
+    fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+        match request {
+            Request::GoTo(text) => self.go_to(text),
+            Request::Column(column) if *column < self.main.columns() => {
+                self.leave_tail();
+                let row = self.main.grid.cursor().map_or(self.main.grid.row_position().row, |cell| cell.row);
+                self.main.grid.scroll_to(row, Some(*column));
+                true
+            }
+            Request::Find => {
+                self.bar.open_columns();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        self.cursor().map_or(Subject::Node, |cell| Subject::Column(cell.column))
+    }
+
+    fn export(&self) -> Option<(String, Data)> {
+        let sheet = self.sheet();
+        let selection = sheet.grid.selection()?;
+        let (rows, columns) = sheet.grid.selected()?;
+        let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
+        if single || selection.kind == SelectionKind::All || columns.is_empty() {
+            return None;
+        }
+        let words = format!("the selection: {}", copy::words(&rows, columns.len()));
+        let part = part::Part::new(sheet.table.clone(), rows, columns).ok()?;
+        Some((words, Data::Table(Arc::new(part))))
+    }
+
+    fn keep(&self) -> Value {
+        let grid = &self.main.grid;
+        json!({
+            "top": grid.row_position(),
+            "left": grid.column_position(),
+            "layout": grid.layout(),
+            "cursor": grid.cursor().map(|cell| (cell.row, cell.column)),
+            "record": self.mode == Mode::Record,
+        })
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
+        if let Ok(layout) = serde_json::from_value(part("layout")) {
+            self.main.grid.set_layout(layout);
+        }
+        let top: Result<RowPosition, _> = serde_json::from_value(part("top"));
+        let left: Result<ColumnPosition, _> = serde_json::from_value(part("left"));
+        if let (Ok(top), Ok(left)) = (top, left) {
+            self.main.grid.set_position(top, left);
+        }
+        if part("record") == Value::Bool(true) {
+            self.mode = Mode::Record;
+        }
+    }
+}
+
+impl TableView {
+    /// Words on what the tab waits for, once that takes a while.
+    fn waits_for(&self) -> Option<(String, Instant)> {
+        let (rows, since) = self.sheet().pages.pending()?;
+        let last = rows.end.min(self.sheet().table.rows().number()).saturating_sub(1).max(rows.start);
+        let words = format!("reading rows {}–{} of {}", thousands(rows.start), thousands(last), self.name);
+        Some((words, since))
+    }
+}

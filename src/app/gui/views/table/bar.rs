@@ -1,0 +1,295 @@
+//! The bar above a table: table or record, how many rows, the columns, the options of its format.
+
+use egui::{Key, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
+use gander::content::Rows;
+use gander::format::{OptionSpec, Options};
+
+use super::{Mode, PATIENCE, TableView};
+use crate::gui::commands::Action;
+use crate::gui::grid::thousands;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, space};
+use crate::gui::views::ViewCx;
+
+/// Of many columns so many are listed; the filter finds the others.
+const LISTED: usize = 200;
+
+/// The state of the bar.
+#[derive(Default)]
+pub(super) struct Bar {
+    filter: String,
+    open_columns: bool,
+    options: Option<Options>,
+}
+
+impl Bar {
+    /// Opens the list of columns in the next frame.
+    pub(super) fn open_columns(&mut self) {
+        self.open_columns = true;
+    }
+}
+
+impl TableView {
+    pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let before = self.mode;
+        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record")])
+            && before == Mode::Record
+        {
+            self.main.grid.request_focus();
+        }
+        if self.mode == Mode::Record {
+            self.step_bar(ui);
+        }
+        self.columns_menu(ui);
+        self.options_menu(ui, cx);
+        if self.mode == Mode::Table {
+            self.wrap_button(ui);
+            if theme::icon_button(ui, Icon::Last, "Go to the last row").clicked() {
+                self.go_to_end();
+            }
+        }
+        if let Some(tail) = &self.tail {
+            let rows = tail.table.rows().number();
+            if theme::chip(ui, "last", &format!("{} rows", thousands(rows)), true).removed {
+                self.leave_tail();
+            }
+        }
+        self.rows_words(ui, cx);
+        self.waiting(ui);
+    }
+
+    /// How many rows, and how sure that is.
+    fn rows_words(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        let rows = self.main.table.rows();
+        if rows.exact().is_some() {
+            return;
+        }
+        let hint = match rows {
+            Rows::AtLeast(_) => "So many rows are there; the rest is not counted yet",
+            _ => "An estimate from the size of the file; not all rows are counted yet",
+        };
+        let words = format!("{} rows", self.rows().words());
+        ui.label(theme::mono(words).color(theme.warn)).on_hover_text(hint);
+        match self.count.runs() {
+            Some(task) => {
+                let part = task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
+                ui.label(theme::dim(theme, format!("counting{part}")));
+                let stop = theme::icon_button(ui, Icon::Close, "Stop counting");
+                if stop.clicked() {
+                    task.cancel();
+                }
+            }
+            None => {
+                if ui.link("count").on_hover_text("Read the whole file to count its rows").clicked() {
+                    self.count = super::Count::default();
+                    self.count.start(cx.jobs, &self.main.table, &self.name);
+                }
+            }
+        }
+    }
+
+    /// What the rows in sight wait for, once that takes a while.
+    fn waiting(&mut self, ui: &mut Ui) {
+        let theme = Theme::of(ui);
+        let Some((words, since)) = self.waits_for() else { return };
+        let Some(left) = PATIENCE.checked_sub(since.elapsed()) else {
+            let label = RichText::new(&words).font(theme::small_font()).color(theme.accent);
+            ui.add(egui::Label::new(label).truncate()).on_hover_text(&words);
+            if theme::icon_button(ui, Icon::Close, "Stop reading (Esc)").clicked() {
+                self.sheet_mut().pages.cancel();
+            }
+            return;
+        };
+        ui.ctx().request_repaint_after(left);
+    }
+
+    /// The row of the record view, and the steps to its neighbours.
+    fn step_bar(&mut self, ui: &mut Ui) {
+        let rows = self.sheet().table.rows().number();
+        let Some(at) = self.cursor().or_else(|| {
+            let column = self.shown_columns().first().copied()?;
+            Some(crate::gui::grid::CellAt { row: 0, column })
+        }) else {
+            return;
+        };
+        let mut to = at;
+        if theme::icon_button(ui, Icon::CaretLeft, "Previous row (←)").clicked() {
+            to.row = at.row.saturating_sub(1);
+        }
+        let theme = Theme::of(ui);
+        ui.label(theme::mono(format!("row {}", self.sheet().label(at.row))).color(theme.text));
+        if theme::icon_button(ui, Icon::CaretRight, "Next row (→)").clicked() {
+            to.row = (at.row + 1).min(rows.saturating_sub(1));
+        }
+        if to != at {
+            self.put_cursor(to);
+        }
+    }
+
+    fn wrap_button(&mut self, ui: &mut Ui) {
+        let wrap = self.sheet().grid.wrap();
+        let words = if wrap { "Cut long cells" } else { "Wrap long cells" };
+        if theme::icon_button(ui, Icon::Wrap, words).clicked() {
+            self.sheet_mut().grid.set_wrap(!wrap);
+        }
+    }
+
+    /// All columns: go to one, hide or show it.
+    fn columns_menu(&mut self, ui: &mut Ui) {
+        let count = self.sheet().columns() as u64;
+        let hidden = self.sheet().grid.layout().hidden.len();
+        let words = match hidden {
+            0 => format!("{} ▾", gander::display::plural(count, "column")),
+            hidden => format!("{} of {} columns ▾", thousands(count - hidden as u64), thousands(count)),
+        };
+        let button = theme::button(ui, &words).on_hover_text("Find, hide and show columns (Ctrl+F)");
+        let opened = std::mem::take(&mut self.bar.open_columns);
+        if opened {
+            Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
+        }
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);
+        popup.show(|ui| self.columns_list(ui, opened || button.clicked()));
+    }
+
+    fn columns_list(&mut self, ui: &mut Ui, focus: bool) {
+        let theme = Theme::of(ui);
+        let field = egui::TextEdit::singleline(&mut self.bar.filter).hint_text("Find a column");
+        let field = ui.add(field.desired_width(f32::INFINITY));
+        if focus {
+            field.request_focus();
+        }
+        let wanted = self.bar.filter.to_lowercase();
+        let sheet = self.tail.as_ref().unwrap_or(&self.main);
+        let fields = sheet.table.schema().fields().clone();
+        let fits = |name: &str| wanted.is_empty() || name.to_lowercase().contains(&wanted);
+        let found = || fields.iter().enumerate().filter(|(_, field)| fits(field.name()));
+        let hidden: std::collections::HashSet<usize> = sheet.grid.layout().hidden.iter().copied().collect();
+        let (mut go, mut toggle, mut all) = (None, None, false);
+        if field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+            go = found().next().map(|(column, _)| column);
+        }
+        ScrollArea::vertical().max_height(420.0).auto_shrink([false, true]).show(ui, |ui| {
+            for (column, field) in found().take(LISTED) {
+                ui.horizontal(|ui| {
+                    let shown = !hidden.contains(&column);
+                    let glyph = if shown { Icon::Eye } else { Icon::EyeSlash };
+                    let words = if shown { "Hide" } else { "Show" };
+                    if theme::icon_button(ui, glyph, &format!("{words} {}", field.name())).clicked() {
+                        toggle = Some((column, shown));
+                    }
+                    let label = RichText::new(field.name()).color(if shown { theme.text } else { theme.dim });
+                    let button = egui::Button::new(label).frame_when_inactive(false).truncate();
+                    if ui.add_enabled(shown, button).on_hover_text("Go to this column").clicked() {
+                        go = Some(column);
+                    }
+                });
+            }
+            if found().nth(LISTED).is_some() {
+                ui.label(theme::dim(theme, "More columns fit; type more of the name"));
+            }
+        });
+        if !hidden.is_empty() {
+            ui.add_space(space::S1);
+            all = theme::button(ui, "Show all columns").clicked();
+        }
+        let sheet = self.sheet_mut();
+        if let Some((column, shown)) = toggle {
+            if shown { sheet.grid.hide(&[column]) } else { show(sheet, column) }
+        }
+        if all {
+            sheet.grid.show_all();
+        }
+        if let Some(column) = go {
+            let row = sheet.grid.cursor().map_or(sheet.grid.row_position().row, |cell| cell.row);
+            sheet.grid.scroll_to(row, Some(column));
+            sheet.grid.request_focus();
+            ui.close();
+        }
+    }
+
+    /// The options of the document's format, where the table is the whole document: a CSV's delimiter.
+    fn options_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let document = &cx.target.document;
+        if document.format.options.is_empty() || !cx.target.path.is_empty() {
+            return;
+        }
+        let button = theme::button(ui, &format!("{} options ▾", document.format.name));
+        let opened = button.clicked();
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
+        let options = self.bar.options.get_or_insert_with(|| document.options.clone());
+        if opened {
+            *options = document.options.clone();
+        }
+        let facts = self.main.table.facts().details;
+        let mut apply = false;
+        popup.show(|ui| {
+            egui::Grid::new("options").num_columns(2).show(ui, |ui| {
+                for spec in document.format.options {
+                    let found = facts.iter().find(|(name, _)| name == spec.name);
+                    option(ui, spec, options, found.map_or("", |(_, value)| value));
+                    ui.end_row();
+                }
+            });
+            ui.horizontal(|ui| {
+                if theme::primary_button(ui, "Read anew").clicked() {
+                    apply = true;
+                    ui.close();
+                }
+                if theme::button(ui, "As found").on_hover_text("Let Gander find out").clicked() {
+                    for spec in document.format.options {
+                        options.0.remove(spec.name);
+                    }
+                    apply = true;
+                    ui.close();
+                }
+            });
+        });
+        if apply {
+            // The kept place in the old table means nothing in the new one, but does no harm.
+            cx.actions.push(Action::Reopen(cx.target.file, options.clone()));
+        }
+    }
+}
+
+/// One option: a choice, or a text.
+fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
+    let theme = Theme::of(ui);
+    let label = ui.label(theme::dim(theme, spec.name)).on_hover_text(spec.help);
+    let mut value = options.get(spec.name).unwrap_or_default().to_owned();
+    let before = value.clone();
+    let usual = match (found, spec.default) {
+        ("", "") => "as found".to_owned(),
+        ("", default) => default.to_owned(),
+        (found, _) => format!("as found: {found}"),
+    };
+    if spec.values.is_empty() {
+        let field = egui::TextEdit::singleline(&mut value).hint_text(usual).desired_width(150.0);
+        ui.add(field).labelled_by(label.id).on_hover_text(spec.help);
+    } else {
+        let shown = if value.is_empty() { usual.clone() } else { value.clone() };
+        let combo = egui::ComboBox::from_id_salt(spec.name).selected_text(shown).width(150.0);
+        let response = combo.show_ui(ui, |ui| {
+            ui.selectable_value(&mut value, String::new(), usual);
+            for choice in spec.values {
+                ui.selectable_value(&mut value, (*choice).to_owned(), *choice);
+            }
+        });
+        response.response.labelled_by(label.id).on_hover_text(spec.help);
+    }
+    if value != before {
+        if value.is_empty() {
+            options.0.remove(spec.name);
+        } else {
+            options.set(spec.name, value);
+        }
+    }
+}
+
+/// Shows one hidden column again.
+fn show(sheet: &mut super::Sheet, column: usize) {
+    let hidden: Vec<usize> =
+        sheet.grid.layout().hidden.iter().copied().filter(|other| *other != column).collect();
+    sheet.grid.show_all();
+    sheet.grid.hide(&hidden);
+}

@@ -1,0 +1,473 @@
+//! The view of a text: line numbers, any number of lines, wrapped or not; find, select, copy.
+
+mod find;
+mod lines;
+
+use std::sync::Arc;
+
+use egui::{
+    Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
+};
+use gander::content::Text;
+use gander::jobs::{Priority, Slot};
+use gander::task::Task;
+use serde_json::{Value, json};
+
+use super::{Request, Target, View, ViewCx};
+use crate::gui::commands::Action;
+use crate::gui::grid::{Bar, RowPosition, Scrolled, thousands};
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, mono_font, size, space};
+use find::Find;
+use lines::{Lines, Marks, Place};
+
+/// The height of a line that is not wrapped, in points.
+const LINE: f32 = 18.0;
+/// Files up to this size are counted without being asked.
+const COUNTED: u64 = 8 << 30;
+/// The most lines that are copied.
+const COPIED: u64 = 2_000_000;
+
+/// The view of `text`, the content of `target`.
+pub(crate) fn make(target: &Target, text: &Arc<Text>) -> Box<dyn View> {
+    Box::new(TextView::new(target.title(), text.clone()))
+}
+
+/// A line in sight.
+struct Shown {
+    line: u64,
+    place: Rect,
+    galley: Arc<Galley>,
+}
+
+struct TextView {
+    name: String,
+    text: Arc<Text>,
+    lines: Lines,
+    top: RowPosition,
+    grab: Option<f32>,
+    side_grab: Option<f32>,
+    /// How far it is scrolled to the right, in points, and the widest line seen.
+    left: f32,
+    widest: f32,
+    wrap: bool,
+    anchor: Place,
+    cursor: Place,
+    find: Find,
+    count: Option<Task>,
+    copying: Option<(Place, Place, Slot<(), String>)>,
+    go_to: Option<u64>,
+    focus: bool,
+    page: f32,
+}
+
+impl Drop for TextView {
+    fn drop(&mut self) {
+        if let Some(task) = &self.count {
+            task.cancel();
+        }
+        self.lines.cancel();
+    }
+}
+
+impl TextView {
+    fn new(name: &str, text: Arc<Text>) -> Self {
+        TextView {
+            name: name.to_owned(),
+            lines: Lines::new(text.clone(), name),
+            text,
+            top: RowPosition::default(),
+            grab: None,
+            side_grab: None,
+            left: 0.0,
+            widest: 0.0,
+            wrap: false,
+            anchor: Place::default(),
+            cursor: Place::default(),
+            find: Find::default(),
+            count: None,
+            copying: None,
+            go_to: None,
+            focus: true,
+            page: 1.0,
+        }
+    }
+
+    /// How many lines can be scrolled over.
+    fn total(&self) -> u64 {
+        self.text.lines().number().max(self.lines.known())
+    }
+
+    /// The lines that count as a page for scrolling: wrapped ones have no fixed height, so the last one may
+    /// go up to the top.
+    fn scroll_page(&self) -> f32 {
+        if self.wrap { 1.0 } else { self.page }
+    }
+
+    /// Counts the lines in the background, as far as that is near.
+    fn start_count(&mut self, cx: &ViewCx<'_>) {
+        let near = self.text.source().known_len().is_none_or(|bytes| bytes <= COUNTED);
+        if self.count.is_some() || self.text.lines().exact().is_some() || !near {
+            return;
+        }
+        let text = self.text.clone();
+        let title = format!("counting lines of {}", self.name);
+        self.count = Some(cx.jobs.run(title, Priority::Background, move |task| {
+            // What it finds stays with the text; an error shows where the line is read.
+            let _ = gander::open::guarded(|| text.count(task));
+        }));
+    }
+
+    fn selection(&self) -> Option<(Place, Place)> {
+        (self.anchor != self.cursor).then(|| (self.anchor.min(self.cursor), self.anchor.max(self.cursor)))
+    }
+
+    /// Lays out the lines in sight.
+    fn lay_out(&mut self, ui: &Ui, body: Rect) -> Vec<Shown> {
+        let theme = Theme::of(ui);
+        let mut shown = Vec::new();
+        let total = self.total();
+        let mut line = self.top.row;
+        let mut y = body.top();
+        let width = if self.wrap { body.width() } else { f32::INFINITY };
+        while y < body.bottom() && line < total {
+            let marks = Marks { selection: self.selection(), found: self.find.pattern() };
+            let galley = self.lines.galley(ui, theme, line, width, &marks);
+            let height = if self.wrap { galley.size().y.max(LINE) } else { LINE };
+            if shown.is_empty() {
+                y -= self.top.fraction * height;
+            }
+            self.widest = self.widest.max(galley.size().x);
+            let place = Rect::from_min_size(pos2(body.left() - self.left, y), vec2(body.width(), height));
+            shown.push(Shown { line, place, galley });
+            y += height;
+            line += 1;
+        }
+        shown
+    }
+
+    fn scroll(&mut self, ui: &Ui, area: Rect, first_height: f32) {
+        if !ui.rect_contains_pointer(area) {
+            return;
+        }
+        let delta = ui.input(|input| input.smooth_scroll_delta());
+        if delta.y != 0.0 {
+            self.top = self.top.scroll(-f64::from(delta.y / first_height), self.total(), self.scroll_page());
+        }
+        if delta.x != 0.0 && !self.wrap {
+            self.left -= delta.x;
+        }
+    }
+
+    fn bars(&mut self, ui: &Ui, area: Rect, body: Rect) {
+        let (total, page) = (self.total(), self.scroll_page());
+        let track = Rect::from_min_max(pos2(area.right() - size::SCROLL_BAR, area.top()), area.max);
+        let seen = f64::from(self.page) / total.max(1) as f64;
+        let bar = Bar { track, vertical: true, part: self.top.part(total, page), seen, name: "Lines" };
+        match bar.ui(ui, ui.unique_id().with("lines bar"), &mut self.grab).0 {
+            Scrolled::No => {}
+            Scrolled::To(part) => self.top = RowPosition::at_part(part, total, page),
+            Scrolled::Page(way) => {
+                let rows = f64::from(way) * f64::from((self.page.floor() - 1.0).max(1.0));
+                self.top = self.top.scroll(rows, total, page);
+            }
+        }
+        let most = if self.wrap { 0.0 } else { (self.widest + space::S6 - body.width()).max(0.0) };
+        self.left = self.left.clamp(0.0, most);
+        if most <= 0.0 {
+            return;
+        }
+        let track = Rect::from_min_max(
+            pos2(body.left(), area.bottom() - size::SCROLL_BAR),
+            pos2(body.right(), area.bottom()),
+        );
+        let seen = f64::from(body.width() / (body.width() + most));
+        let bar = Bar { track, vertical: false, part: f64::from(self.left / most), seen, name: "Columns" };
+        match bar.ui(ui, ui.unique_id().with("side bar"), &mut self.side_grab).0 {
+            Scrolled::No => {}
+            Scrolled::To(part) => self.left = part as f32 * most,
+            Scrolled::Page(way) => self.left += f32::from(way) * body.width() * 0.9,
+        }
+    }
+
+    fn place_at(&self, shown: &[Shown], at: Pos2) -> Option<Place> {
+        let last = shown.last()?;
+        let found = shown.iter().find(|line| at.y < line.place.bottom()).unwrap_or(last);
+        let top = found.place.top() + text_top(&found.galley, found.place.height(), self.wrap);
+        let cursor = found.galley.cursor_from_pos(at - pos2(found.place.left(), top));
+        Some(Place { line: found.line, character: cursor.index.into() })
+    }
+
+    fn mouse(&mut self, ui: &Ui, response: &egui::Response, shown: &[Shown]) {
+        if response.hovered() {
+            ui.ctx().set_cursor_icon(CursorIcon::Text);
+        }
+        let shift = ui.input(|input| input.modifiers.shift);
+        let pointer = response.interact_pointer_pos();
+        if (response.drag_started() || response.clicked())
+            && let Some(at) = ui.input(|input| input.pointer.press_origin()).or(pointer)
+            && let Some(place) = self.place_at(shown, at)
+        {
+            response.request_focus();
+            if !shift {
+                self.anchor = place;
+            }
+            self.cursor = place;
+        }
+        if response.dragged()
+            && let Some(place) = pointer.and_then(|at| self.place_at(shown, at))
+        {
+            self.cursor = place;
+            let at = pointer.unwrap_or_default();
+            let way = if at.y < response.rect.top() {
+                -1.0
+            } else if at.y > response.rect.bottom() {
+                1.0
+            } else {
+                0.0
+            };
+            if way != 0.0 {
+                self.top = self.top.scroll(way, self.total(), self.scroll_page());
+                ui.ctx().request_repaint();
+            }
+        }
+        if response.double_clicked() {
+            self.select_word();
+        }
+        if response.triple_clicked() {
+            let line = self.cursor.line;
+            self.anchor = Place { line, character: 0 };
+            self.cursor = Place { line, character: self.lines.characters(line) };
+        }
+    }
+
+    fn select_word(&mut self) {
+        let Some(text) = self.lines.line(self.cursor.line) else { return };
+        let characters: Vec<char> = text.chars().take(lines::DRAWN).collect();
+        let word = |index: usize| characters.get(index).is_some_and(|c| c.is_alphanumeric() || *c == '_');
+        let (mut start, mut end) = (self.cursor.character, self.cursor.character);
+        while start > 0 && word(start - 1) {
+            start -= 1;
+        }
+        while word(end) {
+            end += 1;
+        }
+        self.anchor.character = start;
+        self.cursor.character = end;
+    }
+
+    fn keys(&mut self, ui: &Ui) {
+        let (total, page) = (self.total(), self.scroll_page());
+        let far = f64::from((self.page.floor() - 1.0).max(1.0));
+        for event in ui.input(|input| input.events.clone()) {
+            match event {
+                Event::Copy => self.copy(),
+                Event::Key { key, pressed: true, modifiers, .. } => match (key, modifiers.command) {
+                    (Key::ArrowDown, _) => self.top = self.top.scroll(1.0, total, page),
+                    (Key::ArrowUp, _) => self.top = self.top.scroll(-1.0, total, page),
+                    (Key::ArrowRight, _) => self.left += 40.0,
+                    (Key::ArrowLeft, _) => self.left -= 40.0,
+                    (Key::PageDown | Key::Space, _) => self.top = self.top.scroll(far, total, page),
+                    (Key::PageUp, _) => self.top = self.top.scroll(-far, total, page),
+                    (Key::Home, true) => self.top = RowPosition::default(),
+                    (Key::End, true) => self.top = RowPosition::last(total, page),
+                    (Key::Home, false) => self.left = 0.0,
+                    (Key::End, false) => self.left = self.widest,
+                    (Key::A, true) => {
+                        self.anchor = Place::default();
+                        self.cursor = Place { line: total.saturating_sub(1), character: usize::MAX };
+                    }
+                    (Key::Escape, _) => self.anchor = self.cursor,
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn copy(&mut self) {
+        if let Some((from, to)) = self.selection() {
+            self.copying = Some((from, to, Slot::default()));
+        }
+    }
+
+    fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
+        let Some((from, to, slot)) = &self.copying else { return };
+        if to.line - from.line > COPIED {
+            let most = thousands(COPIED);
+            cx.actions
+                .push(Action::Notice(format!("More than {most} lines are selected. Export them instead")));
+            self.copying = None;
+            return;
+        }
+        let (text, from, to) = (self.text.clone(), *from, *to);
+        let shown = slot.get(cx.jobs, &(), "copying text", move |task| lines::copied(&text, task, from, to));
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
+            (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
+            (None, None) => return,
+        }
+        self.copying = None;
+    }
+
+    fn paint(&self, ui: &Ui, gutter: Rect, body: Rect, shown: &[Shown]) {
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(gutter, 0.0, theme.bg1);
+        ui.painter().vline(gutter.right() - 0.5, gutter.y_range(), theme.hairline());
+        let painter = ui.painter().with_clip_rect(body);
+        let numbers = ui.painter().with_clip_rect(gutter);
+        for line in shown {
+            let at = pos2(gutter.right() - space::CELL, line.place.top() + LINE / 2.0);
+            let here = line.line == self.cursor.line;
+            let color = if here { theme.text } else { theme.dim };
+            numbers.text(at, Align2::RIGHT_CENTER, thousands(line.line + 1), mono_font(), color);
+            if !self.lines.is_there(line.line) {
+                let bar = Rect::from_min_size(pos2(body.left(), line.place.top() + 6.0), vec2(160.0, 6.0));
+                painter.rect_filled(bar, 3.0, theme.bg3);
+                continue;
+            }
+            let top = line.place.top() + text_top(&line.galley, line.place.height(), self.wrap);
+            painter.galley(pos2(line.place.left(), top), line.galley.clone(), theme.text);
+        }
+    }
+
+    fn content(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect) {
+        let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0'));
+        let digits = thousands(self.total()).len().max(4) as f32;
+        let edge = area.left() + digits * advance + 2.0 * space::CELL;
+        let gutter = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
+        let low = area.bottom() - if self.wrap { 0.0 } else { size::SCROLL_BAR };
+        let body = Rect::from_min_max(
+            pos2(edge + space::S2, area.top()),
+            pos2(area.right() - size::SCROLL_BAR, low),
+        );
+        self.page = (body.height() / LINE).max(1.0);
+        if let Some(line) = self.go_to.take() {
+            let line = line.min(self.total().saturating_sub(1));
+            let above = (self.page / 3.0).floor() as u64;
+            self.top = RowPosition { row: line.saturating_sub(above), fraction: 0.0 };
+        }
+        self.top = self.top.clamped(self.total(), self.scroll_page());
+        let id = ui.unique_id().with("text");
+        let response = ui.interact(body, id, Sense::click_and_drag());
+        if std::mem::take(&mut self.focus) && cx.active {
+            response.request_focus();
+        }
+        if response.has_focus() {
+            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+            self.keys(ui);
+        }
+        let shown = self.lay_out(ui, body);
+        self.mouse(ui, &response, &shown);
+        let first_height = shown.first().map_or(LINE, |line| line.place.height());
+        self.scroll(ui, area, first_height);
+        let rows = self.top.row..self.top.row + shown.len().max(1) as u64 + self.page as u64;
+        self.lines.want(cx.jobs, rows.start.saturating_sub(self.page as u64)..rows.end);
+        self.paint(ui, gutter, body, &shown);
+        self.bars(ui, area, body);
+        response.context_menu(|ui| {
+            if ui.add_enabled(self.selection().is_some(), egui::Button::new("Copy")).clicked() {
+                self.copy();
+                ui.close();
+            }
+        });
+        let name = self.name.clone();
+        ui.ctx().accesskit_node_builder(id, |node| {
+            node.set_role(egui::accesskit::Role::Document);
+            node.set_label(name);
+        });
+    }
+}
+
+/// A line that is not wrapped stands in the middle of its row.
+fn text_top(galley: &Galley, height: f32, wrap: bool) -> f32 {
+    if wrap {
+        (LINE - galley.rows.first().map_or(LINE, |row| row.height())) / 2.0
+    } else {
+        (height - galley.size().y) / 2.0
+    }
+}
+
+impl View for TextView {
+    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        let lines = self.text.lines();
+        let words = format!("{lines} lines");
+        let color = if lines.exact().is_some() { theme.dim } else { theme.warn };
+        ui.label(egui::RichText::new(words).color(color));
+        ui.label(theme::dim(theme, self.text.encoding())).on_hover_text("The encoding of the text");
+        let words = if self.wrap { "Do not wrap lines" } else { "Wrap long lines" };
+        if theme::icon_button(ui, Icon::Wrap, words).clicked() {
+            self.wrap = !self.wrap;
+            self.left = 0.0;
+        }
+        let from = self.selection().map_or(Place { line: self.top.row, character: 0 }, |(from, _)| from);
+        if let Some((start, end)) = self.find.ui(ui, cx, &self.text, from) {
+            (self.anchor, self.cursor) = (start, end);
+            self.go_to = Some(start.line);
+        }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let theme = Theme::of(ui);
+        self.start_count(cx);
+        let area = ui.available_rect_before_wrap();
+        ui.allocate_rect(area, Sense::hover());
+        let mut main = area;
+        if let Some(error) = self.lines.error() {
+            let line = Rect::from_min_max(pos2(area.left(), area.bottom() - 30.0), area.max);
+            ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
+            let mut child = ui.new_child(UiBuilder::new().max_rect(line.shrink(5.0)).id_salt("failed"));
+            child.add(egui::Label::new(egui::RichText::new(error.to_string()).color(theme.bad)).truncate());
+            main.max.y = line.top();
+        }
+        if self.text.lines().exact() == Some(0) {
+            theme::empty_state(ui, Icon::Document, "No lines", "");
+            return;
+        }
+        let mut child = ui.new_child(UiBuilder::new().max_rect(main).id_salt("content"));
+        child.shrink_clip_rect(main);
+        self.content(&mut child, cx, main);
+        self.take_copy(cx);
+        let place = self.cursor;
+        cx.status.under =
+            format!("line {}, column {}", thousands(place.line + 1), place.character.saturating_add(1));
+        cx.status.facts = match self.selection() {
+            Some((from, to)) => {
+                format!("{} selected", gander::display::plural(to.line - from.line + 1, "line"))
+            }
+            None => self.text.source().known_len().map_or(String::new(), gander::display::bytes),
+        };
+    }
+
+    fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+        match request {
+            Request::GoTo(text) => {
+                let digits: String = text.chars().filter(|c| !matches!(c, ',' | '_' | ' ')).collect();
+                let Ok(line) = digits.parse::<u64>() else { return false };
+                let line = line.saturating_sub(1);
+                self.cursor = Place { line, character: 0 };
+                self.anchor = self.cursor;
+                self.go_to = Some(line);
+                true
+            }
+            Request::Find => {
+                self.find.focus();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn keep(&self) -> Value {
+        json!({ "top": self.top, "wrap": self.wrap })
+    }
+
+    fn restore(&mut self, kept: &Value) {
+        if let Some(top) = kept.get("top").and_then(|top| serde_json::from_value(top.clone()).ok()) {
+            self.top = top;
+        }
+        self.wrap = kept.get("wrap").and_then(Value::as_bool).unwrap_or_default();
+    }
+}

@@ -1,0 +1,169 @@
+//! JSON Lines: one JSON value a line (<https://jsonlines.org/>, <https://github.com/ndjson/ndjson-spec>).
+//!
+//! Objects become rows of named columns, other values a column `value`. Columns and types are read
+//! off a sample and never enforced: scalars are delivered as their text, objects and lists as the JSON
+//! that stands in the file, and the type that they fit is the field's metadata. What has no column —
+//! fields that come up later, lines that are no JSON — stands in a last column `…`.
+
+mod line;
+mod shape;
+mod table;
+
+use crate::content::{Content, Kind, Table};
+use crate::display;
+use crate::error::Result;
+use crate::format::{Format, Opening};
+use crate::lines::{Rules, encoding};
+use crate::node::Node;
+use crate::sniff::{Head, Match};
+use line::Parsed;
+use std::sync::Arc;
+use table::JsonTable;
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    extensions: &["jsonl", "ndjson", "jsonlines"],
+    mime: &["application/jsonl", "application/x-ndjson"],
+    sniff: Some(sniff),
+    reads: &[Kind::Table],
+    ..Format::new("jsonl", "JSON Lines", open)
+};
+
+/// Bytes of the beginning that are looked at.
+const HEAD: usize = 512 << 10;
+/// The most, where the first lines are very long.
+const HEAD_MOST: usize = 32 << 20;
+/// The name of the column for what has no column.
+const REST: &str = "…";
+/// The name of the column for lines that are no objects.
+const VALUE: &str = "value";
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder || head.first.is_empty() || !encoding::is_plausible(&head.first) {
+        return Match::No;
+    }
+    let begins = head.first.iter().find(|b| !b.is_ascii_whitespace());
+    if head.has_extension(FORMAT.extensions) {
+        // Any JSON value may stand on a line; a table of commas would begin otherwise.
+        return if begins.is_some() { Match::Yes } else { Match::No };
+    }
+    if begins != Some(&b'{') {
+        return Match::No;
+    }
+    // Two lines that are objects, whole each: no other format looks like that.
+    let mut lines = head.first.split_inclusive(|&b| b == b'\n').filter(|l| !line::is_blank(l));
+    let mut is_object = || lines.next().is_some_and(|l| l.ends_with(b"\n") && line::is_object(l));
+    if is_object() && is_object() { Match::Yes } else { Match::No }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let first = source.read_up_to(task, 0, 64)?;
+    let mut detected = encoding::detect(&first);
+    if detected.mark == 0 && !matches!(detected.encoding.name(), "UTF-16LE" | "UTF-16BE") {
+        // JSON is UTF-8 where no mark says otherwise (RFC 8259, section 8.1).
+        detected.encoding = encoding_rs::UTF_8;
+    }
+    let (view, start, _) = encoding::ascii_view(source, detected)?;
+    let mut size = HEAD;
+    let (bytes, whole) = loop {
+        let bytes = view.read_up_to(task, start, size)?;
+        let whole = bytes.len() < size;
+        if whole || size >= HEAD_MOST || memchr::memchr_iter(b'\n', &bytes).nth(10).is_some() {
+            break (bytes, whole);
+        }
+        size *= 8;
+    };
+    let sample = Sample::take(&bytes, whole);
+    let rules = Rules { end: b'\n', quote: None, delimiter: 0, blanks: false, spaces: sample.spaces };
+    let table = JsonTable::new(view, start, rules, &sample, whole);
+    if whole {
+        table.count(task)?;
+    }
+    let mut node = Node::new(source.name(), "table");
+    if detected.encoding != encoding_rs::UTF_8 {
+        node = node.attribute("encoding", encoding::name(detected.encoding));
+    }
+    node.remarks = remarks(&sample, whole);
+    Ok(node.content(Content::Table(Arc::new(table))))
+}
+
+fn remarks(sample: &Sample, whole: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some((line, error)) = &sample.first_bad {
+        let lines = display::plural(sample.bad, "line");
+        let among = if whole { "" } else { " of the first ones" };
+        remarks.push(format!("{lines}{among} cannot be read as JSON; the first is line {line}: {error}"));
+    }
+    if sample.bad == 0 && sample.others > 0 && sample.objects > 0 {
+        let lines = display::plural(sample.others, "line");
+        remarks.push(format!("{lines} without an object; their values stand in the column {REST}"));
+    }
+    remarks
+}
+
+/// What the first lines tell.
+struct Sample {
+    shape: shape::Shape,
+    /// Lines that are objects, other values, no JSON.
+    objects: u64,
+    others: u64,
+    bad: u64,
+    /// Number (from 1) and error of the first line that is no JSON.
+    first_bad: Option<(u64, String)>,
+    /// Whether a line of nothing but spaces was seen.
+    spaces: bool,
+    /// Bytes of an average line.
+    row_bytes: f64,
+}
+
+impl Sample {
+    fn take(bytes: &[u8], whole: bool) -> Sample {
+        let mut sample = Sample {
+            shape: shape::Shape::default(),
+            objects: 0,
+            others: 0,
+            bad: 0,
+            first_bad: None,
+            spaces: false,
+            row_bytes: 128.0,
+        };
+        let (mut values, mut used) = (shape::Shape::default(), 0u64);
+        for (n, text) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
+            if !text.ends_with(b"\n") && !whole && n > 0 {
+                break;
+            }
+            if line::is_blank(text) {
+                sample.spaces |= !matches!(text, b"\n" | b"\r\n" | b"");
+                continue;
+            }
+            used += text.len() as u64;
+            match line::parse(text) {
+                Ok(Parsed::Object(fields)) => {
+                    sample.objects += 1;
+                    sample.shape.see_object(&fields, 0);
+                }
+                Ok(Parsed::Other(raw)) => {
+                    sample.others += 1;
+                    values.see(raw, 0);
+                }
+                Err(error) => {
+                    sample.bad += 1;
+                    sample.first_bad.get_or_insert((n as u64 + 1, error));
+                }
+            }
+        }
+        if sample.objects == 0 && sample.others > 0 {
+            sample.shape.fields.push((VALUE.to_owned(), values));
+        }
+        sample.row_bytes = used as f64 / sample.rows().max(1) as f64;
+        sample
+    }
+
+    fn rows(&self) -> u64 {
+        self.objects + self.others + self.bad
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use super::*;
+use crate::cell;
+use crate::format::Options;
+use crate::source::Source;
+use crate::task::Task;
+use proptest::prelude::*;
+
+fn open_text(name: &str, text: impl Into<bytes::Bytes>) -> (Node, Arc<dyn Table>) {
+    let source = Source::memory(name, text);
+    let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    assert_eq!(document.format.id, "jsonl");
+    let node = (*document.root).clone();
+    let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
+    (node, table)
+}
+
+fn columns(table: &dyn Table) -> String {
+    let fields = table.schema().fields();
+    fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect::<Vec<_>>().join(", ")
+}
+
+fn cells(table: &dyn Table, rows: std::ops::Range<u64>) -> String {
+    let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let batch = table.read(&Task::new(), rows, &all).unwrap();
+    let row = |row: usize| {
+        let cells = batch.columns().iter().map(|c| cell::text(c.as_ref(), row).unwrap_or("∅".into()));
+        cells.collect::<Vec<_>>().join("¦")
+    };
+    (0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎")
+}
+
+#[test]
+fn rows_with_their_fields_where_they_belong() {
+    let (node, table) = open_text(
+        "x.jsonl",
+        "{\"a\":1,\"b\":\"x\"}\r\n\n   \t\n{\"b\":null,\"c\":[1, {\"z\":2}]}\n{\"a\":9223372036854775807}",
+    );
+    assert_eq!(columns(table.as_ref()), "a: int64, b: string, c: list<item: string>");
+    assert_eq!(cells(table.as_ref(), 0..9), "1¦x¦∅⏎∅¦∅¦[1, {\"z\":2}]⏎9223372036854775807¦∅¦∅");
+    assert_eq!((table.rows(), node.remarks.len()), (crate::content::Rows::Exact(3), 0));
+    assert_eq!(cells(table.as_ref(), 2..3), "9223372036854775807¦∅¦∅");
+}
+
+fn fixture(name: &str) -> (String, String, Node) {
+    let path = format!("{}/fixtures/jsonl/{name}", env!("CARGO_MANIFEST_DIR"));
+    let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    assert_eq!(document.format.id, "jsonl", "{name}");
+    let node = (*document.root).clone();
+    let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
+    (columns(table.as_ref()), cells(table.as_ref(), 0..u64::MAX), node)
+}
+
+#[test]
+fn the_same_rows_in_every_dress() {
+    let (columns, cells, node) = fixture("objects.jsonl");
+    let expected = "id: int64, name: string, price: double, wild: bool, tags: list<item: string>, \
+        place: struct<city: string, lat: double>";
+    assert_eq!((columns.as_str(), node.remarks.len()), (expected, 0));
+    assert!(cells.contains("4¦two\nlines 東京¦1e+300¦∅¦∅¦{\"city\": \"Rom\", \"lat\": 41}"), "{cells}");
+    for name in ["objects_crlf.jsonl", "objects_bom.jsonl", "no_final_newline.jsonl", "objects_named.json"] {
+        let (c, r, _) = fixture(name);
+        assert_eq!((c, r), (columns.clone(), cells.clone()), "{name}");
+    }
+    assert_eq!(fixture("objects_utf16.jsonl").1, fixture("objects.ndjson").1);
+}
+
+#[test]
+fn every_fixture_opens() {
+    assert_eq!(fixture("blank_lines.jsonl").1, "1⏎2⏎3");
+    assert_eq!(fixture("ragged.jsonl").1, "1¦∅¦∅⏎∅¦x¦∅⏎2¦∅¦[1]⏎∅¦∅¦∅");
+    assert_eq!(fixture("mixed_types.jsonl").0, "v: string");
+    assert_eq!(fixture("scalars.jsonl").0, "value: double");
+    assert_eq!(fixture("names.jsonl").1, "1¦2¦3¦4¦5");
+    assert_eq!(fixture("same_name_twice.jsonl").1, "2");
+    assert_eq!(
+        fixture("large_integers.jsonl").1,
+        "9007199254740993⏎9223372036854775807⏎18446744073709551615"
+    );
+    assert_eq!(fixture("malformed/not_utf8.jsonl").1, "x¦∅⏎∅¦{\"a\":\"\u{fffd}\u{fffd}\"}⏎z¦∅");
+    for name in ["strings.jsonl", "compact.jsonl", "arrays.jsonl", "malformed/lone_surrogate.jsonl"] {
+        assert!(fixture(name).2.remarks.is_empty(), "{name}");
+    }
+    for name in ["broken_line", "cut", "deep", "words"] {
+        assert!(!fixture(&format!("malformed/{name}.jsonl")).2.remarks.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_bad_line_is_shown_and_hides_nothing() {
+    let (node, table) = open_text("x.jsonl", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n[4]\n");
+    assert_eq!(columns(table.as_ref()), "a: int64, …: string");
+    assert_eq!(cells(table.as_ref(), 0..9), "1¦∅⏎∅¦{\"a\":⏎3¦∅⏎∅¦[4]");
+    let expected =
+        "1 line cannot be read as JSON; the first is line 2: EOF while parsing a value at character 5";
+    assert_eq!(node.remarks, [expected]);
+}
+
+#[test]
+fn lines_of_other_values_are_one_column() {
+    let (_, table) = open_text("x.ndjson", "[1,2]\n[3]\n");
+    assert_eq!(columns(table.as_ref()), "value: list<item: int64>");
+    assert_eq!(cells(table.as_ref(), 0..9), "[1,2]⏎[3]");
+    let (_, table) = open_text("x.jsonl", "not json\n");
+    assert_eq!(columns(table.as_ref()), "…: string");
+}
+
+#[test]
+fn content_is_known_without_the_extension() {
+    let id = |name: &str, text: &'static str| {
+        let source = Source::memory(name, text.as_bytes());
+        crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
+    };
+    assert_eq!(id("x.json", "{\"a\":1}\n{\"a\":2}\n"), "jsonl");
+    assert_eq!(id("x.json", "{\"a\":1}\n"), "text");
+    assert_eq!(id("x.json", "{\n \"a\":1}\n"), "text");
+}
+
+#[test]
+fn a_long_file_has_its_tail_and_its_late_fields() {
+    let mut text = String::new();
+    for i in 0..40_000 {
+        let late = if i >= 39_990 { ",\"late\":[true]" } else { "" };
+        text.push_str(&format!("{{\"id\":{i},\"name\":\"goose {i}\"{late}}}\n"));
+    }
+    let (_, table) = open_text("x.jsonl", text);
+    assert_eq!(columns(table.as_ref()), "id: int64, name: string, …: string");
+    assert!(
+        matches!(table.rows(), crate::content::Rows::About { rows: 38_000..42_000, .. }),
+        "{:?}",
+        table.rows()
+    );
+    let (first, tail) = table.tail(&Task::new(), 2, &[0, 2]).unwrap();
+    assert_eq!((first, tail.num_rows()), (None, 2));
+    assert_eq!(cell::text(tail.column(0).as_ref(), 1).unwrap(), "39999");
+    assert_eq!(cell::text(tail.column(1).as_ref(), 0).unwrap(), "{\"late\":[true]}");
+    assert_eq!(cells(table.as_ref(), 20_000..20_001), "20000¦goose 20000¦∅");
+    assert_eq!(table.count(&Task::new()).unwrap(), 40_000);
+    assert_eq!(cells(table.as_ref(), 39_999..40_005), "39999¦goose 39999¦{\"late\":[true]}");
+}
+
+proptest! {
+    #[test]
+    fn lines_are_found_whatever_stands_between(
+        parts in prop::collection::vec(prop::sample::select(vec!["{\"a\":1}", "{\"a\":2}", "x", " ", "\n", "\n", "\r\n"]), 1..60),
+    ) {
+        let text = format!("{{\"a\":0}}\n{}", parts.concat());
+        let (_, table) = open_text("x.jsonl", text.clone());
+        let lines: Vec<&str> = text.split('\n').filter(|l| !line::is_blank(l.as_bytes())).collect();
+        prop_assert_eq!(table.rows().exact(), Some(lines.len() as u64));
+        for (i, text) in lines.iter().enumerate() {
+            let expected = match text.trim_end_matches('\r').trim() {
+                "{\"a\":1}" => Some("1"),
+                "{\"a\":2}" => Some("2"),
+                _ => None,
+            };
+            let row = cells(table.as_ref(), i as u64..i as u64 + 1);
+            if let Some(expected) = expected {
+                prop_assert_eq!(row.split('¦').next(), Some(expected));
+            }
+        }
+    }
+}
