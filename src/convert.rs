@@ -544,10 +544,9 @@ impl Plan {
     /// the file exists and replacing it was not agreed to, or is a source.
     pub fn run(&self, task: &Task, path: &Path, consent: Consent) -> Result<Done> {
         refuse(&self.losses, consent)?;
-        if let Some(bytes) = self.bytes.filter(|_| self.options.get("compression").is_none()) {
-            if self.target.writer.accepts.contains(&Kind::Array) && !self.target.writer.many {
-                output::check_space(path, bytes)?;
-            }
+        // These two write the data as they are, so what is needed is known.
+        if let Some(bytes) = self.bytes.filter(|_| matches!(self.target.id, "npy" | "raw")) {
+            output::check_space(path, bytes)?;
         }
         self.nulls.fill(consent.lose);
         let mut output = Output::create(path, consent.overwrite)?;

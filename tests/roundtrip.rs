@@ -15,6 +15,7 @@ use gander::format::Options;
 use gander::region::Region;
 use gander::{Document, Task, cell};
 use rayon::prelude::*;
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,9 +149,20 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
     let lost: HashSet<&str> = plan.losses.iter().map(|loss| loss.subject.as_str()).collect();
     // Text formats have only texts: what is nested or binary is spelled in another way there.
     let texts = matches!(target.id, "csv" | "tsv");
-    let (Some(from), Some(to)) = (as_cells(from, !texts), as_cells(to, false)) else { return Ok(0) };
+    let (Some(from), Some(mut to)) = (as_cells(from, !texts), as_cells(to, false)) else { return Ok(0) };
+    // A reader of JSON Lines has a last column for what comes up late; here nothing does.
+    if target.id == "jsonl" && to.last().is_some_and(|(name, _)| name == "…") {
+        let rest = to.pop().unwrap_or_default();
+        if let Some(cell) = rest.1.iter().flatten().next().filter(|_| !plan.is_lossy()) {
+            // Very wide rows: the reader shows the first columns apart and the others together.
+            return if to.len() > 50 { Ok(0) } else { Err(format!("{cell} is in no column")) };
+        }
+    }
     let names = |cells: &[Cells]| cells.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     if names(&from) != names(&to) {
+        if lost.iter().any(|name| from.iter().filter(|(column, _)| column == name).count() > 1) {
+            return Ok(0);
+        }
         return Err(format!("columns {:?}, not {:?}", names(&to), names(&from)));
     }
     for ((name, from), (_, to)) in from.iter().zip(&to) {
@@ -162,12 +174,30 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
         }
         for (row, (a, b)) in from.iter().zip(to).enumerate() {
             let empty = texts && a.as_deref().unwrap_or_default() == b.as_deref().unwrap_or_default();
-            if a != b && !empty {
+            if a != b && !empty && !same_json(a.as_deref(), b.as_deref()) {
                 return Err(format!("column {name:?}, row {row}: {b:?}, not {a:?}"));
             }
         }
     }
     Ok(from.len())
+}
+
+/// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
+fn same_json(a: Option<&str>, b: Option<&str>) -> bool {
+    fn texts(json: Json) -> Json {
+        match json {
+            Json::Number(number) => Json::String(number.to_string()),
+            Json::Bool(bool) => Json::String(bool.to_string()),
+            Json::Array(items) => Json::Array(items.into_iter().map(texts).collect()),
+            Json::Object(members) => Json::Object(members.into_iter().map(|(k, v)| (k, texts(v))).collect()),
+            other => other,
+        }
+    }
+    let nested = |text: Option<&str>| {
+        let json: Json = serde_json::from_str(text?).ok()?;
+        (json.is_array() || json.is_object()).then(|| texts(json))
+    };
+    nested(a).is_some_and(|a| Some(a) == nested(b))
 }
 
 /// A column that became an array of its own.
