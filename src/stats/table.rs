@@ -428,6 +428,35 @@ mod tests {
     }
 
     #[test]
+    fn many_steps_add_up_to_the_whole() {
+        let column = |range: std::ops::Range<i64>| -> ArrayRef {
+            Arc::new(Int64Array::from_iter(range.map(|n| (n % 11 != 0).then_some(n))))
+        };
+        let other = |range: std::ops::Range<i64>| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(range.map(|n| format!("{}", n % 50))))
+        };
+        let both = |range: std::ops::Range<i64>| {
+            let columns = [("n", column(range.clone())), ("s", other(range))];
+            Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()))
+        };
+        let parts = (0..23).map(|part| crate::concat::Part {
+            name: part.to_string(),
+            bytes: 0,
+            open: Box::new(move |_| Ok(both(part * 100..part * 100 + 100))),
+            constants: Vec::new(),
+        });
+        let joined = crate::concat::tables(&Task::new(), parts.collect(), Vec::new()).unwrap();
+        let many = table(&*joined.table, &Task::new(), &[0, 1]).unwrap();
+        let one = table(&*both(0..2300), &Task::new(), &[0, 1]).unwrap();
+        assert_eq!((many.rows, one.rows), (2300, 2300));
+        for (a, b) in many.columns.iter().zip(&one.columns) {
+            assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
+        let n = many.columns[0].as_ref().unwrap();
+        assert_eq!((n.min.as_deref(), n.max.as_deref(), n.nulls), (Some("1"), Some("2298"), 210));
+    }
+
+    #[test]
     fn text_columns_are_counted_by_the_type_that_their_cells_fit() {
         let schema = Arc::new(Schema::new(vec![
             types::field("n", &DataType::Int64),
