@@ -321,7 +321,8 @@ fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
 }
 
 fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
-    let (mut low, mut high): (Option<(usize, V)>, Option<(usize, V)>) = (None, None);
+    let mut low: Option<(usize, V)> = None;
+    let mut high = low;
     for (row, value) in values.enumerate() {
         let Some(value) = value else { continue };
         if low.is_none_or(|(_, best)| value < best) {

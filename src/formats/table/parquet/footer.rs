@@ -11,7 +11,7 @@ use crate::task::Task;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(super) const ENCRYPTED: &[u8] = b"PARE";
 const ROW_GROUPS: u64 = 1 << 15;
 /// The most lists of one footer whose type is set right.
 const MENDED: usize = 256;
+/// How many bytes a page's header has at most.
+const LEFT_OUT: i64 = 100;
 
 /// The longest piece that is copied out of the file rather than mapped, in bytes.
 const COPIED: usize = 16 << 20;
@@ -87,7 +89,8 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
     let len = source.len(task)?;
     let bytes = bytes(task, source, len)?;
     check(&bytes).map_err(|e| e.at(len - 8 - bytes.len() as u64))?;
-    let parsed = decode(&bytes).map_err(|e| e.at(len - 8 - bytes.len() as u64))?;
+    let start = len - 8 - bytes.len() as u64;
+    let parsed = whole_chunks(decode(&bytes).map_err(|e| e.at(start))?, start)?;
     let parsed = Arc::new(parsed);
     let mut remarks = Vec::new();
     let (metadata, plain_schema) = match ArrowReaderMetadata::try_new(parsed.clone(), options(false)) {
@@ -133,6 +136,44 @@ fn decode(bytes: &[u8]) -> Result<ParquetMetaData> {
         }
     }
     Err(Error::malformed("footer: too many of its lists have the wrong type"))
+}
+
+/// Column chunks with their whole sizes. Before version 1.2.9, parquet-mr left the header of the
+/// dictionary page out of them (PARQUET-816): such a chunk is taken to reach to the next one, or to the
+/// footer at `end`.
+fn whole_chunks(metadata: ParquetMetaData, end: u64) -> Result<ParquetMetaData> {
+    let by = metadata.file_metadata().created_by().unwrap_or_default();
+    if !by.starts_with("parquet-mr") || version(by) >= [1, 2, 9] {
+        return Ok(metadata);
+    }
+    let start = |chunk: &ColumnChunkMetaData| {
+        let data = chunk.data_page_offset();
+        u64::try_from(chunk.dictionary_page_offset().map_or(data, |offset| offset.min(data))).ok()
+    };
+    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let mut starts: Vec<u64> = chunks.filter_map(start).chain([end]).collect();
+    starts.sort_unstable();
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let mut columns = group.columns().to_vec();
+        for chunk in &mut columns {
+            let (Some(start), size) = (start(chunk), chunk.compressed_size()) else { continue };
+            let next = starts.get(starts.partition_point(|&other| other <= start)).copied();
+            let whole = next.and_then(|next| i64::try_from(next - start).ok());
+            if let Some(whole) = whole.filter(|whole| (1..=LEFT_OUT).contains(&whole.saturating_sub(size))) {
+                *chunk = chunk.clone().into_builder().set_total_compressed_size(whole).build()?;
+            }
+        }
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
+    }
+    Ok(builder.build())
+}
+
+/// The version in a writer's name; zeros where there is none.
+pub(super) fn version(by: &str) -> [u32; 3] {
+    let text = by.split_whitespace().skip_while(|word| *word != "version").nth(1).unwrap_or_default();
+    let mut numbers = text.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
 /// The type that the crate wanted of a list's elements and the one that it found, if that is what it

@@ -157,3 +157,10 @@ proptest::proptest! {
         let _ = footer::check(&bytes);
     }
 }
+
+#[test]
+fn versions_of_writers() {
+    assert_eq!(footer::version("parquet-mr version 1.2.8 (build 1f5d2a)"), [1, 2, 8]);
+    assert_eq!(footer::version("parquet-mr version 1.12.0-2018 (build)"), [1, 12, 0]);
+    assert_eq!(footer::version("parquet-mr"), [0, 0, 0]);
+}
