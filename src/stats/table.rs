@@ -436,7 +436,7 @@ mod tests {
         let other = |range: std::ops::Range<i64>| -> ArrayRef {
             Arc::new(StringArray::from_iter_values(range.map(|n| format!("{}", n % 50))))
         };
-        let both = |range: std::ops::Range<i64>| {
+        let both = move |range: std::ops::Range<i64>| {
             let columns = [("n", column(range.clone())), ("s", other(range))];
             Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()))
         };
