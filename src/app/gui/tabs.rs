@@ -6,7 +6,7 @@ mod pane;
 
 use std::collections::HashSet;
 
-use egui::{Rect, Ui};
+use egui::Ui;
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use gander::jobs::Jobs;
 
@@ -300,10 +300,5 @@ impl Tabs {
         {
             self.active = self.order().into_iter().find(|id| self.tree.tiles.rect(*id).is_some());
         }
-    }
-
-    /// Where the active view stands, for things that point at it.
-    pub(crate) fn active_rect(&self) -> Option<Rect> {
-        self.active.and_then(|id| self.tree.tiles.rect(id))
     }
 }

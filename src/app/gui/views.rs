@@ -167,7 +167,7 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
-        None if target.node.has_children() => group::make(target),
+        None if target.node.has_children() => group::make(),
         Some(Content::Table(table)) => table::make(target, table),
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),
