@@ -16,8 +16,8 @@ use gander::task::Task;
 use crate::gui::views::short_number as short;
 
 /// Rows of a sample, in this many places.
-const ROWS: u64 = 16_384;
-const PLACES: u64 = 8;
+const ROWS: u64 = 20_480;
+const PLACES: u64 = 40;
 /// Elements of a sample of an array.
 const ELEMENTS: u64 = 1 << 18;
 const BINS: usize = 40;
@@ -78,6 +78,8 @@ pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Re
     numbers.histogram = histogram;
     if !whole && let Some(line) = numbers.lines.first_mut() {
         line.1 = format!("{} of {}", line.1, table.rows());
+        // The sum of a sample says nothing.
+        numbers.lines.retain(|line| line.0 != "sum");
     }
     Ok(numbers.done(whole, started))
 }

@@ -115,6 +115,11 @@ impl Histogram {
         });
     }
 
+    /// Stops counting.
+    pub(crate) fn stop(&self) {
+        self.counted.cancel();
+    }
+
     /// Draws the histogram; a drag sets `choice`'s range.
     pub(crate) fn ui(
         &mut self,

@@ -176,11 +176,7 @@ fn unpack(page: &Page, order: Order, mut data: Vec<u8>, row: usize, shape: &Shap
     let bits = usize::from(page.bits);
     for (line, out) in data.chunks_exact(row.max(1)).zip(out.chunks_exact_mut((count * size).max(1))) {
         for (n, sample) in out.chunks_exact_mut(size).enumerate() {
-            let mut value = match bits.is_multiple_of(8) {
-                // Whole bytes come in the file's order.
-                true => order.number(line.get(n * bits / 8..(n + 1) * bits / 8).unwrap_or_default()),
-                false => number_at(line, n * bits, bits),
-            };
+            let mut value = number_at(line, n * bits, bits);
             if signed && value >> (bits - 1) & 1 == 1 {
                 value |= u64::MAX << bits;
             }
