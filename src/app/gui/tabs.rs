@@ -287,13 +287,11 @@ impl Tabs {
         if self.active().is_none() {
             self.active = self.order().first().copied();
         }
-        let mut behavior = bar::Behaviour { cx, active: self.active, close: None };
+        let mut behavior = bar::Behaviour { cx, active: self.active, close: Vec::new() };
         self.tree.ui(&mut behavior, ui);
         let (active, close) = (behavior.active, behavior.close);
         self.active = active;
-        if let Some(id) = close {
-            self.close(id);
-        }
+        close.into_iter().for_each(|id| self.close(id));
         // A click on a tab made it the open one of its group.
         if let Some(id) = self.active
             && !self.tree.is_visible_in_layout(id)

@@ -174,15 +174,3 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
         None => record::make(target),
     }
 }
-
-/// A view for what has no picture of its own: its details are in the inspector.
-pub(crate) struct Details;
-
-impl View for Details {
-    fn toolbar(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
-
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let words = format!("{} {}", cx.target.node.label, cx.target.path);
-        super::theme::empty_state(ui, super::icons::Icon::Info, cx.target.title(), &words);
-    }
-}
