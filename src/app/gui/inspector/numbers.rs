@@ -84,7 +84,12 @@ pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Re
         // The sum of a sample says nothing.
         numbers.lines.retain(|line| line.0 != "sum");
     }
-    Ok(numbers.done(whole, started))
+    let from_start = table.rows().exact().is_none();
+    let mut numbers = numbers.done(whole, started);
+    if from_start {
+        numbers.note = "of the first rows".to_owned();
+    }
+    Ok(numbers)
 }
 
 /// Of a whole column: one pass for the values, one for the histogram.

@@ -364,7 +364,7 @@ impl TableView {
             let name = sheet.column_name(cell.column);
             let value = sheet.cell(cell.row, cell.column);
             let label = sheet.label(cell.row);
-            let text: String = value.text.chars().take(200).collect();
+            let text: String = value.text.chars().take(80).collect();
             cx.status.under = match value.kind {
                 crate::gui::grid::CellKind::Pending => format!("{name}[{label}]"),
                 crate::gui::grid::CellKind::Failed(why) => format!("{name}[{label}]: {why}"),

@@ -59,11 +59,14 @@ impl TableView {
         }
         if let Some(tail) = &self.tail {
             let rows = tail.table.rows().number();
-            if theme::chip(ui, "last", &format!("{} rows", thousands(rows)), true).removed {
+            if theme::chip(ui, "last", &thousands(rows), true).removed {
                 self.leave_tail();
             }
         }
-        self.rows_words(ui, cx);
+        // Where there is no room the status bar says it alone.
+        if !narrow {
+            self.rows_words(ui, cx);
+        }
         self.waiting(ui);
     }
 

@@ -245,7 +245,7 @@ fn the_end_is_there_before_all_is_counted() {
     harness.get_by_label("Go to the last row").click();
     until(&mut harness, |b| b.view.tail.is_some());
     until(&mut harness, |b| b.status.under == "n[end − 1] = 999999999");
-    harness.get_by_label("Remove last 1,000 rows").click();
+    harness.get_by_label("Remove last 1,000").click();
     until(&mut harness, |b| b.view.tail.is_none());
 }
 
