@@ -282,6 +282,7 @@ pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&
         true => SubMenuButton::from_button(button).ui(ui, menu).0,
         false => MenuButton::from_button(button).ui(ui, menu).0,
     };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, name));
+    let spoken = if name.contains(text) { name.to_owned() } else { format!("{name}: {text}") };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &spoken));
     response.on_hover_text(name);
 }

@@ -105,11 +105,15 @@ impl Pictured {
         self.survey.cancel();
     }
 
+    /// Whether a slice is so small that every element is looked at anyway.
+    pub(crate) fn unasked(&self, array: &Arc<dyn Array>, slice: &Slice) -> bool {
+        let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
+        slice.all().elements().saturating_mul(size) <= SURVEYED
+    }
+
     fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>) {
         let slice = look.slice;
-        let size = look.array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        let bytes = slice.all().elements().saturating_mul(size);
-        if bytes > SURVEYED && self.survey_asked.as_ref() != Some(slice) {
+        if !self.unasked(look.array, slice) && !self.scanning(slice) {
             return;
         }
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
