@@ -178,7 +178,8 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
             items.push(Item { name, content: content.clone(), attributes: below.attributes.clone() });
         }
-        Ok(below.content.is_none())
+        // A tensor may have tensors below it; the parts of a table or a picture are its own.
+        Ok(matches!(below.content, None | Some(Content::Array(_))))
     })?;
     if items.is_empty() {
         return Err(node

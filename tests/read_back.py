@@ -57,6 +57,8 @@ def plain_column(column):
     if isinstance(kind, pa.BaseExtensionType):
         return plain_column(column.storage)
     if pa.types.is_dictionary(kind):
+        if pa.types.is_string_view(kind.value_type):
+            column = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
         return plain_column(column.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
         return plain_column(pa.compute.run_end_decode(column))
@@ -95,7 +97,7 @@ def plain_values(column):
         return nested_values(column, lambda entries: list(zip(plain_values(entries.field(0)), plain_values(entries.field(1)))))
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return nested_values(column, None)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
         return [None if v is None else ("binary", bytes(v)) for v in column.to_pylist()]
     return column.to_pylist()
 
@@ -177,7 +179,7 @@ def same_text(value, text):
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "binary":
         return text == "0x" + value[1].hex()
     if hasattr(value, "isoformat"):
-        return text == value.isoformat()
+        return text in (value.isoformat(), f"{value.isoformat()}T00:00:00")
     # Lists, structs and maps are JSON of such texts; that it is JSON is what can be told here.
     try:
         json.loads(text)
@@ -271,7 +273,8 @@ def compare_tables(source, out):
 
 SAFETENSORS = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "F32": "float32", "F64": "float64", "C64": "complex64"}
 # NumPy has no name for these: a NumPy file holds their bytes as void or unsigned integers.
-OPAQUE = {"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1}
+PACKED = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+OPAQUE = {**{name: 1 for name in PACKED}, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1}
 
 
 def array_facts(array):
@@ -293,7 +296,15 @@ def load_arrays(path):
     length = struct.unpack("<Q", whole[:8])[0]
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
     header.pop("__metadata__", None)
-    return {name: (SAFETENSORS.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"]), data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+    return {name: (SAFETENSORS.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"]), unpacked(entry["dtype"], data[slice(*entry["data_offsets"])])) for name, entry in header.items()}
+
+
+def unpacked(dtype, data):
+    """Elements of under a byte, one a byte."""
+    if dtype not in PACKED:
+        return data
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, PACKED[dtype])
+    return np.packbits(bits, axis=1, bitorder="little").tobytes()
 
 
 def same_dtype(a, b):

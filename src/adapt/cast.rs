@@ -5,9 +5,9 @@ use crate::content::table::batch;
 use crate::content::{Rows, Table, table::StoredStatistics};
 use crate::error::{Error, Result};
 use crate::task::Task;
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Date64Type, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -79,8 +79,16 @@ fn convert(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         return Ok(array.clone());
     }
     if *target == DataType::Utf8 {
-        let texts = (0..array.len()).map(|row| cell::text(array.as_ref(), row));
+        let texts = (0..array.len()).map(|row| match array.as_union_opt() {
+            Some(union) => cell::text(union.value(row).as_ref(), 0),
+            None => cell::text(array.as_ref(), row),
+        });
         return Ok(Arc::new(texts.collect::<StringArray>()));
+    }
+    if let Some(days) = array.as_primitive_opt::<Date64Type>().filter(|_| *target == DataType::Date32)
+        && let Some(part) = days.iter().flatten().find(|n| n % 86_400_000 != 0)
+    {
+        return Err(Error::unsupported(format!("{part} ms since 1970 is within a day")));
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };
     Ok(cast_with_options(array, target, &options)?)

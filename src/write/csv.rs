@@ -9,7 +9,7 @@ use crate::content::Kind;
 use crate::error::{Error, Result};
 use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 
 const DELIMITER: OptionSpec = OptionSpec {
@@ -134,6 +134,9 @@ impl Style {
         }
         if let Some(text) = text(array, row) {
             return self.text(text, out);
+        }
+        if let Some(union) = array.as_union_opt() {
+            return self.cell(union.value(row).as_ref(), 0, out);
         }
         if !self.quote_all && number(array, row, out) {
             return;

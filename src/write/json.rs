@@ -160,7 +160,10 @@ pub(super) fn value(array: &dyn Array, row: usize, special: NotFinite, out: &mut
         DataType::Dictionary(_, _) | DataType::RunEndEncoded(_, _) => {
             value(plain(&array.slice(row, 1)).as_ref(), 0, special, out);
         }
-        DataType::Union(_, _) => show(out, format_args!("{}", cell::json(array, row))),
+        DataType::Union(_, _) => match array.as_union_opt() {
+            Some(union) => value(union.value(row).as_ref(), 0, special, out),
+            None => out.extend(b"null"),
+        },
         _ => match cell::text(array, row) {
             Some(text) => string(&text, out),
             None => out.extend(b"null"),

@@ -47,7 +47,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             losses.push(loss(field.name(), "NaN and infinities, where there are any, become null"));
         }
         if has(&|t| matches!(t, DataType::Union(_, _))) {
-            losses.push(loss(field.name(), "the members of the union are written as text"));
+            losses.push(note(field.name(), "the union's members are written without saying which they are"));
         }
     }
     if table.schema().fields().iter().any(|f| !matches!(f.data_type(), DataType::Utf8 | DataType::Boolean)) {

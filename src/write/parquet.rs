@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
@@ -89,6 +89,22 @@ fn stored(data_type: &DataType) -> Option<(DataType, &'static str, bool)> {
             let (_, what, serious) = fields.iter().find_map(|f| stored(f.data_type()))?;
             let fields: Fields = fields.iter().map(inner).collect();
             Some((DataType::Struct(fields), what, serious))
+        }
+        // Parquet's times begin at milliseconds; whole seconds would be read as plain numbers.
+        DataType::Date64 => Some((DataType::Date32, "date64 becomes date32", false)),
+        DataType::Time32(TimeUnit::Second) => {
+            Some((DataType::Time32(TimeUnit::Millisecond), "seconds become milliseconds", false))
+        }
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            let finer = DataType::Timestamp(TimeUnit::Millisecond, zone.clone());
+            Some((finer, "seconds become milliseconds", false))
+        }
+        DataType::Dictionary(key, values)
+            if matches!(**values, DataType::Utf8View | DataType::BinaryView) =>
+        {
+            let plain = if **values == DataType::Utf8View { DataType::Utf8 } else { DataType::Binary };
+            let data_type = DataType::Dictionary(key.clone(), Box::new(plain));
+            Some((data_type, "the dictionary's views become plain values", false))
         }
         DataType::Dictionary(_, values) if values.is_nested() || matches!(**values, DataType::Boolean) => {
             Some((stored_or_same(values), "the dictionary encoding is lost, the values stay", false))

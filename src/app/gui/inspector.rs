@@ -1,34 +1,106 @@
-//! The inspector: what is known of the node that is shown.
+//! The inspector: what is known of the node, or of the column, that is shown. Problems and remarks in
+//! words on top; then Details, Statistics, Layout and Attributes.
+//!
+//! What costs no reading is still gathered by a job: a file may have thousands of row groups.
 
-use egui::Ui;
-use gander::jobs::Jobs;
+mod attributes;
+mod details;
+mod layout;
+mod numbers;
+mod statistics;
+
+use std::sync::Arc;
+
+use egui::{Frame, Margin, ScrollArea, Sense, Ui};
+use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
-use super::theme::{self, space};
+use super::theme::{self, Severity, Theme, space};
 use super::views::{Subject, Target};
+use attributes::Attributes;
+use details::Known;
+use layout::Map;
+use statistics::Statistics;
+
+/// What the inspector is about: file, node (by its address, which [`Known`] keeps alive), subject.
+type Key = (u64, usize, Subject);
 
 /// The state of the inspector.
 #[derive(Default)]
-pub(crate) struct Inspector;
+pub(crate) struct Inspector {
+    known: Slot<Key, Known>,
+    statistics: Statistics,
+    map: Map,
+    attributes: Attributes,
+}
 
 impl Inspector {
-    /// Draws it.
+    /// Draws it into all that is left of `ui`.
     pub(crate) fn ui(
         &mut self,
         ui: &mut Ui,
-        _jobs: &Jobs,
+        jobs: &Jobs,
         target: Option<&Target>,
-        _subject: &Subject,
-        _actions: &mut Vec<Action>,
+        subject: &Subject,
+        actions: &mut Vec<Action>,
     ) {
         let Some(target) = target else { return };
-        egui::Frame::new().inner_margin(egui::Margin::same(space::S3 as i8)).show(ui, |ui| {
-            theme::section_head(ui, "Details", None);
-            theme::key_value(ui, "Name", &target.node.name);
-            theme::key_value(ui, "Format", target.document.format.name);
-            for (name, value) in &target.node.attributes {
-                theme::key_value(ui, name, &value.to_string());
+        let key: Key = (target.file, Arc::as_ptr(&target.node) as usize, subject.clone());
+        let (of, about) = (target.clone(), subject.clone());
+        let shown = self.known.get(jobs, &key, "", move |task| {
+            task.check()?;
+            Ok(details::known(&of, &about))
+        });
+        ScrollArea::vertical().id_salt("inspector").auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            problems(ui, target);
+            let Some(known) = shown.value.filter(|_| shown.fresh) else { return };
+            section(ui, "Details", |ui| {
+                theme::section_head(ui, "Details", None);
+                ui.add_space(space::S2);
+                for (name, value) in &known.lines {
+                    theme::key_value(ui, name, value);
+                }
+            });
+            self.statistics.ui(ui, jobs, &key, target, &known);
+            if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
+                section(ui, "Layout", |ui| self.map.ui(ui, &key, &known));
+            }
+            if *subject == Subject::Node || !known.field.is_empty() {
+                let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };
+                if !list.is_empty() {
+                    section(ui, "Attributes", |ui| self.attributes.ui(ui, list, actions));
+                }
             }
         });
     }
+}
+
+/// What is wrong and what should be known, in words.
+fn problems(ui: &mut Ui, target: &Target) {
+    let node = &target.node;
+    if let Some(problem) = &node.problem {
+        let words = problem.to_string();
+        let title = if node.content.is_some() { "A part could not be read" } else { "Could not be read" };
+        theme::problem_banner(ui, Severity::Problem, title, &[(&words, None)]);
+    }
+    let of_file = target.path.is_empty().then_some(&target.document.remarks).into_iter().flatten();
+    let remarks: Vec<(&str, Option<&str>)> =
+        of_file.chain(&node.remarks).map(|words| (words.as_str(), None)).collect();
+    if !remarks.is_empty() {
+        let title = if remarks.len() == 1 { "Remark".to_owned() } else { format!("{} remarks", remarks.len()) };
+        theme::problem_banner(ui, Severity::Remark, &title, &remarks);
+    }
+}
+
+/// A section with its margins, and a hairline below it.
+fn section(ui: &mut Ui, name: &str, contents: impl FnOnce(&mut Ui)) {
+    ui.push_id(name, |ui| {
+        Frame::new().inner_margin(Margin::symmetric(space::S3 as i8, space::S3 as i8)).show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            contents(ui);
+        });
+    });
+    let (line, _) = ui.allocate_exact_size(egui::vec2(ui.available_width(), 1.0), Sense::hover());
+    ui.painter().hline(line.x_range(), line.center().y, Theme::of(ui).hairline());
 }

@@ -28,6 +28,7 @@ use gander::open::Document;
 use serde_json::Value;
 
 use super::commands::Action;
+pub(crate) use table::sums::short as short_number;
 
 /// What a view is about: a node of an open file. Cheap to clone.
 #[derive(Clone)]

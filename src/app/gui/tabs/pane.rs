@@ -207,7 +207,10 @@ impl Pane {
             active,
         };
         ui.push_id(self.number, |ui| {
+            // The view begins right below the bar's line.
+            let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.y, 0.0);
             bar(ui, &mut cx, view.as_mut());
+            ui.spacing_mut().item_spacing.y = between;
             view.ui(ui, &mut cx);
         });
     }

@@ -140,10 +140,10 @@ impl TableView {
         let count = self.sheet().columns() as u64;
         let hidden = self.sheet().grid.layout().hidden.len();
         let words = match hidden {
-            0 => format!("{} ▾", gander::display::plural(count, "column")),
-            hidden => format!("{} of {} columns ▾", thousands(count - hidden as u64), thousands(count)),
+            0 => gander::display::plural(count, "column"),
+            hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
         };
-        let button = theme::button(ui, &words).on_hover_text("Find, hide and show columns (Ctrl+F)");
+        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns (Ctrl+F)");
         let opened = std::mem::take(&mut self.bar.open_columns);
         if opened {
             Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
@@ -214,7 +214,7 @@ impl TableView {
         if document.format.options.is_empty() || !cx.target.path.is_empty() {
             return;
         }
-        let button = theme::button(ui, &format!("{} options ▾", document.format.name));
+        let button = drop_down(ui, &format!("{} options", document.format.name));
         let opened = button.clicked();
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
         let options = self.bar.options.get_or_insert_with(|| document.options.clone());
@@ -250,6 +250,19 @@ impl TableView {
             cx.actions.push(Action::Reopen(cx.target.file, options.clone()));
         }
     }
+}
+
+/// A button that opens a list below it.
+fn drop_down(ui: &mut Ui, words: &str) -> egui::Response {
+    let theme = Theme::of(ui);
+    let mut job = egui::text::LayoutJob::default();
+    let format = |font, color| egui::TextFormat { font_id: font, color, ..Default::default() };
+    job.append(words, 0.0, format(theme::body_font(), theme.text));
+    let caret = egui::FontId::new(theme::size::TEXT_SMALL, theme::icon_family());
+    job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret, theme.dim));
+    let response = ui.add(egui::Button::new(job).min_size(egui::vec2(0.0, theme::size::CONTROL)));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
+    response
 }
 
 /// One option: a choice, or a text.

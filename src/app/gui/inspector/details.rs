@@ -1,0 +1,180 @@
+//! What is known without reading values: type, shape, storage, codecs, places in the file.
+
+use std::sync::Arc;
+
+use gander::content::{Array, Content, Image, Kind, Table};
+use gander::content::{ImageInfo, Layout};
+use gander::content::table::StoredStatistics;
+use gander::display;
+use gander::limits;
+use gander::node::{Node, Value};
+
+use crate::gui::facts;
+use crate::gui::views::{Subject, Target};
+
+/// What is known of a node or column.
+pub(super) struct Known {
+    /// Keeps the node, so that no other one gets its address.
+    _node: Arc<Node>,
+    /// Lines of the Details section.
+    pub(super) lines: Vec<(String, String)>,
+    /// The blocks in the file.
+    pub(super) layout: Layout,
+    /// What the file says of a column.
+    pub(super) stored: Option<StoredStatistics>,
+    /// The metadata of a column.
+    pub(super) field: Vec<(String, Value)>,
+}
+
+/// Gathers it.
+pub(super) fn known(target: &Target, subject: &Subject) -> Known {
+    let node = &target.node;
+    let mut known = Known {
+        _node: node.clone(),
+        lines: Vec::new(),
+        layout: Layout::default(),
+        stored: None,
+        field: Vec::new(),
+    };
+    match (&node.content, subject) {
+        (Some(Content::Table(table)), Subject::Column(column)) => of_column(&mut known, &**table, *column),
+        _ => of_node(&mut known, target),
+    }
+    known
+}
+
+fn of_column(known: &mut Known, table: &dyn Table, column: usize) {
+    let schema = table.schema();
+    let Some(field) = schema.fields().get(column) else { return };
+    known.line("Column", field.name());
+    known.line("Type", display::column_type(field));
+    known.line("Index", column.to_string());
+    if !field.is_nullable() {
+        known.line("Nulls", "not allowed");
+    }
+    let facts = table.facts();
+    for (name, value) in facts.columns.get(column).into_iter().flatten() {
+        known.line(&capital(name), value.as_str());
+    }
+    if facts.columns.get(column).is_none_or(Vec::is_empty) && !facts.codecs.is_empty() {
+        known.line("Codec", facts.codecs.join(", "));
+    }
+    known.stored = table.statistics(column);
+    known.layout = table.layout();
+    let metadata = field.metadata().iter().filter(|(name, _)| name.as_str() != "inferred");
+    known.field = metadata.map(|(name, value)| (name.clone(), Value::Text(value.clone()))).collect();
+    known.field.sort_by(|a, b| a.0.cmp(&b.0));
+}
+
+fn of_node(known: &mut Known, target: &Target) {
+    let node = &target.node;
+    known.line(&capital(node.label), node.name.as_str());
+    if target.path.is_empty() {
+        known.line("Format", target.document.format.name);
+    } else if target.path != node.name {
+        known.line("Path", target.path.as_str());
+    }
+    match &node.content {
+        Some(Content::Table(table)) => of_table(known, &**table),
+        Some(Content::Array(array)) => of_array(known, &**array),
+        Some(Content::Image(image)) => of_image(known, &**image),
+        Some(Content::Text(text)) => {
+            known.line("Encoding", text.encoding());
+            known.line("Lines", text.lines().to_string());
+        }
+        Some(Content::Bytes(_)) => {}
+        None => {}
+    }
+    if let Some(count) = node.child_count().filter(|count| *count > 0) {
+        known.line("Children", display::count(count));
+    }
+    if node.kind() == Kind::Group || target.path.is_empty() || matches!(node.content, Some(Content::Bytes(_))) {
+        let size = if target.path.is_empty() { target.document.source.known_len() } else { Some(facts::bytes(node)) };
+        if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
+            known.line("Size", size_words(bytes));
+        }
+    }
+    if let Some(span) = &node.span {
+        known.line("Offset", format!("0x{:x}", span.start));
+        known.line("Stored", size_words(span.end.saturating_sub(span.start)));
+    }
+}
+
+fn of_table(known: &mut Known, table: &dyn Table) {
+    let facts = table.facts();
+    known.line("Rows", table.rows().to_string());
+    known.line("Columns", display::count(table.schema().fields().len() as u64));
+    if let Some(groups) = facts.row_groups {
+        known.line("Row groups", display::count(groups));
+    }
+    if !facts.codecs.is_empty() {
+        known.line("Codecs", facts.codecs.join(", "));
+    }
+    for (name, value) in &facts.details {
+        known.line(&capital(name), value.as_str());
+    }
+    known.layout = table.layout();
+}
+
+fn of_array(known: &mut Known, array: &dyn Array) {
+    let facts = array.facts();
+    known.line("dtype", array.dtype().to_string());
+    known.line("Shape", display::shape(array.shape()));
+    if let Ok(elements) = limits::elements(array.shape()) {
+        known.line("Elements", display::count(elements));
+        let bytes = u128::from(elements) * u128::from(array.dtype().bits()) / 8;
+        known.line("Bytes", size_words(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        if let Some(stored) = facts.bytes_stored.filter(|stored| u128::from(*stored) != bytes && *stored > 0) {
+            known.line("Stored", format!("{} ({:.1}×)", display::bytes(stored), bytes as f64 / stored as f64));
+        }
+    }
+    if let Some(chunks) = &facts.chunks {
+        known.line("Chunks", display::shape(chunks));
+    }
+    if !facts.codecs.is_empty() {
+        known.line("Codecs", facts.codecs.join(", "));
+    }
+    if let Some(order) = facts.byte_order {
+        known.line("Byte order", order);
+    }
+    for (name, value) in &facts.details {
+        known.line(&capital(name), value.as_str());
+    }
+    known.layout = array.layout();
+}
+
+fn of_image(known: &mut Known, image: &dyn Image) {
+    let ImageInfo { width, height, channels, bits, sample, alpha, frames, levels, details } = image.info();
+    known.line("Size in pixels", format!("{width} × {height}"));
+    known.line("Channels", format!("{channels}{}", if *alpha { ", the last is alpha" } else { "" }));
+    known.line("Bits", format!("{bits}{}", if sample.is_float() { ", float" } else { "" }));
+    if *frames > 1 {
+        known.line("Frames", display::count(*frames));
+    }
+    if levels.len() > 1 {
+        known.line("Levels", levels.len().to_string());
+    }
+    for (name, value) in details {
+        known.line(&capital(name), value.as_str());
+    }
+}
+
+/// Bytes with their exact number where it is rounded.
+fn size_words(bytes: u64) -> String {
+    if bytes < 1000 {
+        return display::plural(bytes, "byte");
+    }
+    format!("{} ({})", display::bytes(bytes), display::count(bytes))
+}
+
+/// With a capital at the start.
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
+}
+
+impl Known {
+    fn line(&mut self, name: &str, value: impl Into<String>) {
+        self.lines.push((name.to_owned(), value.into()));
+    }
+}

@@ -1,0 +1,286 @@
+//! Statistics as the inspector shows them, made by jobs: from a sample at first, then from everything.
+
+use std::time::Instant;
+
+use arrow::array::{Array as _, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Float64Type};
+use gander::content::table::{MemoryTable, read_each};
+use gander::content::{Array, Table};
+use gander::display;
+use gander::error::Result;
+use gander::limits;
+use gander::region::{Region, Span};
+use gander::stats::{self, ColumnStats, Distinct, Histogram};
+use gander::task::Task;
+
+use crate::gui::views::short_number as short;
+
+/// Rows of a sample, in this many places.
+const ROWS: u64 = 20_480;
+const PLACES: u64 = 40;
+/// Elements of a sample of an array.
+const ELEMENTS: u64 = 1 << 18;
+const BINS: usize = 40;
+
+/// Statistics, ready to draw.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    /// Whether everything was looked at.
+    pub(super) exact: bool,
+    /// How it was made: `sampled`, `exact · from 1.2 s scan`.
+    pub(super) note: String,
+    pub(super) lines: Vec<(&'static str, String)>,
+    pub(super) histogram: Option<Histogram>,
+}
+
+impl Numbers {
+    fn line(&mut self, name: &'static str, value: impl Into<String>) {
+        self.lines.push((name, value.into()));
+    }
+
+    fn done(mut self, exact: bool, started: Instant) -> Self {
+        self.exact = exact;
+        let seconds = started.elapsed().as_secs_f32();
+        self.note = match exact {
+            false => "sampled".to_owned(),
+            true if seconds < 0.1 => "exact".to_owned(),
+            true => format!("exact · from {seconds:.1} s scan"),
+        };
+        self
+    }
+}
+
+/// Of a sample of a column.
+pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
+    let started = Instant::now();
+    let rows = table.rows().number();
+    let step = ROWS / PLACES;
+    let places: Vec<u64> = match table.rows().exact() {
+        Some(rows) if rows > ROWS => (0..PLACES).map(|n| (rows - step) / (PLACES - 1) * n).collect(),
+        _ => vec![0],
+    };
+    let most = if places.len() == 1 { ROWS.min(rows.max(1)) } else { step };
+    let mut parts: Vec<ArrayRef> = Vec::new();
+    for start in places {
+        task.check()?;
+        for array in read_each(table, task, start..start + most, &[column])? {
+            parts.push(array?);
+        }
+    }
+    let refs: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
+    let all = arrow::compute::concat(&refs)?;
+    let schema = gander::content::table::project(table.schema(), &[column])?;
+    let memory = MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
+    let whole = table.rows().exact().is_some_and(|rows| rows <= all.len() as u64);
+    let mut numbers = of_column(&memory, task, 0)?;
+    let mut histogram = None;
+    add_to(&mut histogram, &all, limits_of(&[all.clone()]));
+    numbers.histogram = histogram;
+    if !whole && let Some(line) = numbers.lines.first_mut() {
+        line.1 = format!("{} of {}", line.1, table.rows());
+        // The sum of a sample says nothing.
+        numbers.lines.retain(|line| line.0 != "sum");
+    }
+    Ok(numbers.done(whole, started))
+}
+
+/// Of a whole column: one pass for the values, one for the histogram.
+pub(super) fn column_exact(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
+    let started = Instant::now();
+    let mut numbers = of_column(table, task, column)?;
+    let limits = numbers.limits();
+    if limits.is_some() {
+        let rows = table.count(task)?;
+        task.expect(rows);
+        let mut histogram = None;
+        let mut at = 0;
+        while at < rows {
+            let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
+            for array in read_each(table, task, at..end, &[column])? {
+                add_to(&mut histogram, &array?, limits);
+            }
+            task.advance(end - at)?;
+            at = end;
+        }
+        numbers.histogram = histogram;
+    }
+    Ok(numbers.done(true, started))
+}
+
+fn of_column(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
+    let mut found = stats::table(table, task, &[column])?;
+    let stats = found.columns.pop().unwrap_or_else(|| Ok(ColumnStats::default()))?;
+    let mut numbers = Numbers::default();
+    numbers.line("rows", display::count(found.rows));
+    let share = stats.nulls as f64 / found.rows.max(1) as f64;
+    let share = if stats.nulls > 0 { format!(" ({:.1} %)", share * 100.0) } else { String::new() };
+    numbers.line("null", format!("{}{share}", display::count(stats.nulls)));
+    match stats.distinct {
+        Some(Distinct::Exactly(count)) => numbers.line("distinct", display::count(count)),
+        Some(Distinct::AtLeast(count)) => numbers.line("distinct", format!("> {}", display::count(count))),
+        None => {}
+    }
+    if stats.nan > 0 {
+        numbers.line("NaN", display::count(stats.nan));
+    }
+    if stats.inf > 0 {
+        numbers.line("infinite", display::count(stats.inf));
+    }
+    for (name, value) in [("min", stats.min), ("max", stats.max)] {
+        if let Some(value) = value {
+            numbers.line(name, value);
+        }
+    }
+    if let Some(mean) = stats.mean {
+        numbers.line("mean", short(mean));
+    }
+    if let Some(sum) = stats.sum {
+        numbers.line("sum", short(sum));
+    }
+    Ok(numbers)
+}
+
+impl Numbers {
+    /// The smallest and the largest number.
+    fn limits(&self) -> Option<(f64, f64)> {
+        let of = |name: &str| self.lines.iter().find(|line| line.0 == name)?.1.parse::<f64>().ok();
+        of("min").zip(of("max")).filter(|_| self.lines.iter().any(|line| line.0 == "mean"))
+    }
+}
+
+fn floats(array: &ArrayRef) -> Option<ArrayRef> {
+    let kind = array.data_type();
+    let plain = match kind {
+        DataType::Dictionary(_, values) => arrow::compute::cast(array, values).ok()?,
+        _ => array.clone(),
+    };
+    plain.data_type().is_numeric().then(|| arrow::compute::cast(&plain, &DataType::Float64).ok()).flatten()
+}
+
+fn limits_of(parts: &[ArrayRef]) -> Option<(f64, f64)> {
+    let mut limits: Option<(f64, f64)> = None;
+    for part in parts {
+        let floats = floats(part)?;
+        for value in floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| value.is_finite()) {
+            let (low, high) = limits.unwrap_or((value, value));
+            limits = Some((low.min(value), high.max(value)));
+        }
+    }
+    limits
+}
+
+fn add_to(histogram: &mut Option<Histogram>, array: &ArrayRef, limits: Option<(f64, f64)>) {
+    let (Some((low, high)), Some(floats)) = (limits, floats(array)) else { return };
+    let histogram = histogram.get_or_insert_with(|| Histogram::new(low, high, BINS));
+    let values = floats.as_primitive::<Float64Type>().iter().flatten();
+    values.filter(|value| value.is_finite()).for_each(|value| histogram.add(value));
+}
+
+/// Of a whole array.
+pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
+    let started = Instant::now();
+    let stats = stats::array(array, task, Some(BINS))?;
+    let mut numbers = Numbers::default();
+    numbers.line("count", display::count(stats.count));
+    for (name, value) in [("min", stats.min), ("max", stats.max)] {
+        if let Some(value) = value {
+            numbers.line(name, value);
+        }
+    }
+    for (name, value) in [("mean", stats.mean), ("std", stats.std), ("sum", stats.sum)] {
+        if let Some(value) = value {
+            numbers.line(name, short(value));
+        }
+    }
+    numbers.line("zeros", display::count(stats.zeros));
+    if array.dtype().is_float() {
+        numbers.line("NaN", display::count(stats.nan));
+        numbers.line("infinite", display::count(stats.inf));
+    }
+    numbers.line("CRC-32", format!("{:08x}", stats.crc32));
+    numbers.histogram = stats.histogram;
+    Ok(numbers.done(true, started))
+}
+
+/// Of a sample of an array: runs of elements at several places.
+pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
+    let started = Instant::now();
+    let mut values = Vec::new();
+    let places = 16;
+    for place in 0..places {
+        let region = run(array.shape(), ELEMENTS / places, place as f64 / (places - 1) as f64);
+        let bytes = gander::content::array::read(array, task, &region)?;
+        array.dtype().decode(&bytes, &mut values);
+    }
+    let mut numbers = Numbers::default();
+    let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let (count, n) = (values.len() as u64, finite.len() as f64);
+    let all = limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
+    numbers.line("count", format!("{}{all}", display::count(count)));
+    if n > 0.0 {
+        let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mean = finite.iter().sum::<f64>() / n;
+        let spread = finite.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+        for (name, value) in [("min", low), ("max", high), ("mean", mean), ("std", spread.sqrt())] {
+            numbers.line(name, short(value));
+        }
+        let mut histogram = Histogram::new(low, high, BINS);
+        finite.iter().for_each(|&value| histogram.add(value));
+        numbers.histogram = Some(histogram);
+    }
+    numbers.line("zeros", display::count(values.iter().filter(|value| **value == 0.0).count() as u64));
+    if array.dtype().is_float() {
+        numbers.line("NaN", display::count(values.iter().filter(|value| value.is_nan()).count() as u64));
+    }
+    Ok(numbers.done(false, started))
+}
+
+/// About `most` neighbours, at a part of the way through every dimension that is not taken whole.
+fn run(shape: &[u64], most: u64, part: f64) -> Region {
+    let mut left = most.max(1);
+    let mut spans: Vec<Span> = shape
+        .iter()
+        .rev()
+        .map(|&len| {
+            let count = len.min(left).max(u64::from(len > 0));
+            left = (left / count.max(1)).max(1);
+            Span::range((len.saturating_sub(count) as f64 * part) as u64, count)
+        })
+        .collect();
+    spans.reverse();
+    Region(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{Int64Array, RecordBatch};
+
+    use super::*;
+
+    #[test]
+    fn a_run_lies_within_its_array() {
+        for part in [0.0, 0.5, 1.0] {
+            for shape in [vec![7, 1000, 3], vec![5], vec![], vec![1 << 40, 2]] {
+                let region = run(&shape, 500, part);
+                region.check(&shape).unwrap();
+                assert!(region.elements().unwrap() <= 500);
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_column_is_exact_at_once() {
+        let values: ArrayRef = Arc::new(Int64Array::from((0..100).map(Some).collect::<Vec<_>>()));
+        let table = MemoryTable::new(RecordBatch::try_from_iter([("x", values)]).unwrap());
+        let sample = column_sample(&table, &Task::new(), 0).unwrap();
+        let exact = column_exact(&table, &Task::new(), 0).unwrap();
+        assert!(sample.exact && exact.exact);
+        for numbers in [sample, exact] {
+            assert!(numbers.lines.contains(&("mean", "49.5".to_owned())), "{:?}", numbers.lines);
+            assert_eq!(numbers.histogram.unwrap().counts.iter().sum::<u64>(), 100);
+        }
+    }
+}
