@@ -70,8 +70,7 @@ pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Re
     let refs: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
     let all = arrow::compute::concat(&refs)?;
     let schema = gander::content::table::project(table.schema(), &[column])?;
-    let memory =
-        MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
+    let memory = MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
     let whole = table.rows().exact().is_some_and(|rows| rows <= all.len() as u64);
     let mut numbers = of_column(&memory, task, 0)?;
     let mut histogram = None;
@@ -216,8 +215,7 @@ pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
     let mut numbers = Numbers::default();
     let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let (count, n) = (values.len() as u64, finite.len() as f64);
-    let all =
-        limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
+    let all = limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
     numbers.line("count", format!("{}{all}", display::count(count)));
     if n > 0.0 {
         let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
