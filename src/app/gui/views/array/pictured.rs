@@ -210,6 +210,9 @@ impl Pictured {
             wait = !state.ready && !layer.of(slice).is_some();
             got.plane = state.plane.or(got.plane);
         }
+        if got.drawn {
+            self.waiting = None;
+        }
         got
     }
 
