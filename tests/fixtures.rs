@@ -1,0 +1,165 @@
+//! Loops over `fixtures/`: every good file is recognised by its format and reads whole; every damaged
+//! one ends in a tree or a typed error, within limits. Adding a fixture adds a test.
+
+use gander::content::{Content, Rect};
+use gander::format::Options;
+use gander::node::Node;
+use gander::{Document, Error, ErrorKind, Source, Task, limits};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// Files below a folder; `malformed` ones only if asked for.
+fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if name != "__pycache__" && (malformed || name != "malformed") {
+                files(&path, malformed, out);
+            }
+        } else if !name.ends_with(".py") && name != "golden.txt" {
+            out.push(path);
+        }
+    }
+}
+
+/// Reads everything that a document holds, a bounded part of each node; the errors on the way.
+fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
+    let task = Task::new();
+    let mut errors = Vec::new();
+    gander::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
+        errors.extend(node.problem.clone());
+        if let Err(error) = gander::open::guarded(|| read_node(&task, node)) {
+            errors.push(error);
+        }
+        Ok(true)
+    })?;
+    Ok(errors)
+}
+
+fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
+    match &node.content {
+        None => {}
+        Some(Content::Table(table)) => {
+            let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+            let rows = table.count(task)?.min(1_000);
+            table.read(task, 0..rows, &columns)?;
+            table.tail(task, 3, &columns)?;
+        }
+        Some(Content::Array(array)) => {
+            for piece in gander::region::pieces(array.shape(), 10_000).take(3) {
+                gander::content::array::read(array.as_ref(), task, &piece)?;
+            }
+        }
+        Some(Content::Image(image)) => {
+            let info = image.info();
+            limits::check(info.width.saturating_mul(info.height), 16 << 20, "a fixture's pixels")?;
+            image.read(task, 0, 0, Rect::all(info.width, info.height))?;
+        }
+        Some(Content::Text(text)) => drop(text.read(task, 0..1_000)?),
+        Some(Content::Bytes(source)) => drop(source.read_up_to(task, 0, 4096)?),
+    }
+    Ok(())
+}
+
+#[test]
+fn every_good_fixture_is_recognised_and_reads() {
+    let mut wrong = Vec::new();
+    for format in gander::formats::FORMATS {
+        let folder = root().join(format.id);
+        if !folder.is_dir() {
+            continue;
+        }
+        let mut paths = Vec::new();
+        files(&folder, false, &mut paths);
+        assert!(!paths.is_empty(), "no fixtures in {}", folder.display());
+        // An empty file has its own test: it is a sentence.
+        for path in paths.iter().filter(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)) {
+            match gander::open(&Task::new(), path, &Options::default()) {
+                Err(error) => wrong.push(error.to_string()),
+                Ok(document) => match read_all(&document) {
+                    Err(error) => wrong.push(format!("{}: {error}", path.display())),
+                    Ok(errors) => wrong.extend(
+                        errors
+                            .iter()
+                            .filter(|e| e.kind() == ErrorKind::Bug)
+                            .map(|e| format!("{}: {e}", path.display())),
+                    ),
+                },
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A generator of its own, so that the same flips are made every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n.max(1)
+    }
+}
+
+/// Whatever the bytes: a tree or an error that is neither a panic nor our own mistake. Else what was wrong.
+fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
+    let source = Source::memory(name, bytes);
+    let task = Task::new();
+    let outcome = gander::open::open_source(&task, &source, &Options::default());
+    let errors = match outcome {
+        Ok(document) => read_all(&document).unwrap_or_else(|error| vec![error]),
+        Err(error) => vec![error],
+    };
+    errors.iter().find(|e| e.kind() == ErrorKind::Bug).map(|error| format!("{name}, {what}: {error}"))
+}
+
+/// Damages every file in each of the ways that `damaged` gives, on all cores.
+fn each_damaged(malformed: bool, damaged: impl Fn(Vec<u8>) -> Vec<(String, Vec<u8>)> + Sync) {
+    let mut paths = Vec::new();
+    files(&root(), malformed, &mut paths);
+    let wrong: Vec<String> = paths
+        .par_iter()
+        .flat_map_iter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::fs::File::open(path).unwrap(), &mut bytes).unwrap();
+            damaged(bytes).into_iter().filter_map(move |(what, bytes)| survives(&name, bytes, &what))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn truncated_anywhere() {
+    each_damaged(true, |bytes| {
+        let mut cuts: Vec<usize> = (1..=37).map(|i| bytes.len() * i / 38).collect();
+        cuts.dedup();
+        cuts.into_iter().map(|cut| (format!("cut at {cut}"), bytes[..cut].to_vec())).collect()
+    });
+}
+
+/// 200 times a file: one bit, or ten; headers are hit more often.
+#[test]
+fn bits_flipped_anywhere() {
+    each_damaged(false, |bytes| {
+        let mut random = Random(bytes.len() as u64);
+        let mut round = |round: usize| {
+            let mut damaged = bytes.clone();
+            for _ in 0..if round % 2 == 0 { 1 } else { 10 } {
+                let reach = if random.below(2) == 0 { damaged.len().min(256) } else { damaged.len() };
+                if let Some(byte) = damaged.get_mut(random.below(reach)) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+            (format!("round {round}"), damaged)
+        };
+        (0..200).map(&mut round).collect()
+    });
+}
