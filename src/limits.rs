@@ -38,12 +38,15 @@ pub fn buffer(size: u64, what: &str) -> Result<Vec<u8>> {
 
 /// A zeroed buffer of `size` bytes, or an error where the memory is not there.
 pub fn zeroed(size: usize, what: &str) -> Result<Vec<u8>> {
-    let mut buffer = Vec::new();
-    buffer
+    // Asked for first, so that too much is an error and no abort; then taken anew, since fresh zeros come
+    // from the system without a write and take no memory until they are used.
+    let mut probe: Vec<u8> = Vec::new();
+    probe
         .try_reserve_exact(size)
         .map_err(|_| Error::limit(format!("{what} needs {size} bytes of memory, which are not there")))?;
-    buffer.resize(size, 0);
-    Ok(buffer)
+    // Without this the optimiser may leave the question out.
+    drop(std::hint::black_box(probe));
+    Ok(vec![0; size])
 }
 
 /// The product of `shape`, checked: hostile shapes overflow.

@@ -53,10 +53,11 @@ pub(super) fn decode(
             let what = format!("TIFF: a strip or tile gives {} bytes, it should give {most}", data.len());
             return Err(Error::malformed(what));
         }
-        let here = data.len();
-        data.try_reserve_exact(most - here)
-            .map_err(|_| Error::limit("a strip or tile needs too much memory"))?;
-        data.resize(most, 0);
+        let mut whole = limits::zeroed(most, "a strip or tile")?;
+        if let Some(start) = whole.get_mut(..data.len()) {
+            start.copy_from_slice(&data);
+        }
+        data = whole;
     }
     let mut samples = unpack(page, order, data, row as usize, live, shape)?;
     unpredict(page, &mut samples, live, shape);
