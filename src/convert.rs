@@ -12,7 +12,7 @@
 
 use crate::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableView, Typed, arrow_of,
-    column_dtype, is_picture,
+    column_dtype, is_json, is_picture,
 };
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
@@ -372,7 +372,7 @@ impl Plan {
                 Content::Table(table) if !self.target.writer.texts && Typed::applies(table.as_ref()) => {
                     // Only one table is ever widened: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::new(table.clone(), widened));
-                    typed_notes(table.as_ref(), all.as_ref(), &mut losses);
+                    self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
                     typed = Some(all.clone());
                     Content::Table(all)
                 }
@@ -588,6 +588,26 @@ impl Plan {
         }
     }
 
+    /// What is said of text columns that are read as types.
+    fn typed_notes(&self, texts: &dyn Table, typed: &dyn Table, losses: &mut Vec<Loss>) {
+        let mut any = false;
+        for (text, field) in texts.schema().fields().iter().zip(typed.schema().fields()) {
+            any |= text.data_type() != field.data_type();
+            if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
+                let what = "times are kept in UTC; the offsets in which they are written are not";
+                losses.push(note(field.name(), what));
+            }
+            if is_json(field) && self.target.id != "jsonl" {
+                losses.push(note(field.name(), "lists and objects are kept as JSON text"));
+            }
+        }
+        if any {
+            let what =
+                "cells become values of the inferred types; empty cells, NA, null and None become nulls";
+            losses.push(note("", what));
+        }
+    }
+
     /// What is said of columns that did not keep their inferred type.
     fn notes(&self, widened: &BTreeMap<usize, Misfit>) -> Vec<Loss> {
         let Some(Content::Table(table)) = self.items.first().map(|item| &item.content) else {
@@ -600,24 +620,6 @@ impl Plan {
             note(name, format!("the cell {shown:?} does not fit the inferred type; the column is {wider}"))
         };
         widened.iter().map(say).collect()
-    }
-}
-
-/// What is said of text columns that are read as types.
-fn typed_notes(texts: &dyn Table, typed: &dyn Table, losses: &mut Vec<Loss>) {
-    let mut any = false;
-    for (text, field) in texts.schema().fields().iter().zip(typed.schema().fields()) {
-        any |= text.data_type() != field.data_type();
-        if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
-            losses.push(note(
-                field.name(),
-                "times are kept in UTC; the offsets in which they are written are not",
-            ));
-        }
-    }
-    if any {
-        let what = "cells become values of the inferred types; empty cells, NA, null and None become nulls";
-        losses.push(note("", what));
     }
 }
 
