@@ -1,5 +1,6 @@
 //! The only integration test binary: what is true of the whole house.
 
 mod cli;
+mod fixtures;
 mod roundtrip;
 mod tidy;

@@ -40,6 +40,10 @@ pub(crate) enum Action {
     Copy(String),
     /// Show a long text in full, under a title.
     Read(String, String),
+    /// Ask for a file to write to, beginning with this one.
+    AskSave(PathBuf),
+    /// Ask for a folder to write to.
+    AskFolder,
     /// Open the dialog that converts many files.
     Convert(Vec<PathBuf>),
     /// Open the export dialog for this node, or for a part of it with words for what it is.
@@ -68,6 +72,7 @@ pub(crate) enum Cmd {
     OpenPath,
     Reload,
     Export,
+    Convert,
     CloseTab,
     CloseFile,
     CloseAll,
@@ -182,6 +187,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command(Cmd::OpenPath, Menu::File, "Open by path…", Icon::Terminal).keys(CTRL, Key::L),
     command(Cmd::Reload, Menu::File, "Reload", Icon::Reload).keys(NONE, Key::F5).apart().tab(),
     command(Cmd::Export, Menu::File, "Export…", Icon::Export).keys(CTRL, Key::E).tab(),
+    command(Cmd::Convert, Menu::File, "Convert files…", Icon::Swap).keys(CTRL_SHIFT, Key::E),
     command(Cmd::CloseTab, Menu::File, "Close tab", Icon::Close).keys(CTRL, Key::W).apart().tab(),
     command(Cmd::CloseFile, Menu::File, "Close file", Icon::Close).keys(CTRL_SHIFT, Key::W).tab(),
     command(Cmd::CloseAll, Menu::File, "Close all files", Icon::Close).keys(CTRL_ALT, Key::W),

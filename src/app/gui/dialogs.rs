@@ -7,6 +7,8 @@ mod keys;
 mod path;
 mod reader;
 
+use std::path::{Path, PathBuf};
+
 use egui::{Context, Id, Key, Modal, Ui, vec2};
 use gander::format::Data;
 use gander::jobs::Jobs;
@@ -28,6 +30,8 @@ pub(crate) enum Dialog {
     Read(reader::Reader),
     /// An export.
     Export(Box<export::Export>),
+    /// The conversion of many files.
+    Batch(Box<export::Batch>),
 }
 
 impl Dialog {
@@ -53,6 +57,7 @@ impl Dialog {
             Dialog::Path(_) => "open by path",
             Dialog::Read(_) => "reader",
             Dialog::Export(_) => "export",
+            Dialog::Batch(_) => "convert",
         }
     }
 }
@@ -79,6 +84,20 @@ impl Dialogs {
         self.open = Some(Dialog::Export(Box::new(export::Export::new(target, part))));
     }
 
+    /// Opens the conversion of many files.
+    pub(crate) fn convert(&mut self, files: Vec<PathBuf>) {
+        self.open = export::Batch::new(files).map(|batch| Dialog::Batch(Box::new(batch)));
+    }
+
+    /// Takes a file or a folder to write to that was chosen in the desktop's dialog.
+    pub(crate) fn place(&mut self, path: &Path) {
+        match &mut self.open {
+            Some(Dialog::Export(export)) => export.save_as(path),
+            Some(Dialog::Batch(batch)) => batch.save_into(path),
+            _ => {}
+        }
+    }
+
     /// Draws what is open.
     pub(crate) fn ui(&mut self, ctx: &Context, jobs: &Jobs, actions: &mut Vec<Action>) {
         let Some(dialog) = &mut self.open else { return };
@@ -90,8 +109,13 @@ impl Dialogs {
             Dialog::Path(path) => path.ui(ui, jobs, actions),
             Dialog::Read(reader) => reader.ui(ui, actions),
             Dialog::Export(export) => export.ui(ui, jobs, actions),
+            Dialog::Batch(batch) => batch.ui(ui, jobs, actions),
         });
-        let busy = matches!(dialog, Dialog::Export(export) if export.is_busy());
+        let busy = match dialog {
+            Dialog::Export(export) => export.is_busy(),
+            Dialog::Batch(batch) => batch.is_busy(),
+            _ => false,
+        };
         let closed = shown.inner || (shown.should_close() && !busy);
         if closed || (!busy && ctx.input(|input| input.key_pressed(Key::Escape))) {
             self.open = None;

@@ -43,7 +43,9 @@ impl App {
             Action::Copy(text) => self.copy(ctx, text),
             Action::Read(title, text) => self.dialogs.open(Dialog::read(title, text)),
             Action::Export(target, part) => self.dialogs.export(target, part),
-            Action::Convert(paths) => self.open_all(&paths),
+            Action::Convert(paths) => self.dialogs.convert(paths),
+            Action::AskSave(path) => self.asked.choose_place(Some(&path)),
+            Action::AskFolder => self.asked.choose_place(None),
             Action::Notice(words) => self.say(ctx, words),
         }
     }
@@ -89,6 +91,11 @@ impl App {
     pub(super) fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Chosen(paths) => self.actions.push(Action::Open(paths)),
+            Answer::Sources(paths) => self.dialogs.convert(paths),
+            Answer::Place(path) => self.dialogs.place(&path),
+            Answer::NoPlace => self
+                .actions
+                .push(Action::Notice("This desktop offers no file dialog; type the path".to_owned())),
             Answer::NoDialog => self.dialogs.open(Dialog::open_path(true)),
             Answer::Failed(words) => self.actions.push(Action::Notice(words)),
         }
@@ -102,6 +109,7 @@ impl App {
         match id {
             Cmd::OpenFile => self.asked.choose(Choose::Files),
             Cmd::OpenFolder => self.asked.choose(Choose::Folders),
+            Cmd::Convert => self.asked.choose(Choose::Sources),
             Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
             Cmd::Quit => self.quit(ctx),
             Cmd::CloseAll => {

@@ -21,6 +21,12 @@ pub(crate) enum Answer {
     Chosen(Vec<PathBuf>),
     /// The desktop has no file dialog.
     NoDialog,
+    /// These are to be converted.
+    Sources(Vec<PathBuf>),
+    /// A file or folder to write to.
+    Place(PathBuf),
+    /// The desktop has no dialog for one.
+    NoPlace,
     /// It did not work, in words.
     Failed(String),
 }
@@ -36,6 +42,8 @@ pub(super) struct Asked {
 pub(super) enum Choose {
     Files,
     Folders,
+    /// Files to convert.
+    Sources,
 }
 
 /// A dialog that is gone within this time was never there: no person is that quick.
@@ -57,12 +65,21 @@ impl Asked {
         let (answers, jobs) = (self.answers.clone(), self.jobs.clone());
         let since = Instant::now();
         // The dialog is made on this thread, as macOS wants it, and waited for on another one.
-        let files = (what == Choose::Files).then(|| dialog.clone().set_title("Open files").pick_files());
+        let files = (what != Choose::Folders).then(|| {
+            let title = if what == Choose::Files { "Open files" } else { "Convert files" };
+            dialog.clone().set_title(title).pick_files()
+        });
         let folders = (what == Choose::Folders).then(|| dialog.set_title("Open folders").pick_folders());
         let wait = move || {
             let chosen = files.and_then(wait_for).or_else(|| folders.and_then(wait_for));
             let answer = match chosen {
-                Some(chosen) => Answer::Chosen(chosen.iter().map(|file| file.path().to_owned()).collect()),
+                Some(chosen) => {
+                    let paths = chosen.iter().map(|file| file.path().to_owned()).collect();
+                    if what == Choose::Sources { Answer::Sources(paths) } else { Answer::Chosen(paths) }
+                }
+                None if since.elapsed() < AT_ONCE && what == Choose::Sources => Answer::Failed(
+                    "This desktop offers no file dialog; drop the files on the right half".to_owned(),
+                ),
                 None if since.elapsed() < AT_ONCE => Answer::NoDialog,
                 None => return,
             };
@@ -71,6 +88,35 @@ impl Asked {
         };
         if std::thread::Builder::new().name("file dialog".to_owned()).spawn(wait).is_err() {
             self.answers.lock().push(Answer::NoDialog);
+        }
+    }
+
+    /// Asks for a file to write to (beginning with one), or for a folder.
+    pub(super) fn choose_place(&self, file: Option<&Path>) {
+        let mut dialog = AsyncFileDialog::new();
+        if let Some(file) = file {
+            if let Some(name) = file.file_name() {
+                dialog = dialog.set_file_name(name.to_string_lossy());
+            }
+            if let Some(folder) = file.parent().filter(|folder| folder.is_absolute()) {
+                dialog = dialog.set_directory(folder);
+            }
+        }
+        let (answers, jobs, since) = (self.answers.clone(), self.jobs.clone(), Instant::now());
+        let to_file = file.is_some().then(|| dialog.clone().set_title("Export to").save_file());
+        let to_folder = file.is_none().then(|| dialog.set_title("Convert into").pick_folder());
+        let wait = move || {
+            let chosen = to_file.and_then(wait_for).or_else(|| to_folder.and_then(wait_for));
+            let answer = match chosen {
+                Some(chosen) => Answer::Place(chosen.path().to_owned()),
+                None if since.elapsed() < AT_ONCE => Answer::NoPlace,
+                None => return,
+            };
+            answers.lock().push(answer);
+            jobs.wake();
+        };
+        if std::thread::Builder::new().name("file dialog".to_owned()).spawn(wait).is_err() {
+            self.answers.lock().push(Answer::NoPlace);
         }
     }
 

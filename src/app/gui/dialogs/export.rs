@@ -1,34 +1,410 @@
-//! *Export…*.
+//! *Export…*: what is written, as which file type, with which options; what the result will hold and what it
+//! will not; where it goes. Nothing is written before all of that was seen.
 
-use egui::Ui;
-use gander::format::Data;
-use gander::jobs::Jobs;
+mod batch;
+mod form;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egui::{RichText, Ui};
+use gander::content::Content;
+use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
+use gander::format::{Data, Options};
+use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
+use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
+pub(crate) use batch::Batch;
+use run::{Run, State};
+
+/// What a plan was made for.
+#[derive(Clone, Debug, PartialEq)]
+struct Wanted {
+    whole: bool,
+    file_type: &'static str,
+    options: Options,
+    rows: String,
+    columns: String,
+    slice: String,
+}
+
+/// What the form comes to.
+struct Formed {
+    plan: Arc<Plan>,
+    /// Whether it may be run.
+    ready: bool,
+    /// What is to be agreed to first.
+    missing: Option<&'static str>,
+}
 
 /// The state of the dialog.
 pub(crate) struct Export {
     target: Target,
+    /// What the view has selected, filtered or cut: words for it, and the data.
     part: Option<(String, Data)>,
+    /// Whether the whole node is written although there is a part.
+    whole: bool,
+    items: Slot<bool, Vec<Item>>,
+    types: Slot<bool, Vec<&'static FileType>>,
+    file_type: Option<&'static FileType>,
+    options: Options,
+    rows: String,
+    columns: String,
+    slice: String,
+    plan: Slot<Wanted, Plan>,
+    path: String,
+    /// Whether the person wrote the path; else it follows the file type.
+    own_path: bool,
+    exists: Slot<PathBuf, bool>,
+    consent: Consent,
+    run: Option<Run>,
 }
 
 impl Export {
     pub(super) fn new(target: Target, part: Option<(String, Data)>) -> Self {
-        Export { target, part }
+        Export {
+            whole: part.is_none(),
+            target,
+            part,
+            items: Slot::default(),
+            types: Slot::default(),
+            file_type: None,
+            options: Options::default(),
+            rows: String::new(),
+            columns: String::new(),
+            slice: String::new(),
+            plan: Slot::default(),
+            path: String::new(),
+            own_path: false,
+            exists: Slot::default(),
+            consent: Consent::default(),
+            run: None,
+        }
     }
 
+    /// Whether a file is being written: the dialog stays until that is done or cancelled.
     pub(super) fn is_busy(&self) -> bool {
-        false
+        self.run.as_ref().is_some_and(|run| matches!(run.state(), State::Running))
+    }
+
+    /// Takes a path that was chosen in the desktop's dialog.
+    pub(super) fn save_as(&mut self, path: &Path) {
+        self.path = path.display().to_string();
+        self.own_path = true;
     }
 
     /// Draws it; true if it is to be closed.
-    pub(super) fn ui(&mut self, ui: &mut Ui, _jobs: &Jobs, _actions: &mut Vec<Action>) -> bool {
-        room(ui, 620.0, 560.0);
-        let close = head(ui, "Export");
-        let what = self.part.as_ref().map_or_else(|| self.target.address(), |(words, _)| words.clone());
-        ui.label(what);
-        close
+    pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
+        room(ui, 640.0, 660.0);
+        let close = head(ui, "Export") && !self.is_busy();
+        if let Some(run) = &self.run {
+            let answer = run.ui(ui, actions);
+            if answer == run::Answer::Back {
+                self.run = None;
+            }
+            return close || answer == run::Answer::Close;
+        }
+        let mut formed = None;
+        // A small window scrolls the form; what can be done stays in sight below it.
+        let height = (ui.ctx().content_rect().height() - 200.0).max(120.0);
+        egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
+            ui,
+            |ui| {
+                formed = self.form(ui, jobs, actions);
+            },
+        );
+        ui.add_space(space::S3);
+        let theme = Theme::of(ui);
+        let mut stop = false;
+        ui.horizontal(|ui| {
+            let go = ui.add_enabled_ui(formed.as_ref().is_some_and(|formed| formed.ready), |ui| {
+                theme::primary_button(ui, "Export")
+            });
+            stop = theme::button(ui, "Cancel").clicked();
+            if let Some(words) = formed.as_ref().and_then(|formed| formed.missing) {
+                ui.label(RichText::new(words).color(theme.warn));
+            }
+            if let Some(formed) = formed.filter(|_| go.inner.clicked()) {
+                self.run = Some(Run::start(jobs, formed.plan, PathBuf::from(&self.path), self.consent));
+            }
+        });
+        close || stop
+    }
+
+    /// The form; what it comes to, once everything is known.
+    fn form(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> Option<Formed> {
+        self.what(ui);
+        let items = self.gathered(ui, jobs)?;
+        let types = self.writable(ui, jobs, &items)?;
+        self.choose_type(ui, &types);
+        let file_type = self.file_type?;
+        form::options(ui, file_type, &mut self.options);
+        self.selection(ui, &items);
+        let plan = self.planned(ui, jobs, &items, file_type);
+        if let Some(plan) = &plan {
+            form::outline(ui, plan);
+            form::losses(ui, plan, &mut self.consent.lose);
+        }
+        ui.add_space(space::S2);
+        let free = self.place(ui, jobs, file_type, actions);
+        let plan = plan?;
+        let agreed = !plan.is_lossy() || self.consent.lose;
+        let missing = match (agreed, free) {
+            (false, _) => Some("Values would be lost: agree to it above"),
+            (true, Some(false)) => Some("The file exists: agree to replace it above"),
+            _ => None,
+        };
+        Some(Formed { plan, ready: agreed && free == Some(true), missing })
+    }
+
+    /// Which part: what the view has selected, or all of the node.
+    fn what(&mut self, ui: &mut Ui) {
+        let address = self.target.address();
+        form::row(ui, "What", |ui| match &self.part {
+            Some((words, _)) => {
+                let before = self.whole;
+                let options = [(false, words.as_str()), (true, "Everything")];
+                theme::segmented(ui, "What", &mut self.whole, &options);
+                if before != self.whole {
+                    self.file_type = None;
+                }
+            }
+            None => {
+                let text = theme::mono(&address).color(Theme::of(ui).text);
+                ui.add(egui::Label::new(text).truncate()).on_hover_text(&address);
+            }
+        });
+    }
+
+    /// The contents to write.
+    fn gathered(&self, ui: &mut Ui, jobs: &Jobs) -> Option<Arc<Vec<Item>>> {
+        let (node, path) = (self.target.node.clone(), self.target.path.clone());
+        let part = self.part.clone().filter(|_| !self.whole);
+        let name = stem(&self.target);
+        let shown = self.items.get(jobs, &self.whole, "gathering what to export", move |task| match part {
+            Some((_, data)) => Ok(items_of(name, data, node.attributes.clone())),
+            None => convert::gather(task, &node, &path),
+        });
+        let value = shown.value.filter(|_| shown.fresh);
+        if let Some(error) = shown.error {
+            form::problem(ui, "This cannot be exported", &error.to_string());
+        } else if value.is_none() {
+            ui.label(theme::dim(Theme::of(ui), "Looking at what there is…"));
+        }
+        value
+    }
+
+    /// The file types that can hold it.
+    fn writable(
+        &self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        items: &Arc<Vec<Item>>,
+    ) -> Option<Arc<Vec<&'static FileType>>> {
+        let all = items.clone();
+        let shown =
+            self.types.get(jobs, &self.whole, "finding file types", move |_| Ok(convert::targets(&all)));
+        let types = shown.value.filter(|_| shown.fresh)?;
+        if types.is_empty() {
+            form::problem(ui, "No file type can hold this", "Choose a part of it in the explorer.");
+            return None;
+        }
+        Some(types)
+    }
+
+    fn choose_type(&mut self, ui: &mut Ui, types: &[&'static FileType]) {
+        if self.file_type.is_none() {
+            self.file_type = self.likely(types);
+        }
+        let mut chosen = self.file_type.map_or("", |file_type| file_type.id);
+        form::row(ui, "Format", |ui| {
+            ui.horizontal_wrapped(|ui| {
+                for file_type in types {
+                    let response = ui.selectable_label(chosen == file_type.id, file_type.name);
+                    if response.on_hover_text(file_type.extensions.join(", ")).clicked() {
+                        chosen = file_type.id;
+                    }
+                }
+            });
+        });
+        if self.file_type.is_none_or(|file_type| file_type.id != chosen) {
+            self.file_type = types.iter().copied().find(|file_type| file_type.id == chosen);
+            self.options = Options::default();
+            self.consent = Consent::default();
+        }
+    }
+
+    /// Another type than the file has already: that is what conversions are for.
+    fn likely(&self, types: &[&'static FileType]) -> Option<&'static FileType> {
+        let own = self.target.document.format.id;
+        let other = types.iter().find(|file_type| self.part.is_some() || file_type.id != own);
+        other.or(types.first()).copied()
+    }
+
+    /// Rows and columns of a table, a slice of an array.
+    fn selection(&mut self, ui: &mut Ui, items: &[Item]) {
+        if !self.whole {
+            return;
+        }
+        let [item] = items else { return };
+        match &item.content {
+            Content::Table(_) => {
+                form::text(ui, "Rows", "all; or from:to, as 0:1000", &mut self.rows);
+                form::text(ui, "Columns", "all; or names with commas between", &mut self.columns);
+            }
+            Content::Array(_) | Content::Image(_) => {
+                form::text(ui, "Slice", "all; or as in NumPy: 0:10, :, ::2", &mut self.slice);
+            }
+            Content::Text(_) | Content::Bytes(_) => {}
+        }
+    }
+
+    fn planned(
+        &self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        items: &Arc<Vec<Item>>,
+        file_type: &'static FileType,
+    ) -> Option<Arc<Plan>> {
+        let selection = match parse(&self.rows, &self.columns, &self.slice) {
+            Ok(selection) => selection,
+            Err(words) => {
+                form::problem(ui, "Rows", &words);
+                return None;
+            }
+        };
+        let wanted = Wanted {
+            whole: self.whole,
+            file_type: file_type.id,
+            options: self.options.clone(),
+            rows: self.rows.clone(),
+            columns: self.columns.clone(),
+            slice: self.slice.clone(),
+        };
+        let (items, options) = (items.clone(), self.options.clone());
+        let shown =
+            self.plan.get(jobs, &wanted, "", move |_| convert::plan(&items, file_type, &options, &selection));
+        if let Some(error) = shown.error {
+            form::problem(ui, "This does not fit", &error.to_string());
+            return None;
+        }
+        shown.value.filter(|_| shown.fresh)
+    }
+
+    /// Where to; whether a file may be written there, if that is known.
+    fn place(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        file_type: &FileType,
+        actions: &mut Vec<Action>,
+    ) -> Option<bool> {
+        if !self.own_path {
+            self.path = suggested(&self.target, file_type);
+        }
+        let mut path = self.path.clone();
+        form::row(ui, "To", |ui| {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if theme::button(ui, "Choose…").clicked() {
+                    actions.push(Action::AskSave(PathBuf::from(&path)));
+                }
+                let edit = egui::TextEdit::singleline(&mut path).font(theme::mono_font());
+                let edit =
+                    ui.add(edit.desired_width(ui.available_width()).margin(egui::Margin::symmetric(8, 5)));
+                edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "To"));
+            });
+        });
+        if path != self.path {
+            self.path = path;
+            self.own_path = true;
+            self.consent.overwrite = false;
+        }
+        let path = PathBuf::from(&self.path);
+        let asked = path.clone();
+        let shown = self.exists.get(jobs, &path, "", move |_| Ok(asked.symlink_metadata().is_ok()));
+        let exists = shown.value.filter(|_| shown.fresh).map(|exists| *exists);
+        if exists == Some(true) {
+            form::row(ui, "", |ui| {
+                let words = RichText::new("This file exists: replace it").color(Theme::of(ui).warn);
+                ui.checkbox(&mut self.consent.overwrite, words);
+            });
+        }
+        if self.path.trim().is_empty() {
+            return None;
+        }
+        exists.map(|exists| !exists || self.consent.overwrite)
+    }
+}
+
+/// What a view gave, as items.
+fn items_of(name: String, data: Data, attributes: Vec<(String, gander::node::Value)>) -> Vec<Item> {
+    let one = |content| vec![Item { name: name.clone(), content, attributes: attributes.clone() }];
+    match data {
+        Data::Table(table) => one(Content::Table(table)),
+        Data::Image(image) => one(Content::Image(image)),
+        Data::Bytes(source) => one(Content::Bytes(source)),
+        Data::Arrays(arrays) => arrays
+            .into_iter()
+            .map(|(name, array)| Item { name, content: Content::Array(array), attributes: Vec::new() })
+            .collect(),
+    }
+}
+
+/// The name of the node without what a file name cannot have, or of the file without its extension.
+fn stem(target: &Target) -> String {
+    let name = target.node.name.as_str();
+    let name =
+        if target.path.is_empty() { name.rsplit_once('.').map_or(name, |(stem, _)| stem) } else { name };
+    let safe = |c: char| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c };
+    let name: String = name.chars().take(120).map(safe).collect();
+    if name.is_empty() { "export".to_owned() } else { name }
+}
+
+/// A name beside the source that is not the source's own.
+fn suggested(target: &Target, file_type: &FileType) -> String {
+    let source = target.document.source.path();
+    let folder = source.and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
+    let ending = file_type.extensions.first().copied().unwrap_or("out");
+    let stem = stem(target);
+    let first = folder.join(format!("{stem}.{ending}"));
+    if source == Some(&first) { folder.join(format!("{stem}_export.{ending}")) } else { first }
+        .display()
+        .to_string()
+}
+
+/// The selection that was typed.
+fn parse(rows: &str, columns: &str, slice: &str) -> Result<Selection, String> {
+    let mut selection = Selection::default();
+    if !rows.trim().is_empty() {
+        let (from, to) = rows.trim().split_once(':').ok_or("rows are written as from:to, such as 0:1000")?;
+        let number = |text: &str, empty: u64| match text.trim().replace([',', '_'], "") {
+            text if text.is_empty() => Ok(empty),
+            text => text.parse().map_err(|_| format!("{text} is no row number")),
+        };
+        selection.rows = Some(number(from, 0)?..number(to, u64::MAX)?);
+    }
+    let names: Vec<String> =
+        columns.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect();
+    selection.columns = Some(names).filter(|names| !names.is_empty());
+    selection.slice = Some(slice.trim().to_owned()).filter(|slice| !slice.is_empty());
+    Ok(selection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_columns_are_read_as_typed() {
+        let selection = parse("1,000:2_000", "a, b ,", "").unwrap();
+        assert_eq!(selection.rows, Some(1000..2000));
+        assert_eq!(selection.columns, Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(parse(":5", "", "").unwrap().rows, Some(0..5));
+        assert!(parse("5", "", "").is_err());
+        assert!(parse("a:b", "", "").unwrap_err().contains('a'));
     }
 }

@@ -174,8 +174,11 @@ fn size_words(bytes: u64) -> String {
     format!("{} ({})", display::bytes(bytes), display::count(bytes))
 }
 
-/// With a capital at the start.
+/// With a capital at the start; names of columns stay as they are.
 fn capital(text: &str) -> String {
+    if text.contains(['.', '_', '/']) {
+        return text.to_owned();
+    }
     let mut characters = text.chars();
     characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }

@@ -92,6 +92,11 @@ impl Pane {
         self.shown.as_ref().map(|(target, _)| target)
     }
 
+    /// The node's path in its file.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The number of the file it belongs to.
     pub(crate) fn file_number(&self) -> u64 {
         self.file
@@ -207,7 +212,10 @@ impl Pane {
             active,
         };
         ui.push_id(self.number, |ui| {
+            // The view begins right below the bar's line.
+            let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.y, 0.0);
             bar(ui, &mut cx, view.as_mut());
+            ui.spacing_mut().item_spacing.y = between;
             view.ui(ui, &mut cx);
         });
     }

@@ -6,9 +6,11 @@
 //! told, not applied.
 
 mod exif;
+mod exr;
 mod generic;
 mod gif;
 mod jpeg;
+mod pfm;
 mod picture;
 mod png;
 mod tiff;
@@ -113,7 +115,7 @@ pub static EXR: Format = Format {
     mime: &["image/x-exr"],
     magic: &[Magic::at(0, b"\x76\x2f\x31\x01")],
     reads: IMAGE,
-    ..Format::new("exr", "OpenEXR", generic::open_exr)
+    ..Format::new("exr", "OpenEXR", exr::open)
 };
 
 /// Windows icons and cursors.

@@ -86,7 +86,7 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
         camera.square = !camera.square;
         camera.fit = true;
     }
-    let one = egui::Button::new("1:1").frame_when_inactive(false);
+    let one = egui::Button::new(theme::dim(theme, "1:1")).frame_when_inactive(false);
     if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
         pictured.life_size();
     }
@@ -212,35 +212,46 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let part = view.choice.part;
     let theme = Theme::of(ui);
     let Some(survey) = view.heat.survey(&slice, part) else {
-        if view.heat.known(&slice, part).is_some() && ui.available_width() > 60.0 {
-            let response = theme::button(ui, "Scan");
-            let words =
-                "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
-            if response.on_hover_text(words).clicked() {
-                view.heat.scan(&slice);
-            }
-        }
+        scan_button(view, ui, &slice);
         return;
     };
-    for (odd, name) in [(Odd::Nan, "NaN"), (Odd::Plus, "+Inf"), (Odd::Minus, "−Inf")] {
-        let count = survey.odd[odd as usize];
-        if count == 0 || ui.available_width() < 84.0 {
+    let more = view.mapping.others(false).iter().any(|&axis| view.mapping.shape()[axis] > 1);
+    for odd in Odd::ALL {
+        let (count, name) = (survey.odd[odd as usize], odd.word());
+        // NaN may also be in other slices; a search for infinities is not worth its place.
+        let worth = count > 0 || (more && odd == Odd::Nan);
+        if !worth || ui.available_width() < 84.0 {
             continue;
         }
         ui.spacing_mut().item_spacing.x = 2.0;
         let text = format!("{name} {}", display::short_count(count));
-        let label = ui.label(egui::RichText::new(text).color(theme.bad));
-        label.on_hover_text(format!(
-            "{} of {} elements of this slice",
-            display::count(count),
-            display::count(survey.count)
-        ));
-        for (glyph, word, step) in [(Icon::CaretLeft, "Previous", -1), (Icon::CaretRight, "Next", 1)] {
+        let color = if count > 0 { theme.bad } else { theme.dim };
+        let label = ui.label(egui::RichText::new(text).color(color));
+        let words = (display::count(count), display::count(survey.count));
+        label.on_hover_text(format!("{} of {} elements of this slice", words.0, words.1));
+        for (glyph, word, forward) in [(Icon::CaretLeft, "Previous", false), (Icon::CaretRight, "Next", true)]
+        {
             if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
-                view.heat.next_odd(&slice, part, odd, step);
+                view.next_odd(odd, forward);
             }
         }
         ui.add_space(space::S2);
+    }
+}
+
+/// Looks at every element of a slice that is too large to do so unasked.
+fn scan_button(view: &mut ArrayView, ui: &mut Ui, slice: &Slice) {
+    let known = view.heat.known(slice, view.choice.part).is_some();
+    if !known || view.heat.unasked(&view.array, slice) || ui.available_width() < 80.0 {
+        return;
+    }
+    if view.heat.scanning(slice) {
+        ui.label(theme::dim(Theme::of(ui), "Scanning…"));
+        return;
+    }
+    let words = "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
+    if theme::button(ui, "Scan").on_hover_text(words).clicked() {
+        view.heat.scan(slice);
     }
 }
 

@@ -45,6 +45,10 @@ pub(crate) struct Pictured {
     last: Option<Sight>,
     /// Pixels of a point.
     pixels: f32,
+    /// Since when nothing of the slice is there, in the time of the frames.
+    waiting: Option<f64>,
+    /// What was last known, so that the colour bar stands still while slices change.
+    before: Option<Arc<Survey>>,
 }
 
 /// What a picture is of.
@@ -94,11 +98,26 @@ impl Pictured {
         self.survey_asked = Some(slice.clone());
     }
 
+    /// Whether that is being done.
+    pub(crate) fn scanning(&self, slice: &Slice) -> bool {
+        self.survey_asked.as_ref() == Some(slice)
+    }
+
+    /// Stops every job: nobody looks any more.
+    pub(crate) fn stop(&mut self) {
+        self.layers.iter().for_each(Layer::stop);
+        self.survey.cancel();
+    }
+
+    /// Whether a slice is so small that every element is looked at anyway.
+    pub(crate) fn unasked(&self, array: &Arc<dyn Array>, slice: &Slice) -> bool {
+        let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
+        slice.all().elements().saturating_mul(size) <= SURVEYED
+    }
+
     fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>) {
         let slice = look.slice;
-        let size = look.array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        let bytes = slice.all().elements().saturating_mul(size);
-        if bytes > SURVEYED && self.survey_asked.as_ref() != Some(slice) {
+        if !self.unasked(look.array, slice) && !self.scanning(slice) {
             return;
         }
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
@@ -171,13 +190,14 @@ impl Pictured {
             windows[2] = Some(Window { rows, columns });
         }
         let mut got = Got { plane: None, whole: None, drawn: false, ready: false, error: None };
-        self.layers[1].draw_old(ui, sight);
+        self.draw_old(ui, sight, slice);
         let mut wait = false;
+        let title = format!("reading {}", look.title);
         for (layer, window) in self.layers.iter_mut().zip(windows) {
             let Some(window) = window.filter(|_| !wait) else { continue };
             let survey = survey.as_deref();
             let (array, style) = (look.array, &look.style);
-            let wanted = Wanted { array, title: look.title, slice, window, style, survey };
+            let wanted = Wanted { array, title: &title, slice, window, style, survey };
             let state = layer.update(ui, cx.jobs, &wanted);
             got.drawn |= layer.draw(ui, sight, slice);
             got.ready = state.ready;
@@ -190,7 +210,27 @@ impl Pictured {
             wait = !state.ready && !layer.of(slice).is_some();
             got.plane = state.plane.or(got.plane);
         }
+        if got.drawn {
+            self.waiting = None;
+        }
         got
+    }
+
+    /// The slice before stays until there is something of the new one, so that a playing slider does
+    /// not flicker.
+    fn draw_old(&mut self, ui: &Ui, sight: &Sight, slice: &Slice) {
+        const PATIENCE: f64 = 0.25;
+        if self.shows(slice) {
+            self.waiting = None;
+            return;
+        }
+        let now = ui.input(|input| input.time);
+        let since = *self.waiting.get_or_insert(now);
+        let left = PATIENCE - (now - since);
+        self.layers[1].draw_old(ui, sight, left <= 0.0);
+        if left > 0.0 {
+            ui.ctx().request_repaint_after_secs(left as f32);
+        }
     }
 
     /// Answers the pointer and the keys.
@@ -278,9 +318,16 @@ impl Pictured {
     }
 
     /// Rulers, marks, colour bar: what stands on and around the picture.
-    fn furniture(&self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, heat: bool, outer: Rect) {
+    fn furniture(&mut self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, heat: bool, outer: Rect) {
         let slice = look.slice;
-        if let (Style::Heat(choice), Some(survey)) = (&look.style, self.known(slice, look.style.part())) {
+        let known = self.known(slice, look.style.part());
+        if known.is_none()
+            && let (Style::Heat(choice), Some(survey)) = (&look.style, &self.before)
+        {
+            marks::color_bar(ui, sight, outer, &choice.scale(survey), survey);
+        }
+        if let (Style::Heat(choice), Some(survey)) = (&look.style, known) {
+            self.before = Some(survey.clone());
             let scale = choice.scale(&survey);
             marks::odd_places(ui, sight, &survey);
             if let Some(plane) = &got.whole {
@@ -332,32 +379,31 @@ impl Pictured {
         if coarse > 1 && !fine { format!("overview 1:{coarse} · {percent}") } else { percent }
     }
 
-    /// The next place of a value that is not finite, `step` +1 or −1, in the order of rows.
-    pub(crate) fn next_odd(&mut self, slice: &Slice, part: Part, kind: Odd, step: i64) -> Option<(u64, u64)> {
-        let survey = self.survey(slice, part)?;
-        let places: Vec<(u64, u64)> =
-            survey.places.iter().filter(|place| place.2 == kind).map(|place| (place.0, place.1)).collect();
-        let count = places.len();
-        let (first, last) = (places.first()?, places.last()?);
+    /// Goes to the next place of such a value in this slice, in the order of rows. False where there is
+    /// none in this direction; with `round` it starts again at the other end.
+    pub(crate) fn next_odd(
+        &mut self,
+        slice: &Slice,
+        part: Part,
+        kind: Odd,
+        forward: bool,
+        round: bool,
+    ) -> bool {
+        let Some(survey) = self.survey(slice, part) else { return false };
+        let of_kind = survey.places.iter().filter(|place| place.2 == kind);
+        let places: Vec<(u64, u64)> = of_kind.map(|place| (place.0, place.1)).collect();
         let from = self.cursor.map(|[column, row]| (row, column));
-        let found = match from {
-            None => {
-                if step > 0 {
-                    first
-                } else {
-                    last
-                }
-            }
-            Some(from) if step > 0 => {
-                places.get(places.partition_point(|place| *place <= from) % count).unwrap_or(first)
-            }
-            Some(from) => {
-                let before = places.partition_point(|place| *place < from);
-                places.get(before.checked_sub(1).unwrap_or(count - 1)).unwrap_or(last)
-            }
+        let (first, last) = (places.first(), places.last());
+        let found = match (from, forward) {
+            (None, true) => first,
+            (None, false) => last,
+            (Some(from), true) => places.iter().find(|place| **place > from).or(first.filter(|_| round)),
+            (Some(from), false) => places.iter().rfind(|place| **place < from).or(last.filter(|_| round)),
         };
-        self.go_to = Some([found.1, found.0]);
-        Some(*found)
+        if let Some(&(row, column)) = found {
+            self.go_to = Some([column, row]);
+        }
+        found.is_some()
     }
 
     /// Frames an element and brings it into sight.

@@ -57,7 +57,8 @@ struct Wanted {
     of: u64,
 }
 
-type Block = Vec<Result<Vec<Text>>>;
+/// For each column its pages.
+type Block = Vec<Vec<Result<Vec<Text>>>>;
 
 /// The pages of one table.
 pub(super) struct Pages {
@@ -137,7 +138,8 @@ impl Pages {
         if let Some(block) = shown.value.filter(|_| shown.fresh) {
             self.keep(&wanted, &block);
         } else if let Some(error) = shown.error {
-            let block: Block = wanted.columns.iter().map(|_| Err(error.clone())).collect();
+            let pages = || wanted.pages.clone().map(|_| Err(error.clone())).collect();
+            let block: Block = wanted.columns.iter().map(|_| pages()).collect();
             self.keep(&wanted, &block);
         } else if let Some(since) = shown.pending {
             self.pending = Some((wanted.pages.start * PAGE..wanted.pages.end * PAGE, since));
@@ -169,16 +171,9 @@ impl Pages {
     }
 
     fn keep(&mut self, wanted: &Wanted, block: &Block) {
-        for (&column, result) in wanted.columns.iter().zip(block) {
-            for (at, number) in wanted.pages.clone().enumerate() {
-                let cells = match result {
-                    Ok(cells) => {
-                        let start = (at * PAGE as usize).min(cells.len());
-                        let end = (start + PAGE as usize).min(cells.len());
-                        Ok(cells[start..end].to_vec())
-                    }
-                    Err(error) => Err(error.clone()),
-                };
+        for (&column, pages) in wanted.columns.iter().zip(block) {
+            for (number, cells) in wanted.pages.clone().zip(pages) {
+                let cells = cells.clone();
                 let bytes = cells.as_ref().map_or(64, |cells| cells.iter().map(Text::bytes).sum());
                 let page = Page { cells, bytes, used: self.frame, of: wanted.of };
                 self.bytes += bytes;
@@ -232,11 +227,44 @@ fn read(table: &dyn Table, task: &Task, wanted: &Wanted) -> Result<Block> {
     let rows = wanted.pages.start * PAGE..wanted.pages.end * PAGE;
     let arrays = read_each(table, task, rows, &wanted.columns)?;
     let mut block = Vec::with_capacity(arrays.len());
-    for array in arrays {
+    for (array, &column) in arrays.into_iter().zip(&wanted.columns) {
         task.check()?;
-        block.push(array.map(|array| (0..array.len()).map(|row| text(array.as_ref(), row)).collect()));
+        block.push(match array {
+            Ok(array) => {
+                let start = |page: u64| (((page - wanted.pages.start) * PAGE) as usize).min(array.len());
+                let texts =
+                    |page| (start(page)..start(page + 1)).map(|row| text(array.as_ref(), row)).collect();
+                wanted.pages.clone().map(|page| Ok(texts(page))).collect()
+            }
+            Err(error) => pages_alone(table, task, wanted, column, &error)?,
+        });
     }
     Ok(block)
+}
+
+/// Reads the pages of a column one by one, since together they failed with `error`.
+fn pages_alone(
+    table: &dyn Table,
+    task: &Task,
+    wanted: &Wanted,
+    column: usize,
+    error: &Error,
+) -> Result<Vec<Result<Vec<Text>>>> {
+    let mut pages = Vec::new();
+    let alone = wanted.pages.end - wanted.pages.start > 1;
+    for page in wanted.pages.clone() {
+        if !alone {
+            pages.push(Err(error.clone()));
+            continue;
+        }
+        let result = table.read(task, page * PAGE..(page + 1) * PAGE, &[column]);
+        pages.push(match result {
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => Err(error),
+            Ok(batch) => Ok((0..batch.num_rows()).map(|row| text(batch.column(0).as_ref(), row)).collect()),
+        });
+    }
+    Ok(pages)
 }
 
 /// The text of a cell as the grid shows it: its beginning, where it is long.
@@ -332,12 +360,13 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
 
 /// How wide the values of a column are likely to be, in characters.
 pub(super) fn likely_width(field: &Field) -> f32 {
-    match field.data_type() {
+    let inferred = gander::lines::types::inferred(field);
+    match inferred.as_ref().unwrap_or(field.data_type()) {
         DataType::Boolean => 6.0,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 => 7.0,
         DataType::Int32 | DataType::UInt32 | DataType::Float16 | DataType::Float32 => 11.0,
         DataType::Int64 | DataType::UInt64 => 13.0,
-        DataType::Float64 => 14.0,
+        DataType::Float64 => 19.0,
         DataType::Date32 | DataType::Date64 => 11.0,
         DataType::Timestamp(_, zone) => 27.0 + if zone.is_some() { 6.0 } else { 0.0 },
         DataType::Decimal128(digits, _) => f32::from(*digits).clamp(8.0, 20.0),

@@ -1,0 +1,280 @@
+//! *Convert…*: many files to one file type in one folder, a line each. What fails does not stop the rest.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use egui::{Align, Layout, RichText, ScrollArea, Ui};
+use gander::convert::{self, Consent, Plan, Selection, TARGETS, Target as FileType};
+use gander::display;
+use gander::error::Result;
+use gander::format::Options;
+use gander::jobs::{Jobs, Priority, Slot};
+use gander::task::Task;
+use parking_lot::Mutex;
+
+use super::super::{head, room};
+use super::{form, run};
+use crate::gui::commands::Action;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, space};
+
+/// How far a file is.
+#[derive(Clone)]
+enum Line {
+    Waits,
+    Runs,
+    Done(u64, usize),
+    Failed(String),
+}
+
+/// What the first look says of a file: what would be lost, or why it cannot be done.
+type Look = std::result::Result<Vec<(String, bool)>, String>;
+
+/// The state of the dialog.
+pub(crate) struct Batch {
+    files: Vec<PathBuf>,
+    file_type: &'static FileType,
+    options: Options,
+    folder: String,
+    consent: Consent,
+    looks: Slot<(&'static str, Options), Vec<Look>>,
+    lines: Arc<Mutex<Vec<Line>>>,
+    task: Option<Task>,
+}
+
+impl Batch {
+    /// A dialog for these files; `None` if no file type can be written at all.
+    pub(crate) fn new(files: Vec<PathBuf>) -> Option<Self> {
+        let folder =
+            files.first().and_then(|file| file.parent()).unwrap_or(Path::new("")).display().to_string();
+        let lines = vec![Line::Waits; files.len()];
+        Some(Batch {
+            file_type: TARGETS.first()?,
+            files,
+            options: Options::default(),
+            folder,
+            consent: Consent::default(),
+            looks: Slot::default(),
+            lines: Arc::new(Mutex::new(lines)),
+            task: None,
+        })
+    }
+
+    /// Whether it writes.
+    pub(crate) fn is_busy(&self) -> bool {
+        let waits = |line: &Line| matches!(line, Line::Waits | Line::Runs);
+        self.task.as_ref().is_some_and(|task| !task.is_cancelled()) && self.lines.lock().iter().any(waits)
+    }
+
+    /// Takes a folder that was chosen in the desktop's dialog.
+    pub(crate) fn save_into(&mut self, folder: &Path) {
+        self.folder = folder.display().to_string();
+    }
+
+    /// Draws it; true if it is to be closed.
+    pub(crate) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
+        room(ui, 680.0, 640.0);
+        let title = format!("Convert {}", display::plural(self.files.len() as u64, "file"));
+        let close = head(ui, &title) && !self.is_busy();
+        let started = self.task.is_some();
+        ui.add_enabled_ui(!started, |ui| self.form(ui, actions));
+        ui.add_space(space::S2);
+        let looks = self.look(jobs);
+        self.list(ui, looks.as_deref().map(Vec::as_slice));
+        ui.add_space(space::S3);
+        self.foot(ui, jobs, looks.is_some()) || close
+    }
+
+    fn form(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let mut chosen = self.file_type.id;
+        form::row(ui, "Format", |ui| {
+            ui.horizontal_wrapped(|ui| {
+                for file_type in TARGETS {
+                    ui.selectable_value(&mut chosen, file_type.id, file_type.name);
+                }
+            });
+        });
+        if chosen != self.file_type.id
+            && let Some(file_type) = FileType::by_id(chosen)
+        {
+            self.file_type = file_type;
+            self.options = Options::default();
+        }
+        form::options(ui, self.file_type, &mut self.options);
+        let mut folder = std::mem::take(&mut self.folder);
+        form::row(ui, "Into", |ui| {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if theme::button(ui, "Choose…").clicked() {
+                    actions.push(Action::AskFolder);
+                }
+                let edit = egui::TextEdit::singleline(&mut folder).font(theme::mono_font());
+                let edit =
+                    ui.add(edit.desired_width(ui.available_width()).margin(egui::Margin::symmetric(8, 5)));
+                edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Into"));
+            });
+        });
+        self.folder = folder;
+        form::row(ui, "", |ui| {
+            ui.checkbox(&mut self.consent.overwrite, "Replace files that exist");
+            ui.checkbox(&mut self.consent.lose, "Write also where values get lost");
+        });
+    }
+
+    /// A first look at each file, without reading values.
+    fn look(&self, jobs: &Jobs) -> Option<Arc<Vec<Look>>> {
+        let key = (self.file_type.id, self.options.clone());
+        let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
+        let shown = self.looks.get(jobs, &key, "looking at the files", move |task| {
+            let mut looks = Vec::new();
+            task.expect(files.len() as u64);
+            for file in &files {
+                task.advance(1)?;
+                looks.push(match plan(task, file, file_type, &options) {
+                    Ok(plan) => Ok(plan.losses.iter().map(|loss| (loss.to_string(), loss.serious)).collect()),
+                    Err(error) => Err(error.message()),
+                });
+            }
+            Ok(looks)
+        });
+        shown.value.filter(|_| shown.fresh)
+    }
+
+    fn list(&self, ui: &mut Ui, looks: Option<&[Look]>) {
+        let lines = self.lines.lock().clone();
+        let height = (self.files.len() as f32 * 28.0).clamp(28.0, 260.0);
+        ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show_rows(
+            ui,
+            20.0,
+            self.files.len(),
+            |ui, range| {
+                for index in range {
+                    let look = looks.and_then(|looks| looks.get(index));
+                    self.line(ui, index, &lines[index], look);
+                }
+            },
+        );
+    }
+
+    fn line(&self, ui: &mut Ui, index: usize, line: &Line, look: Option<&Look>) {
+        let theme = Theme::of(ui);
+        let file = &self.files[index];
+        let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let (icon, color, words, tip) = match (line, look) {
+            (Line::Done(bytes, notes), _) => {
+                let more = if *notes > 0 {
+                    format!(" · {}", display::plural(*notes as u64, "remark"))
+                } else {
+                    String::new()
+                };
+                (Icon::Good, theme.good, format!("{}{more}", display::bytes(*bytes)), String::new())
+            }
+            (Line::Failed(why), _) => (Icon::Error, theme.bad, why.clone(), why.clone()),
+            (Line::Runs, _) => (Icon::Hourglass, theme.accent, "is being written".to_owned(), String::new()),
+            (Line::Waits, None) => (Icon::Hourglass, theme.faint, "…".to_owned(), String::new()),
+            (Line::Waits, Some(Err(why))) => (Icon::Problem, theme.bad, why.clone(), why.clone()),
+            (Line::Waits, Some(Ok(losses))) => told(theme, losses),
+        };
+        ui.horizontal(|ui| {
+            ui.set_height(20.0);
+            ui.label(theme::icon(icon).color(color));
+            let half = ui.available_width() * 0.4;
+            ui.allocate_ui_with_layout(egui::vec2(half, 20.0), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_width(half);
+                ui.add(egui::Label::new(name).truncate()).on_hover_text(file.display().to_string());
+            });
+            let label = ui.add(egui::Label::new(RichText::new(words).color(color)).truncate());
+            if !tip.is_empty() {
+                label.on_hover_text(tip);
+            }
+        });
+    }
+
+    fn foot(&mut self, ui: &mut Ui, jobs: &Jobs, looked: bool) -> bool {
+        let mut close = false;
+        let busy = self.is_busy();
+        if busy {
+            ui.ctx().request_repaint_after(Duration::from_millis(150));
+        }
+        ui.horizontal(|ui| match (&self.task, busy) {
+            (None, _) => {
+                let ready = looked && !self.folder.trim().is_empty();
+                if ui.add_enabled_ui(ready, |ui| theme::primary_button(ui, "Convert")).inner.clicked() {
+                    self.task = Some(self.start(jobs));
+                }
+                close = theme::button(ui, "Cancel").clicked();
+            }
+            (Some(task), true) => {
+                if theme::button(ui, "Cancel").clicked() {
+                    task.cancel();
+                }
+            }
+            (Some(_), false) => {
+                close = theme::primary_button(ui, "Done").clicked();
+                let lines = self.lines.lock();
+                let done = lines.iter().filter(|line| matches!(line, Line::Done(..))).count();
+                ui.label(theme::dim(Theme::of(ui), format!("{done} of {} were written", lines.len())));
+            }
+        });
+        close
+    }
+
+    fn start(&self, jobs: &Jobs) -> Task {
+        let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
+        let (folder, consent, lines) = (PathBuf::from(self.folder.trim()), self.consent, self.lines.clone());
+        let title = format!("converting {}", display::plural(files.len() as u64, "file"));
+        jobs.run(title, Priority::Background, move |task| {
+            for (index, file) in files.iter().enumerate() {
+                if task.is_cancelled() {
+                    return;
+                }
+                let set = |line| {
+                    if let Some(place) = lines.lock().get_mut(index) {
+                        *place = line;
+                    }
+                };
+                set(Line::Runs);
+                let result = gander::open::guarded(|| {
+                    let to = place(&folder, file, file_type);
+                    let plan = plan(task, file, file_type, &options)?;
+                    let notes = plan.losses.len();
+                    run::write(task, &plan, &to, consent).map(|done| (done.bytes, notes + done.notes.len()))
+                });
+                set(match result {
+                    Ok((bytes, notes)) => Line::Done(bytes, notes),
+                    Err(error) => Line::Failed(error.message()),
+                });
+            }
+        })
+    }
+}
+
+/// What the first look says of a file that can be converted.
+fn told(theme: &Theme, losses: &[(String, bool)]) -> (Icon, egui::Color32, String, String) {
+    let all: Vec<&str> = losses.iter().map(|(words, _)| words.as_str()).collect();
+    let serious = losses.iter().filter(|(_, serious)| *serious).count() as u64;
+    match (losses.len() as u64, serious) {
+        (0, _) => (Icon::Check, theme.good, "nothing is lost".to_owned(), String::new()),
+        (many, 0) => (Icon::Warning, theme.warn, display::plural(many, "remark"), all.join("\n")),
+        (_, serious) => {
+            let words = format!("values get lost: {}", display::plural(serious, "place"));
+            (Icon::Problem, theme.bad, words, all.join("\n"))
+        }
+    }
+}
+
+/// Opens a file and plans its conversion.
+fn plan(task: &Task, file: &Path, file_type: &'static FileType, options: &Options) -> Result<Plan> {
+    let document = gander::open(task, file, &Options::default())?;
+    let items = convert::gather(task, &document.root, "")?;
+    convert::plan(&items, file_type, options, &Selection::default())
+}
+
+/// The file in the folder that a source becomes.
+fn place(folder: &Path, file: &Path, file_type: &FileType) -> PathBuf {
+    let stem =
+        file.file_stem().map_or_else(|| "export".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let ending = file_type.extensions.first().copied().unwrap_or("out");
+    let first = folder.join(format!("{stem}.{ending}"));
+    if first == file { folder.join(format!("{stem}_export.{ending}")) } else { first }
+}

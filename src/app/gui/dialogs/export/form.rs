@@ -1,0 +1,165 @@
+//! The lines of the export dialogs.
+
+use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
+use gander::convert::{Plan, Target as FileType};
+use gander::display;
+use gander::format::Options;
+
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Severity, Theme, size, space};
+
+/// The width of the names at the left.
+const NAMES: f32 = 108.0;
+
+/// A line with a name at its left.
+pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
+    ui.horizontal_top(|ui| {
+        let (place, _) = ui.allocate_exact_size(vec2(NAMES, size::CONTROL), egui::Sense::hover());
+        let theme = Theme::of(ui);
+        let at = egui::pos2(place.left(), place.center().y);
+        ui.painter().text(at, egui::Align2::LEFT_CENTER, name, theme::body_font(), theme.dim);
+        let width = ui.available_width();
+        ui.allocate_ui_with_layout(vec2(width, size::CONTROL), Layout::left_to_right(Align::Center), |ui| {
+            ui.set_max_width(width);
+            add(ui);
+        });
+    });
+}
+
+/// A line of text that may be left empty.
+pub(super) fn text(ui: &mut Ui, name: &str, hint: &str, value: &mut String) {
+    row(ui, name, |ui| {
+        let edit = TextEdit::singleline(value).hint_text(hint).font(theme::mono_font());
+        let edit = ui.add(edit.desired_width(ui.available_width()).margin(egui::Margin::symmetric(8, 5)));
+        edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, name));
+    });
+}
+
+/// What may be set for a file type.
+pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) {
+    for spec in file_type.options() {
+        let default = file_type.default_of(spec);
+        let mut value = options.get(spec.name).unwrap_or(default).to_owned();
+        let before = value.clone();
+        row(ui, &label(spec.name), |ui| {
+            if spec.values.is_empty() {
+                let edit = TextEdit::singleline(&mut value).desired_width(120.0);
+                let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 5)));
+                edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, spec.name));
+            } else {
+                ComboBox::from_id_salt(spec.name).selected_text(&value).width(120.0).show_ui(ui, |ui| {
+                    for choice in spec.values {
+                        ui.selectable_value(&mut value, (*choice).to_owned(), *choice);
+                    }
+                });
+            }
+            ui.add(egui::Label::new(theme::dim(Theme::of(ui), spec.help)).truncate())
+                .on_hover_text(spec.help);
+        });
+        if value != before {
+            if value == default {
+                options.0.remove(spec.name);
+            } else {
+                options.set(spec.name, value)
+            }
+        }
+    }
+}
+
+/// An option's name as words.
+fn label(name: &str) -> String {
+    let words = name.replace(['_', '-'], " ");
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How many lines of a result are listed.
+const LISTED: usize = 500;
+
+/// What the result will hold.
+pub(super) fn outline(ui: &mut Ui, plan: &Plan) {
+    ui.add_space(space::S2);
+    let mut words = Vec::new();
+    if let Some(rows) = plan.rows {
+        words.push(format!("{rows} rows"));
+    }
+    words.push(display::plural(
+        plan.outline.len() as u64,
+        if plan.rows.is_some() { "column" } else { "part" },
+    ));
+    if let Some(bytes) = plan.bytes {
+        words.push(format!("{} before compression", display::bytes(bytes)));
+    }
+    let note = words.join(" · ");
+    theme::section_head(ui, "Result", Some((&note, Theme::of(ui).dim)));
+    let theme = Theme::of(ui);
+    let lines = plan.outline.len().min(LISTED);
+    let height = (lines as f32 * 20.0).clamp(20.0, 120.0);
+    ScrollArea::vertical().id_salt("outline").max_height(height).auto_shrink([false, false]).show_rows(
+        ui,
+        16.0,
+        lines,
+        |ui, range| {
+            for (name, what) in &plan.outline[range] {
+                ui.horizontal(|ui| {
+                    ui.spacing_mut().interact_size.y = 16.0;
+                    ui.set_height(16.0);
+                    let half = ui.available_width() / 2.0;
+                    ui.allocate_ui_with_layout(
+                        vec2(half, 16.0),
+                        Layout::left_to_right(Align::Center),
+                        |ui| {
+                            ui.set_width(half);
+                            ui.add(egui::Label::new(name).truncate());
+                        },
+                    );
+                    ui.add(egui::Label::new(theme::mono(what).color(theme.dim)).truncate());
+                });
+            }
+        },
+    );
+}
+
+/// What the result will not hold, and the consent to it where values are concerned.
+pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
+    ui.add_space(space::S2);
+    let theme = Theme::of(ui);
+    if plan.losses.is_empty() {
+        ui.horizontal(|ui| {
+            ui.label(theme::icon(Icon::Good).color(theme.good));
+            ui.label(
+                RichText::new("Nothing is lost: names, types and values stay as they are").color(theme.good),
+            );
+        });
+        return;
+    }
+    let serious = plan.losses.iter().filter(|loss| loss.serious).count() as u64;
+    let note = match serious {
+        0 => "only the outer form changes".to_owned(),
+        serious => format!("{} of them change or drop values", display::count(serious)),
+    };
+    let color = if serious > 0 { theme.bad } else { theme.warn };
+    theme::section_head(ui, "What does not survive", Some((&note, color)));
+    let height = (plan.losses.len() as f32 * 20.0).clamp(20.0, 110.0);
+    let mut sorted: Vec<_> = plan.losses.iter().collect();
+    sorted.sort_by_key(|loss| !loss.serious);
+    ScrollArea::vertical().id_salt("losses").max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+        for loss in sorted.into_iter().take(LISTED) {
+            ui.horizontal_wrapped(|ui| {
+                let color = if loss.serious { theme.bad } else { theme.warn };
+                let glyph = if loss.serious { Icon::Problem } else { Icon::Warning };
+                ui.label(theme::icon(glyph).color(color));
+                ui.label(loss.to_string());
+            });
+        }
+    });
+    if serious > 0 {
+        ui.checkbox(agreed, "Write it anyway: the values named above change or get lost");
+    }
+}
+
+/// Why it cannot be done.
+pub(super) fn problem(ui: &mut Ui, title: &str, words: &str) {
+    ui.add_space(space::S2);
+    theme::problem_banner(ui, Severity::Problem, title, &[(words, None)]);
+}
