@@ -12,7 +12,7 @@ pub use cast::Cast;
 pub use columns::{Columns, NullRule, column_dtype};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of};
-pub use typed::{Misfit, Typed, inferred};
+pub use typed::{Misfit, Typed, inferred, is_json};
 
 use crate::content::table::{batch, cut, project};
 use crate::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::StoredStatistics};

@@ -12,12 +12,13 @@
 
 use crate::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableView, Typed, arrow_of,
-    column_dtype, is_picture,
+    column_dtype, is_json, is_picture,
 };
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Data, Loss, OptionSpec, Options, Payload, Writer};
+use crate::formats::FORMATS;
 use crate::node::{Node, Value};
 use crate::output::Output;
 use crate::task::Task;
@@ -163,7 +164,7 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
         return Ok(vec![Item {
             name: name.to_owned(),
             content: content.clone(),
-            attributes: node.attributes.clone(),
+            attributes: own_attributes(&node),
         }]);
     }
     let mut items: Vec<Item> = Vec::new();
@@ -177,7 +178,7 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
         }
         if let Some(content) = &below.content {
             let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
-            items.push(Item { name, content: content.clone(), attributes: below.attributes.clone() });
+            items.push(Item { name, content: content.clone(), attributes: own_attributes(below) });
         }
         // A tensor may have tensors below it; the parts of a table or a picture are its own.
         Ok(matches!(below.content, None | Some(Content::Array(_))))
@@ -188,16 +189,26 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
             .clone()
             .unwrap_or_else(|| Error::unsupported("there is nothing in it to convert")));
     }
-    // The metadata of a whole go with its parts; the parts' own are named as lost where there are several.
-    if let [one] = items.as_mut_slice() {
-        one.attributes.splice(0..0, node.attributes.iter().cloned());
-    } else {
-        items.iter_mut().for_each(|item| item.attributes.clear());
-        if let Some(first) = items.first_mut() {
-            first.attributes.clone_from(&node.attributes);
+    // The metadata of a whole go with its parts; those of one part of several get its name in front.
+    let several = items.len() > 1;
+    let mut all = own_attributes(&node);
+    for item in &mut items {
+        for (name, value) in std::mem::take(&mut item.attributes) {
+            all.push((if several { format!("{}.{name}", item.name) } else { name }, value));
         }
     }
+    if let Some(first) = items.first_mut() {
+        first.attributes = all;
+    }
     Ok(items)
+}
+
+/// A node's attributes without the word that opening a nested file adds: which format it is.
+fn own_attributes(node: &Node) -> Vec<(String, Value)> {
+    let added = |name: &str, value: &Value| {
+        name == "format" && matches!(value, Value::Text(text) if FORMATS.iter().any(|f| f.name == text))
+    };
+    node.attributes.iter().filter(|(name, value)| !added(name, value)).cloned().collect()
 }
 
 /// Which part of the items is converted.
@@ -372,7 +383,7 @@ impl Plan {
                 Content::Table(table) if !self.target.writer.texts && Typed::applies(table.as_ref()) => {
                     // Only one table is ever widened: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::new(table.clone(), widened));
-                    typed_notes(table.as_ref(), all.as_ref(), &mut losses);
+                    self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
                     typed = Some(all.clone());
                     Content::Table(all)
                 }
@@ -588,6 +599,26 @@ impl Plan {
         }
     }
 
+    /// What is said of text columns that are read as types.
+    fn typed_notes(&self, texts: &dyn Table, typed: &dyn Table, losses: &mut Vec<Loss>) {
+        let mut any = false;
+        for (text, field) in texts.schema().fields().iter().zip(typed.schema().fields()) {
+            any |= text.data_type() != field.data_type();
+            if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
+                let what = "times are kept in UTC; the offsets in which they are written are not";
+                losses.push(note(field.name(), what));
+            }
+            if is_json(field) && self.target.id != "jsonl" {
+                losses.push(note(field.name(), "lists and objects are kept as JSON text"));
+            }
+        }
+        if any {
+            let what =
+                "cells become values of the inferred types; empty cells, NA, null and None become nulls";
+            losses.push(note("", what));
+        }
+    }
+
     /// What is said of columns that did not keep their inferred type.
     fn notes(&self, widened: &BTreeMap<usize, Misfit>) -> Vec<Loss> {
         let Some(Content::Table(table)) = self.items.first().map(|item| &item.content) else {
@@ -600,24 +631,6 @@ impl Plan {
             note(name, format!("the cell {shown:?} does not fit the inferred type; the column is {wider}"))
         };
         widened.iter().map(say).collect()
-    }
-}
-
-/// What is said of text columns that are read as types.
-fn typed_notes(texts: &dyn Table, typed: &dyn Table, losses: &mut Vec<Loss>) {
-    let mut any = false;
-    for (text, field) in texts.schema().fields().iter().zip(typed.schema().fields()) {
-        any |= text.data_type() != field.data_type();
-        if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
-            losses.push(note(
-                field.name(),
-                "times are kept in UTC; the offsets in which they are written are not",
-            ));
-        }
-    }
-    if any {
-        let what = "cells become values of the inferred types; empty cells, NA, null and None become nulls";
-        losses.push(note("", what));
     }
 }
 

@@ -206,6 +206,15 @@ def same_json(value, json_value):
     return isinstance(value, (int, decimal.Decimal)) and value == json_value
 
 
+def same_of_json(json_value, value):
+    """Whether a value of a typed format says this JSON value: lists and objects may be JSON text."""
+    if isinstance(json_value, (list, dict)) and isinstance(value, str):
+        return json.loads(value, parse_float=decimal.Decimal) == json_value
+    if isinstance(json_value, decimal.Decimal) and isinstance(value, float):
+        return float(json_value) == value
+    return same_json(value, json_value)
+
+
 def moment(word, text):
     """Nanoseconds of a time in words; None if it is not one."""
     try:
@@ -255,7 +264,9 @@ def compare_tables(source, out):
     from_text, to_text = source.suffix.lower() in TEXTS, out.suffix.lower() in TEXTS
     from_json, to_json = source.suffix.lower() in JSON, out.suffix.lower() in JSON
     for (name, values), (_, out_values) in zip(left, right):
-        if to_json and not from_json and not from_text:
+        if from_json and not to_json and not to_text:
+            wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_of_json(a, b)]
+        elif to_json and not from_json and not from_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_json(a, b)]
         elif from_text == to_text:
             wrong = [i for i, (a, b) in enumerate(zip(values, out_values)) if not same_value(a, b)]

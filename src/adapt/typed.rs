@@ -14,6 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
 use chrono::{NaiveDate, NaiveTime, Timelike};
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,33 +49,56 @@ pub struct Misfit {
     pub cell: String,
 }
 
+/// What a text column is read as.
+enum Kind {
+    /// Values of a type.
+    Values(DataType),
+    /// Lists or objects as JSON, which stays text and is marked as Arrow's extension type `arrow.json`.
+    Json,
+}
+
+/// Whether a column's texts are JSON (Arrow's extension type `arrow.json`).
+pub fn is_json(field: &Field) -> bool {
+    field.metadata().get(EXTENSION).is_some_and(|name| name == "arrow.json")
+}
+
+const EXTENSION: &str = "ARROW:extension:name";
+
 /// A table whose text columns are read as the types that were inferred.
 pub struct Typed {
     inner: Arc<dyn Table>,
     schema: SchemaRef,
-    targets: Vec<Option<DataType>>,
+    kinds: Vec<Option<Kind>>,
     misfits: Mutex<BTreeMap<usize, Misfit>>,
 }
 
 impl Typed {
     /// `inner` with its inferred types; `widened` says which columns get another one.
     pub fn new(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
-        let mut targets = Vec::new();
+        let mut kinds = Vec::new();
         let mut fields = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
-            let target = match widened.get(&index) {
-                Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8),
-                None => inferred(field),
-            };
             let mut metadata = field.metadata().clone();
-            metadata.remove("inferred");
-            let data_type = target.clone().unwrap_or_else(|| field.data_type().clone());
+            let word = metadata.remove("inferred").unwrap_or_default();
+            let kind = match widened.get(&index) {
+                Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8).map(Kind::Values),
+                None if word.starts_with("list<") || word.starts_with("struct<") => Some(Kind::Json),
+                None => inferred(field).map(Kind::Values),
+            };
+            let data_type = match &kind {
+                Some(Kind::Values(data_type)) => data_type.clone(),
+                _ => field.data_type().clone(),
+            };
+            if matches!(kind, Some(Kind::Json)) {
+                metadata.insert(EXTENSION.to_owned(), "arrow.json".to_owned());
+                metadata.insert("ARROW:extension:metadata".to_owned(), String::new());
+            }
             let typed = field.as_ref().clone().with_data_type(data_type).with_metadata(metadata);
-            fields.push(typed.with_nullable(field.is_nullable() || target.is_some()));
-            targets.push(target);
+            fields.push(typed.with_nullable(field.is_nullable() || kind.is_some()));
+            kinds.push(kind);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
-        Typed { inner, schema, targets, misfits: Mutex::default() }
+        Typed { inner, schema, kinds, misfits: Mutex::default() }
     }
 
     /// Whether `table` has columns with an inferred type.
@@ -89,7 +113,7 @@ impl Typed {
 
     /// Reads all rows only to see what does not fit, in every column.
     pub fn try_all(&self, task: &Task) -> Result<()> {
-        let columns: Vec<usize> = (0..self.targets.len()).filter(|&c| self.targets[c].is_some()).collect();
+        let columns: Vec<usize> = (0..self.kinds.len()).filter(|&c| self.kinds[c].is_some()).collect();
         let view = TableView::new(self.inner.clone(), 0..u64::MAX, columns.clone())?;
         let look = |batch: RecordBatch| {
             let mut arrays = batch.columns().iter().zip(&columns);
@@ -100,10 +124,22 @@ impl Typed {
 
     /// One column typed; where a cell does not fit, it is noted and `None`.
     fn column(&self, array: &ArrayRef, column: usize) -> Result<Option<ArrayRef>> {
-        let Some(Some(target)) = self.targets.get(column) else { return Ok(Some(array.clone())) };
+        let Some(Some(kind)) = self.kinds.get(column) else { return Ok(Some(array.clone())) };
         let text =
             if *array.data_type() == DataType::Utf8 { array.clone() } else { cast(array, &DataType::Utf8)? };
         let text = text.as_string::<i32>();
+        let target = match kind {
+            Kind::Values(target) => target,
+            Kind::Json => {
+                let Some(cell) = text.iter().flatten().find(|cell| !cell.is_empty() && !is_nested(cell))
+                else {
+                    return Ok(Some(array.clone()));
+                };
+                let misfit = Misfit { wider: DataType::Utf8, cell: cell.to_owned() };
+                self.misfits.lock().entry(column).or_insert(misfit);
+                return Ok(None);
+            }
+        };
         let mut wider = target.clone();
         if let Some(known) = self.misfits.lock().get(&column) {
             wider.clone_from(&known.wider);
@@ -161,6 +197,11 @@ impl Table for Typed {
     fn statistics(&self, column: usize) -> Option<StoredStatistics> {
         self.inner.statistics(column)
     }
+}
+
+/// Whether a cell is a JSON list or object.
+fn is_nested(cell: &str) -> bool {
+    cell.starts_with(['[', '{']) && serde_json::from_str::<&RawValue>(cell).is_ok()
 }
 
 /// What to try when `cell` is not of type `now`; text at last.
@@ -382,6 +423,16 @@ mod tests {
             let again = Typed::new(table(word, &["", cell]), &typed.misfits());
             assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
         }
+    }
+
+    #[test]
+    fn lists_and_objects_stay_json_and_are_marked() {
+        let typed = Typed::new(table("list<item: int64>", &["[1, 2]", "", "{}"]), &BTreeMap::new());
+        assert!(is_json(typed.schema().field(0)));
+        assert_eq!(typed.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
+        let mixed = Typed::new(table("struct<a: string>", &["{}", "[1"]), &BTreeMap::new());
+        assert!(mixed.read(&Task::new(), 0..9, &[0]).is_err());
+        assert!(!is_json(Typed::new(table("struct<a: string>", &[]), &mixed.misfits()).schema().field(0)));
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Writes JSON Lines: one object a row, the columns as its members in their order.
 //! <https://jsonlines.org/>
 
-use super::json::{NotFinite, holds, plain, string, value};
+use super::json::{NotFinite, holds, plain, string, text, value};
 use super::{loss, note, put, scan, without_attributes};
+use crate::adapt::is_json;
 use crate::content::Kind;
 use crate::error::Result;
 use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
+use serde_json::value::RawValue;
 use std::collections::HashSet;
 
 const NAN: OptionSpec = OptionSpec {
@@ -78,6 +80,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         out
     };
     let keys: Vec<Vec<u8>> = table.schema().fields().iter().map(|field| key(field.name())).collect();
+    let is_json: Vec<bool> = table.schema().fields().iter().map(|field| is_json(field)).collect();
     let lines = |batch: RecordBatch| -> Result<Vec<u8>> {
         let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
         let mut out =
@@ -85,7 +88,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         for row in 0..batch.num_rows() {
             out.push(b'{');
             let mut first = true;
-            for (column, key) in columns.iter().zip(&keys) {
+            for ((column, key), is_json) in columns.iter().zip(&keys).zip(&is_json) {
                 if omit && column.is_null(row) {
                     continue;
                 }
@@ -93,13 +96,26 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
                     out.push(b',');
                 }
                 out.extend_from_slice(key);
-                value(column.as_ref(), row, special, &mut out);
+                if !(*is_json && verbatim(column.as_ref(), row, &mut out)) {
+                    value(column.as_ref(), row, special, &mut out);
+                }
             }
             out.extend(b"}\n");
         }
         Ok(out)
     };
     scan(task, table.as_ref(), lines, |bytes| put(sink, &bytes)).map(drop)
+}
+
+/// Appends a text that is JSON as it is, on one line; `false` where it is none.
+fn verbatim(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
+    let Some(text) = text(array, row).filter(|_| !array.is_null(row)) else { return false };
+    if serde_json::from_str::<&RawValue>(text).is_err() {
+        return false;
+    }
+    // Line ends in JSON are only white space.
+    out.extend(text.trim().bytes().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { b }));
+    true
 }
 
 #[cfg(test)]
