@@ -102,6 +102,7 @@ fn descr(dtype: &DType) -> Result<String> {
         DType::F16 => "'<f2'".into(),
         DType::F32 => "'<f4'".into(),
         DType::F64 => "'<f8'".into(),
+        DType::Long(kind) => format!("'<f{}'", kind.size()),
         DType::BF16 => "'|V2'".into(),
         DType::Mini(_) => "'|V1'".into(),
         DType::C64 => "'<c8'".into(),

@@ -190,7 +190,9 @@ impl HexView {
                         (Key::ArrowLeft, _) => self.cursor.saturating_sub(1),
                         (Key::ArrowRight, _) => self.cursor.saturating_add(1),
                         (Key::ArrowUp, _) => self.cursor.checked_sub(self.row).unwrap_or(self.cursor),
-                        (Key::ArrowDown, _) if self.cursor.saturating_add(self.row) <= last => self.cursor + self.row,
+                        (Key::ArrowDown, _) if self.cursor.saturating_add(self.row) <= last => {
+                            self.cursor + self.row
+                        }
                         (Key::PageUp, _) => self.cursor.saturating_sub(far),
                         (Key::PageDown, _) => self.cursor.saturating_add(far),
                         (Key::Home, true) => 0,

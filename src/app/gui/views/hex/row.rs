@@ -53,7 +53,8 @@ impl Columns {
             return Some(byte as u64);
         }
         let left = self.hex_left() - self.advance;
-        (x >= left).then(|| (0..self.across).rev().find(|&byte| x >= self.hex_at(byte) - self.advance).unwrap_or(0))
+        (x >= left)
+            .then(|| (0..self.across).rev().find(|&byte| x >= self.hex_at(byte) - self.advance).unwrap_or(0))
     }
 
     /// The line above the rows.
