@@ -545,8 +545,10 @@ pub(super) fn looks_like_a_stream(head: &Head) -> Match {
     if size < 32 || (size + start) % 8 != 0 || size as u64 > limits::HEADER {
         return Match::No;
     }
-    if let Some(bytes) = first.get(start..start + size) {
-        let is_schema = ipc::root_as_message(bytes).is_ok_and(|m| m.header_as_schema().is_some());
+    if start + size <= first.len() {
+        let bytes = first.slice(start..start + size);
+        let bytes = repaired(bytes, |bytes| ipc::root_as_message(bytes).map(drop));
+        let is_schema = ipc::root_as_message(&bytes).is_ok_and(|m| m.header_as_schema().is_some());
         return if is_schema { Match::Yes } else { Match::No };
     }
     // Longer than the head: the message's table stands at its start.

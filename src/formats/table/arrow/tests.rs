@@ -122,6 +122,32 @@ fn metadata_stands_in_file_order() {
 }
 
 #[test]
+fn metadata_of_other_bytes_is_hexadecimal() {
+    let metadata = [("key".to_owned(), "not UTF-8 soon".to_owned())].into();
+    let schema = Schema::new(vec![Field::new("a", arrow::datatypes::DataType::Int8, true)]);
+    let schema = Arc::new(schema.with_metadata(metadata));
+    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(Int8Array::from(vec![1]))]).unwrap();
+    for stream in [false, true] {
+        let mut bytes = Vec::new();
+        if stream {
+            StreamWriter::try_new(&mut bytes, &schema).unwrap().write(&batch).unwrap();
+        } else {
+            let mut writer = FileWriter::try_new(&mut bytes, &schema).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+        }
+        while let Some(at) = bytes.windows(14).position(|w| w == b"not UTF-8 soon") {
+            bytes[at..at + 3].fill(0xff);
+        }
+        let source = Source::memory("x", bytes);
+        let document = open_source(&Task::new(), &source, &Options::default()).unwrap();
+        let hex = Value::Text("0xffffff205554462d3820736f6f6e".to_owned());
+        assert_eq!(document.root.attributes, [("key".to_owned(), hex)]);
+        assert_eq!(texts(&whole(&*table_of(&document))), [[Some("1".to_owned())]]);
+    }
+}
+
+#[test]
 fn malformed_files_say_what_is_wrong() {
     for (name, word) in [
         ("arrow/malformed/magic_only.arrow", "cut off"),
