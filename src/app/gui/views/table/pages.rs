@@ -232,7 +232,8 @@ fn read(table: &dyn Table, task: &Task, wanted: &Wanted) -> Result<Block> {
         block.push(match array {
             Ok(array) => {
                 let start = |page: u64| (((page - wanted.pages.start) * PAGE) as usize).min(array.len());
-                let texts = |page| (start(page)..start(page + 1)).map(|row| text(array.as_ref(), row)).collect();
+                let texts =
+                    |page| (start(page)..start(page + 1)).map(|row| text(array.as_ref(), row)).collect();
                 wanted.pages.clone().map(|page| Ok(texts(page))).collect()
             }
             Err(error) => pages_alone(table, task, wanted, column, &error)?,

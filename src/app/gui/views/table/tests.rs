@@ -74,11 +74,18 @@ impl Table for Made {
         }
         let of = |column: &usize| -> ArrayRef {
             match column {
-                0 => Arc::new(Int64Array::from_iter(rows.clone().map(|row| (row % 7 != 3).then_some(row as i64)))),
+                0 => Arc::new(Int64Array::from_iter(
+                    rows.clone().map(|row| (row % 7 != 3).then_some(row as i64)),
+                )),
                 _ => Arc::new(StringArray::from_iter_values(rows.clone().map(|row| format!("w{row}")))),
             }
         };
-        gander::content::table::batch(&self.schema, columns, columns.iter().map(of).collect(), (rows.end - rows.start) as usize)
+        gander::content::table::batch(
+            &self.schema,
+            columns,
+            columns.iter().map(of).collect(),
+            (rows.end - rows.start) as usize,
+        )
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
