@@ -1,4 +1,4 @@
-//! Deflate, bare and in a zlib wrapper (RFC 1951, RFC 1950).
+//! Deflate in a zlib wrapper (RFC 1951, RFC 1950).
 
 use super::{Codec, Feed};
 use crate::error::{Error, Result};
@@ -52,40 +52,6 @@ pub(super) fn run(
             Err(error) => {
                 let why = error.message().unwrap_or("not valid deflate");
                 return Err(Error::malformed(format!("{what}: {why}")).at(feed.at()));
-            }
-        }
-    }
-}
-
-/// Bare deflate (zip members).
-pub struct Deflate {
-    inflate: Decompress,
-    done: bool,
-}
-
-impl Deflate {
-    /// A decoder at the start.
-    pub fn new() -> Self {
-        Deflate { inflate: Decompress::new(false), done: false }
-    }
-}
-
-impl Default for Deflate {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Codec for Deflate {
-    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize> {
-        if self.done {
-            return Ok(0);
-        }
-        match run(&mut self.inflate, task, feed, out, "deflate data")? {
-            Run::Bytes(n) => Ok(n),
-            Run::Last(n) => {
-                self.done = true;
-                Ok(n)
             }
         }
     }
