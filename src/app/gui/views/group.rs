@@ -145,8 +145,7 @@ impl Group {
     }
 
     fn sums(&self, listed: &Listed) -> String {
-        let mut words =
-            vec![display::plural(self.order.len() as u64, "item")];
+        let mut words = vec![display::plural(self.order.len() as u64, "item")];
         let sum = |of: fn(&Entry) -> u64| -> u64 {
             let rows = self.order.iter().filter_map(|row| listed.entries.get(*row as usize));
             rows.map(of).fold(0, u64::saturating_add)
