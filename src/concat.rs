@@ -212,8 +212,9 @@ impl Concat {
             found += 1;
             origins.push(Origin::Own(place, !same));
         }
-        let none_expected = self.own.fields().is_empty();
-        (found > 0 || none_expected).then_some(origins)
+        // A table that shares less than half of the columns is another table.
+        let own = self.constants.iter().take(self.own.fields().len()).filter(|c| c.is_none()).count();
+        (found * 2 >= own).then_some(origins)
     }
 
     /// A part, open.

@@ -43,8 +43,10 @@ pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
         DType::C128 => {
             Some((complex(DataType::Float64), Some("complex becomes a struct of real and imaginary")))
         }
-        DType::Long(_) => Some((DataType::Utf8, Some("long doubles become text, with all their digits"))),
         DType::Str(_) => same(DataType::Utf8),
+        DType::Long(_) => {
+            Some((DataType::Utf8, Some("long double has no Arrow type; its values become text")))
+        }
         DType::Bytes(_) => {
             Some((DataType::Binary, Some("fixed bytes become binary without the zeros at the end")))
         }
@@ -241,7 +243,8 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
             Arc::new(out.finish())
         }
         DType::Str(_) | DType::Long(_) => {
-            let text = |row| crate::cell::element(dtype, element(bytes, row, dtype.size() as usize));
+            let size = dtype.size() as usize;
+            let text = |row| crate::cell::element(dtype, element(bytes, row, size));
             Arc::new(StringArray::from_iter_values((0..count).map(text)))
         }
         DType::Void(n) => {

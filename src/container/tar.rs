@@ -234,7 +234,11 @@ impl Scan {
             if at % (1 << 20) == 0 {
                 task.check()?;
             }
-            match self.block(task, at)? {
+            let block = match self.block(task, at) {
+                Err(error) if error.is_cancelled() => return Err(error),
+                block => block.unwrap_or(None),
+            };
+            match block {
                 Some(block) if has_magic(&block) && has_good_checksum(&block) => {
                     self.at = at;
                     return Ok(());

@@ -13,6 +13,12 @@ pub trait Image: Send + Sync {
     /// each further one about half of the one before), as stored: samples interleaved, rows top-down.
     /// Palettes are applied; alpha, if there is any, is the last channel, not premultiplied.
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels>;
+
+    /// The same pixels with the samples that the file holds — palette indices, inks, white as zero, 3-bit
+    /// numbers — where `read` makes other ones of them to be seen; `None` where they are the same.
+    fn stored(&self, _task: &Task, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
 }
 
 /// What is known of an image without decoding it.

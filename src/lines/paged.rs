@@ -1,6 +1,7 @@
 //! Rows of a text by range: through the sparse index, near a place that is not indexed yet, or from
 //! the end of the file. What a record is, is the format's ([`Records`]).
 
+use super::index::fill;
 use super::resync::{self, Begin};
 use super::{Index, Rules};
 use crate::content::Rows;
@@ -14,13 +15,15 @@ use std::ops::Range;
 /// The longest record that is read, in bytes: a quote that is never closed makes the rest of a file
 /// one record.
 const RECORD: usize = 64 << 20;
-/// Rows that begin so many bytes behind what is indexed are estimated rather than searched.
+/// Searching through so much takes a tenth of a second.
 const FAR: f64 = (256 << 20) as f64;
 /// The most that is read to find the last rows without counting all.
 const TAIL: u64 = 64 << 20;
 /// The most that is read for certainty about quotes.
 const CERTAIN: u64 = 4 << 20;
 
+/// Bytes that a step of a whole scan takes, about.
+const STEP: f64 = (32 << 20) as f64;
 /// From so many rows on, a read is shared by several workers.
 const SHARED: u64 = 8 << 10;
 
@@ -55,13 +58,16 @@ pub struct Paged {
     row_bytes: f64,
     /// Rows that were seen in samples.
     seen: u64,
+    /// Rows that begin so many bytes behind what is indexed are estimated rather than searched.
+    far: f64,
 }
 
 impl Paged {
     /// The rows of `source` from byte `start` on, `before` records left out. `row_bytes` is a row's
     /// average length, `seen` how many rows are there at least.
     pub fn new(source: Source, rules: Rules, start: u64, before: u64, row_bytes: f64, seen: u64) -> Self {
-        Paged { index: Index::new(source, rules, start), before, row_bytes: row_bytes.max(1.0), seen }
+        let index = Index::new(source, rules, start);
+        Paged { index, before, row_bytes: row_bytes.max(1.0), seen, far: FAR }
     }
 
     /// What ends a record.
@@ -93,6 +99,11 @@ impl Paged {
     /// Counts all rows, with progress in bytes.
     pub fn count(&self, task: &Task) -> Result<u64> {
         Ok(self.index.count(task)?.saturating_sub(self.before))
+    }
+
+    /// How many rows a step of a whole scan takes: few where they are long.
+    pub fn scan_step(&self) -> u64 {
+        ((STEP / self.row_bytes) as u64).clamp(1, 1 << 16)
     }
 
     /// A batch of the rows `rows`: by `read` in one go, or by several workers at once where the rows are
@@ -159,7 +170,7 @@ impl Paged {
         let ahead = record.saturating_sub(known) as f64 * self.row_bytes;
         let source = self.index.source();
         match source.known_len() {
-            Some(len) if self.index.total().is_none() && ahead > FAR && source.is_random_access() => {
+            Some(len) if self.index.total().is_none() && ahead > self.far && source.is_random_access() => {
                 self.near(task, at.saturating_add(ahead as u64), len, records)
             }
             _ => self.index.locate(task, record),
@@ -185,14 +196,17 @@ impl Paged {
         let expected = (most as f64 * self.row_bytes * 1.1) as usize;
         let usual = expected.saturating_add(4 << 10).clamp(16 << 10, 4 << 20);
         let (mut place, mut window, mut kept) = (at, usual, 0);
+        let mut buffer = Vec::new();
         while kept < most {
-            let bytes = self.index.source().read_up_to(task, place, window)?;
-            let last = bytes.len() < window;
+            // Copied, so that a scan of a whole file leaves none of its pages in the process.
+            let filled = fill(self.index.source(), task, place, &mut buffer, window)?;
+            let bytes = buffer.get(..filled).unwrap_or_default();
+            let last = filled < window;
             let mut at = 0;
             while kept < most {
-                match records.split(&bytes, at, last) {
+                match records.split(bytes, at, last) {
                     Step::Record(after) => {
-                        records.keep(&bytes)?;
+                        records.keep(bytes)?;
                         kept += 1;
                         at = after;
                     }
@@ -254,4 +268,74 @@ fn too_long(place: u64) -> Error {
         "a row of more than {RECORD} bytes; in a CSV its quote may not be closed, quote=none reads quotes as text"
     ))
     .at(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of two fields; keeps the first one.
+    struct Firsts(Vec<String>, Range<usize>);
+
+    impl Records for Firsts {
+        fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
+            let mut scan = crate::lines::scan::Scan::start(&RULES);
+            match scan.find(&RULES, &bytes[at..], 1) {
+                Some(end) => {
+                    self.1 = at..at + end;
+                    Step::Record(at + end)
+                }
+                None if last => Step::End,
+                None => Step::Partial(at),
+            }
+        }
+
+        fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+            let text = String::from_utf8_lossy(&bytes[self.1.clone()]);
+            self.0.push(text.split(',').next().unwrap().to_owned());
+            Ok(())
+        }
+
+        fn fit(&self, bytes: &[u8], at: usize) -> f64 {
+            f64::from(u8::from(bytes[at].is_ascii_digit()))
+        }
+    }
+
+    const RULES: Rules =
+        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+
+    fn rows(quoted: u64) -> Paged {
+        let cell = |i: u64| if i % quoted == 0 { format!("\"line\n{i},\n\"") } else { "plain".to_owned() };
+        let text: String = (0..5_000).map(|i| format!("{i},{}\n", cell(i))).collect();
+        let source = Source::memory("t", text.clone());
+        let row_bytes = text.len() as f64 / 5_000.0;
+        Paged { far: 1_000.0, ..Paged::new(source, RULES, 0, 0, row_bytes, 0) }
+    }
+
+    #[test]
+    fn rows_that_are_not_indexed_are_real_ones_from_about_there() {
+        for quoted in [1, 2, 50, 10_000] {
+            let paged = rows(quoted);
+            let mut found = Firsts(Vec::new(), 0..0);
+            paged.read(&Task::new(), 4_000..4_010, &mut found).unwrap();
+            let first: u64 = found.0[0].parse().unwrap();
+            assert!((3_600..4_400).contains(&first), "{first}");
+            let expected: Vec<String> = (first..first + 10).map(|i| i.to_string()).collect();
+            assert_eq!(found.0, expected);
+            assert!(paged.rows().exact().is_none());
+            assert_eq!(paged.count(&Task::new()).unwrap(), 5_000);
+            let mut found = Firsts(Vec::new(), 0..0);
+            paged.read(&Task::new(), 4_000..4_001, &mut found).unwrap();
+            assert_eq!(found.0, ["4000"]);
+        }
+    }
+
+    #[test]
+    fn a_record_wider_than_the_window_is_read_whole() {
+        let text = format!("1,a\n2,{}\n3,c\n", "x".repeat(300_000));
+        let paged = Paged::new(Source::memory("t", text), RULES, 0, 0, 10.0, 0);
+        let mut found = Firsts(Vec::new(), 0..0);
+        paged.read(&Task::new(), 0..9, &mut found).unwrap();
+        assert_eq!(found.0, ["1", "2", "3"]);
+    }
 }

@@ -38,18 +38,14 @@ const UTC: &str = "+00:00";
 /// null, and so do those that do not fit, which are counted.
 pub fn typed(cells: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
     let mut unfit = 0;
-    let mut each = |cell: &str, fits: bool| {
-        let missing = cell.trim().is_empty();
-        unfit += u64::from(!fits && !missing);
-    };
     macro_rules! parsed {
         ($parse:expr) => {
             cells
                 .iter()
                 .map(|cell| {
-                    let cell = cell?;
-                    let value = $parse(cell.trim());
-                    each(cell, value.is_some());
+                    let cell = trimmed(cell?);
+                    let value = $parse(cell);
+                    unfit += u64::from(value.is_none() && !cell.is_empty());
                     value
                 })
                 .collect()
@@ -69,7 +65,8 @@ pub fn typed(cells: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
             array
         }),
         DataType::Date32 => Arc::new({
-            let array: Date32Array = parsed!(|cell: &str| date(cell).map(Date32Type::from_naive_date));
+            let array: Date32Array =
+                parsed!(|cell: &str| date(cell.as_bytes()).map(Date32Type::from_naive_date));
             array
         }),
         DataType::Timestamp(TimeUnit::Microsecond, zone) => Arc::new({
@@ -77,9 +74,18 @@ pub fn typed(cells: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
                 parsed!(|cell: &str| timestamp(cell).map(|t| t.and_utc().timestamp_micros()));
             array.with_timezone_opt(zone.clone())
         }),
-        _ => Arc::new(cells.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect::<StringArray>()),
+        _ if cells.iter().any(|cell| cell == Some("")) => {
+            Arc::new(cells.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect::<StringArray>())
+        }
+        _ => Arc::new(cells.clone()),
     };
     (array, unfit)
+}
+
+/// `cell.trim()`, quick where there is nothing to trim.
+fn trimmed(cell: &str) -> &str {
+    let solid = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    if solid(cell.as_bytes().first()) && solid(cell.as_bytes().last()) { cell } else { cell.trim() }
 }
 
 /// The types that all cells so far fit.
@@ -200,77 +206,89 @@ fn is_float(cell: &str) -> bool {
 }
 
 fn is_date(cell: &str) -> bool {
-    date(cell).is_some()
+    date(cell.as_bytes()).is_some()
+}
+
+/// The number that `digits` digits write.
+fn digits(text: Option<&[u8]>) -> Option<u32> {
+    let digit = |number: u32, byte: &u8| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0'));
+    text?.iter().try_fold(0, digit)
 }
 
 /// `2024-01-31` or `2024/01/31`.
-fn date(cell: &str) -> Option<NaiveDate> {
-    let parts: Vec<&str> = cell.split(['-', '/']).collect();
-    let [year, month, day] = parts.as_slice() else { return None };
-    let number = |text: &str, digits: usize| {
-        let fits = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
-        if fits { text.parse::<u32>().ok() } else { None }
-    };
-    NaiveDate::from_ymd_opt(number(year, 4)? as i32, number(month, 2)?, number(day, 2)?)
+fn date(cell: &[u8]) -> Option<NaiveDate> {
+    let dashed = |at: usize| matches!(cell.get(at), Some(b'-' | b'/'));
+    if cell.len() != 10 || !dashed(4) || !dashed(7) {
+        return None;
+    }
+    let (year, month, day) = (digits(cell.get(..4))?, digits(cell.get(5..7))?, digits(cell.get(8..))?);
+    NaiveDate::from_ymd_opt(year as i32, month, day)
 }
 
 /// A date and, behind `T` or a space, a clock, as the moment in UTC; a cell without zone is taken as
 /// UTC. A date alone is its midnight.
 fn timestamp(cell: &str) -> Option<NaiveDateTime> {
     if cell.len() == 10 {
-        return date(cell)?.and_hms_opt(0, 0, 0);
+        return date(cell.as_bytes())?.and_hms_opt(0, 0, 0);
     }
-    let (day, clock, zone) = parts(cell)?;
-    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut places = whole.split(':').map(|part| part.parse::<u32>().ok());
-    let (hour, minute, second) = (places.next()??, places.next()??, places.next().unwrap_or(Some(0))?);
-    let nanos: u32 = format!("{:0<9}", fraction.get(..9).unwrap_or(fraction)).parse().ok()?;
-    // A leap second is the last nanosecond before the next minute for chrono.
-    let (second, nanos) = if second == 60 { (59, nanos + 1_000_000_000) } else { (second, nanos) };
-    let local = day.and_hms_nano_opt(hour, minute, second, nanos)?;
-    local.checked_sub_signed(offset(zone)?)
-}
-
-/// `Z`, `+01`, `+0100`, `+01:00` or nothing.
-fn offset(zone: &str) -> Option<chrono::Duration> {
-    let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
-    if digits.is_empty() {
-        return Some(chrono::Duration::zero());
-    }
-    let (hours, minutes) = (digits.get(..2)?.parse::<i64>().ok()?, digits.get(2..).filter(|m| !m.is_empty()));
-    let minutes = hours * 60 + minutes.map_or(Some(0), |m| m.parse::<i64>().ok())?;
-    Some(chrono::Duration::minutes(if zone.starts_with('-') { -minutes } else { minutes }))
-}
-
-/// Date, clock and zone of `2024-01-31T12:00:00.123+01:00` and the like; `None` for others.
-fn parts(cell: &str) -> Option<(NaiveDate, &str, &str)> {
-    let (day, clock) = (date(cell.get(..10)?)?, cell.get(11..)?);
-    if !matches!(cell.as_bytes().get(10), Some(b'T' | b' ' | b't')) {
-        return None;
-    }
-    let zone_at = clock.find(['Z', '+', '-']).unwrap_or(clock.len());
-    let (clock, zone) = (clock.get(..zone_at)?.trim_end(), clock.get(zone_at..)?);
-    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let places: Vec<&str> = whole.split(':').collect();
-    let fits = |text: &&str, below: u32| text.len() == 2 && text.parse::<u32>().is_ok_and(|n| n < below);
-    let clock_fits = match places.as_slice() {
-        [h, m] => fits(h, 24) && fits(m, 60),
-        [h, m, s] => fits(h, 24) && fits(m, 60) && fits(s, 61),
-        _ => false,
-    };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let zone_fits = match zone.as_bytes() {
-        [] | b"Z" => true,
-        [_, rest @ ..] => {
-            matches!(rest.len(), 2 | 4 | 5) && rest.iter().all(|b| b.is_ascii_digit() || *b == b':')
-        }
-    };
-    (clock_fits && digits(fraction) && zone_fits).then_some((day, clock, zone))
+    let (local, zone) = moment(cell)?;
+    local.checked_sub_signed(chrono::Duration::minutes(zone.unwrap_or(0)))
 }
 
 /// Whether a timestamp has a zone; `None` for cells that are none.
 fn timestamp_zone(cell: &str) -> Option<bool> {
-    parts(cell).map(|(_, _, zone)| !zone.is_empty())
+    moment(cell).map(|(_, zone)| zone.is_some())
+}
+
+/// The local moment and the zone in minutes of `2024-01-31T12:00:00.123+01:00` and the like.
+fn moment(cell: &str) -> Option<(NaiveDateTime, Option<i64>)> {
+    let cell = cell.as_bytes();
+    let day = date(cell.get(..10)?)?;
+    if !matches!(cell.get(10), Some(b'T' | b' ' | b't')) {
+        return None;
+    }
+    let clock = cell.get(11..)?;
+    let zone_at = clock.iter().position(|b| matches!(b, b'Z' | b'+' | b'-')).unwrap_or(clock.len());
+    let (clock, zone) = clock.split_at(zone_at);
+    Some((time(day, clock.trim_ascii_end())?, offset(zone)?))
+}
+
+/// `12:00`, `12:00:00` or `12:00:00.123` on a day.
+fn time(day: NaiveDate, clock: &[u8]) -> Option<NaiveDateTime> {
+    let (whole, fraction) = match clock.iter().position(|b| *b == b'.') {
+        Some(dot) => (clock.get(..dot)?, clock.get(dot + 1..).filter(|f| !f.is_empty())?),
+        None => (clock, &b"0"[..]),
+    };
+    let second = match whole.len() {
+        5 => 0,
+        8 if whole.get(5) == Some(&b':') => digits(whole.get(6..))?,
+        _ => return None,
+    };
+    if whole.get(2) != Some(&b':') || !fraction.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    // Digits beyond nanoseconds are dropped.
+    let kept = fraction.get(..9).unwrap_or(fraction);
+    let nanos = digits(Some(kept))? * 10u32.pow(9 - kept.len() as u32);
+    // A leap second is the last nanosecond before the next minute for chrono.
+    let (second, nanos) = if second == 60 { (59, nanos + 1_000_000_000) } else { (second, nanos) };
+    day.and_hms_nano_opt(digits(whole.get(..2))?, digits(whole.get(3..5))?, second, nanos)
+}
+
+/// Minutes of `Z`, `+01`, `+0100`, `+01:00`; `Some(None)` for nothing.
+fn offset(zone: &[u8]) -> Option<Option<i64>> {
+    let Some((sign, rest)) = zone.split_first() else { return Some(None) };
+    if *sign == b'Z' {
+        return rest.is_empty().then_some(Some(0));
+    }
+    let minutes = match rest.len() {
+        2 => 0,
+        4 => digits(rest.get(2..))?,
+        5 if rest.get(2) == Some(&b':') => digits(rest.get(3..))?,
+        _ => return None,
+    };
+    let minutes = i64::from(digits(rest.get(..2))? * 60 + minutes);
+    Some(Some(if *sign == b'-' { -minutes } else { minutes }))
 }
 
 #[cfg(test)]
@@ -296,6 +314,15 @@ mod tests {
         assert_eq!(of(&["2024-01-31", "2024-01-31 12:00:00.5"]), "Timestamp(µs)");
         assert_eq!(of(&["2024-01-31T12:00:00Z", "2024-01-31T12:00:00+01:00"]), "Timestamp(µs, \"+00:00\")");
         assert_eq!(of(&["2024-01-31T12:00:00Z", "2024-01-31T12:00:00"]), "Utf8");
+        for wrong in [
+            "2024-01-31T25:00",
+            "2024-01-31T12:60",
+            "2024-01-31T12:00:00.",
+            "2024-01-31T12:00+1",
+            "2024-01-31T12.5",
+        ] {
+            assert_eq!(of(&[wrong]), "Utf8", "{wrong}");
+        }
         assert_eq!(of(&["1", "x"]), "Utf8");
         assert_eq!(of(&["", "NA"]), "Utf8");
         assert_eq!(of(&["12:34:56"]), "Utf8");

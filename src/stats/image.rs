@@ -40,11 +40,23 @@ pub fn image(image: &dyn Image, task: &Task) -> Result<ImageStats> {
     let mut y = 0;
     while y < info.height {
         let rect = Rect { x: 0, y, width: info.width, height: band.min(info.height - y) };
-        pass.band(image.read(task, 0, 0, rect)?);
+        let seen = image.read(task, 0, 0, rect)?;
+        match image.stored(task, 0, rect)? {
+            Some(stored) => {
+                seen_rgb(&mut pass.rgb, &seen);
+                pass.band(stored, false);
+            }
+            None => pass.band(seen, true),
+        }
         y += rect.height;
         task.advance(rect.height)?;
     }
     Ok(pass.finish())
+}
+
+/// Adds pixels as they are seen.
+fn seen_rgb(crc: &mut crc32fast::Hasher, pixels: &Pixels) {
+    crc.update(&pixels.to_rgb8());
 }
 
 /// Sums of one channel.
@@ -75,7 +87,8 @@ struct Pass {
 }
 
 impl Pass {
-    fn band(&mut self, mut pixels: Pixels) {
+    /// Takes rows; `seen` says whether they are what is seen.
+    fn band(&mut self, mut pixels: Pixels, seen: bool) {
         let (height, channels) = (pixels.height, pixels.channels as usize);
         let data = std::mem::take(&mut pixels.data);
         let bytes = data.len() / (height.max(1) as usize);
@@ -88,10 +101,14 @@ impl Pass {
                 self.row.extend_from_slice(row);
                 pixels.data.clear();
                 pixels.data.extend_from_slice(row);
-                self.row_rgb = pixels.to_rgb8();
+                if seen {
+                    self.row_rgb = pixels.to_rgb8();
+                }
                 self.measure(&pixels);
             }
-            self.rgb.update(&self.row_rgb);
+            if seen {
+                self.rgb.update(&self.row_rgb);
+            }
             for (total, row) in self.total.iter_mut().zip(&self.row_sums) {
                 total.count += row.count;
                 total.low = total.low.min(row.low);
@@ -152,7 +169,7 @@ mod tests {
         assert_eq!(stats.crc32_rgb, crc32fast::hash(&pixels.to_rgb8()));
         let mut rows = Pass::default();
         for y in 0..info.height {
-            rows.band(pixels.crop(Rect { x: 0, y, width: info.width, height: 1 }));
+            rows.band(pixels.crop(Rect { x: 0, y, width: info.width, height: 1 }), true);
         }
         assert_eq!(rows.finish().channels, stats.channels);
         assert_eq!(stats.channels.len(), 3);

@@ -1,4 +1,5 @@
-//! Statistics of a table's columns: one pass over all rows, columns in parallel.
+//! Statistics of a table's columns: one pass over all rows, row groups read and columns counted in
+//! parallel.
 
 use super::Moments;
 use crate::cell;
@@ -6,12 +7,14 @@ use crate::content::Table;
 use crate::error::Result;
 use crate::lines::types;
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, AsArray, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::*;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What one pass over a table tells.
@@ -60,6 +63,8 @@ pub enum Distinct {
 
 /// Distinct values are counted up to here, to bound memory.
 const DISTINCT: usize = 1 << 16;
+/// The most steps of a scan that are in memory at once.
+const AT_ONCE: usize = 8;
 
 /// Statistics of the columns `columns`, in this order.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
@@ -70,19 +75,32 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
     let mut at = 0;
     while at < rows {
-        let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
-        let arrays = crate::content::table::read_each(table, task, at..end, columns)?;
-        folds.par_iter_mut().zip(arrays).for_each(|(fold, array)| match (&mut *fold, array) {
-            (Ok(f), Ok(array)) => {
-                if let Err(error) = f.add(&array) {
+        // As many steps at once as there are threads: the memory is bounded by so many row groups.
+        let mut steps = Vec::new();
+        while at < rows && steps.len() < rayon::current_num_threads().clamp(1, AT_ONCE) {
+            let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
+            steps.push(at..end);
+            at = end;
+        }
+        let read = |step: &Range<u64>| {
+            let arrays = crate::content::table::read_each(table, task, step.clone(), columns)?;
+            task.advance(step.end - step.start)?;
+            Ok(arrays)
+        };
+        let mut read: Vec<Vec<_>> = steps.par_iter().map(read).collect::<Result<_>>()?;
+        // By columns, the last first, each with its steps in order: sums come out the same whatever the
+        // threads do.
+        let last = |_| read.iter_mut().filter_map(Vec::pop).collect();
+        let by_column: Vec<Vec<Result<ArrayRef>>> = columns.iter().map(last).collect();
+        folds.par_iter_mut().rev().zip(by_column).for_each(|(fold, arrays)| {
+            for array in arrays {
+                let Ok(running) = fold else { return };
+                if let Err(error) = array.and_then(|array| running.add(&array)) {
                     *fold = Err(error);
                 }
             }
-            (Ok(_), Err(error)) => *fold = Err(error),
-            (Err(_), _) => {}
         });
-        task.advance(end - at)?;
-        at = end;
+        task.check()?;
     }
     Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(Fold::finish)).collect() })
 }
@@ -96,7 +114,7 @@ struct Fold {
     moments: Moments,
     low: Option<ArrayRef>,
     high: Option<ArrayRef>,
-    seen: HashSet<Box<[u8]>>,
+    seen: HashSet<Box<[u8]>, Seed>,
     countable: bool,
 }
 
@@ -110,7 +128,7 @@ impl Fold {
             moments: Moments::default(),
             low: None,
             high: None,
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             countable: true,
         }
     }
@@ -136,16 +154,29 @@ impl Fold {
     fn numbers(&mut self, array: &ArrayRef) {
         macro_rules! each {
             ($($variant:ident => $ty:ty),*) => { match array.data_type() {
-                $( DataType::$variant => array.as_primitive::<$ty>().iter().flatten().map(|v| f64::from(v)).collect(), )*
-                DataType::Int64 => array.as_primitive::<Int64Type>().iter().flatten().map(|v| v as f64).collect(),
-                DataType::UInt64 => array.as_primitive::<UInt64Type>().iter().flatten().map(|v| v as f64).collect(),
-                DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _) | DataType::Decimal256(_, _) =>
-                    (0..array.len()).filter_map(|i| cell::text(array.as_ref(), i)?.parse::<f64>().ok()).collect(),
-                _ => return,
+                $( DataType::$variant => self.sums(array.as_primitive::<$ty>(), |v| f64::from(v)), )*
+                DataType::Int64 => self.sums(array.as_primitive::<Int64Type>(), |v| v as f64),
+                DataType::UInt64 => self.sums(array.as_primitive::<UInt64Type>(), |v| v as f64),
+                DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _)
+                | DataType::Decimal256(_, _) => {
+                    let value = |i| cell::text(array.as_ref(), i)?.parse::<f64>().ok();
+                    self.add_sums((0..array.len()).filter_map(value));
+                }
+                _ => {}
             } };
         }
-        let values: Vec<f64> = each!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, UInt8 => UInt8Type,
+        each!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, UInt8 => UInt8Type,
             UInt16 => UInt16Type, UInt32 => UInt32Type, Float16 => Float16Type, Float32 => Float32Type, Float64 => Float64Type);
+    }
+
+    fn sums<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>, value: impl Fn(T::Native) -> f64) {
+        match array.null_count() {
+            0 => self.add_sums(array.values().iter().map(|&v| value(v))),
+            _ => self.add_sums(array.iter().flatten().map(value)),
+        }
+    }
+
+    fn add_sums(&mut self, values: impl Iterator<Item = f64>) {
         self.numeric = true;
         let (mut sum, mut count) = (0.0, 0);
         for value in values {
@@ -167,17 +198,7 @@ impl Fold {
         if nested || matches!(array.data_type(), DataType::Null) {
             return Ok(());
         }
-        let counts = |i: usize| array.is_valid(i) && is_finite(array.as_ref(), i);
-        let Ok(compare) = make_comparator(array, array, SortOptions::default()) else { return Ok(()) };
-        let (mut low, mut high): (Option<usize>, Option<usize>) = (None, None);
-        for i in (0..array.len()).filter(|&i| counts(i)) {
-            if low.is_none_or(|best| compare(i, best) == Ordering::Less) {
-                low = Some(i);
-            }
-            if high.is_none_or(|best| compare(i, best) == Ordering::Greater) {
-                high = Some(i);
-            }
-        }
+        let (low, high) = ends_of(array);
         replace(&mut self.low, array, low, Ordering::Less)?;
         replace(&mut self.high, array, high, Ordering::Greater)
     }
@@ -189,32 +210,55 @@ impl Fold {
         if !self.countable || self.seen.len() > DISTINCT {
             return;
         }
-        let size = array.data_type().primitive_width();
         let data = array.to_data();
-        let fixed = size
-            .and_then(|size| data.buffers().first().map(|b| (size, &b.as_slice()[data.offset() * size..])));
+        let width = array.data_type().primitive_width();
+        let values = data.buffers().first().map(|b| &b.as_slice()[data.offset() * width.unwrap_or(0)..]);
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
+        let rows = (0..array.len()).filter(valid);
+        match (array.data_type(), width, values) {
+            (_, Some(1), Some(values)) => self.see(rows.map(|row| values.get(row..row + 1))),
+            (_, Some(2), Some(values)) => self.see(rows.map(|row| values.get(row * 2..row * 2 + 2))),
+            (_, Some(4), Some(values)) => self.see(rows.map(|row| values.get(row * 4..row * 4 + 4))),
+            (_, Some(8), Some(values)) => self.see(rows.map(|row| values.get(row * 8..row * 8 + 8))),
+            (_, Some(size), Some(values)) => {
+                self.see(rows.map(|row| values.get(row * size..(row + 1) * size)))
+            }
+            (DataType::Utf8, ..) => {
+                let texts = array.as_string::<i32>();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
+            }
+            (DataType::LargeUtf8, ..) => {
+                let texts = array.as_string::<i64>();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
+            }
+            (DataType::Utf8View, ..) => {
+                let texts = array.as_string_view();
+                self.see(rows.map(|row| Some(texts.value(row).as_bytes())));
+            }
+            (DataType::Boolean, ..) => {
+                let flags = array.as_boolean();
+                self.see(rows.map(|row| Some(if flags.value(row) { &b"t"[..] } else { b"f" })));
+            }
+            _ => self.see(rows.map(|row| cell::binary(array.as_ref(), row))),
+        }
+    }
+
+    /// Counts values that were not seen yet, until there are too many; `None` is one that cannot be
+    /// compared.
+    fn see<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>) {
         // Runs of one value are common, and comparing costs less than hashing.
         let mut before: Option<&[u8]> = None;
-        for row in 0..array.len() {
-            if self.seen.len() > DISTINCT {
-                break;
-            }
-            if array.is_null(row) {
-                continue;
-            }
-            let value: Option<&[u8]> = match (fixed, array.data_type()) {
-                (Some((size, bytes)), _) => bytes.get(row * size..(row + 1) * size),
-                (_, DataType::Utf8) => Some(array.as_string::<i32>().value(row).as_bytes()),
-                (_, DataType::LargeUtf8) => Some(array.as_string::<i64>().value(row).as_bytes()),
-                (_, DataType::Utf8View) => Some(array.as_string_view().value(row).as_bytes()),
-                (_, DataType::Boolean) => Some(if array.as_boolean().value(row) { b"t" } else { b"f" }),
-                _ => cell::binary(array.as_ref(), row),
+        for value in values {
+            let Some(bytes) = value else {
+                self.countable = false;
+                return;
             };
-            match value {
-                Some(value) if before == Some(value) => {}
-                Some(value) if !self.seen.contains(value) => drop(self.seen.insert(value.into())),
-                Some(_) => {}
-                None => self.countable = false,
+            if before != value && !self.seen.contains(bytes) {
+                self.seen.insert(bytes.into());
+                if self.seen.len() > DISTINCT {
+                    return;
+                }
             }
             before = value;
         }
@@ -247,12 +291,93 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-fn is_finite(array: &dyn Array, row: usize) -> bool {
+/// The rows of the smallest and the largest cell; NaN and infinities are left out.
+fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
+    let array = array.as_ref();
     match array.data_type() {
-        DataType::Float16 => array.as_primitive::<Float16Type>().value(row).is_finite(),
-        DataType::Float32 => array.as_primitive::<Float32Type>().value(row).is_finite(),
-        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).is_finite(),
-        _ => true,
+        DataType::Float16 => {
+            return ends(array.as_primitive::<Float16Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        DataType::Float32 => {
+            return ends(array.as_primitive::<Float32Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        DataType::Float64 => {
+            return ends(array.as_primitive::<Float64Type>().iter().map(|v| v.filter(|v| v.is_finite())));
+        }
+        _ => {}
+    }
+    arrow::array::downcast_primitive_array!(
+        array => ends(array.iter()),
+        DataType::Utf8 => ends(array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => ends(array.as_string::<i64>().iter()),
+        DataType::Utf8View => ends(array.as_string_view().iter()),
+        DataType::Boolean => ends(array.as_boolean().iter()),
+        DataType::Binary => ends(array.as_binary::<i32>().iter()),
+        DataType::LargeBinary => ends(array.as_binary::<i64>().iter()),
+        DataType::BinaryView => ends(array.as_binary_view().iter()),
+        DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter()),
+        _ => (None, None),
+    )
+}
+
+fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
+    let (mut low, mut high): (Option<(usize, V)>, Option<(usize, V)>) = (None, None);
+    for (row, value) in values.enumerate() {
+        let Some(value) = value else { continue };
+        if low.is_none_or(|(_, best)| value < best) {
+            low = Some((row, value));
+        }
+        if high.is_none_or(|(_, best)| value > best) {
+            high = Some((row, value));
+        }
+    }
+    (low.map(|(row, _)| row), high.map(|(row, _)| row))
+}
+
+/// Hashes for counting: a few instructions for eight bytes. The seed differs from run to run, so that
+/// no file can be made to collide.
+#[derive(Clone)]
+struct Seed(u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Seed(std::hash::RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seed {
+    type Hasher = Mixer;
+
+    fn build_hasher(&self) -> Mixer {
+        Mixer(self.0)
+    }
+}
+
+struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        // Both halves of a wide product depend on all bits of both factors.
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15u128;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+    }
+
+    fn write_usize(&mut self, _length: usize) {
+        // The length of the bytes is mixed in with their last word.
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

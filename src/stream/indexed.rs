@@ -393,7 +393,8 @@ impl ReadAt for Indexed {
     fn known_len(&self) -> Option<u64> {
         match &self.bare {
             Some(bare) => Some(bare.len),
-            None => self.end.read().is_some().then(|| self.made()),
+            // Not while there is damage that nobody was told of.
+            None => (self.end.read().is_some() && self.damage().is_none()).then(|| self.made()),
         }
     }
 

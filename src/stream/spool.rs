@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const MEMORY: usize = 8 << 20;
 /// How much disk is left free for others.
 const RESERVE: u64 = 256 << 20;
+/// At most this part of what was free at first is taken.
+const SHARE: u64 = 2;
 /// After how many written bytes the free space is looked at again.
 const LOOK: u64 = 64 << 20;
 
@@ -83,9 +85,11 @@ impl Spool {
         };
         if at / LOOK != (at + more) / LOOK || at == 0 {
             let free = rustix::fs::fstatvfs(file).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
-            if free.is_ok_and(|free| free < RESERVE + LOOK) {
+            // What is free now and what was written make what was free at first.
+            let full = |free: u64| free < RESERVE + LOOK || at > free.saturating_add(at) / SHARE;
+            if free.is_ok_and(full) {
                 return Err(Error::limit(format!(
-                    "decompressed data fills the disk of temporary files after {} bytes",
+                    "decompressed data would take more than half of what is free for temporary files: {} bytes so far",
                     self.len()
                 )));
             }

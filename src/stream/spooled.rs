@@ -51,14 +51,11 @@ struct End {
 impl Spooled {
     /// The stream that `make`'s codec decodes from `source`, starting at byte `start`.
     pub fn new(source: Source, start: u64, make: Make) -> Self {
-        let most = source
-            .known_len()
-            .map_or(u64::MAX, |len| len.saturating_sub(start).saturating_mul(limits::RATIO).max(FLOOR));
         Spooled {
             source,
             start,
             make,
-            most,
+            most: u64::MAX,
             spool: Spool::new(),
             front: Mutex::new(Front { running: None, again: 0, buffer: Vec::new() }),
             end: RwLock::new(None),
@@ -66,9 +63,10 @@ impl Spooled {
         }
     }
 
-    /// At most `most` bytes, because a header says so.
-    pub fn at_most(mut self, most: u64) -> Self {
-        self.most = self.most.min(most);
+    /// At most as many bytes as deflate can make of the source: more is a lie.
+    pub fn deflated(mut self) -> Self {
+        let len = self.source.known_len().unwrap_or(u64::MAX);
+        self.most = len.saturating_sub(self.start).saturating_mul(limits::RATIO).max(FLOOR);
         self
     }
 
@@ -152,7 +150,15 @@ impl Spooled {
             );
             return self.finish(notes, front);
         }
-        self.spool.push(bytes)?;
+        match self.spool.push(bytes) {
+            // No room: what is there stays readable, and nobody decodes it all again to learn the same.
+            Err(error) if error.kind() == crate::ErrorKind::Limit => {
+                let mut notes = codec.notes();
+                notes.blame(error);
+                return self.finish(notes, front);
+            }
+            pushed => pushed?,
+        }
         front.running = Some((codec, feed));
         Ok(())
     }
@@ -173,8 +179,9 @@ impl Spooled {
 }
 
 impl ReadAt for Spooled {
+    /// Not while there is damage that nobody was told of: whoever relied on the length would miss it.
     fn known_len(&self) -> Option<u64> {
-        self.end.read().is_some().then(|| self.spool.len())
+        (self.end.read().is_some() && self.damage().is_none()).then(|| self.spool.len())
     }
 
     /// # Errors

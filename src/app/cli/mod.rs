@@ -53,6 +53,15 @@ pub(crate) fn open(
     Ok((document, node, node_path.to_owned()))
 }
 
+/// Why a document is an error for programs although the window shows something of it: a file that was
+/// recognised and refused, with its bytes in sight, or a folder of files that nothing is known of.
+pub(crate) fn refused(document: &Document) -> Option<&Error> {
+    let root = &document.root;
+    let bytes = matches!(root.content, Some(gander::content::Content::Bytes(_)));
+    let unknown = root.content.is_none() && document.format.id == "folder";
+    root.problem.as_ref().filter(|_| bytes || unknown)
+}
+
 /// Says an error on stderr, and with `--json` on stdout as well; the exit status of a failed read.
 pub(crate) fn failed(error: &Error, path: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let error = error.clone().in_file(path);

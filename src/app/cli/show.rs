@@ -3,7 +3,6 @@
 use super::json;
 use arrow::array::RecordBatch;
 use gander::content::{Array, Content, Image, Pixels, Rect, Rows, Table, Text};
-use gander::dtype::DType;
 use gander::region::Region;
 use gander::source::Source;
 use gander::{Error, Task, cell, display, limits};

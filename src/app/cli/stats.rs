@@ -40,6 +40,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let (Some(problem), Some(Content::Bytes(_))) = (&node.problem, &node.content) {
         return super::failed(problem, &path, args.json);
     }
+    if let Some(problem) = super::refused(&document).filter(|_| node_path.is_empty()) {
+        return super::failed(problem, &path, args.json);
+    }
     let mut nodes = Vec::new();
     let mut broken = false;
     let depth = if json::is_data(&node) { 0 } else { usize::MAX };

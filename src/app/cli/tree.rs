@@ -51,8 +51,7 @@ fn one(args: &Args, path: &str) -> anyhow::Result<ExitCode> {
         Ok(printed) => printed,
         Err(error) => return super::failed(&error, path, args.json),
     };
-    // A file that was recognised and refused is an error for programs, with its bytes still in sight.
-    if let (Some(problem), Some(Content::Bytes(_))) = (&document.root.problem, &document.root.content) {
+    if let Some(problem) = super::refused(&document) {
         return super::failed(problem, path, args.json);
     }
     super::print(&printed)?;

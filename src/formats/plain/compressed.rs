@@ -168,7 +168,8 @@ fn open_spooled(
     word: &'static str,
     codec: impl Fn() -> Result<Box<dyn Codec>> + Send + Sync + 'static,
 ) -> Result<Node> {
-    let stream = Arc::new(Spooled::new(opening.source.clone(), 0, Box::new(codec)));
+    let stream = Spooled::new(opening.source.clone(), 0, Box::new(codec));
+    let stream = Arc::new(if matches!(word, "gzip" | "zlib") { stream.deflated() } else { stream });
     stream.ahead(opening.task, CHECKED)?;
     let notes = stream.tell();
     open_inner(opening, word, stream, notes.unwrap_or_default())

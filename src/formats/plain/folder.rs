@@ -1,14 +1,19 @@
 //! Any folder: its files and folders as a tree, each opened when somebody looks into it.
+//!
+//! A folder that the user opens and in which nothing is of a format that Gander knows is a problem, said in
+//! a sentence; its files are listed all the same. Folders inside it are not searched: they are part of what
+//! was opened.
 
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::formats::FORMATS;
 use crate::limits;
 use crate::node::{Listing, Node};
-use crate::open::nested;
+use crate::open::{nested, nested_now};
 use crate::sniff::{self, Head, Match};
 use crate::source::{Entry, Source};
 use crate::task::Task;
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,10 +37,9 @@ fn open(opening: &Opening) -> Result<Node> {
     if entries.is_empty() {
         return Err(Error::malformed("folder: it is empty"));
     }
-    // Hidden files last; the sort is stable, so natural order holds in both parts.
-    entries.sort_by_key(|entry| entry.name.starts_with('.'));
     let mut search = Search { left: LOOKED_AT, files: 0 };
     let known = search.finds(opening.task, folder, &entries, 0)?;
+    hidden_last(&mut entries);
     let mut node = Node::new(folder.name(), "folder").lazy(Entries { folder: folder.clone(), entries });
     if !known {
         let more = if search.left == 0 { "the first " } else { "" };
@@ -45,6 +49,11 @@ fn open(opening: &Opening) -> Result<Node> {
         )));
     }
     Ok(node)
+}
+
+/// Hidden files last; the sort is stable, so natural order holds in both parts.
+fn hidden_last(entries: &mut [Entry]) {
+    entries.sort_by_key(|entry| entry.name.starts_with('.'));
 }
 
 /// The search for anything that is worth opening the folder for.
@@ -144,8 +153,8 @@ impl Entries {
     fn node(&self, entry: &Entry) -> Arc<Node> {
         let (folder, name) = (self.folder.clone(), entry.name.clone());
         if entry.is_folder {
-            let node = nested(entry.name.as_str(), "folder", move |task| enter(task, &folder, &name));
-            return Arc::new(node);
+            let inner = Inner { folder, name, opened: Mutex::new(None) };
+            return Arc::new(Node::new(entry.name.as_str(), "folder").lazy(inner));
         }
         let make = move |task: &Task| Source::open(task, &place(&folder, &name)?);
         Arc::new(nested(entry.name.as_str(), "file", make).span(0..entry.bytes))
@@ -167,5 +176,112 @@ impl Listing for Entries {
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
         Ok(self.entries.iter().find(|e| e.name == name).map(|e| self.node(e)))
+    }
+}
+
+/// A folder in a folder, opened when somebody looks into it: as what it is, or as its files.
+struct Inner {
+    folder: Source,
+    name: String,
+    opened: Mutex<Option<Arc<Node>>>,
+}
+
+impl Inner {
+    fn open(&self, task: &Task) -> Result<Arc<Node>> {
+        if let Some(node) = &*self.opened.lock() {
+            return Ok(node.clone());
+        }
+        let source = enter(task, &self.folder, &self.name)?;
+        let mut head = Head::read(task, &source)?;
+        let node = if sniff::detect(&head).format.id == FORMAT.id {
+            let mut entries = std::mem::take(&mut head.entries);
+            hidden_last(&mut entries);
+            let node = Node::new(self.name.as_str(), "folder");
+            let node = if entries.is_empty() { node.remark("it is empty") } else { node };
+            node.lazy(Entries { folder: source, entries })
+        } else {
+            nested_now(task, &self.name, "folder", &source)?
+        };
+        let node = Arc::new(node);
+        *self.opened.lock() = Some(node.clone());
+        Ok(node)
+    }
+}
+
+impl Listing for Inner {
+    fn count(&self) -> Option<u64> {
+        self.opened.lock().as_ref().and_then(|node| node.child_count())
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        self.open(task)?.child_page(task, range)
+    }
+
+    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
+        self.open(task).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Options;
+
+    fn names(node: &Arc<Node>) -> Vec<String> {
+        let page = node.child_page(&Task::new(), 0..1000).unwrap();
+        page.iter().map(|node| node.name.clone()).collect()
+    }
+
+    #[test]
+    fn order_hidden_files_and_loops() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        for name in ["p10.csv", "p2.csv", ".a.csv", "b.bin", "z.npy"] {
+            std::fs::write(path.join(name), b"a,b\n1,2\n").unwrap();
+        }
+        std::fs::create_dir(path.join("inner")).unwrap();
+        std::os::unix::fs::symlink("..", path.join("inner/up")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path.join("gone")).unwrap();
+        let task = Task::new();
+        let document = crate::open(&task, path, &Options::default()).unwrap();
+        assert_eq!(document.format.id, "folder");
+        let expected = ["b.bin", "gone", "inner", "p2.csv", "p10.csv", "z.npy", ".a.csv"];
+        assert_eq!(names(&document.root), expected);
+        let up = document.root.find(&task, "/inner/up").unwrap().unwrap();
+        assert!(
+            up.problem.as_ref().is_some_and(|p| p.message().contains("lies in itself")),
+            "{:?}",
+            up.problem
+        );
+        let gone = document.root.find(&task, "/gone").unwrap().unwrap();
+        assert!(
+            gone.problem.as_ref().is_some_and(|p| p.message().contains("no such file")),
+            "{:?}",
+            gone.problem
+        );
+        let mut visited = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _| {
+            visited += 1;
+            Ok(true)
+        };
+        crate::open::walk(&task, &document.root, "", 100, &mut visit).unwrap();
+        assert!(visited < 30);
+    }
+
+    #[test]
+    fn a_folder_without_anything_known_says_so_and_lists_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("x.dat"), [0, 1, 2, 255]).unwrap();
+        std::fs::create_dir(folder.path().join("inner")).unwrap();
+        let task = Task::new();
+        let document = crate::open(&task, folder.path(), &Options::default()).unwrap();
+        let problem = document.root.problem.as_ref().unwrap().message();
+        assert!(problem.contains("nothing in this folder") && problem.contains("1 file"), "{problem}");
+        assert_eq!(names(&document.root), ["inner", "x.dat"]);
+        let inner = document.root.find(&task, "/inner").unwrap().unwrap();
+        assert!(inner.problem.is_none() && !inner.remarks.is_empty());
+        std::fs::write(folder.path().join("inner/t.csv"), "a,b\n1,2\n3,4\n").unwrap();
+        let document = crate::open(&task, folder.path(), &Options::default()).unwrap();
+        assert!(document.root.problem.is_none());
     }
 }

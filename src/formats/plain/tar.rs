@@ -248,7 +248,7 @@ mod tests {
             }
             Ok(true)
         };
-        crate::open::walk(&Task::new(), root, "", 8, &mut visit).unwrap();
+        crate::open::walk(&Task::new(), root, "", 16, &mut visit).unwrap();
         all
     }
 

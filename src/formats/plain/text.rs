@@ -39,7 +39,15 @@ fn sniff(head: &Head) -> Match {
     if head.is_folder || head.first.is_empty() || !encoding::is_plausible(&head.first) {
         return Match::No;
     }
-    if head.is_text() || head.has_extension(FORMAT.extensions) { Match::Yes } else { Match::No }
+    let named = head.has_extension(FORMAT.extensions);
+    if named || head.is_text() && is_likely(&head.first) { Match::Yes } else { Match::No }
+}
+
+/// Whether bytes of unknown origin are text: any are letters of some old encoding, so these need
+/// plain ones among them.
+fn is_likely(bytes: &[u8]) -> bool {
+    let plain = bytes.iter().filter(|b| b.is_ascii()).count();
+    encoding::detect(bytes).encoding.name().starts_with("UTF-") || plain * 4 >= bytes.len()
 }
 
 fn open(opening: &Opening) -> Result<Node> {

@@ -91,6 +91,7 @@ impl App {
     pub(super) fn answered(&mut self, answer: Answer) {
         match answer {
             Answer::Chosen(paths) => self.actions.push(Action::Open(paths)),
+            Answer::Sources(paths) => self.dialogs.convert(paths),
             Answer::Place(path) => self.dialogs.place(&path),
             Answer::NoPlace => self
                 .actions
@@ -108,6 +109,7 @@ impl App {
         match id {
             Cmd::OpenFile => self.asked.choose(Choose::Files),
             Cmd::OpenFolder => self.asked.choose(Choose::Folders),
+            Cmd::Convert => self.asked.choose(Choose::Sources),
             Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
             Cmd::Quit => self.quit(ctx),
             Cmd::CloseAll => {

@@ -21,6 +21,8 @@ pub(crate) enum Answer {
     Chosen(Vec<PathBuf>),
     /// The desktop has no file dialog.
     NoDialog,
+    /// These are to be converted.
+    Sources(Vec<PathBuf>),
     /// A file or folder to write to.
     Place(PathBuf),
     /// The desktop has no dialog for one.
@@ -40,6 +42,8 @@ pub(super) struct Asked {
 pub(super) enum Choose {
     Files,
     Folders,
+    /// Files to convert.
+    Sources,
 }
 
 /// A dialog that is gone within this time was never there: no person is that quick.
@@ -61,12 +65,21 @@ impl Asked {
         let (answers, jobs) = (self.answers.clone(), self.jobs.clone());
         let since = Instant::now();
         // The dialog is made on this thread, as macOS wants it, and waited for on another one.
-        let files = (what == Choose::Files).then(|| dialog.clone().set_title("Open files").pick_files());
+        let files = (what != Choose::Folders).then(|| {
+            let title = if what == Choose::Files { "Open files" } else { "Convert files" };
+            dialog.clone().set_title(title).pick_files()
+        });
         let folders = (what == Choose::Folders).then(|| dialog.set_title("Open folders").pick_folders());
         let wait = move || {
             let chosen = files.and_then(wait_for).or_else(|| folders.and_then(wait_for));
             let answer = match chosen {
-                Some(chosen) => Answer::Chosen(chosen.iter().map(|file| file.path().to_owned()).collect()),
+                Some(chosen) => {
+                    let paths = chosen.iter().map(|file| file.path().to_owned()).collect();
+                    if what == Choose::Sources { Answer::Sources(paths) } else { Answer::Chosen(paths) }
+                }
+                None if since.elapsed() < AT_ONCE && what == Choose::Sources => Answer::Failed(
+                    "This desktop offers no file dialog; drop the files on the right half".to_owned(),
+                ),
                 None if since.elapsed() < AT_ONCE => Answer::NoDialog,
                 None => return,
             };

@@ -32,6 +32,15 @@ struct Wanted {
     slice: String,
 }
 
+/// What the form comes to.
+struct Formed {
+    plan: Arc<Plan>,
+    /// Whether it may be run.
+    ready: bool,
+    /// What is to be agreed to first.
+    missing: Option<&'static str>,
+}
+
 /// The state of the dialog.
 pub(crate) struct Export {
     target: Target,
@@ -99,12 +108,40 @@ impl Export {
             }
             return close || answer == run::Answer::Close;
         }
+        let mut formed = None;
+        // A small window scrolls the form; what can be done stays in sight below it.
+        let height = (ui.ctx().content_rect().height() - 200.0).max(120.0);
+        egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
+            ui,
+            |ui| {
+                formed = self.form(ui, jobs, actions);
+            },
+        );
+        ui.add_space(space::S3);
         let theme = Theme::of(ui);
+        let mut stop = false;
+        ui.horizontal(|ui| {
+            let go = ui.add_enabled_ui(formed.as_ref().is_some_and(|formed| formed.ready), |ui| {
+                theme::primary_button(ui, "Export")
+            });
+            stop = theme::button(ui, "Cancel").clicked();
+            if let Some(words) = formed.as_ref().and_then(|formed| formed.missing) {
+                ui.label(RichText::new(words).color(theme.warn));
+            }
+            if let Some(formed) = formed.filter(|_| go.inner.clicked()) {
+                self.run = Some(Run::start(jobs, formed.plan, PathBuf::from(&self.path), self.consent));
+            }
+        });
+        close || stop
+    }
+
+    /// The form; what it comes to, once everything is known.
+    fn form(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> Option<Formed> {
         self.what(ui);
-        let Some(items) = self.gathered(ui, jobs) else { return close || cancel_only(ui) };
-        let Some(types) = self.writable(ui, jobs, &items) else { return close || cancel_only(ui) };
+        let items = self.gathered(ui, jobs)?;
+        let types = self.writable(ui, jobs, &items)?;
         self.choose_type(ui, &types);
-        let Some(file_type) = self.file_type else { return close || cancel_only(ui) };
+        let file_type = self.file_type?;
         form::options(ui, file_type, &mut self.options);
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
@@ -113,21 +150,15 @@ impl Export {
             form::losses(ui, plan, &mut self.consent.lose);
         }
         ui.add_space(space::S2);
-        let ready = self.place(ui, jobs, file_type, actions);
-        ui.add_space(space::S3);
-        let allowed = plan.as_ref().is_some_and(|plan| !plan.is_lossy() || self.consent.lose);
-        let mut stop = false;
-        ui.horizontal(|ui| {
-            let go = ui.add_enabled_ui(ready && allowed, |ui| theme::primary_button(ui, "Export")).inner;
-            stop = theme::button(ui, "Cancel").clicked();
-            if !allowed && plan.is_some() {
-                ui.label(RichText::new("Values would be lost; agree to it above").color(theme.warn));
-            }
-            if let Some(plan) = plan.filter(|_| go.clicked()) {
-                self.run = Some(Run::start(jobs, plan, PathBuf::from(&self.path), self.consent));
-            }
-        });
-        close || stop
+        let free = self.place(ui, jobs, file_type, actions);
+        let plan = plan?;
+        let agreed = !plan.is_lossy() || self.consent.lose;
+        let missing = match (agreed, free) {
+            (false, _) => Some("Values would be lost: agree to it above"),
+            (true, Some(false)) => Some("The file exists: agree to replace it above"),
+            _ => None,
+        };
+        Some(Formed { plan, ready: agreed && free == Some(true), missing })
     }
 
     /// Which part: what the view has selected, or all of the node.
@@ -264,8 +295,14 @@ impl Export {
         shown.value.filter(|_| shown.fresh)
     }
 
-    /// Where to; true if a file may be written there.
-    fn place(&mut self, ui: &mut Ui, jobs: &Jobs, file_type: &FileType, actions: &mut Vec<Action>) -> bool {
+    /// Where to; whether a file may be written there, if that is known.
+    fn place(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        file_type: &FileType,
+        actions: &mut Vec<Action>,
+    ) -> Option<bool> {
         if !self.own_path {
             self.path = suggested(&self.target, file_type);
         }
@@ -296,13 +333,11 @@ impl Export {
                 ui.checkbox(&mut self.consent.overwrite, words);
             });
         }
-        !self.path.trim().is_empty() && (exists == Some(false) || self.consent.overwrite)
+        if self.path.trim().is_empty() {
+            return None;
+        }
+        exists.map(|exists| !exists || self.consent.overwrite)
     }
-}
-
-fn cancel_only(ui: &mut Ui) -> bool {
-    ui.add_space(space::S3);
-    theme::button(ui, "Cancel").clicked()
 }
 
 /// What a view gave, as items.

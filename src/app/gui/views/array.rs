@@ -12,6 +12,7 @@
 pub(super) mod color;
 pub(super) mod dims;
 pub(super) mod histogram;
+mod hunt;
 pub(super) mod layer;
 mod lines;
 pub(super) mod mapping;
@@ -38,13 +39,15 @@ use serde_json::{Value, json};
 use self::color::{Choice, Photo};
 use self::dims::Dims;
 use self::histogram::Histogram;
+use self::hunt::{Ended, Hunt, Prey};
 use self::layer::Style;
 use self::lines::Lines;
 use self::mapping::{Mapping, likely_channels};
 use self::numbers::Numbers;
 use self::pictured::{Look, Pictured};
 use self::slice::{Slice, Sliced};
-use super::{Request, Target, View, ViewCx};
+use self::values::Odd;
+use super::{Action, Request, Target, View, ViewCx};
 use crate::gui::theme;
 
 /// How an array is shown.
@@ -109,6 +112,7 @@ struct ArrayView {
     numbers: Numbers,
     lines: Lines,
     histogram: Histogram,
+    hunt: Hunt,
     /// Whether the mapping is settled: by the session, or by arrays of this shape seen before.
     settled: bool,
     name: String,
@@ -129,6 +133,7 @@ impl ArrayView {
             numbers: Numbers::new(target.title()),
             lines: Lines::default(),
             histogram: Histogram::default(),
+            hunt: Hunt::default(),
             settled: false,
             name: target.title().to_owned(),
         }
@@ -215,6 +220,31 @@ impl ArrayView {
         }
     }
 
+    /// Goes to the next NaN or Inf: in this slice, then in the others.
+    fn next_odd(&mut self, kind: Odd, forward: bool) {
+        let slice = self.mapping.slice(false);
+        let more = self.mapping.others(false).iter().any(|&axis| self.mapping.shape()[axis] > 1);
+        if !self.heat.next_odd(&slice, self.choice.part, kind, forward, !more) && more {
+            let mapping = self.mapping.clone();
+            self.hunt.start(Prey { mapping, part: self.choice.part, kind, forward });
+        }
+    }
+
+    /// Goes where a hunt ended.
+    fn end_hunt(&mut self, cx: &mut ViewCx<'_>) {
+        let array = self.array.clone();
+        match self.hunt.poll(cx.jobs, &array, &self.name) {
+            Some(Ended::Found(index)) => _ = self.go_to(&index),
+            Some(Ended::Nothing(kind)) => {
+                cx.actions.push(Action::Notice(format!("No other slice has a {}.", kind.word())));
+            }
+            Some(Ended::Failed(error)) if !error.is_cancelled() => {
+                cx.actions.push(Action::Notice(format!("The search ended early: {error}")));
+            }
+            Some(Ended::Failed(_)) | None => {}
+        }
+    }
+
     fn go_to(&mut self, index: &[u64]) -> bool {
         let image = self.is_image();
         let Some([row, column]) = self.mapping.reveal(index, image) else { return false };
@@ -256,6 +286,18 @@ impl ArrayView {
     }
 }
 
+impl Drop for ArrayView {
+    /// A tab that was closed needs nothing read.
+    fn drop(&mut self) {
+        self.heat.stop();
+        self.image.stop();
+        self.numbers.stop();
+        self.lines.stop();
+        self.histogram.stop();
+        self.hunt.stop();
+    }
+}
+
 impl View for ArrayView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
@@ -264,6 +306,7 @@ impl View for ArrayView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
+        self.end_hunt(cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
         let bytes =
             gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);

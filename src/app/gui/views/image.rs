@@ -32,6 +32,9 @@ use crate::gui::theme::{self, space};
 /// The axis of the channels; before it come frame, row and column.
 const CHANNELS: usize = 3;
 
+/// What the options and the zoom need beside the modes, in points.
+const ROOM: f32 = 400.0;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Image,
@@ -139,6 +142,23 @@ impl ImageView {
         }
     }
 
+    /// Channels, window and level, turns.
+    fn options(&mut self, ui: &mut Ui) {
+        let depth = self.mapping.shape().get(CHANNELS).copied().unwrap_or(1) as usize;
+        if depth > 1 {
+            options::channel_menu(ui, &mut self.photo, depth);
+        }
+        if self.mode == Mode::Histogram {
+            self.histogram.toolbar(ui);
+            return;
+        }
+        if let Some(frame) = self.frames.peek(&self.number()).value {
+            let known = self.pictured.known(&self.mapping.slice(true), Default::default());
+            options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref());
+        }
+        options::turns(ui, &mut self.pictured.camera);
+    }
+
     /// The histogram of the channels that are shown; a drag sets black and white.
     fn bars(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let mut slice = slice.clone();
@@ -157,27 +177,26 @@ impl ImageView {
     }
 }
 
+impl Drop for ImageView {
+    /// A tab that was closed needs nothing decoded.
+    fn drop(&mut self) {
+        self.frames.cancel();
+        self.pictured.stop();
+        self.histogram.stop();
+    }
+}
+
 impl View for ImageView {
-    fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = space::S2;
         theme::segmented(ui, "View", &mut self.mode, &MODES);
-        let depth = self.mapping.shape().get(CHANNELS).copied().unwrap_or(1) as usize;
-        if depth > 1 {
-            options::channel_menu(ui, &mut self.photo, depth);
+        if ui.available_width() < ROOM {
+            options::folded(ui, |ui| self.options(ui));
+        } else {
+            self.options(ui);
         }
-        match self.mode {
-            Mode::Image => {
-                let slice = self.mapping.slice(true);
-                let frame = self.frames.peek(&self.number()).value;
-                if let Some(frame) = frame {
-                    let known = self.pictured.known(&slice, Default::default());
-                    options::window_menu(ui, &mut self.photo, frame.dtype(), known.as_deref());
-                }
-                let _ = cx;
-                options::turns(ui, &mut self.pictured.camera);
-                options::zoom(ui, &mut self.pictured, &slice);
-            }
-            Mode::Histogram => self.histogram.toolbar(ui),
+        if self.mode == Mode::Image {
+            options::zoom(ui, &mut self.pictured, &self.mapping.slice(true));
         }
     }
 

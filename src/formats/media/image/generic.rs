@@ -15,10 +15,10 @@ use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat};
 pub(super) fn open_bmp(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Bmp)
 }
-pub(super) fn open_tiff(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Tiff)
-}
 pub(super) fn open_pnm(opening: &Opening) -> Result<Node> {
+    if opening.head.starts_with(b"PF") || opening.head.starts_with(b"Pf") {
+        return super::pfm::open(opening);
+    }
     open(opening, ImageFormat::Pnm)
 }
 pub(super) fn open_qoi(opening: &Opening) -> Result<Node> {
@@ -26,9 +26,6 @@ pub(super) fn open_qoi(opening: &Opening) -> Result<Node> {
 }
 pub(super) fn open_hdr(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Hdr)
-}
-pub(super) fn open_exr(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::OpenExr)
 }
 pub(super) fn open_ico(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Ico)
@@ -66,6 +63,12 @@ fn decoder(task: &Task, source: &Source, format: ImageFormat) -> Result<Box<dyn 
     let reader: Reader = source.reader(task);
     let mut limit = image::Limits::no_limits();
     limit.max_alloc = Some(limits::CHUNK);
+    if format == ImageFormat::Hdr {
+        // Both signatures of the format, and headers as they come.
+        let mut decoder = image::codecs::hdr::HdrDecoder::new_nonstrict(reader).map_err(refused)?;
+        decoder.set_limits(limit).map_err(refused)?;
+        return Ok(Box::new(decoder));
+    }
     let mut reader = image::ImageReader::with_format(reader, format);
     reader.limits(limit);
     let decoder = reader.into_decoder().map_err(refused)?;

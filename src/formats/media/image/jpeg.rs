@@ -251,26 +251,10 @@ struct Jpeg {
 impl Codec for Jpeg {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
         let bytes = source.read(task, 0..source.len(task)?)?;
-        let options = DecoderOptions::default()
-            .set_strict_mode(false)
-            .set_max_width(usize::from(u16::MAX))
-            .set_max_height(usize::from(u16::MAX));
-        let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(&bytes), options);
-        decoder.decode_headers().map_err(refused)?;
-        let space = decoder.input_colorspace().unwrap_or(ColorSpace::Unknown);
-        decoder.set_options(options.jpeg_set_out_colorspace(space));
-        let (width, height) = decoder.dimensions().unwrap_or_default();
-        let stored = space.num_components();
-        let channels = if stored == 1 { 1 } else { 3 };
-        let mut raw = blank(width as u64, height as u64, stored as u32, Sample::U8, false)?;
-        if let Err(error) = decoder.decode_into(&mut raw.data) {
-            task.check()?;
-            if !partial {
-                return Err(refused(error));
-            }
+        let (mut raw, space) = components(task, &bytes, partial)?;
+        if raw.channels > 1 {
+            raw.channels = 3;
         }
-        task.check()?;
-        raw.channels = channels;
         match space {
             ColorSpace::YCbCr => raw.data.as_chunks_mut::<3>().0.iter_mut().for_each(to_rgb),
             ColorSpace::CMYK | ColorSpace::YCCK => {
@@ -282,8 +266,30 @@ impl Codec for Jpeg {
     }
 }
 
+/// The components of a JPEG as they are stored, and what they are taken for.
+pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<(Pixels, ColorSpace)> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(usize::from(u16::MAX))
+        .set_max_height(usize::from(u16::MAX));
+    let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(refused)?;
+    let space = decoder.input_colorspace().unwrap_or(ColorSpace::Unknown);
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let mut raw = blank(width as u64, height as u64, space.num_components() as u32, Sample::U8, false)?;
+    if let Err(error) = decoder.decode_into(&mut raw.data) {
+        task.check()?;
+        if !partial {
+            return Err(refused(error));
+        }
+    }
+    task.check()?;
+    Ok((raw, space))
+}
+
 /// YCbCr to RGB as in JFIF, in libjpeg's 16-bit fixed point with its rounding.
-fn to_rgb(pixel: &mut [u8; 3]) {
+pub(super) fn to_rgb(pixel: &mut [u8; 3]) {
     let [y, cb, cr] = pixel.map(i32::from);
     let (cb, cr) = (cb - 128, cr - 128);
     let half = 1 << 15;
@@ -311,7 +317,7 @@ fn inks(data: &[u8], ycck: bool, inverted: bool) -> Vec<u8> {
 }
 
 /// `a × b / 255`, rounded.
-fn multiply(a: i32, b: i32) -> i32 {
+pub(super) fn multiply(a: i32, b: i32) -> i32 {
     let product = a * b + 128;
     ((product >> 8) + product) >> 8
 }

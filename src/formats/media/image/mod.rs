@@ -6,11 +6,14 @@
 //! told, not applied.
 
 mod exif;
+mod exr;
 mod generic;
 mod gif;
 mod jpeg;
+mod pfm;
 mod picture;
 mod png;
+mod tiff;
 mod webp;
 
 use crate::content::Kind;
@@ -76,7 +79,7 @@ pub static TIFF: Format = Format {
         Magic::at(0, b"MM\0+\0\x08\0\0"),
     ],
     reads: IMAGE,
-    ..Format::new("tiff", "TIFF", generic::open_tiff)
+    ..Format::new("tiff", "TIFF", tiff::open)
 };
 
 /// Netpbm: bitmaps, grey maps, pixmaps and PAM, as text and as bytes; PFM floats.
@@ -112,7 +115,7 @@ pub static EXR: Format = Format {
     mime: &["image/x-exr"],
     magic: &[Magic::at(0, b"\x76\x2f\x31\x01")],
     reads: IMAGE,
-    ..Format::new("exr", "OpenEXR", generic::open_exr)
+    ..Format::new("exr", "OpenEXR", exr::open)
 };
 
 /// Windows icons and cursors.

@@ -56,6 +56,11 @@ pub(super) trait Codec: Send + Sync {
         Ok(None)
     }
 
+    /// The samples of `rect` as the file holds them, where `frame` makes other ones of them.
+    fn stored(&self, _task: &Task, _source: &Source, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
+        Ok(None)
+    }
+
     /// The size of one frame, where frames differ.
     fn size(&self, _frame: u64) -> Option<(u64, u64)> {
         None
@@ -126,6 +131,12 @@ impl Image for Picture {
         let pixels = Arc::new(self.decode(task, frame)?);
         STORE.lock().keep(self.id, frame, pixels.clone());
         Ok(if all { (*pixels).clone() } else { pixels.crop(rect) })
+    }
+
+    fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
+        task.check()?;
+        let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
+        crate::open::guarded(|| self.codec.stored(task, &self.source, frame, rect.cut(width, height)))
     }
 }
 

@@ -18,9 +18,20 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// How many messages are walked at open.
 const AT_OPEN: u64 = 10_000;
+/// How many of them in any case,
+const AT_LEAST: u64 = 64;
+/// and how long the others may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Four headers that take longer than this come from a cold disk.
+const SLOW: Duration = Duration::from_millis(2);
+/// How many of its headers are then fetched side by side.
+const READERS: usize = 16;
+/// How many bytes of a message are read at once; few have more metadata.
+const HEADER: u64 = 4096;
 /// The most texts of one message that may be no UTF-8.
 const REPAIRS: usize = 100;
 /// The most remarks about single batches.
@@ -92,6 +103,30 @@ impl Known {
     }
 }
 
+impl Index {
+    /// Fetches the headers of a file's batches side by side, if they come slowly: on a cold disk, one
+    /// after the other would take a seek each.
+    fn warm_up(&self, task: &Task, source: &Source) {
+        let Walk::Blocks(blocks) = &*self.walk.lock() else { return };
+        let places: Vec<u64> =
+            blocks.as_slice().iter().take(AT_OPEN as usize).filter_map(|b| Some(b.place().ok()?.0)).collect();
+        let touch = |place: &u64| drop(source.read_into(task, *place, &mut [0; 4]));
+        let (probes, rest) = places.split_at(places.len().min(4));
+        let begun = Instant::now();
+        probes.iter().for_each(touch);
+        if begun.elapsed() < SLOW || rest.is_empty() {
+            return;
+        }
+        std::thread::scope(|scope| {
+            for part in rest.chunks(rest.len().div_ceil(READERS)) {
+                // A machine that cannot start a thread fetches them one after the other, later.
+                let work = move || part.iter().for_each(touch);
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+        });
+    }
+}
+
 /// The list of messages, which grows while they are walked along.
 pub(super) struct Index {
     known: RwLock<Known>,
@@ -160,18 +195,23 @@ impl Index {
         look(&self.known.read())
     }
 
-    /// Walks on until row `row` is known, or to the end, at most `most` messages.
-    pub(super) fn reach(&self, task: &Task, source: &Source, row: u64, most: u64) -> Result<()> {
+    /// Walks on until row `row` is known, or to the end.
+    pub(super) fn reach(&self, task: &Task, source: &Source, row: u64) -> Result<()> {
         let enough = |known: &Known| known.complete || known.rows() > row;
         if self.with(enough) {
             return Ok(());
         }
+        self.walk(task, source, |_, known| !enough(known))
+    }
+
+    /// Walks on while `go_on` says so of the count of messages and of what is known.
+    fn walk(&self, task: &Task, source: &Source, go_on: impl Fn(u64, &Known) -> bool) -> Result<()> {
         let mut walk = self.walk.lock();
-        for n in 0..most {
-            if self.with(enough) {
+        for n in 0.. {
+            if !self.with(|known| go_on(n, known)) {
                 break;
             }
-            if n % 256 == 0 {
+            if n % 64 == 0 {
                 task.check()?;
             }
             match self.step(task, source, &mut walk) {
@@ -335,9 +375,20 @@ fn nothing(at: u64) -> Error {
     Error::malformed("footer: there is no message where it points at").at(at)
 }
 
+/// Up to [`HEADER`] bytes from `at`. They are copied, not mapped: a page of the map that is not in
+/// memory would bring its neighbours along, which are values.
+fn start_of(task: &Task, source: &Source, at: u64) -> Result<Bytes> {
+    let Some(len) = source.known_len().filter(|_| source.is_random_access()) else {
+        return source.read_up_to(task, at, 8);
+    };
+    let mut head = vec![0; len.saturating_sub(at).min(HEADER) as usize];
+    source.read_into(task, at, &mut head)?;
+    Ok(head.into())
+}
+
 /// The message at `at`; `None` at the mark that ends a stream, and where the bytes end.
 fn message(task: &Task, source: &Source, at: u64) -> Result<Option<Message>> {
-    let head = source.read_up_to(task, at, 8)?;
+    let head = start_of(task, source, at)?;
     if head.is_empty() {
         return Ok(None);
     }
@@ -359,7 +410,10 @@ fn message(task: &Task, source: &Source, at: u64) -> Result<Option<Message>> {
     limits::check(size, limits::HEADER, "the metadata of a message").map_err(|e| e.at(at))?;
     let start = at.checked_add(prefix).ok_or_else(|| nothing(at))?;
     let metadata = start..start.saturating_add(size);
-    let original = source.read(task, metadata.clone()).map_err(|e| e.at(at))?;
+    let original = match usize::try_from(prefix + size) {
+        Ok(end) if end <= head.len() => head.slice(prefix as usize..end),
+        _ => source.read(task, metadata.clone()).map_err(|e| e.at(at))?,
+    };
     let bytes = repaired(original.clone(), |bytes| ipc::root_as_message(bytes).map(drop));
     let body = u64::try_from(parse(&bytes).map_err(|e| e.at(at))?.bodyLength()).ok();
     let body = body.and_then(|len| Some(metadata.end..metadata.end.checked_add(len)?));
@@ -447,7 +501,11 @@ fn begin(
             _ => {}
         }
     }
-    index.reach(task, source, u64::MAX, AT_OPEN)?;
+    index.warm_up(task, source);
+    let begun = Instant::now();
+    index.walk(task, source, |n, known| {
+        !known.complete && n < AT_OPEN && (n < AT_LEAST || begun.elapsed() < PATIENCE)
+    })?;
     let (more, nulls) = index.with(|known| (known.remarks.clone(), known.nulls.clone()));
     remarks.extend(more);
     let schema = relaxed(schema, &nulls, &mut remarks);

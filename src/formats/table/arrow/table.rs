@@ -216,7 +216,7 @@ impl Table for IpcTable {
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         task.check()?;
-        self.index.reach(task, &self.source, rows.end.saturating_sub(1), u64::MAX)?;
+        self.index.reach(task, &self.source, rows.end.saturating_sub(1))?;
         let rows = cut(&rows, self.rows().number());
         let count = rows.end - rows.start;
         let arrays = if count == 0 {
@@ -229,7 +229,7 @@ impl Table for IpcTable {
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
-        self.index.reach(task, &self.source, u64::MAX, u64::MAX)?;
+        self.index.reach(task, &self.source, u64::MAX)?;
         Ok(self.rows().number())
     }
 

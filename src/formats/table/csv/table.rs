@@ -76,6 +76,10 @@ impl Table for CsvTable {
         self.rows.count(task)
     }
 
+    fn scan_step(&self, _at: u64) -> u64 {
+        self.rows.scan_step()
+    }
+
     fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
         let (first, cells) = self.rows.tail(task, count, &|| self.cells(columns))?;
         Ok((first, self.finish(cells, columns)?))

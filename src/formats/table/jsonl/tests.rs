@@ -41,6 +41,50 @@ fn rows_with_their_fields_where_they_belong() {
     assert_eq!(cells(table.as_ref(), 2..3), "9223372036854775807¦∅¦∅");
 }
 
+fn fixture(name: &str) -> (String, String, Node) {
+    let path = format!("{}/fixtures/jsonl/{name}", env!("CARGO_MANIFEST_DIR"));
+    let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    assert_eq!(document.format.id, "jsonl", "{name}");
+    let node = (*document.root).clone();
+    let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
+    (columns(table.as_ref()), cells(table.as_ref(), 0..u64::MAX), node)
+}
+
+#[test]
+fn the_same_rows_in_every_dress() {
+    let (columns, cells, node) = fixture("objects.jsonl");
+    let expected = "id: int64, name: string, price: double, wild: bool, tags: list<item: string>, \
+        place: struct<city: string, lat: double>";
+    assert_eq!((columns.as_str(), node.remarks.len()), (expected, 0));
+    assert!(cells.contains("4¦two\nlines 東京¦1e+300¦∅¦∅¦{\"city\": \"Rom\", \"lat\": 41}"), "{cells}");
+    for name in ["objects_crlf.jsonl", "objects_bom.jsonl", "no_final_newline.jsonl", "objects_named.json"] {
+        let (c, r, _) = fixture(name);
+        assert_eq!((c, r), (columns.clone(), cells.clone()), "{name}");
+    }
+    assert_eq!(fixture("objects_utf16.jsonl").1, fixture("objects.ndjson").1);
+}
+
+#[test]
+fn every_fixture_opens() {
+    assert_eq!(fixture("blank_lines.jsonl").1, "1⏎2⏎3");
+    assert_eq!(fixture("ragged.jsonl").1, "1¦∅¦∅⏎∅¦x¦∅⏎2¦∅¦[1]⏎∅¦∅¦∅");
+    assert_eq!(fixture("mixed_types.jsonl").0, "v: string");
+    assert_eq!(fixture("scalars.jsonl").0, "value: double");
+    assert_eq!(fixture("names.jsonl").1, "1¦2¦3¦4¦5");
+    assert_eq!(fixture("same_name_twice.jsonl").1, "2");
+    assert_eq!(
+        fixture("large_integers.jsonl").1,
+        "9007199254740993⏎9223372036854775807⏎18446744073709551615"
+    );
+    assert_eq!(fixture("malformed/not_utf8.jsonl").1, "x¦∅⏎∅¦{\"a\":\"\u{fffd}\u{fffd}\"}⏎z¦∅");
+    for name in ["strings.jsonl", "compact.jsonl", "arrays.jsonl", "malformed/lone_surrogate.jsonl"] {
+        assert!(fixture(name).2.remarks.is_empty(), "{name}");
+    }
+    for name in ["broken_line", "cut", "deep", "words"] {
+        assert!(!fixture(&format!("malformed/{name}.jsonl")).2.remarks.is_empty(), "{name}");
+    }
+}
+
 #[test]
 fn a_bad_line_is_shown_and_hides_nothing() {
     let (node, table) = open_text("x.jsonl", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n[4]\n");

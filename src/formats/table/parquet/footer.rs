@@ -23,6 +23,9 @@ pub(super) const ENCRYPTED: &[u8] = b"PARE";
 /// The most row groups: the format numbers them by 16-bit integers.
 const ROW_GROUPS: u64 = 1 << 15;
 
+/// The longest piece that is copied out of the file rather than mapped, in bytes.
+const COPIED: usize = 16 << 20;
+
 /// A source as the Parquet crate wants it. Carries the task, so that a cancelled read stops at its
 /// next page.
 #[derive(Clone)]
@@ -48,8 +51,16 @@ impl ChunkReader for Chunks {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let outer = |e| ParquetError::External(Box::new(e));
         let end = start.saturating_add(length as u64);
-        self.source.read(&self.task, start..end).map_err(|e| ParquetError::External(Box::new(e)))
+        // Pages are copied: of a map that is not in memory, the kernel would fetch megabytes around
+        // each, and a scan would leave the whole file in the process' resident memory.
+        if length > COPIED || end > self.len {
+            return self.source.read(&self.task, start..end).map_err(outer);
+        }
+        let mut out = limits::buffer(length as u64, "a page").map_err(outer)?;
+        self.source.read_into(&self.task, start, &mut out).map_err(outer)?;
+        Ok(out.into())
     }
 }
 

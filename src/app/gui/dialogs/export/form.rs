@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
 /// The width of the names at the left.
-const NAMES: f32 = 92.0;
+const NAMES: f32 = 108.0;
 
 /// A line with a name at its left.
 pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
@@ -41,7 +41,7 @@ pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) 
         let default = file_type.default_of(spec);
         let mut value = options.get(spec.name).unwrap_or(default).to_owned();
         let before = value.clone();
-        row(ui, &spec.name.replace(['_', '-'], " "), |ui| {
+        row(ui, &label(spec.name), |ui| {
             if spec.values.is_empty() {
                 let edit = TextEdit::singleline(&mut value).desired_width(120.0);
                 let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 5)));
@@ -66,6 +66,13 @@ pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) 
     }
 }
 
+/// An option's name as words.
+fn label(name: &str) -> String {
+    let words = name.replace(['_', '-'], " ");
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// How many lines of a result are listed.
 const LISTED: usize = 500;
 
@@ -76,7 +83,10 @@ pub(super) fn outline(ui: &mut Ui, plan: &Plan) {
     if let Some(rows) = plan.rows {
         words.push(format!("{rows} rows"));
     }
-    words.push(display::plural(plan.outline.len() as u64, "part"));
+    words.push(display::plural(
+        plan.outline.len() as u64,
+        if plan.rows.is_some() { "column" } else { "part" },
+    ));
     if let Some(bytes) = plan.bytes {
         words.push(format!("{} before compression", display::bytes(bytes)));
     }
@@ -92,6 +102,7 @@ pub(super) fn outline(ui: &mut Ui, plan: &Plan) {
         |ui, range| {
             for (name, what) in &plan.outline[range] {
                 ui.horizontal(|ui| {
+                    ui.spacing_mut().interact_size.y = 16.0;
                     ui.set_height(16.0);
                     let half = ui.available_width() / 2.0;
                     ui.allocate_ui_with_layout(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{ProgressBar, RichText, Ui};
+use gander::content::{Content, Rows};
 use gander::convert::{Consent, Done, Plan};
 use gander::display;
 use gander::error::{Error, Result};
@@ -145,13 +146,21 @@ fn failed(ui: &mut Ui, error: &Error) -> Answer {
     answer
 }
 
-/// Writes a plan and looks whether the result opens.
+/// Writes a plan, then opens the result and counts what is in it.
 pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<Done> {
     let done = plan.run(task, path, consent)?;
     task.say("reading it back");
     let document = gander::open(task, path, &Options::default())?;
-    match &document.root.problem {
-        Some(problem) => Err(problem.clone()),
-        None => Ok(done),
+    if let Some(problem) = &document.root.problem {
+        return Err(problem.clone());
     }
+    let rows = plan.rows.and_then(Rows::exact);
+    if let (Some(Content::Table(table)), Some(wanted)) = (&document.root.content, rows) {
+        let found = table.count(task)?;
+        if found != wanted {
+            let words = format!("read back: the file has {found} rows where {wanted} were written");
+            return Err(Error::bug(words).in_file(path.display()));
+        }
+    }
+    Ok(done)
 }

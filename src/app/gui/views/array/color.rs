@@ -196,7 +196,8 @@ impl Scale {
     /// A value on the curve.
     fn bend(&self, value: f64) -> f64 {
         match self.curve {
-            Curve::Linear => value,
+            // Halved, so that the distance of the ends of f64 does not overflow.
+            Curve::Linear => value * 0.5,
             Curve::Log => value.max(f64::MIN_POSITIVE).ln(),
             Curve::Symlog => value.signum() * (value.abs() / self.threshold()).ln_1p(),
         }
@@ -218,7 +219,7 @@ impl Scale {
         let (low, high) = (self.bend(self.low), self.bend(self.high));
         let bent = low + (high - low) * place;
         match self.curve {
-            Curve::Linear => bent,
+            Curve::Linear => bent * 2.0,
             Curve::Log => bent.exp(),
             Curve::Symlog => bent.signum() * bent.abs().exp_m1() * self.threshold(),
         }

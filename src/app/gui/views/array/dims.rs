@@ -262,6 +262,7 @@ impl Dims {
 
 /// A button with words and a caret that opens a menu.
 pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
+    use egui::containers::menu::{MenuButton, SubMenuButton, is_in_menu};
     use egui::text::{LayoutJob, TextFormat};
     let color = egui::Color32::PLACEHOLDER;
     let mut job = LayoutJob::default();
@@ -271,7 +272,10 @@ pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&
     job.append(&Icon::CaretDown.glyph().to_string(), space::S1, format(caret));
     let theme = Theme::of(ui);
     let button = egui::Button::new(job).fill(theme.bg1).min_size(vec2(0.0, size::CONTROL));
-    let (response, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, menu);
+    let response = match is_in_menu(ui) {
+        true => SubMenuButton::from_button(button).ui(ui, menu).0,
+        false => MenuButton::from_button(button).ui(ui, menu).0,
+    };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, name));
     response.on_hover_text(name);
 }

@@ -115,6 +115,11 @@ impl Histogram {
         });
     }
 
+    /// Stops counting.
+    pub(crate) fn stop(&self) {
+        self.counted.cancel();
+    }
+
     /// Draws the histogram; a drag sets `choice`'s range.
     pub(crate) fn ui(
         &mut self,
@@ -153,7 +158,13 @@ impl Histogram {
         };
         self.facts(ui, &stats);
         match &stats.histogram {
-            Some(histogram) => self.plot(ui, cx, histogram, choice),
+            Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
+            Some(_) => theme::empty_state(
+                ui,
+                Icon::Histogram,
+                "No histogram",
+                "The values lie too far apart for bins of equal width.",
+            ),
             None => theme::empty_state(ui, Icon::Histogram, "No finite values", "There is nothing to count."),
         }
     }
@@ -334,6 +345,14 @@ fn whole(shape: &[u64]) -> Slice {
         columns: None,
         channels: None,
     }
+}
+
+/// The plot's arithmetic overflows near the ends of f64.
+const MOST: f64 = 1e300;
+
+fn width(histogram: &stats::Histogram) -> f64 {
+    let (low, high) = ends(histogram);
+    if low.abs() < MOST && high.abs() < MOST { high - low } else { f64::INFINITY }
 }
 
 /// Both ends of the bins, apart also where all values are equal.

@@ -154,6 +154,12 @@ impl Layer {
         }
     }
 
+    /// Stops reading.
+    pub(crate) fn stop(&self) {
+        self.planes.cancel();
+        self.pictures.cancel();
+    }
+
     /// Forgets everything, so that it is read anew.
     pub(crate) fn clear(&mut self) {
         self.planes.clear();

@@ -1,7 +1,6 @@
 //! One-dimensional cuts as lines: rows or columns of the slice, several over each other. Few points are
 //! drawn as they are; of many, the least and the largest of each stretch (an envelope).
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Color32, TextEdit, Ui, vec2};
@@ -24,9 +23,9 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
 /// Points of a line that are drawn as they are.
-const POINTS: u64 = 4096;
+const POINTS: u64 = 8192;
 /// Stretches of an envelope.
-const STRETCHES: usize = 2048;
+const STRETCHES: usize = 4096;
 /// Elements read for all lines together; beyond it only every n-th block is.
 const MOST: u64 = 64 << 20;
 /// Lines at once.
@@ -42,9 +41,8 @@ pub(crate) struct Lines {
     /// Which rows (or columns), as typed: `0, 5, 10:20`.
     picks: String,
     curves: Slot<Key, Vec<Curve>>,
-    /// The part of the x axis in sight, when it was zoomed.
-    bounds: Option<Range<u64>>,
-    reset: bool,
+    /// The part of the x axis in sight, when it was zoomed: positions along the line.
+    bounds: Option<(f64, f64)>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -76,7 +74,7 @@ impl Lines {
                 for down in [false, true] {
                     if ui.selectable_label(self.down == down, words(down)).clicked() {
                         self.down = down;
-                        self.reset = true;
+                        self.bounds = None;
                     }
                 }
             });
@@ -101,7 +99,6 @@ impl Lines {
     /// All of the line in sight.
     pub(crate) fn fit(&mut self) {
         self.bounds = None;
-        self.reset = true;
     }
 
     fn picked(&self, slice: &Slice, down: bool) -> Vec<u64> {
@@ -169,11 +166,17 @@ impl Lines {
     /// Which part to read for what is in sight: all, or the sight and as much on both sides, in steps
     /// so that not every move reads anew.
     fn reading(&self, len: u64) -> (u64, u64) {
-        let Some(sight) = self.bounds.as_ref().filter(|_| len > POINTS) else { return (0, len) };
-        let width = (sight.end.saturating_sub(sight.start)).max(64).next_power_of_two();
-        let from = (sight.start / width).saturating_sub(1) * width;
-        let end = (sight.end.div_ceil(width) + 1).saturating_mul(width).min(len);
+        let Some((left, right)) = self.bounds.filter(|_| len > POINTS) else { return (0, len) };
+        let (left, right) = (left.max(0.0) as u64, (right.max(0.0).ceil() as u64).min(len));
+        let step = (right.saturating_sub(left) / 2).max(64).next_power_of_two();
+        let from = (left / step).saturating_sub(1) * step;
+        let end = (right.div_ceil(step) + 1).saturating_mul(step).min(len);
         if from >= end { (0, len) } else { (from, end - from) }
+    }
+
+    /// Stops reading.
+    pub(crate) fn stop(&self) {
+        self.curves.cancel();
     }
 
     fn plot(
@@ -186,69 +189,85 @@ impl Lines {
         fresh: bool,
     ) {
         let theme = Theme::of(ui);
-        let axis = if down { slice.rows } else { slice.columns };
         let len = if down { slice.height() } else { slice.width() };
         let id = ui.unique_id().with("lines");
+        let (left, right) = self.bounds.unwrap_or((0.0, len.saturating_sub(1).max(1) as f64));
+        let margin = if self.bounds.is_none() { (right - left) * 0.02 } else { 0.0 };
+        let (low, high) = heights(curves, left, right);
         let plot = Plot::new("lines")
             .id(id)
-            .allow_drag([true, false])
+            .default_x_bounds(left - margin, right + margin)
+            .default_y_bounds(low, high)
+            .allow_drag(false)
+            .allow_double_click_reset(false)
+            .set_margin_fraction(vec2(0.0, 0.0))
             .height(ui.available_height() - space::S1)
-            .auto_bounds([self.bounds.is_none(), true]);
+            .reset();
         let whole = |x: f64| if x.fract() == 0.0 { format!("{x}") } else { String::new() };
         let mut plot = calm(plot, theme, whole, brief);
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
         }
-        if std::mem::take(&mut self.reset) {
-            plot = plot.reset();
-        }
-        let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
         let faded = if fresh { 1.0 } else { 0.4 };
         let shown = plot.show(ui, |plot| {
             for (n, curve) in curves.iter().enumerate() {
-                let color = line_color(theme, n, curves.len()).gamma_multiply(faded);
-                draw(plot, curve, color);
+                draw(plot, curve, line_color(theme, n, curves.len()).gamma_multiply(faded));
             }
-            let factor = if pinch != 1.0 { pinch } else { (scroll.y * 0.006).exp() };
-            let hovered = plot.response().hovered();
-            if hovered && factor != 1.0 {
-                plot.zoom_bounds_around_hovered(vec2(factor, 1.0));
-            }
-            let moved = hovered && (factor != 1.0 || plot.response().dragged());
-            let bounds = plot.plot_bounds();
-            (moved, bounds.range_x(), plot.pointer_coordinate())
         });
-        let (moved, range, pointer) = shown.inner;
-        if moved {
-            let place = |x: f64| x.max(0.0).min(len as f64) as u64;
-            self.bounds = Some(place(range.start().floor())..place(range.end().ceil()));
-        }
-        if shown.response.double_clicked() {
-            self.fit();
-        }
-        if let Some(point) = pointer.filter(|_| shown.response.hovered()) {
-            self.say(cx, curves, slice, down, axis, len, point.x);
+        let response = &shown.response;
+        let scale = shown.transform.dvalue_dpos()[0];
+        self.aim(ui, response, (left - margin, right + margin), scale, len);
+        if let Some(at) = response.hover_pos() {
+            self.say(cx, curves, slice, down, shown.transform.value_from_position(at).x);
         }
         if curves.iter().any(|curve| curve.sampled) {
-            let at = shown.response.rect.right_bottom() - vec2(space::S3, space::S3 + size::ROW);
+            let at = response.rect.right_bottom() - vec2(space::S3, space::S3 + size::ROW);
             let words = "a sample: zoom in for every element";
             ui.painter().text(at, egui::Align2::RIGHT_BOTTOM, words, theme::small_font(), theme.dim);
         }
     }
 
+    /// The wheel zooms along the line, a drag moves, a double click shows all. `scale` is the length of
+    /// a point of the screen.
+    fn aim(&mut self, ui: &Ui, response: &egui::Response, sight: (f64, f64), scale: f64, len: u64) {
+        let (mut left, mut right) = sight;
+        let last = len.saturating_sub(1).max(1) as f64;
+        if let Some(at) = response.hover_pos() {
+            let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
+            let factor = if pinch != 1.0 { f64::from(pinch) } else { f64::from(scroll.y * 0.006).exp() };
+            let share = f64::from((at.x - response.rect.left()) / response.rect.width().max(1.0));
+            // Not closer than four elements.
+            let width = ((right - left) / factor).max(4.0f64.min(last));
+            let middle = left + (right - left) * share;
+            (left, right) = (middle - width * share, middle + width * (1.0 - share));
+            let by = f64::from(scroll.x) * scale;
+            (left, right) = (left - by, right - by);
+        }
+        if response.dragged() {
+            let by = f64::from(response.drag_delta().x) * scale;
+            (left, right) = (left - by, right - by);
+        }
+        if response.double_clicked() {
+            self.fit();
+            return;
+        }
+        if (left, right) == sight {
+            return;
+        }
+        if right - left >= last * 1.03 {
+            self.fit();
+            return;
+        }
+        // The line stays in sight.
+        let over = (-left).max(0.0) - (right - last).max(0.0);
+        let over = if right - left > last { 0.0 } else { over };
+        self.bounds = Some((left + over, right + over));
+    }
+
     /// The value under the pointer, of the first line that is drawn point by point.
-    #[allow(clippy::too_many_arguments, reason = "all of it is where the pointer is")]
-    fn say(
-        &self,
-        cx: &mut ViewCx<'_>,
-        curves: &[Curve],
-        slice: &Slice,
-        down: bool,
-        axis: Option<usize>,
-        len: u64,
-        x: f64,
-    ) {
+    fn say(&self, cx: &mut ViewCx<'_>, curves: &[Curve], slice: &Slice, down: bool, x: f64) {
         let n = x.round().max(0.0) as u64;
+        let len = if down { slice.height() } else { slice.width() };
         let Some(curve) = curves.first().filter(|_| x >= -0.5 && n < len) else { return };
         let pick = self.picked(slice, down).first().copied().unwrap_or(0);
         let index = if down { slice.index(n, pick) } else { slice.index(pick, n) };
@@ -259,7 +278,6 @@ impl Lines {
         } else {
             gander::cell::float64(low)
         };
-        let _ = axis;
         cx.status.under = format!("{}{} = {value}", cx.target.title(), probe::place(&index));
     }
 
@@ -332,10 +350,32 @@ impl Key {
     }
 }
 
+/// The lowest and highest value between two places, with some air.
+fn heights(curves: &[Curve], left: f64, right: f64) -> (f64, f64) {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for curve in curves {
+        let start = curve.stretches.partition_point(|stretch| stretch[0] < left).saturating_sub(1);
+        let seen = curve.stretches[start..].iter().take_while(|stretch| stretch[0] <= right);
+        for &[_, least, largest] in seen.filter(|stretch| drawable(stretch)) {
+            (low, high) = (low.min(least), high.max(largest));
+        }
+    }
+    if low > high {
+        return (0.0, 1.0);
+    }
+    let air = if high > low { (high - low) * 0.05 } else { (low.abs() * 0.05).max(0.5) };
+    (low - air, high + air)
+}
+
+/// Whether the plot's arithmetic can take it: it overflows near the ends of f64.
+fn drawable(stretch: &[f64; 3]) -> bool {
+    const MOST: f64 = 1e300;
+    stretch[1].abs() < MOST && stretch[2].abs() < MOST
+}
+
 /// Draws a line; it is interrupted where a value is not finite.
 fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
-    let finite = |stretch: &[f64; 3]| stretch[1].is_finite() && stretch[2].is_finite();
-    for run in curve.stretches.split(|stretch| !finite(stretch)).filter(|run| !run.is_empty()) {
+    for run in curve.stretches.split(|stretch| !drawable(stretch)).filter(|run| !run.is_empty()) {
         if curve.envelope {
             let column = |n: usize| -> Vec<f64> { run.iter().map(|stretch| stretch[n]).collect() };
             let area = FilledArea::new(&curve.name, &column(0), &column(1), &column(2));

@@ -13,7 +13,7 @@ use super::values::{Odd, Part, Plane, Survey, numbers};
 use crate::gui::theme::{self, Theme, mono, space};
 
 /// Room for the colour bar at the right of a heat map.
-pub(super) const BAR_ROOM: f32 = 100.0;
+pub(super) const BAR_ROOM: f32 = 108.0;
 const BAR_WIDTH: f32 = 18.0;
 
 /// The colour bar at the right of the picture: its ends, its middle, and what is not finite.
@@ -61,8 +61,8 @@ pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, surv
         painter.text(pos2(bar.right() + space::S2, y).round(), anchor, text, font.clone(), theme.dim);
     }
     let mut y = bar.bottom() + 14.0;
-    for (odd, name) in [(Odd::Nan, "NaN"), (Odd::Plus, "+Inf"), (Odd::Minus, "−Inf")] {
-        let count = survey.odd[odd as usize];
+    for odd in Odd::ALL {
+        let (count, name) = (survey.odd[odd as usize], odd.word());
         if count == 0 {
             continue;
         }

@@ -110,6 +110,13 @@ impl Numbers {
         });
     }
 
+    /// Stops every job.
+    pub(crate) fn stop(&self) {
+        self.blocks.cancel();
+        self.copied.cancel();
+        self.sums.cancel();
+    }
+
     /// Draws the grid into all that is left of `ui`.
     pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let slice = upright(slice);

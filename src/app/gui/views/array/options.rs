@@ -43,9 +43,9 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
     ui.add_space(space::S1);
     let narrow = ui.available_width() < ROOM;
     match view.mode {
-        Mode::Heat if narrow => folded(view, ui, heat),
-        Mode::Image if narrow => folded(view, ui, image),
-        Mode::Histogram if narrow => folded(view, ui, |view, ui| view.histogram.toolbar(ui)),
+        Mode::Heat if narrow => folded(ui, |ui| heat(view, ui)),
+        Mode::Image if narrow => folded(ui, |ui| image(view, ui)),
+        Mode::Histogram if narrow => folded(ui, |ui| view.histogram.toolbar(ui)),
         Mode::Heat => heat(view, ui),
         Mode::Image => image(view, ui),
         Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
@@ -62,13 +62,13 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
 }
 
 /// The options behind one button.
-fn folded(view: &mut ArrayView, ui: &mut Ui, options: impl FnOnce(&mut ArrayView, &mut Ui)) {
+pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
     let button = egui::Button::new(theme::icon(Icon::Sliders)).min_size(vec2(size::CONTROL, size::CONTROL));
     let config = egui::containers::menu::MenuConfig::new()
         .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let (response, _) = egui::containers::menu::MenuButton::from_button(button).config(config).ui(ui, |ui| {
         ui.set_min_width(150.0);
-        options(view, ui);
+        options(ui);
     });
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Options"));
     response.on_hover_text("Options");
@@ -86,7 +86,7 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
         camera.square = !camera.square;
         camera.fit = true;
     }
-    let one = egui::Button::new("1:1").frame_when_inactive(false);
+    let one = egui::Button::new(theme::dim(theme, "1:1")).frame_when_inactive(false);
     if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
         pictured.life_size();
     }
@@ -212,35 +212,46 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let part = view.choice.part;
     let theme = Theme::of(ui);
     let Some(survey) = view.heat.survey(&slice, part) else {
-        if view.heat.known(&slice, part).is_some() && ui.available_width() > 60.0 {
-            let response = theme::button(ui, "Scan");
-            let words =
-                "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
-            if response.on_hover_text(words).clicked() {
-                view.heat.scan(&slice);
-            }
-        }
+        scan_button(view, ui, &slice);
         return;
     };
-    for (odd, name) in [(Odd::Nan, "NaN"), (Odd::Plus, "+Inf"), (Odd::Minus, "−Inf")] {
-        let count = survey.odd[odd as usize];
-        if count == 0 || ui.available_width() < 84.0 {
+    let more = view.mapping.others(false).iter().any(|&axis| view.mapping.shape()[axis] > 1);
+    for odd in Odd::ALL {
+        let (count, name) = (survey.odd[odd as usize], odd.word());
+        // NaN may also be in other slices; a search for infinities is not worth its place.
+        let worth = count > 0 || (more && odd == Odd::Nan);
+        if !worth || ui.available_width() < 84.0 {
             continue;
         }
         ui.spacing_mut().item_spacing.x = 2.0;
         let text = format!("{name} {}", display::short_count(count));
-        let label = ui.label(egui::RichText::new(text).color(theme.bad));
-        label.on_hover_text(format!(
-            "{} of {} elements of this slice",
-            display::count(count),
-            display::count(survey.count)
-        ));
-        for (glyph, word, step) in [(Icon::CaretLeft, "Previous", -1), (Icon::CaretRight, "Next", 1)] {
+        let color = if count > 0 { theme.bad } else { theme.dim };
+        let label = ui.label(egui::RichText::new(text).color(color));
+        let words = (display::count(count), display::count(survey.count));
+        label.on_hover_text(format!("{} of {} elements of this slice", words.0, words.1));
+        for (glyph, word, forward) in [(Icon::CaretLeft, "Previous", false), (Icon::CaretRight, "Next", true)]
+        {
             if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
-                view.heat.next_odd(&slice, part, odd, step);
+                view.next_odd(odd, forward);
             }
         }
         ui.add_space(space::S2);
+    }
+}
+
+/// Looks at every element of a slice that is too large to do so unasked.
+fn scan_button(view: &mut ArrayView, ui: &mut Ui, slice: &Slice) {
+    let known = view.heat.known(slice, view.choice.part).is_some();
+    if !known || ui.available_width() < 80.0 {
+        return;
+    }
+    if view.heat.scanning(slice) {
+        ui.label(theme::dim(Theme::of(ui), "Scanning…"));
+        return;
+    }
+    let words = "Colours come from a sample. Look at every element of this slice: exact range, NaN and Inf.";
+    if theme::button(ui, "Scan").on_hover_text(words).clicked() {
+        view.heat.scan(slice);
     }
 }
 
@@ -257,25 +268,26 @@ fn image(view: &mut ArrayView, ui: &mut Ui) {
 
 /// Flips and turns.
 pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
+    let before = camera.turn;
     let turn = &mut camera.turn;
-    let before = *turn;
-    ui.spacing_mut().item_spacing.x = 2.0;
-    if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
-        turn.flip_horizontal();
-    }
-    if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
-        turn.flip_vertical();
-    }
-    if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
-        turn.back();
-    }
-    if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
-        turn.clockwise();
-    }
-    if before != *turn {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        if theme::icon_button(ui, Icon::FlipHorizontal, "Flip left and right").clicked() {
+            turn.flip_horizontal();
+        }
+        if theme::icon_button(ui, Icon::FlipVertical, "Flip top and bottom").clicked() {
+            turn.flip_vertical();
+        }
+        if theme::icon_button(ui, Icon::Undo, "Turn left").clicked() {
+            turn.back();
+        }
+        if theme::icon_button(ui, Icon::Reload, "Turn right").clicked() {
+            turn.clockwise();
+        }
+    });
+    if before != camera.turn {
         camera.fit = true;
     }
-    ui.spacing_mut().item_spacing.x = space::S2;
 }
 
 /// Which axis holds the channels, in the words of the field.

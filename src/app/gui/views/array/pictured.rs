@@ -94,6 +94,17 @@ impl Pictured {
         self.survey_asked = Some(slice.clone());
     }
 
+    /// Whether that is being done.
+    pub(crate) fn scanning(&self, slice: &Slice) -> bool {
+        self.survey_asked.as_ref() == Some(slice)
+    }
+
+    /// Stops every job: nobody looks any more.
+    pub(crate) fn stop(&mut self) {
+        self.layers.iter().for_each(Layer::stop);
+        self.survey.cancel();
+    }
+
     fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>) {
         let slice = look.slice;
         let size = look.array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
@@ -173,11 +184,12 @@ impl Pictured {
         let mut got = Got { plane: None, whole: None, drawn: false, ready: false, error: None };
         self.layers[1].draw_old(ui, sight);
         let mut wait = false;
+        let title = format!("reading {}", look.title);
         for (layer, window) in self.layers.iter_mut().zip(windows) {
             let Some(window) = window.filter(|_| !wait) else { continue };
             let survey = survey.as_deref();
             let (array, style) = (look.array, &look.style);
-            let wanted = Wanted { array, title: look.title, slice, window, style, survey };
+            let wanted = Wanted { array, title: &title, slice, window, style, survey };
             let state = layer.update(ui, cx.jobs, &wanted);
             got.drawn |= layer.draw(ui, sight, slice);
             got.ready = state.ready;
@@ -332,32 +344,31 @@ impl Pictured {
         if coarse > 1 && !fine { format!("overview 1:{coarse} · {percent}") } else { percent }
     }
 
-    /// The next place of a value that is not finite, `step` +1 or −1, in the order of rows.
-    pub(crate) fn next_odd(&mut self, slice: &Slice, part: Part, kind: Odd, step: i64) -> Option<(u64, u64)> {
-        let survey = self.survey(slice, part)?;
-        let places: Vec<(u64, u64)> =
-            survey.places.iter().filter(|place| place.2 == kind).map(|place| (place.0, place.1)).collect();
-        let count = places.len();
-        let (first, last) = (places.first()?, places.last()?);
+    /// Goes to the next place of such a value in this slice, in the order of rows. False where there is
+    /// none in this direction; with `round` it starts again at the other end.
+    pub(crate) fn next_odd(
+        &mut self,
+        slice: &Slice,
+        part: Part,
+        kind: Odd,
+        forward: bool,
+        round: bool,
+    ) -> bool {
+        let Some(survey) = self.survey(slice, part) else { return false };
+        let of_kind = survey.places.iter().filter(|place| place.2 == kind);
+        let places: Vec<(u64, u64)> = of_kind.map(|place| (place.0, place.1)).collect();
         let from = self.cursor.map(|[column, row]| (row, column));
-        let found = match from {
-            None => {
-                if step > 0 {
-                    first
-                } else {
-                    last
-                }
-            }
-            Some(from) if step > 0 => {
-                places.get(places.partition_point(|place| *place <= from) % count).unwrap_or(first)
-            }
-            Some(from) => {
-                let before = places.partition_point(|place| *place < from);
-                places.get(before.checked_sub(1).unwrap_or(count - 1)).unwrap_or(last)
-            }
+        let (first, last) = (places.first(), places.last());
+        let found = match (from, forward) {
+            (None, true) => first,
+            (None, false) => last,
+            (Some(from), true) => places.iter().find(|place| **place > from).or(first.filter(|_| round)),
+            (Some(from), false) => places.iter().rfind(|place| **place < from).or(last.filter(|_| round)),
         };
-        self.go_to = Some([found.1, found.0]);
-        Some(*found)
+        if let Some(&(row, column)) = found {
+            self.go_to = Some([column, row]);
+        }
+        found.is_some()
     }
 
     /// Frames an element and brings it into sight.

@@ -142,6 +142,14 @@ pub(crate) enum Odd {
 }
 
 impl Odd {
+    /// All of them.
+    pub(crate) const ALL: [Odd; 3] = [Odd::Nan, Odd::Plus, Odd::Minus];
+
+    /// The word on the screen.
+    pub(crate) fn word(self) -> &'static str {
+        ["NaN", "+Inf", "−Inf"][self as usize]
+    }
+
     /// How a number is not finite, if it is not.
     pub(crate) fn of(value: f64) -> Option<Odd> {
         if value.is_finite() {
@@ -189,31 +197,33 @@ impl Survey {
 
     /// Looks at every element of a slice.
     pub(crate) fn take(array: &dyn Array, task: &Task, slice: &Slice, part: Part) -> Result<Self> {
-        let (height, width) = (slice.height(), slice.width());
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        let total = height.saturating_mul(width);
+        let total = slice.all().elements();
         task.expect(total);
         let mut tally = Tally::new(total.saturating_mul(slice.depth()));
-        let columns = (BAND / size).clamp(1, width.max(1));
-        let rows = (BAND / size / columns).clamp(1, height.max(1));
-        let mut row = 0;
-        while row < height {
-            let mut column = 0;
-            while column < width {
-                let window = Window {
-                    rows: Span::range(row, rows.min(height - row)),
-                    columns: Span::range(column, columns.min(width - column)),
-                };
-                let raw = slice.read(array, task, &window)?;
-                let place = (slice.depth() == 1).then_some(window);
-                tally.add(&numbers(array.dtype(), part, &raw), place);
-                task.advance(window.elements())?;
-                column += columns;
-            }
-            row += rows;
+        for window in bands(slice, size) {
+            let raw = slice.read(array, task, &window)?;
+            let place = (slice.depth() == 1).then_some(window);
+            tally.add(&numbers(array.dtype(), part, &raw), place);
+            task.advance(window.elements())?;
         }
         Ok(tally.finish(true))
     }
+}
+
+/// A slice in windows of about [`BAND`] bytes, elements of `size` bytes, in the order of rows.
+pub(super) fn bands(slice: &Slice, size: u64) -> impl Iterator<Item = Window> {
+    let (height, width) = (slice.height(), slice.width());
+    let size = size.max(1);
+    let columns = (BAND / size).clamp(1, width.max(1));
+    let rows = (BAND / size / columns).clamp(1, height.max(1));
+    let starts = |len: u64, step: u64| (0..len.div_ceil(step)).map(move |n| n * step);
+    starts(height, rows).flat_map(move |row| {
+        starts(width, columns).map(move |column| Window {
+            rows: Span::range(row, rows.min(height - row)),
+            columns: Span::range(column, columns.min(width - column)),
+        })
+    })
 }
 
 /// A survey in the making.

@@ -1,1 +1,130 @@
+//! The image view in a harness.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use egui_kittest::kittest::Queryable as _;
+use gander::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
+use gander::content::{Array, Content};
+use gander::error::Result;
+use gander::format::Options;
+use gander::open;
+use gander::region::{Region, Span};
+use gander::task::Task;
+
+use super::super::bench::{bench, settle};
+use super::frame::Frame;
+
+/// Frames of 16-bit RGBA; slow to decode.
+struct Drawn {
+    info: ImageInfo,
+    delay: Duration,
+}
+
+fn drawn(width: u64, height: u64, frames: u64, delay: Duration) -> Arc<dyn Image> {
+    let levels = vec![(width, height), (width / 2, height / 2), (width / 4, height / 4)];
+    let info = ImageInfo {
+        width,
+        height,
+        channels: 4,
+        bits: 16,
+        sample: Sample::U16,
+        alpha: true,
+        frames,
+        levels,
+        details: Vec::new(),
+    };
+    Arc::new(Drawn { info, delay })
+}
+
+impl Image for Drawn {
+    fn info(&self) -> &ImageInfo {
+        &self.info
+    }
+
+    fn read(&self, _task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
+        std::thread::sleep(self.delay);
+        let (width, height) = self.info.levels[level as usize];
+        let rect = rect.cut(width, height);
+        let mut data = Vec::new();
+        for y in rect.y..rect.y + rect.height {
+            for x in rect.x..rect.x + rect.width {
+                for sample in [x << level, y << level, frame, 0xffff] {
+                    data.extend((sample as u16).to_le_bytes());
+                }
+            }
+        }
+        let (width, height) = (rect.width, rect.height);
+        Ok(Pixels { width, height, channels: 4, sample: Sample::U16, alpha: true, data })
+    }
+}
+
+#[test]
+fn pixels_under_the_pointer_and_frames() {
+    let mut harness = bench("a.tif", Content::Image(drawn(64, 48, 3, Duration::ZERO)));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.facts, "64 × 48 · 4 channels · 16 bits · 3 frames");
+    let rect = harness.get_by(|node| node.role() == egui::accesskit::Role::Image).rect();
+    harness.hover_at(rect.center() + egui::vec2(0.5, 0.5));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.under, "a.tif[0, 24, 32, :] = (32, 24, 0, 65535)");
+    assert!(harness.state_mut().ask(&super::Request::GoTo("2".to_owned())));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.under, "a.tif[2, 24, 32, :] = (32, 24, 2, 65535)");
+}
+
+#[test]
+fn decoding_never_holds_up_a_frame() {
+    let mut harness = bench("a.tif", Content::Image(drawn(640, 480, 1, Duration::from_secs(5))));
+    for _ in 0..60 {
+        harness.step();
+        std::thread::sleep(Duration::from_millis(4));
+    }
+    harness.get_by_label_contains("Decoding the image");
+    let mut times = harness.state().frames.clone();
+    times.sort();
+    assert!(times[times.len() / 2] < Duration::from_millis(16), "{times:?}");
+    assert!(times[times.len() - 1] < Duration::from_secs(1), "{times:?}");
+}
+
+#[test]
+fn large_images_are_read_in_parts_from_the_level_that_is_fine_enough() {
+    let side = 1 << 15;
+    let frame = Frame::read(drawn(side, side, 1, Duration::ZERO), &Task::new(), 0).unwrap();
+    let read = |rows: Span, columns: Span| {
+        let region = Region(vec![Span::range(0, 1), rows, columns, Span::range(0, 2)]);
+        let raw = gander::content::array::read(&frame, &Task::new(), &region).unwrap();
+        let numbers: Vec<u16> = raw.as_chunks::<2>().0.iter().map(|&b| u16::from_le_bytes(b)).collect();
+        numbers
+    };
+    assert_eq!(frame.shape(), [1, side, side, 4]);
+    assert_eq!(read(Span::range(7, 1), Span::range(9, 2)), [9, 7, 10, 7]);
+    let step = |start, count| Span { start, count, step: 4 };
+    assert_eq!(read(step(400, 2), step(800, 2)), [800, 400, 804, 400, 800, 404, 804, 404]);
+}
+
+#[test]
+fn every_picture_of_the_fixtures_shows() {
+    let mut seen = 0;
+    for format in ["png", "gif", "tiff", "bmp", "webp", "jpeg", "hdr"] {
+        let folder = format!("{}/fixtures/{format}", env!("CARGO_MANIFEST_DIR"));
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_file() {
+                continue;
+            }
+            let Ok(document) = open::open(&Task::new(), &path, &Options::default()) else { continue };
+            let Some(Content::Image(image)) = document.root.content.clone() else { continue };
+            let mut harness = bench("picture", Content::Image(image));
+            settle(&mut harness);
+            // One or the other: the picture, or words why there is none.
+            let failed = harness.query_by_label_contains("could not be decoded").is_some();
+            let shown = harness.query_by(|node| node.role() == egui::accesskit::Role::Image).is_some();
+            assert!(failed != shown, "{path:?}");
+            seen += usize::from(shown);
+            harness.get_by_label("Histogram").click();
+            settle(&mut harness);
+        }
+    }
+    assert!(seen > 30, "{seen}");
+}

@@ -1,0 +1,163 @@
+//! A bench for tests of views: one view in a harness with real jobs, and arrays that are slow.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use egui::{Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2};
+use egui_kittest::Harness;
+use gander::content::{Array, Content};
+use gander::dtype::DType;
+use gander::error::{Error, Result};
+use gander::format::Options;
+use gander::jobs::Jobs;
+use gander::node::Node;
+use gander::open;
+use gander::region::Region;
+use gander::source::Source;
+use gander::task::Task;
+
+use super::{Action, Mappings, Request, Status, Target, View, ViewCx};
+use crate::gui::theme;
+
+/// A view, its target and what it said.
+pub(super) struct Bench {
+    pub(super) view: Box<dyn View>,
+    pub(super) target: Target,
+    pub(super) jobs: Jobs,
+    pub(super) status: Status,
+    pub(super) actions: Vec<Action>,
+    pub(super) mappings: Mappings,
+    /// How long the view took to draw, each frame.
+    pub(super) frames: Vec<Duration>,
+}
+
+pub(super) const SIZE: Vec2 = vec2(900.0, 600.0);
+
+/// A node with this content, in a document of one byte.
+pub(super) fn target(name: &str, content: Content) -> Target {
+    let document = open::open_source(&Task::new(), &Source::memory("bench", vec![0]), &Options::default());
+    let node = Arc::new(Node::new(name, "array").content(content));
+    Target { file: 1, document: Arc::new(document.unwrap()), path: name.to_owned(), node }
+}
+
+/// A harness around the view of this content.
+pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
+    bench_with(name, content, Mappings::default())
+}
+
+/// The same, where arrays were looked at before.
+pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
+    let target = target(name, content);
+    let bench = Bench {
+        view: super::make(&target),
+        target,
+        jobs: Jobs::new(|| {}),
+        status: Status::default(),
+        actions: Vec::new(),
+        mappings,
+        frames: Vec::new(),
+    };
+    Harness::builder()
+        .with_size(SIZE)
+        .with_step_dt(1.0 / 60.0)
+        .with_context_setup(theme::apply)
+        .allow_missing_glyphs()
+        .build_ui_state(Bench::frame, bench)
+}
+
+impl Bench {
+    fn frame(ui: &mut egui::Ui, bench: &mut Bench) {
+        let started = Instant::now();
+        let mut cx = ViewCx {
+            jobs: &bench.jobs,
+            target: &bench.target,
+            status: &mut bench.status,
+            actions: &mut bench.actions,
+            mappings: &mut bench.mappings,
+            active: true,
+        };
+        ui.horizontal(|ui| bench.view.toolbar(ui, &mut cx));
+        bench.view.ui(ui, &mut cx);
+        bench.frames.push(started.elapsed());
+    }
+
+    /// Asks the view.
+    pub(super) fn ask(&mut self, request: &Request) -> bool {
+        let mut cx = ViewCx {
+            jobs: &self.jobs,
+            target: &self.target,
+            status: &mut self.status,
+            actions: &mut self.actions,
+            mappings: &mut self.mappings,
+            active: true,
+        };
+        self.view.request(request, &mut cx)
+    }
+}
+
+/// Frames until the jobs are done and what they brought is drawn.
+pub(super) fn settle(harness: &mut Harness<'_, Bench>) {
+    let started = Instant::now();
+    let mut calm = 0;
+    while calm < 4 {
+        assert!(started.elapsed() < Duration::from_secs(60), "the jobs do not end");
+        harness.step();
+        calm = if harness.state().jobs.list().is_empty() { calm + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Turns the wheel over a place.
+pub(super) fn wheel(harness: &mut Harness<'_, Bench>, at: Pos2, by: f32) {
+    harness.hover_at(at);
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        delta: vec2(0.0, by),
+        phase: TouchPhase::Move,
+        source: egui::MouseWheelSource::Wheel,
+        modifiers: Modifiers::NONE,
+    });
+    (0..20).for_each(|_| harness.step());
+}
+
+/// Presses and releases the button.
+pub(super) fn click(harness: &mut Harness<'_, Bench>, at: Pos2) {
+    harness.hover_at(at);
+    for pressed in [true, false] {
+        let (button, modifiers) = (PointerButton::Primary, Modifiers::NONE);
+        harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+        harness.step();
+    }
+}
+
+/// An array whose reads take long, or fail.
+pub(super) struct Slow {
+    pub(super) array: Arc<dyn Array>,
+    pub(super) delay: Duration,
+    pub(super) reads: Arc<AtomicUsize>,
+    pub(super) fails: bool,
+}
+
+impl Array for Slow {
+    fn dtype(&self) -> &DType {
+        self.array.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let started = Instant::now();
+        while started.elapsed() < self.delay {
+            task.check()?;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if self.fails {
+            return Err(Error::io("the disk is gone"));
+        }
+        self.array.read(task, region, out)
+    }
+}

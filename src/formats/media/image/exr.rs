@@ -1,0 +1,481 @@
+//! OpenEXR: parts of channels of half, float or 32-bit whole numbers, in blocks of lines or in tiles.
+//! <https://openexr.com/en/latest/OpenEXRFileLayout.html>
+//!
+//! The `exr` crate reads the headers and undoes the compression of one block at a time; which blocks are
+//! read, and that they are no larger than their file and the limits, is decided here. Red, green, blue and
+//! alpha of a layer make one picture; every other channel is a picture of its own.
+
+use super::picture::{self, Codec, Header, blank, check_pixels};
+use crate::content::{Pixels, Rect, Sample};
+use crate::error::{Error, Result};
+use crate::format::Opening;
+use crate::limits;
+use crate::node::Node;
+use crate::source::Source;
+use crate::task::Task;
+use exr::block::UncompressedBlock;
+use exr::block::chunk::{
+    Chunk, CompressedBlock, CompressedScanLineBlock, CompressedTileBlock, TileCoordinates,
+};
+use exr::math::Vec2;
+use exr::meta::attribute::SampleType;
+use exr::meta::header::Header as Part;
+use exr::meta::{BlockDescription, MetaData};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Pixels up to which a picture is decoded whole, and kept, when a part of it is asked for.
+const WHOLE: u64 = 16 << 20;
+
+/// Reads the headers.
+pub(super) fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let mut reader = source.reader(task);
+    let meta = MetaData::read_from_buffered(Counted { inner: &mut reader }, false).map_err(refused)?;
+    let tables = reader.position();
+    let file = Arc::new(File { multipart: meta.requirements.is_multilayer(), meta, tables });
+    let mut nodes = Vec::new();
+    for number in 0..file.meta.headers.len() {
+        pictures(task, source, &file, number, &mut nodes)?;
+    }
+    if nodes.is_empty() {
+        return Err(Error::malformed("OpenEXR: it has no channels"));
+    }
+    let mut root = nodes.remove(0);
+    root.name = source.name().to_owned();
+    Ok(if nodes.is_empty() { root } else { root.listed(nodes) })
+}
+
+/// A reader that hands on what it is asked for and no more, so that its position tells where headers end.
+struct Counted<'a, R> {
+    inner: &'a mut R,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.inner.read(out)
+    }
+}
+
+fn refused(error: exr::error::Error) -> Error {
+    match error {
+        exr::error::Error::NotSupported(what) => Error::unsupported(format!("OpenEXR: {what}")),
+        exr::error::Error::Io(io) if io.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Error::malformed("OpenEXR: it ends too early; it may be cut off")
+        }
+        exr::error::Error::Io(io) => io.into(),
+        exr::error::Error::Invalid(what) => Error::malformed(format!("OpenEXR: {what}")),
+        exr::error::Error::Aborted => Error::cancelled(),
+    }
+}
+
+/// The headers, and where the tables of block offsets begin.
+struct File {
+    meta: MetaData,
+    multipart: bool,
+    tables: u64,
+}
+
+impl File {
+    fn part(&self, number: usize) -> Result<&Part> {
+        self.meta.headers.get(number).ok_or_else(|| Error::bug("an OpenEXR part that does not exist"))
+    }
+
+    /// Where a part's table of offsets begins.
+    fn table(&self, number: usize) -> Option<u64> {
+        let before = self.meta.headers.get(..number)?;
+        before
+            .iter()
+            .try_fold(self.tables, |at, part| at.checked_add((part.chunk_count as u64).checked_mul(8)?))
+    }
+}
+
+/// The pictures of a part.
+fn pictures(
+    task: &Task,
+    source: &Source,
+    file: &Arc<File>,
+    number: usize,
+    nodes: &mut Vec<Node>,
+) -> Result<()> {
+    task.check()?;
+    let part = file.part(number)?;
+    let channels = &part.channels.list;
+    let names: Vec<String> = channels.iter().map(|channel| channel.name.to_string()).collect();
+    let problem = judge(source, file, number).err();
+    let layer = part.own_attributes.layer_name.as_ref().map(ToString::to_string);
+    for group in groups(&names) {
+        let mut header = Header::default();
+        let types: Vec<SampleType> =
+            group.iter().filter_map(|&n| channels.get(n)).map(|channel| channel.sample_type).collect();
+        let first = types.first().copied().unwrap_or(SampleType::F32);
+        let sample = match first {
+            _ if types.iter().any(|&t| t != first) => Sample::F32,
+            SampleType::F16 => Sample::F16,
+            SampleType::F32 => Sample::F32,
+            SampleType::U32 => Sample::U32,
+        };
+        let info = &mut header.info;
+        (info.width, info.height) = (part.layer_size.0 as u64, part.layer_size.1 as u64);
+        (info.channels, info.sample, info.alpha) = (group.len() as u32, sample, group.len() == 4);
+        info.bits = sample.size() as u32 * 8;
+        let told: Vec<&str> = group.iter().filter_map(|&n| names.get(n)).map(String::as_str).collect();
+        header.detail("channels", told.join(", "));
+        describe(&mut header, part, nodes.is_empty());
+        header.problem.clone_from(&problem);
+        let codec = Exr { file: file.clone(), part: number, channels: group.clone(), sample };
+        let mut node = picture::node(source, header, codec)?;
+        let short = if told.len() > 1 { told.concat() } else { told.join("") };
+        node.name = match &layer {
+            Some(layer) => format!("{layer}.{short}"),
+            None => short,
+        };
+        nodes.push(node);
+    }
+    Ok(())
+}
+
+/// Channels that make a picture together: R, G, B and A of a layer; others stand alone.
+fn groups(names: &[String]) -> Vec<Vec<usize>> {
+    let find = |name: String| names.iter().position(|n| *n == name);
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut taken = vec![false; names.len()];
+    for name in names {
+        let prefix = name.rfind('.').and_then(|at| name.get(..=at)).unwrap_or_default();
+        let colours: Option<Vec<usize>> =
+            ["R", "G", "B"].map(|c| find(format!("{prefix}{c}"))).into_iter().collect();
+        let Some(mut colours) = colours else { continue };
+        colours.extend(find(format!("{prefix}A")));
+        if colours.iter().all(|&n| taken.get(n) == Some(&false)) {
+            colours.iter().for_each(|&n| {
+                if let Some(place) = taken.get_mut(n) {
+                    *place = true
+                }
+            });
+            groups.push(colours);
+        }
+    }
+    // The layer without a name first, then single channels.
+    groups.sort_by_key(|group| {
+        group.first().and_then(|&n| names.get(n)).is_some_and(|name| name.contains('.'))
+    });
+    groups.extend(taken.iter().enumerate().filter(|(_, taken)| !**taken).map(|(n, _)| vec![n]));
+    groups
+}
+
+/// What cannot be read of a part, and what is not there.
+fn judge(source: &Source, file: &File, number: usize) -> Result<()> {
+    let part = file.part(number)?;
+    if part.deep {
+        return Err(Error::unsupported("OpenEXR: deep data, with several samples in one pixel"));
+    }
+    if part.channels.list.iter().any(|channel| channel.sampling != Vec2(1, 1)) {
+        return Err(Error::unsupported("OpenEXR: channels with fewer samples than pixels"));
+    }
+    let Vec2(width, rows) = part.max_block_pixel_size();
+    let area = (width as u64).saturating_mul(rows as u64);
+    limits::check(area.saturating_mul(pixel_bytes(part)), limits::CHUNK, "a block of lines or tile")?;
+    let table = file.table(number).and_then(|at| at.checked_add((part.chunk_count as u64).checked_mul(8)?));
+    if let Some(len) = source.known_len()
+        && table.is_none_or(|end| end > len)
+    {
+        let what =
+            format!("OpenEXR: its {} blocks have no room in the file; it may be cut off", part.chunk_count);
+        return Err(Error::malformed(what).at(file.tables));
+    }
+    Ok(())
+}
+
+/// Bytes of one pixel of all channels.
+fn pixel_bytes(part: &Part) -> u64 {
+    part.channels.list.iter().map(|channel| channel.sample_type.bytes_per_sample() as u64).sum()
+}
+
+fn describe(header: &mut Header, part: &Part, all: bool) {
+    header.detail("compression", part.compression.to_string());
+    match part.blocks {
+        BlockDescription::ScanLines => header.detail("blocks", "lines"),
+        BlockDescription::Tiles(tiles) => {
+            header.detail("tiles", format!("{} × {}", tiles.tile_size.0, tiles.tile_size.1));
+        }
+    }
+    if !all {
+        return;
+    }
+    let window = part.shared_attributes.display_window;
+    let (at, size) = (window.position, window.size);
+    header.attribute("display window", format!("{} × {} at ({}, {})", size.0, size.1, at.0, at.1));
+    let own = part.own_attributes.other.iter();
+    let mut others: Vec<(String, String)> = own
+        .chain(&part.shared_attributes.other)
+        .map(|(name, value)| (name.to_string(), words(value)))
+        .collect();
+    let texts = [
+        ("owner", &part.own_attributes.owner),
+        ("comments", &part.own_attributes.comments),
+        ("software", &part.own_attributes.software_name),
+    ];
+    for (name, text) in texts {
+        others.extend(text.as_ref().map(|text| (name.to_owned(), text.to_string())));
+    }
+    others.sort();
+    others.into_iter().for_each(|(name, value)| header.attribute(name, value));
+}
+
+/// An attribute's value.
+fn words(value: &exr::meta::attribute::AttributeValue) -> String {
+    use exr::meta::attribute::AttributeValue as V;
+    match value {
+        V::Text(text) => text.to_string(),
+        V::F32(n) => crate::cell::float32(*n),
+        V::F64(n) => crate::cell::float64(*n),
+        V::I32(n) => n.to_string(),
+        other => {
+            let text = format!("{other:?}");
+            text.chars().take(1_000).collect()
+        }
+    }
+}
+
+/// Some channels of a part.
+struct Exr {
+    file: Arc<File>,
+    part: usize,
+    channels: Vec<usize>,
+    sample: Sample,
+}
+
+/// A block: its place in the table, and the pixels that it has.
+struct Block {
+    index: u64,
+    rect: Rect,
+}
+
+impl Exr {
+    /// The blocks that touch `rect`.
+    fn blocks(&self, part: &Part, rect: Rect) -> Vec<Block> {
+        let (width, height) = (part.layer_size.0 as u64, part.layer_size.1 as u64);
+        let Vec2(wide, high) = part.max_block_pixel_size();
+        let (wide, high) = ((wide as u64).max(1), (high as u64).max(1));
+        let across = width.div_ceil(wide);
+        let mut blocks = Vec::new();
+        if rect.width == 0 || rect.height == 0 {
+            return blocks;
+        }
+        for row in rect.y / high..=(rect.y + rect.height - 1) / high {
+            for column in rect.x / wide..=(rect.x + rect.width - 1) / wide {
+                let place = Rect { x: column * wide, y: row * high, width: wide, height: high };
+                // Blocks at the right and bottom have what is left.
+                let cut =
+                    Rect { width: wide.min(width - place.x), height: high.min(height - place.y), ..place };
+                blocks.push(Block { index: row * across + column, rect: cut });
+            }
+        }
+        blocks
+    }
+
+    fn samples(&self, task: &Task, source: &Source, rect: Rect, partial: bool) -> Result<Pixels> {
+        judge(source, &self.file, self.part)?;
+        let part = self.file.part(self.part)?;
+        check_pixels(rect.width, rect.height)?;
+        let channels = self.channels.len() as u32;
+        let mut pixels = blank(rect.width, rect.height, channels, self.sample, channels == 4)?;
+        for block in self.blocks(part, rect) {
+            task.check()?;
+            match self.block(task, source, part, &block) {
+                Ok(Some(data)) => self.paste(part, &mut pixels, rect, &block, &data),
+                Ok(None) => {}
+                Err(error) if error.is_cancelled() || !partial => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(pixels)
+    }
+
+    /// A block's samples: line by line, in each line channel by channel. `None` where it was never written.
+    fn block(&self, task: &Task, source: &Source, part: &Part, block: &Block) -> Result<Option<Vec<u8>>> {
+        let table =
+            self.file.table(self.part).ok_or_else(|| Error::malformed("OpenEXR: its tables overflow"))?;
+        if block.index >= part.chunk_count as u64 {
+            return Err(Error::malformed(format!("OpenEXR: it has no block {}", block.index)));
+        }
+        let place = table + block.index * 8;
+        let at = source.read(task, place..place + 8)?.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+        if at == 0 {
+            return Ok(None);
+        }
+        let number = |skip: u64| -> Result<i64> {
+            let start = at
+                .checked_add(skip)
+                .ok_or_else(|| Error::malformed("OpenEXR: a block's offset overflows"))?;
+            let bytes = source.read_up_to(task, start, 4)?;
+            let bytes = bytes.first_chunk().ok_or_else(|| {
+                Error::malformed("OpenEXR: a block lies beyond the end; the file may be cut off").at(at)
+            })?;
+            Ok(i64::from(i32::from_le_bytes(*bytes)))
+        };
+        let mut skip = 0;
+        if self.file.multipart {
+            if number(0)? != self.part as i64 {
+                return Err(Error::malformed("OpenEXR: a block belongs to another part").at(at));
+            }
+            skip = 4;
+        }
+        let wrong = || Error::malformed("OpenEXR: a block is not where its table says").at(at);
+        let tiles = matches!(part.blocks, BlockDescription::Tiles(_));
+        let Vec2(wide, high) = part.max_block_pixel_size();
+        let (column, row) = (block.rect.x / (wide as u64).max(1), block.rect.y / (high as u64).max(1));
+        let y = i64::from(part.own_attributes.layer_position.1) + block.rect.y as i64;
+        let expected: &[i64] = if tiles { &[column as i64, row as i64, 0, 0] } else { &[y] };
+        for &value in expected {
+            if number(skip)? != value {
+                return Err(wrong());
+            }
+            skip += 4;
+        }
+        let len = u64::try_from(number(skip)?).map_err(|_| wrong())?;
+        let start = at + skip + 4;
+        let raw = block.rect.width * block.rect.height * pixel_bytes(part);
+        limits::check(raw, limits::CHUNK, "a block of lines or tile")?;
+        if len > raw.saturating_mul(2).saturating_add(4096) {
+            let what = format!("OpenEXR: a block of {len} bytes for {raw} bytes of samples");
+            return Err(Error::malformed(what).at(at));
+        }
+        let stored = source.read(task, start..start.saturating_add(len))?.to_vec();
+        let compressed_block = match tiles {
+            true => CompressedBlock::Tile(CompressedTileBlock {
+                coordinates: TileCoordinates {
+                    tile_index: Vec2(column as usize, row as usize),
+                    level_index: Vec2(0, 0),
+                },
+                compressed_pixels_le: stored,
+            }),
+            false => CompressedBlock::ScanLine(CompressedScanLineBlock {
+                y_coordinate: i32::try_from(y).map_err(|_| wrong())?,
+                compressed_pixels_le: stored,
+            }),
+        };
+        let chunk = Chunk { layer_index: self.part, compressed_block };
+        let data = UncompressedBlock::decompress_chunk(chunk, &self.file.meta, false);
+        let data = data.map_err(|error| refused(error).at(at))?.data;
+        if data.len() as u64 != raw {
+            let what = format!("OpenEXR: a block gives {} bytes, it should give {raw}", data.len());
+            return Err(Error::malformed(what).at(at));
+        }
+        Ok(Some(data))
+    }
+
+    /// Copies what a block has of `rect`.
+    fn paste(&self, part: &Part, pixels: &mut Pixels, rect: Rect, block: &Block, data: &[u8]) {
+        let place = block.rect;
+        let width = place.width as usize;
+        let line_bytes = width * pixel_bytes(part) as usize;
+        let (left, right) = (rect.x.max(place.x), (rect.x + rect.width).min(place.x + place.width));
+        let (top, bottom) = (rect.y.max(place.y), (rect.y + rect.height).min(place.y + place.height));
+        let (size, channels) = (self.sample.size(), self.channels.len());
+        for (n, &channel) in self.channels.iter().enumerate() {
+            let list = &part.channels.list;
+            let Some(kind) = list.get(channel).map(|channel| channel.sample_type) else { continue };
+            let before: usize =
+                list.iter().take(channel).map(|c| c.sample_type.bytes_per_sample() * width).sum();
+            let stored = kind.bytes_per_sample();
+            for y in top..bottom {
+                let line = (y - place.y) as usize * line_bytes + before;
+                let from = line + (left - place.x) as usize * stored;
+                let Some(from) = data.get(from..from + (right - left) as usize * stored) else { continue };
+                let to = ((y - rect.y) * rect.width + (left - rect.x)) as usize * channels * size;
+                let Some(to) = pixels.data.get_mut(to..) else { continue };
+                for (pixel, sample) in to.chunks_exact_mut(channels * size).zip(from.chunks_exact(stored)) {
+                    if let Some(out) = pixel.get_mut(n * size..(n + 1) * size) {
+                        put(out, kind, sample);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One sample, little-endian, as it is or as an f32 where channels differ. The crate gives it in the
+/// machine's order.
+fn put(out: &mut [u8], kind: SampleType, sample: &[u8]) {
+    if out.len() == sample.len() {
+        out.copy_from_slice(sample);
+        if cfg!(target_endian = "big") {
+            out.reverse();
+        }
+        return;
+    }
+    let value = match (kind, sample.first_chunk::<2>()) {
+        (SampleType::F16, Some(bytes)) => half::f16::from_ne_bytes(*bytes).to_f32(),
+        _ => 0.0,
+    };
+    out.copy_from_slice(value.to_le_bytes().get(..out.len()).unwrap_or_default());
+}
+
+impl Codec for Exr {
+    fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
+        let size = self.file.part(self.part)?.layer_size;
+        self.samples(task, source, Rect::all(size.0 as u64, size.1 as u64), partial)
+    }
+
+    fn region(&self, task: &Task, source: &Source, _frame: u64, rect: Rect) -> Result<Option<Pixels>> {
+        let size = self.file.part(self.part)?.layer_size;
+        if (size.0 as u64).saturating_mul(size.1 as u64) <= WHOLE {
+            return Ok(None);
+        }
+        self.samples(task, source, rect, false).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Content;
+    use crate::format::Options;
+    use std::path::Path;
+
+    fn opened(name: &str) -> crate::open::Document {
+        let path = format!("{}/fixtures/exr/{name}.exr", env!("CARGO_MANIFEST_DIR"));
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+    }
+
+    fn pixels(node: &Node) -> Pixels {
+        let Some(Content::Image(image)) = &node.content else { panic!("{}", node.name) };
+        let info = image.info();
+        image.read(&Task::new(), 0, 0, Rect::all(info.width, info.height)).unwrap()
+    }
+
+    #[test]
+    fn channels_of_every_kind() {
+        let half = pixels(&opened("rgb_half").root);
+        assert_eq!((half.width, half.height, half.channels, half.sample), (12, 9, 3, Sample::F16));
+        assert!(half.sample(2, 1, 0).unwrap().is_nan());
+        assert_eq!(half.sample(3, 2, 1), Some(f64::INFINITY));
+        let float = pixels(&opened("rgb_float").root);
+        let near = |a: f64, b: f64| (a - b).abs() <= b.abs() / 1000.0;
+        assert!(near(half.sample(5, 5, 2).unwrap(), float.sample(5, 5, 2).unwrap()));
+        assert_eq!(pixels(&opened("depth_float").root).sample(5, 5, 0), float.sample(5, 5, 2));
+        let ids = pixels(&opened("ids_uint").root);
+        assert_eq!((ids.sample, ids.sample(11, 8, 0)), (Sample::U32, Some(107.0 * 39_000_000.0)));
+        let rgba = pixels(&opened("rgba_half").root);
+        assert!(rgba.alpha && rgba.sample(11, 8, 3) == Some(1.0));
+    }
+
+    #[test]
+    fn lossless_codecs_give_the_same() {
+        let plain = pixels(&opened("codec_rle").root);
+        for name in ["codec_zip", "codec_zips", "codec_piz"] {
+            assert_eq!(pixels(&opened(name).root).data, plain.data, "{name}");
+        }
+    }
+
+    #[test]
+    fn further_channels_are_pictures_below() {
+        let document = opened("layers");
+        let children = document.root.child_page(&Task::new(), 0..10).unwrap();
+        let names: Vec<&str> = children.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["depth.Z", "normal.X", "normal.Y"]);
+        assert_eq!(pixels(&document.root).channels, 3);
+        assert_eq!(pixels(&children[1]).sample, Sample::F32);
+    }
+}

@@ -1,0 +1,593 @@
+//! TIFF 6.0 and BigTIFF. <https://www.itu.int/itudoc/itu-t/com16/tiff-fx/docs/tiff6.pdf>,
+//! <https://www.awaresystems.be/imaging/tiff/bigtiff.html>
+//!
+//! Opening follows the chain of directories ([`ifd`]); pages ([`page`]) are read by the strips or tiles that
+//! a rectangle needs ([`chunk`]), with samples of every width and kind. Only CCITT fax goes through the
+//! `tiff` crate. Pages of one size are frames; pages that differ are pictures of their own.
+
+mod chunk;
+mod ifd;
+mod lzw;
+mod page;
+
+use super::jpeg;
+use super::picture::{self, Codec, Header, blank, check_pixels};
+use crate::content::{Pixels, Rect, Sample};
+use crate::display;
+use crate::error::{Error, Result};
+use crate::format::Opening;
+use crate::limits;
+use crate::node::Node;
+use crate::source::Source;
+use crate::task::Task;
+use ifd::{Directory, Order};
+use page::{Compression, Page};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Pixels up to which a page is decoded whole, and kept, when a part of it is asked for.
+const WHOLE: u64 = 16 << 20;
+/// Characters of one field that are kept.
+const LONGEST: usize = 64 << 10;
+
+/// Follows the directories.
+pub(super) fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let chain = ifd::chain(task, source)?;
+    let mut pages = Vec::new();
+    let mut problem = chain.problem;
+    for directory in &chain.directories {
+        match Page::read(task, source, chain.order, directory) {
+            Ok(page) => pages.push((page, directory)),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => {
+                problem.get_or_insert(error);
+            }
+        }
+    }
+    let Some((first, _)) = pages.first() else {
+        return Err(problem.unwrap_or_else(|| Error::malformed("TIFF: it has no page")));
+    };
+    let alike = |page: &Page| {
+        (page.width, page.height, page.bits, page.sample, page.channels, page.photometric)
+            == (first.width, first.height, first.bits, first.sample, first.channels, first.photometric)
+    };
+    if pages.iter().all(|(page, _)| alike(page)) {
+        return node(task, source, chain.order, &pages, problem);
+    }
+    // Smaller versions of the page before are told there, not shown as pages.
+    let mut nodes: Vec<Node> = Vec::new();
+    for (n, one) in pages.iter().enumerate() {
+        let mut made = node(task, source, chain.order, std::slice::from_ref(one), None)?;
+        made.name = n.to_string();
+        made.label = if one.0.reduced { "reduced page" } else { "page" };
+        nodes.push(made);
+    }
+    let mut root = Node::new(source.name(), "file").separator("").listed(nodes);
+    root.problem = problem;
+    Ok(root)
+}
+
+/// The picture of pages that are alike.
+fn node(
+    task: &Task,
+    source: &Source,
+    order: Order,
+    pages: &[(Page, &Directory)],
+    problem: Option<Error>,
+) -> Result<Node> {
+    let Some((first, directory)) = pages.first() else { return Err(Error::bug("a picture without pages")) };
+    let mut header = Header::default();
+    describe(&mut header, first);
+    attributes(task, source, order, directory, &mut header)?;
+    header.problem = problem;
+    for (page, _) in pages {
+        if header.problem.is_none() {
+            header.problem = page.refusal.clone();
+        }
+    }
+    let info = &mut header.info;
+    (info.width, info.height, info.bits) = (first.width, first.height, first.bits.into());
+    (info.channels, info.sample, info.alpha) = seen_as(first);
+    info.frames = pages.len() as u64;
+    if header.problem.is_none() && first.offsets.as_ref().is_some_and(|field| field.count <= 1 << 20) {
+        header.problem = cut(task, source, order, first)?;
+    }
+    let partial = header.problem.is_some();
+    let pages = pages.iter().map(|(page, _)| page.clone()).collect();
+    picture::node(source, header, Tiff { order, pages, partial, kept: Mutex::new(None) })
+}
+
+fn describe(header: &mut Header, page: &Page) {
+    header.detail("colour type", page.colour_words());
+    header.detail("compression", page.compression.words());
+    if page.predictor > 1 {
+        let words = if page.predictor == 2 { "differences" } else { "floating point differences" };
+        header.detail("predictor", words);
+    }
+    let (width, rows) = page.chunk;
+    match page.tiled {
+        true => header.detail("tiles", format!("{width} × {rows}")),
+        false => header.detail("strips", format!("{rows} rows each")),
+    }
+    if page.channels > 1 {
+        header.detail("planes", if page.planar { "apart" } else { "interleaved" });
+    }
+    if page.alpha() {
+        let premultiplied = page.extra.first() == Some(&1);
+        header.detail("alpha", if premultiplied { "premultiplied" } else { "not premultiplied" });
+    }
+}
+
+/// The fields that are no layout: what the file says of itself.
+fn attributes(
+    task: &Task,
+    source: &Source,
+    order: Order,
+    directory: &Directory,
+    header: &mut Header,
+) -> Result<()> {
+    for field in &directory.fields {
+        let name = match field.tag {
+            254..=259 | 262 | 266 | 273 | 277..=279 | 284 | 317 | 320..=325 | 338 | 339 | 347 | 530 | 532 => {
+                continue;
+            }
+            269 => "document".to_owned(),
+            270 => "description".to_owned(),
+            271 => "make".to_owned(),
+            272 => "model".to_owned(),
+            274 => "orientation".to_owned(),
+            282 => "x resolution".to_owned(),
+            283 => "y resolution".to_owned(),
+            285 => "page".to_owned(),
+            296 => "resolution unit".to_owned(),
+            305 => "software".to_owned(),
+            306 => "date".to_owned(),
+            315 => "artist".to_owned(),
+            330 => "sub-directories".to_owned(),
+            700 => "XMP".to_owned(),
+            33432 => "copyright".to_owned(),
+            33550 => "ModelPixelScale".to_owned(),
+            33922 => "ModelTiepoint".to_owned(),
+            34264 => "ModelTransformation".to_owned(),
+            34735 => "GeoKeyDirectory".to_owned(),
+            34736 => "GeoDoubleParams".to_owned(),
+            34737 => "GeoAsciiParams".to_owned(),
+            42112 => "GDAL_METADATA".to_owned(),
+            42113 => "GDAL_NODATA".to_owned(),
+            34675 => {
+                header.detail("ICC profile", display::bytes(field.count));
+                continue;
+            }
+            tag => format!("tag {tag}"),
+        };
+        let words = match field.tag {
+            700 => field.raw(task, source).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            _ => field.words(task, source, order),
+        };
+        match words {
+            Ok(words) if field.tag == 274 => {
+                let told = words.parse().map_or("", super::exif::orientation);
+                header.detail("orientation", format!("{words}: {told}"));
+            }
+            Ok(words) => {
+                let end = words.char_indices().nth(LONGEST).map_or(words.len(), |(at, _)| at);
+                header.attribute(name, words.get(..end).unwrap_or_default());
+            }
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => {
+                header.remarks.push(format!("the field {name} cannot be read: {}", error.message()))
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether chunks reach beyond the file, or are too few.
+fn cut(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Option<Error>> {
+    let (Some(len), Some(field)) = (source.known_len(), &page.offsets) else { return Ok(None) };
+    let places = match places(task, source, order, page) {
+        Ok(places) => places,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => return Ok(Some(error)),
+    };
+    let (across, down) = page.grid();
+    let planes = if page.planar { page.channels } else { 1 };
+    let wanted = across.saturating_mul(down).saturating_mul(planes);
+    if (places.len() as u64) < wanted {
+        let what = format!("TIFF: {wanted} strips or tiles are needed, {} are named", places.len());
+        return Ok(Some(Error::malformed(what)));
+    }
+    let beyond = places.iter().filter(|(at, count)| at.saturating_add(*count) > len).count();
+    let what = || {
+        format!(
+            "TIFF: {beyond} of its {} strips or tiles reach beyond the file; it may be cut off",
+            field.count
+        )
+    };
+    Ok((beyond > 0).then(|| Error::malformed(what()).at(len)))
+}
+
+/// Offset and length of each chunk.
+fn places(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Vec<(u64, u64)>> {
+    let Some(field) = &page.offsets else { return Ok(Vec::new()) };
+    let offsets = field.numbers(task, source, order)?;
+    let counts = match &page.counts {
+        Some(field) => field.numbers(task, source, order)?,
+        // Old writers leave them out where there is one strip, which goes on to the end.
+        None => {
+            let len = source.len(task)?;
+            offsets.iter().map(|at| len.saturating_sub(*at)).collect()
+        }
+    };
+    Ok(offsets.into_iter().zip(counts).collect())
+}
+
+/// Channels, samples and alpha of what is shown of a page.
+fn seen_as(page: &Page) -> (u32, Sample, bool) {
+    let channels = page.channels.min(u64::from(u16::MAX)) as u32;
+    match shown(page) {
+        Shown::Palette => (3, Sample::U8, false),
+        Shown::Inks => (3, page.sample, false),
+        _ => (channels, page.sample, page.alpha()),
+    }
+}
+
+/// What is made of stored samples to be seen.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    AsStored,
+    /// Indices into a palette.
+    Palette,
+    /// White is zero, or fewer than 8 bits.
+    Scaled,
+    /// Cyan, magenta, yellow and black.
+    Inks,
+    /// YCbCr outside JPEG.
+    Chroma,
+}
+
+fn shown(page: &Page) -> Shown {
+    let whole = matches!(page.sample, Sample::U8 | Sample::U16);
+    match page.photometric {
+        3 if page.palette.is_some() && page.channels == 1 && whole => Shown::Palette,
+        0 if whole => Shown::Scaled,
+        5 if whole && page.channels >= 4 => Shown::Inks,
+        6 if page.compression != Compression::Jpeg && page.sample == Sample::U8 && page.channels == 3 => {
+            Shown::Chroma
+        }
+        _ if page.sample == Sample::U8 && page.bits < 8 => Shown::Scaled,
+        _ => Shown::AsStored,
+    }
+}
+
+/// What is seen of stored samples.
+fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
+    let most = (1u32 << u32::from(page.bits.min(16))) - 1;
+    match shown(page) {
+        Shown::AsStored => {}
+        Shown::Palette => {
+            let palette = page.palette.as_deref().unwrap_or_default();
+            let colours = palette.len() / 3;
+            let mut seen = blank(pixels.width, pixels.height, 3, Sample::U8, false)?;
+            let indices = pixels.data.chunks_exact(pixels.sample.size());
+            for (rgb, index) in seen.data.as_chunks_mut::<3>().0.iter_mut().zip(indices) {
+                let index = index.iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
+                *rgb =
+                    std::array::from_fn(|c| palette.get(c * colours + index).map_or(0, |v| (v >> 8) as u8));
+            }
+            return Ok(seen);
+        }
+        Shown::Scaled => {
+            let turned = page.photometric == 0;
+            let alpha = if page.alpha() { page.channels as usize - 1 } else { usize::MAX };
+            let turn = |n: usize, value: u32| match turned && n % page.channels as usize != alpha {
+                true => most.saturating_sub(value),
+                false => value,
+            };
+            match page.sample {
+                Sample::U8 => pixels.data.iter_mut().enumerate().for_each(|(n, b)| {
+                    *b = (turn(n, u32::from(*b).min(most)) * 255 / most.max(1)) as u8;
+                }),
+                _ => pixels.data.as_chunks_mut::<2>().0.iter_mut().enumerate().for_each(|(n, b)| {
+                    *b = (turn(n, u32::from(u16::from_le_bytes(*b))) as u16).to_le_bytes();
+                }),
+            }
+        }
+        Shown::Inks => return inks(page, &pixels, most),
+        Shown::Chroma => pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb),
+    }
+    Ok(pixels)
+}
+
+/// CMYK to RGB: black takes its share of what each ink leaves.
+fn inks(page: &Page, pixels: &Pixels, most: u32) -> Result<Pixels> {
+    let size = page.sample.size();
+    let mut seen = blank(pixels.width, pixels.height, 3, page.sample, false)?;
+    let out = seen.data.chunks_exact_mut(3 * size);
+    for (rgb, ink) in out.zip(pixels.data.chunks_exact(size * pixels.channels as usize)) {
+        let at = |n: usize| {
+            let bytes = ink.get(n * size..(n + 1) * size).unwrap_or_default();
+            bytes.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b))
+        };
+        let most = u64::from(most.max(1));
+        let left = most.saturating_sub(at(3));
+        for (n, sample) in rgb.chunks_exact_mut(size).enumerate() {
+            let value = (most.saturating_sub(at(n)) * left + most / 2) / most;
+            sample.copy_from_slice(value.to_le_bytes().get(..size).unwrap_or_default());
+        }
+    }
+    Ok(seen)
+}
+
+/// The chunk that was decoded last: page, number, samples.
+type Kept = (u64, u64, Arc<Vec<u8>>);
+
+struct Tiff {
+    order: Order,
+    pages: Vec<Page>,
+    partial: bool,
+    kept: Mutex<Option<Kept>>,
+}
+
+impl Tiff {
+    fn page(&self, frame: u64) -> Result<&Page> {
+        let page = usize::try_from(frame).ok().and_then(|n| self.pages.get(n));
+        page.ok_or_else(|| Error::bug(format!("page {frame} of a TIFF was asked for")))
+    }
+
+    /// The samples of `rect` as the file holds them.
+    fn samples(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Pixels> {
+        let page = self.page(frame)?;
+        if let Some(refusal) = &page.refusal {
+            return Err(refusal.clone());
+        }
+        if page.compression == Compression::Fax {
+            return self.fax(task, source, frame).map(|pixels| pixels.crop(rect));
+        }
+        let channels = page.channels as u32;
+        check_pixels(rect.width, rect.height)?;
+        let mut pixels = blank(rect.width, rect.height, channels, page.sample, page.alpha())?;
+        if rect.width == 0 || rect.height == 0 {
+            return Ok(pixels);
+        }
+        let places = places(task, source, self.order, page)?;
+        let (across, down) = page.grid();
+        let (wide, high) = page.chunk;
+        let planes = if page.planar { page.channels } else { 1 };
+        for plane in 0..planes {
+            for row in rect.y / high..=(rect.y + rect.height - 1) / high {
+                for column in rect.x / wide..=(rect.x + rect.width - 1) / wide {
+                    let number = (plane * down + row) * across + column;
+                    let place = usize::try_from(number).ok().and_then(|n| places.get(n));
+                    let Some(data) = self.chunk(task, source, frame, number, row, place.copied())? else {
+                        continue;
+                    };
+                    let channel = page.planar.then_some(plane as usize);
+                    paste(&mut pixels, page, rect, (column * wide, row * high), channel, &data);
+                }
+            }
+        }
+        Ok(pixels)
+    }
+
+    /// The samples of one chunk; `None` where the file leaves it out.
+    fn chunk(
+        &self,
+        task: &Task,
+        source: &Source,
+        frame: u64,
+        number: u64,
+        row: u64,
+        place: Option<(u64, u64)>,
+    ) -> Result<Option<Arc<Vec<u8>>>> {
+        task.check()?;
+        if let Some((_, _, data)) =
+            self.kept.lock().as_ref().filter(|kept| (kept.0, kept.1) == (frame, number))
+        {
+            return Ok(Some(data.clone()));
+        }
+        let page = self.page(frame)?;
+        let Some((at, count)) = place else {
+            let what = format!("TIFF: its strip or tile {number} is not named");
+            return if self.partial { Ok(None) } else { Err(Error::malformed(what)) };
+        };
+        if at == 0 || count == 0 {
+            return Ok(None);
+        }
+        // The last strip has the rows that are left; tiles are whole.
+        let rows = if page.tiled { page.chunk.1 } else { page.chunk.1.min(page.height - row * page.chunk.1) };
+        let shape =
+            chunk::Shape { width: page.chunk.0, rows, channels: if page.planar { 1 } else { page.channels } };
+        let size = limits::check(count, limits::CHUNK, "a strip or tile").map_err(|error| error.at(at))?;
+        let stored = source.read_up_to(task, at, size)?;
+        if stored.len() < size && !self.partial {
+            return Err(Error::malformed("TIFF: a strip or tile reaches beyond the file").at(at));
+        }
+        if stored.is_empty() {
+            return Ok(None);
+        }
+        let decoded = chunk::decode(task, page, self.order, &stored, &shape, self.partial);
+        let data = match decoded {
+            Ok(data) => Arc::new(data),
+            Err(error) if self.partial && !error.is_cancelled() => return Ok(None),
+            Err(error) => return Err(error.at(at)),
+        };
+        *self.kept.lock() = Some((frame, number, data.clone()));
+        Ok(Some(data))
+    }
+
+    /// A page in CCITT fax, by the `tiff` crate: one bit a pixel, zero for white as it is stored.
+    fn fax(&self, task: &Task, source: &Source, frame: u64) -> Result<Pixels> {
+        let page = self.page(frame)?;
+        if page.channels != 1 || page.bits != 1 {
+            return Err(Error::unsupported("TIFF: CCITT fax with more than one bit a pixel"));
+        }
+        let mut pixels = blank(page.width, page.height, 1, Sample::U8, false)?;
+        let refused = |error: tiff::TiffError| match error {
+            tiff::TiffError::UnsupportedError(what) => Error::unsupported(format!("TIFF: {what}")),
+            tiff::TiffError::IoError(io) => io.into(),
+            other => Error::malformed(format!("TIFF: {other}")),
+        };
+        let reader = tiff::decoder::Decoder::new(source.reader(task)).map_err(refused)?;
+        let mut limit = tiff::decoder::Limits::default();
+        limit.decoding_buffer_size = limits::CHUNK as usize;
+        limit.intermediate_buffer_size = limits::CHUNK as usize;
+        let mut reader = reader.with_limits(limit);
+        reader.seek_to_image(usize::try_from(frame).unwrap_or(usize::MAX)).map_err(refused)?;
+        let packed = match reader.read_image().map_err(refused)? {
+            tiff::decoder::DecodingResult::U8(packed) => packed,
+            _ => return Err(Error::bug("CCITT fax gave no bytes")),
+        };
+        task.check()?;
+        let row = (page.width as usize).div_ceil(8).max(1);
+        // The crate turns white to one.
+        let turned = u8::from(page.photometric == 0);
+        for (line, bits) in pixels.data.chunks_exact_mut((page.width as usize).max(1)).zip(packed.chunks(row))
+        {
+            for (x, pixel) in line.iter_mut().enumerate() {
+                *pixel = (bits.get(x / 8).copied().unwrap_or(0) >> (7 - x % 8) & 1) ^ turned;
+            }
+        }
+        Ok(pixels)
+    }
+}
+
+impl Codec for Tiff {
+    fn frame(&self, task: &Task, source: &Source, frame: u64, _partial: bool) -> Result<Pixels> {
+        let page = self.page(frame)?;
+        let pixels = self.samples(task, source, frame, Rect::all(page.width, page.height))?;
+        to_be_seen(page, pixels)
+    }
+
+    fn region(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
+        let page = self.page(frame)?;
+        if page.width.saturating_mul(page.height) <= WHOLE || page.compression == Compression::Fax {
+            return Ok(None);
+        }
+        to_be_seen(page, self.samples(task, source, frame, rect)?).map(Some)
+    }
+
+    fn stored(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
+        match shown(self.page(frame)?) {
+            Shown::AsStored => Ok(None),
+            _ => self.samples(task, source, frame, rect).map(Some),
+        }
+    }
+
+    fn size(&self, frame: u64) -> Option<(u64, u64)> {
+        self.page(frame).ok().map(|page| (page.width, page.height))
+    }
+}
+
+/// Copies what a chunk at `corner` has of `rect`; `channel` is its plane's where planes lie apart.
+fn paste(
+    pixels: &mut Pixels,
+    page: &Page,
+    rect: Rect,
+    corner: (u64, u64),
+    channel: Option<usize>,
+    data: &[u8],
+) {
+    let size = page.sample.size();
+    let (wide, high) = page.chunk;
+    let inside = if channel.is_some() { 1 } else { page.channels as usize };
+    let (left, right) = (rect.x.max(corner.0), (rect.x + rect.width).min(corner.0.saturating_add(wide)));
+    let (top, bottom) = (rect.y.max(corner.1), (rect.y + rect.height).min(corner.1.saturating_add(high)));
+    let (row_in, row_out) =
+        (wide as usize * inside * size, rect.width as usize * page.channels as usize * size);
+    let count = right.saturating_sub(left) as usize;
+    for y in top..bottom {
+        let from = (y - corner.1) as usize * row_in + (left - corner.0) as usize * inside * size;
+        let to = (y - rect.y) as usize * row_out + (left - rect.x) as usize * page.channels as usize * size;
+        let Some(source) = data.get(from..from + count * inside * size) else { return };
+        let Some(line) = pixels.data.get_mut(to..to + count * page.channels as usize * size) else { return };
+        match channel {
+            None => line.copy_from_slice(source),
+            Some(channel) => {
+                let places = line.chunks_exact_mut(page.channels as usize * size);
+                for (pixel, sample) in places.zip(source.chunks_exact(size)) {
+                    if let Some(place) = pixel.get_mut(channel * size..(channel + 1) * size) {
+                        place.copy_from_slice(sample);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Content;
+    use crate::format::Options;
+    use std::path::Path;
+
+    fn opened(name: &str) -> crate::open::Document {
+        let path = format!("{}/fixtures/tiff/{name}.tif", env!("CARGO_MANIFEST_DIR"));
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+    }
+
+    fn pixels(name: &str) -> Pixels {
+        let document = opened(name);
+        let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
+        let info = image.info();
+        let pixels = image.read(&Task::new(), 0, 0, Rect::all(info.width, info.height)).unwrap();
+        assert_eq!((pixels.channels, pixels.sample), (info.channels, info.sample), "{name}");
+        pixels
+    }
+
+    #[test]
+    fn layouts_and_codecs_give_the_same_picture() {
+        let plain = pixels("rgb_8");
+        assert_eq!(pixels("rgb_planar").data, plain.data);
+        let coded = pixels("codec_lzw");
+        for name in ["codec_deflate", "codec_packbits", "codec_zstd", "codec_lzma"] {
+            assert_eq!(pixels(name).data, coded.data, "{name}");
+        }
+        assert_eq!(pixels("tiles_16").data, pixels("strips_of_4_rows").data);
+    }
+
+    #[test]
+    fn samples_of_every_kind() {
+        let samples = [
+            ("grey_int16", Sample::I16),
+            ("grey_int32", Sample::I32),
+            ("grey_uint32", Sample::U32),
+            ("grey_float16", Sample::F16),
+            ("grey_float32", Sample::F32),
+            ("grey_float64", Sample::F64),
+            ("grey_complex64", Sample::C64),
+        ];
+        for (name, sample) in samples {
+            assert_eq!(pixels(name).sample, sample, "{name}");
+        }
+        assert_eq!(pixels("predictor_float").data.len(), 17 * 11 * 4);
+        let plain: Vec<u8> = pixels("grey_float32").data;
+        assert_eq!(pixels("predictor_float").data, plain);
+        assert_eq!(pixels("bands_7").channels, 7);
+    }
+
+    #[test]
+    fn pages_alike_are_frames_and_others_are_nodes() {
+        let Some(Content::Image(image)) = &opened("pages_4").root.content else { panic!() };
+        assert_eq!(image.info().frames, 4);
+        let second = image.read(&Task::new(), 1, 0, Rect::all(16, 12)).unwrap();
+        assert_ne!(second, image.read(&Task::new(), 0, 0, Rect::all(16, 12)).unwrap());
+        assert_eq!(opened("pages_differ").root.child_count(), Some(3));
+    }
+
+    #[test]
+    fn parts_are_cut_from_chunks() {
+        let document = opened("tiles_16");
+        let Some(Content::Image(image)) = &document.root.content else { panic!() };
+        let (task, whole) = (Task::new(), pixels("tiles_16"));
+        let chain = ifd::chain(&task, &document.source).unwrap();
+        let page = Page::read(&task, &document.source, chain.order, &chain.directories[0]).unwrap();
+        let tiff = Tiff { order: chain.order, pages: vec![page], partial: false, kept: Mutex::new(None) };
+        for rect in [Rect { x: 3, y: 5, width: 30, height: 14 }, Rect { x: 39, y: 23, width: 1, height: 1 }] {
+            assert_eq!(tiff.samples(&task, &document.source, 0, rect).unwrap(), whole.crop(rect));
+            assert_eq!(image.read(&task, 0, 0, rect).unwrap(), whole.crop(rect));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Strips and tiles: from their stored bytes to samples, little-endian, one in a whole number of bytes.
+
+use super::super::jpeg;
+use super::ifd::Order;
+use super::lzw;
+use super::page::{Compression, Page};
+use crate::content::Sample;
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use std::io::Read;
+
+/// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.
+pub(super) struct Shape {
+    pub(super) width: u64,
+    pub(super) rows: u64,
+    pub(super) channels: u64,
+}
+
+impl Shape {
+    fn samples(&self) -> Result<u64> {
+        limits::elements(&[self.width, self.rows, self.channels])
+    }
+}
+
+/// Decodes a chunk. `partial` fills up with zeros what broken data do not give.
+pub(super) fn decode(
+    task: &Task,
+    page: &Page,
+    order: Order,
+    stored: &[u8],
+    shape: &Shape,
+    partial: bool,
+) -> Result<Vec<u8>> {
+    let row = packed_row(page, shape)?;
+    let most = limits::check(row.saturating_mul(shape.rows), limits::CHUNK, "a strip or tile")?;
+    let reversed: Vec<u8>;
+    let stored = if page.reversed_bits {
+        reversed = stored.iter().map(|b| b.reverse_bits()).collect();
+        &reversed
+    } else {
+        stored
+    };
+    let mut data = match page.compression {
+        Compression::Jpeg => return jpeg_chunk(task, page, stored, shape, partial),
+        _ => inflate(page.compression, stored, most, partial)?,
+    };
+    task.check()?;
+    if data.len() < most {
+        if !partial {
+            let what = format!("TIFF: a strip or tile gives {} bytes, it should give {most}", data.len());
+            return Err(Error::malformed(what));
+        }
+        let here = data.len();
+        data.try_reserve_exact(most - here)
+            .map_err(|_| Error::limit("a strip or tile needs too much memory"))?;
+        data.resize(most, 0);
+    }
+    let mut samples = unpack(page, order, data, row as usize, shape)?;
+    unpredict(page, &mut samples, shape);
+    Ok(samples)
+}
+
+/// Bytes of a row as it is packed: rows begin at whole bytes.
+fn packed_row(page: &Page, shape: &Shape) -> Result<u64> {
+    let bits = limits::bytes(&[shape.width, shape.channels], u64::from(page.bits))?;
+    Ok(bits.div_ceil(8))
+}
+
+/// Undoes the compression, up to `most` bytes.
+fn inflate(compression: Compression, stored: &[u8], most: usize, partial: bool) -> Result<Vec<u8>> {
+    let read = |reader: &mut dyn Read, what: &str| {
+        let mut out = Vec::new();
+        match reader.take(most as u64).read_to_end(&mut out) {
+            Err(error) if !partial && out.len() < most => {
+                Err(Error::malformed(format!("TIFF: {what} data: {error}")))
+            }
+            _ => Ok(out),
+        }
+    };
+    match compression {
+        Compression::None => Ok(stored.get(..most).unwrap_or(stored).to_vec()),
+        Compression::Lzw => Ok(lzw::decode(stored, most)),
+        Compression::PackBits => Ok(pack_bits(stored, most)),
+        Compression::Deflate => read(&mut flate2::read::ZlibDecoder::new(stored), "deflate"),
+        Compression::Zstd => {
+            let reader = zstd::stream::read::Decoder::new(stored);
+            let mut reader = reader.map_err(|error| Error::malformed(format!("TIFF: zstd data: {error}")))?;
+            // Within what a chunk may take: the window is allocated before the data are seen.
+            reader.window_log_max(27).map_err(|error| Error::limit(format!("TIFF: zstd: {error}")))?;
+            read(&mut reader, "zstd")
+        }
+        Compression::Lzma => {
+            let memory = (limits::CHUNK >> 10) as u32;
+            read(&mut lzma_rust2::XzReader::new_mem_limit(stored, true, memory), "LZMA")
+        }
+        Compression::Jpeg | Compression::Fax | Compression::Other(_) => {
+            Err(Error::bug("a compression of its own was asked to inflate"))
+        }
+    }
+}
+
+/// Apple's PackBits: runs and literals behind a signed count.
+fn pack_bits(stored: &[u8], most: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = stored;
+    while out.len() < most {
+        let Some((&count, after)) = rest.split_first() else { break };
+        match count as i8 {
+            -128 => rest = after,
+            n @ 0.. => {
+                let len = (n as usize + 1).min(after.len());
+                out.extend_from_slice(after.get(..len).unwrap_or_default());
+                rest = after.get(len..).unwrap_or_default();
+            }
+            n => {
+                let Some((&byte, behind)) = after.split_first() else { break };
+                out.resize(out.len() + (1 - isize::from(n)) as usize, byte);
+                rest = behind;
+            }
+        }
+    }
+    out.truncate(most);
+    out
+}
+
+/// A chunk that is a JPEG of its own, whose tables may stand in a field of the directory.
+fn jpeg_chunk(task: &Task, page: &Page, stored: &[u8], shape: &Shape, partial: bool) -> Result<Vec<u8>> {
+    let whole: Vec<u8>;
+    let stored = match &page.jpeg_tables {
+        Some(tables) if stored.starts_with(&[0xff, 0xd8]) => {
+            let tables = tables.strip_suffix(&[0xff, 0xd9]).unwrap_or(tables);
+            whole = [tables, stored.get(2..).unwrap_or_default()].concat();
+            &whole
+        }
+        _ => stored,
+    };
+    let (mut pixels, _) = jpeg::components(task, stored, partial)?;
+    let fits = u64::from(pixels.channels) == shape.channels && pixels.width >= shape.width;
+    if !fits || page.sample != Sample::U8 {
+        let what = format!(
+            "TIFF: a JPEG of {} × {} × {} stands where {} × {} × {} pixels should",
+            pixels.width, pixels.height, pixels.channels, shape.width, shape.rows, shape.channels
+        );
+        return Err(Error::malformed(what));
+    }
+    if page.photometric == 6 && shape.channels == 3 {
+        pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb);
+    }
+    let rect = crate::content::Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
+    let mut data = pixels.crop(rect).data;
+    let most = limits::check(shape.samples()?, limits::CHUNK, "a strip or tile")?;
+    if data.len() < most && !partial {
+        return Err(Error::malformed("TIFF: a JPEG has fewer rows than its strip or tile"));
+    }
+    data.resize(most, 0);
+    Ok(data)
+}
+
+/// Samples of whole bytes, little-endian; samples of other bits lie one after the other, highest bit first.
+fn unpack(page: &Page, order: Order, mut data: Vec<u8>, row: usize, shape: &Shape) -> Result<Vec<u8>> {
+    let size = page.sample.size();
+    if usize::from(page.bits) == size * 8 {
+        // Complex samples are two numbers; floating point prediction has an order of its own.
+        let unit = if matches!(page.sample, Sample::C64 | Sample::C128) { size / 2 } else { size };
+        if order.big_endian && unit > 1 && page.predictor != 3 {
+            data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        }
+        return Ok(data);
+    }
+    let bytes =
+        limits::check(shape.samples()?.saturating_mul(size as u64), limits::CHUNK, "a strip or tile")?;
+    let mut out = limits::zeroed(bytes, "a strip or tile")?;
+    let count = (shape.width * shape.channels) as usize;
+    let signed = matches!(page.sample, Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64);
+    let bits = usize::from(page.bits);
+    for (line, out) in data.chunks_exact(row.max(1)).zip(out.chunks_exact_mut((count * size).max(1))) {
+        for (n, sample) in out.chunks_exact_mut(size).enumerate() {
+            let mut value = number_at(line, n * bits, bits);
+            if signed && value >> (bits - 1) & 1 == 1 {
+                value |= u64::MAX << bits;
+            }
+            sample.copy_from_slice(value.to_le_bytes().get(..size).unwrap_or_default());
+        }
+    }
+    Ok(out)
+}
+
+/// `bits` bits from the bit `at` on, highest first.
+fn number_at(line: &[u8], at: usize, bits: usize) -> u64 {
+    let mut value = 0u64;
+    let (first, last) = (at / 8, (at + bits - 1) / 8);
+    for n in first..=last {
+        value = value << 8 | line.get(n).copied().map_or(0, u64::from);
+    }
+    value >> ((last + 1) * 8 - at - bits) & (u64::MAX >> (64 - bits))
+}
+
+/// Undoes the predictor, row by row.
+fn unpredict(page: &Page, samples: &mut [u8], shape: &Shape) {
+    let (size, channels) = (page.sample.size(), shape.channels as usize);
+    let row = shape.width as usize * channels * size;
+    match page.predictor {
+        2 => {
+            let mask = u64::MAX >> (64 - u32::from(page.bits.min(64)));
+            for line in samples.chunks_exact_mut(row.max(1)) {
+                add_up(line, size, channels, mask);
+            }
+        }
+        3 => {
+            for line in samples.chunks_exact_mut(row.max(1)) {
+                add_up(line, 1, channels, 0xff);
+                // The bytes of equal weight stand together, the highest first.
+                let planes = line.to_vec();
+                let count = line.len() / size;
+                for (n, sample) in line.chunks_exact_mut(size).enumerate() {
+                    for (k, byte) in sample.iter_mut().enumerate() {
+                        *byte = planes.get((size - 1 - k) * count + n).copied().unwrap_or(0);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds to each sample its neighbour of the same channel.
+fn add_up(line: &mut [u8], size: usize, channels: usize, mask: u64) {
+    let step = size * channels;
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
+    for at in (step..line.len()).step_by(size) {
+        let before = number(line.get(at - step..at - step + size).unwrap_or_default());
+        if let Some(here) = line.get_mut(at..at + size) {
+            let sum = number(here).wrapping_add(before) & mask;
+            here.copy_from_slice(sum.to_le_bytes().get(..size).unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn runs_and_literals() {
+        // Apple's own example.
+        let packed =
+            [0xfe, 0xaa, 0x02, 0x80, 0x00, 0x2a, 0xfd, 0xaa, 0x03, 0x80, 0x00, 0x2a, 0x22, 0xf7, 0xaa];
+        let whole = pack_bits(&packed, 1000);
+        assert_eq!(whole.len(), 24);
+        assert_eq!(whole[..6], [0xaa, 0xaa, 0xaa, 0x80, 0, 0x2a]);
+        assert_eq!(pack_bits(&packed, 5), whole[..5]);
+    }
+
+    #[test]
+    fn bits_come_highest_first() {
+        assert_eq!(number_at(&[0b1010_0111, 0b1000_0000], 0, 3), 0b101);
+        assert_eq!(number_at(&[0b1010_0111, 0b1000_0000], 5, 4), 0b1111);
+        assert_eq!(number_at(&[0xab, 0xcd, 0xef], 12, 12), 0xdef);
+    }
+
+    proptest! {
+        #[test]
+        fn no_data_make_the_decoders_panic(data in prop::collection::vec(any::<u8>(), 0..300), most in 0usize..3000) {
+            prop_assert!(lzw::decode(&data, most).len() <= most);
+            prop_assert!(pack_bits(&data, most).len() <= most);
+        }
+    }
+}

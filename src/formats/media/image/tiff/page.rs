@@ -1,0 +1,242 @@
+//! A page of a TIFF: what its directory says of size, samples, and where strips or tiles lie.
+
+use super::ifd::{Directory, Field, Order};
+use crate::content::Sample;
+use crate::error::{Error, Result};
+use crate::source::Source;
+use crate::task::Task;
+
+/// How chunks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Lzw,
+    PackBits,
+    Deflate,
+    Zstd,
+    Lzma,
+    Jpeg,
+    /// CCITT groups 3 and 4.
+    Fax,
+    Other(u64),
+}
+
+impl Compression {
+    fn of(code: u64) -> Self {
+        match code {
+            1 => Compression::None,
+            2..=4 => Compression::Fax,
+            5 => Compression::Lzw,
+            7 => Compression::Jpeg,
+            8 | 32946 => Compression::Deflate,
+            32773 => Compression::PackBits,
+            34925 => Compression::Lzma,
+            50000 => Compression::Zstd,
+            other => Compression::Other(other),
+        }
+    }
+
+    /// Its name.
+    pub(super) fn words(self) -> String {
+        let known = match self {
+            Compression::None => "none",
+            Compression::Lzw => "LZW",
+            Compression::PackBits => "PackBits",
+            Compression::Deflate => "deflate",
+            Compression::Zstd => "zstd",
+            Compression::Lzma => "LZMA",
+            Compression::Jpeg => "JPEG",
+            Compression::Fax => "CCITT fax",
+            Compression::Other(6) => "old-style JPEG",
+            Compression::Other(34676 | 34677) => "SGI LogLuv",
+            Compression::Other(34712 | 33003 | 33005) => "JPEG 2000",
+            Compression::Other(34887) => "LERC",
+            Compression::Other(50001) => "WebP",
+            Compression::Other(50002) => "JPEG XL",
+            Compression::Other(code) => return format!("compression {code}"),
+        };
+        known.to_owned()
+    }
+}
+
+/// A page.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    pub(super) width: u64,
+    pub(super) height: u64,
+    /// Of each stored sample.
+    pub(super) bits: u16,
+    pub(super) sample: Sample,
+    /// Samples of each pixel.
+    pub(super) channels: u64,
+    pub(super) photometric: u64,
+    pub(super) compression: Compression,
+    pub(super) predictor: u64,
+    pub(super) planar: bool,
+    pub(super) reversed_bits: bool,
+    /// The kinds of the samples beyond the colours.
+    pub(super) extra: Vec<u64>,
+    pub(super) tiled: bool,
+    /// Columns and rows of a chunk.
+    pub(super) chunk: (u64, u64),
+    pub(super) offsets: Option<Field>,
+    pub(super) counts: Option<Field>,
+    /// Red, green and blue of each index, one colour after the other.
+    pub(super) palette: Option<Vec<u64>>,
+    pub(super) jpeg_tables: Option<bytes::Bytes>,
+    /// Chroma subsampling of YCbCr.
+    pub(super) subsampling: (u64, u64),
+    /// Whether this is a smaller version of another page.
+    pub(super) reduced: bool,
+    /// Why the pixels cannot be read.
+    pub(super) refusal: Option<Error>,
+}
+
+impl Page {
+    /// Reads what a directory says.
+    ///
+    /// # Errors
+    /// Where there is no size.
+    pub(super) fn read(task: &Task, source: &Source, order: Order, directory: &Directory) -> Result<Page> {
+        let numbers = |tag: u16| match directory.field(tag) {
+            Some(field) => field.numbers(task, source, order).map(Some),
+            None => Ok(None),
+        };
+        let one = |tag: u16, default: u64| {
+            numbers(tag).map(|list| list.and_then(|list| list.first().copied()).unwrap_or(default))
+        };
+        let (width, height) = (one(256, 0)?, one(257, 0)?);
+        if width == 0 || height == 0 {
+            let what = format!("TIFF: a page of {width} × {height} pixels");
+            return Err(Error::malformed(what).at(directory.at));
+        }
+        let bits = numbers(258)?.unwrap_or_else(|| vec![1]);
+        let format = one(339, 1)?;
+        let compression = Compression::of(one(259, 1)?);
+        let tiled = directory.field(322).is_some();
+        let chunk = match tiled {
+            true => (one(322, 0)?, one(323, 0)?),
+            false => (width, one(278, height)?.clamp(1, height)),
+        };
+        let first = bits.first().copied().unwrap_or(1);
+        let channels = one(277, 1)?;
+        let sampling = numbers(530)?.unwrap_or_else(|| vec![2, 2]);
+        let mut page = Page {
+            width,
+            height,
+            bits: first.min(u64::from(u16::MAX)) as u16,
+            sample: Sample::U8,
+            channels,
+            photometric: one(262, 1)?,
+            compression,
+            predictor: one(317, 1)?,
+            planar: one(284, 1)? == 2 && channels > 1,
+            reversed_bits: one(266, 1)? == 2,
+            extra: numbers(338)?.unwrap_or_default(),
+            tiled,
+            chunk,
+            offsets: directory.field(if tiled { 324 } else { 273 }).cloned(),
+            counts: directory.field(if tiled { 325 } else { 279 }).cloned(),
+            palette: numbers(320)?,
+            jpeg_tables: match directory.field(347) {
+                Some(field) => Some(field.raw(task, source)?),
+                None => None,
+            },
+            subsampling: (sampling.first().copied().unwrap_or(1), sampling.get(1).copied().unwrap_or(1)),
+            reduced: one(254, 0)? & 1 == 1,
+            refusal: None,
+        };
+        page.refusal = page.judge(&bits, format).err().map(|error| error.at(directory.at));
+        Ok(page)
+    }
+
+    /// Finds the type of the samples, and what cannot be read.
+    fn judge(&mut self, bits: &[u64], format: u64) -> Result<()> {
+        let no = |what: String| Err(Error::unsupported(format!("TIFF: {what}")));
+        self.sample = match (format, self.bits) {
+            (1 | 4, 1..=8) => Sample::U8,
+            (1 | 4, 9..=16) => Sample::U16,
+            (1 | 4, 17..=32) => Sample::U32,
+            (1 | 4, 64) => Sample::U64,
+            (2, 2..=8) => Sample::I8,
+            (2, 9..=16) => Sample::I16,
+            (2, 17..=32) => Sample::I32,
+            (2, 64) => Sample::I64,
+            (3, 16) => Sample::F16,
+            (3, 32) => Sample::F32,
+            (3, 64) => Sample::F64,
+            (6, 64) => Sample::C64,
+            (6, 128) => Sample::C128,
+            (format, bits) => {
+                let kind = ["", "unsigned", "signed", "float", "untyped", "complex integer", "complex"];
+                let kind = kind.get(format as usize).copied().unwrap_or("unknown");
+                return no(format!("{kind} samples of {bits} bits"));
+            }
+        };
+        if let Some(other) = bits.iter().find(|&&b| b != u64::from(self.bits)) {
+            return no(format!("samples of {} and {other} bits in one pixel", self.bits));
+        }
+        if self.channels == 0 || self.channels > 1 << 16 {
+            return Err(Error::malformed(format!("TIFF: {} samples a pixel", self.channels)));
+        }
+        if self.chunk.0 == 0 || self.chunk.1 == 0 {
+            return Err(Error::malformed(format!(
+                "TIFF: tiles of {} × {} pixels",
+                self.chunk.0, self.chunk.1
+            )));
+        }
+        if let Compression::Other(_) = self.compression {
+            return no(format!("{}, as which its pixels are stored", self.compression.words()));
+        }
+        let whole = [8, 16, 32, 64].contains(&self.bits);
+        match self.predictor {
+            1 | 2 => {}
+            3 if self.sample.is_float() && whole => {}
+            other => return no(format!("the predictor {other} with samples of {} bits", self.bits)),
+        }
+        if self.photometric == 6 && self.compression != Compression::Jpeg && self.subsampling != (1, 1) {
+            return no("YCbCr with fewer samples of colour, outside JPEG".to_owned());
+        }
+        if self.offsets.is_none() {
+            return Err(Error::malformed("TIFF: a page without the offsets of its strips or tiles"));
+        }
+        Ok(())
+    }
+
+    /// Whether the last sample of a pixel is its alpha.
+    pub(super) fn alpha(&self) -> bool {
+        matches!(self.extra.as_slice(), [1 | 2]) && self.channels == self.colours() + 1
+    }
+
+    /// Samples of each pixel that are colours.
+    fn colours(&self) -> u64 {
+        match self.photometric {
+            2 | 6 | 8 => 3,
+            5 => 4,
+            _ => 1,
+        }
+    }
+
+    /// Chunks across and down.
+    pub(super) fn grid(&self) -> (u64, u64) {
+        (self.width.div_ceil(self.chunk.0.max(1)), self.height.div_ceil(self.chunk.1.max(1)))
+    }
+
+    /// The photometric interpretation in words.
+    pub(super) fn colour_words(&self) -> &'static str {
+        match self.photometric {
+            0 => "grey, white is zero",
+            1 => "grey",
+            2 => "RGB",
+            3 => "palette",
+            4 => "mask",
+            5 => "CMYK",
+            6 => "YCbCr",
+            8 => "CIE L*a*b*",
+            32803 => "colour filter array",
+            32844 | 32845 => "LogLuv",
+            34892 => "linear raw",
+            _ => "unknown",
+        }
+    }
+}
