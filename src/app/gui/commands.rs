@@ -234,11 +234,14 @@ pub(crate) fn get(id: Cmd) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.id == id)
 }
 
-/// The commands whose keys were pressed. Those with Shift are asked first: the shorter ones fit too.
+/// The commands whose keys were pressed. Those with Shift or Alt are asked first: the shorter ones fit too.
 pub(crate) fn pressed(ctx: &Context) -> Vec<Cmd> {
     let mut out = Vec::new();
-    let keyed =
-        |shift: bool| COMMANDS.iter().filter(move |c| c.keys.is_some_and(|k| k.modifiers.shift == shift));
+    let keyed = |more: bool| {
+        COMMANDS.iter().filter(move |command| {
+            command.keys.is_some_and(|keys| (keys.modifiers.shift || keys.modifiers.alt) == more)
+        })
+    };
     ctx.input_mut(|input| {
         for command in keyed(true).chain(keyed(false)) {
             if command.keys.is_some_and(|keys| input.consume_shortcut(&keys)) {
@@ -265,6 +268,22 @@ mod tests {
                 assert!(command.keys.is_none() || command.keys != other.keys, "{}", command.words);
                 assert_ne!(command.id, other.id);
             }
+        }
+    }
+
+    #[test]
+    fn keys_with_more_modifiers_win() {
+        for (modifiers, expected) in
+            [(CTRL, Cmd::CloseTab), (CTRL_SHIFT, Cmd::CloseFile), (CTRL_ALT, Cmd::CloseAll)]
+        {
+            let ctx = Context::default();
+            let modifiers = Modifiers { ctrl: true, ..modifiers };
+            let key =
+                egui::Event::Key { key: Key::W, physical_key: None, pressed: true, repeat: false, modifiers };
+            let input = egui::RawInput { events: vec![key], modifiers, ..egui::RawInput::default() };
+            let mut found = Vec::new();
+            ctx.run_ui(input, |ui| found.extend(pressed(ui.ctx()))).textures_delta.clear();
+            assert_eq!(found, [expected]);
         }
     }
 

@@ -61,6 +61,7 @@ enum Pick {
     Recent(PathBuf),
     Column(usize),
     GoTo(String),
+    Element(Vec<u64>),
 }
 
 /// How many lines show at once.
@@ -206,7 +207,8 @@ impl Palette {
                     file.document().map_or_else(String::new, |d| facts::short(&d.root, &mut self.sums));
                 let pick = Pick::File(file.id);
                 let score = score + 80;
-                lines.push(Line { icon: Icon::File, name: file.name(), behind, right: facts, pick, score });
+                let icon = file.document().map_or(Icon::File, |document| facts::icon(&document.root));
+                lines.push(Line { icon, name: file.name(), behind, right: facts, pick, score });
             }
         }
         for found in hits.map_or(&[][..], |hits| &hits.list).iter().filter(|found| !found.path.is_empty()) {
@@ -318,6 +320,7 @@ fn act(pick: Pick) -> Action {
         Pick::File(id) => Action::ShowFile(id),
         Pick::Recent(path) => Action::Open(vec![path]),
         Pick::Column(column) => Action::Ask(Request::Column(column)),
+        Pick::Element(index) => Action::Ask(Request::Element(index)),
         Pick::GoTo(text) => Action::Ask(Request::GoTo(text)),
     }
 }
@@ -384,12 +387,20 @@ fn go_to(text: &str, target: Option<&Target>) -> Vec<Line> {
         Some(Content::Bytes(_)) => "byte",
         _ => "element",
     };
+    // A whole index of an array needs no notation; everything else is for the view to read.
+    let index: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    let pick = match (&target.node.content, index) {
+        (Some(Content::Array(array)), Some(index)) if index.len() == array.shape().len() => {
+            Pick::Element(index)
+        }
+        _ => Pick::GoTo(text.to_owned()),
+    };
     vec![Line {
         icon: Icon::Target,
         name: format!("Go to {place} {text}"),
         behind: target.title().to_owned(),
         right: String::new(),
-        pick: Pick::GoTo(text.to_owned()),
+        pick,
         score: 0,
     }]
 }

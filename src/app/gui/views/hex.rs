@@ -31,7 +31,7 @@ const PAGES: usize = 512;
 /// The most bytes that are copied.
 const COPIED: u64 = 16 << 20;
 /// The width of the values beside the bytes.
-const SIDE: f32 = 292.0;
+const SIDE: f32 = 268.0;
 /// Their height where they stand below.
 const BELOW: f32 = 200.0;
 
@@ -353,7 +353,7 @@ impl HexView {
         if !self.values || area.height() < 2.0 * BELOW {
             return (area, None);
         }
-        if area.width() > 570.0 + SIDE {
+        if area.width() > 594.0 + SIDE {
             let edge = area.right() - SIDE;
             let main = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
             return (main, Some(Rect::from_min_max(pos2(edge, area.top()), area.max)));

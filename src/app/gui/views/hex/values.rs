@@ -1,7 +1,7 @@
 //! Bytes read as every number type, in both byte orders, as times and as text.
 
 use chrono::DateTime;
-use egui::{Grid, RichText, Ui};
+use egui::Ui;
 use gander::cell;
 
 use crate::gui::theme::{self, Theme};
@@ -84,9 +84,32 @@ pub(super) fn texts(bytes: &[u8]) -> Vec<(&'static str, String)> {
 pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     let theme = Theme::of(ui);
     let note = format!("at 0x{offset:x}");
-    theme::section_head(ui, "Values", Some((&note, theme.dim)));
-    table(ui, "numbers", &numbers(bytes), true);
+    let lines = numbers(bytes);
+    let little = |ui: &mut Ui| {
+        theme::section_head(ui, "Little-endian", Some((&note, theme.dim)));
+        for (name, little, _) in &lines {
+            theme::key_value(ui, name, little);
+        }
+    };
+    let big = |ui: &mut Ui| {
+        theme::section_head(ui, "Big-endian", None);
+        for (name, _, big) in lines.iter().filter(|line| !line.2.is_empty()) {
+            theme::key_value(ui, name, big);
+        }
+    };
+    if ui.available_width() > 380.0 {
+        ui.columns(2, |columns| {
+            little(&mut columns[0]);
+            big(&mut columns[1]);
+        });
+    } else {
+        little(ui);
+        ui.add_space(theme::space::S3);
+        big(ui);
+    }
+    ui.add_space(theme::space::S3);
     if let Some(byte) = bytes.first() {
+        theme::section_head(ui, "Byte", None);
         theme::key_value(ui, "bits", &format!("{byte:08b}"));
         theme::key_value(ui, "octal", &format!("{byte:03o}"));
     }
@@ -107,46 +130,6 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
     for (name, text) in texts(bytes) {
         theme::key_value(ui, name, &text);
     }
-}
-
-fn table(ui: &mut Ui, id: &str, lines: &[Line], head: bool) {
-    let theme = Theme::of(ui);
-    let value = |ui: &mut Ui, text: &str| {
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let label = egui::Label::new(theme::mono(text).color(theme.text)).truncate();
-            let label = ui.add(label.sense(egui::Sense::click()));
-            if label.on_hover_text(format!("{text}\nClick to copy")).clicked() {
-                ui.ctx().copy_text(text.to_owned());
-            }
-        });
-    };
-    let width = (ui.available_width() - 64.0 - 2.0 * 8.0) / 2.0;
-    Grid::new(id)
-        .num_columns(3)
-        .spacing([8.0, 2.0])
-        .min_col_width(width.max(40.0))
-        .max_col_width(width.max(40.0))
-        .show(ui, |ui| {
-            if head {
-                ui.label("");
-                for order in ["little-endian", "big-endian"] {
-                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                        ui.label(RichText::new(order).font(theme::small_font()).color(theme.dim));
-                    });
-                }
-                ui.end_row();
-            }
-            for (name, little, big) in lines {
-                ui.label(theme::dim(theme, *name));
-                value(ui, little);
-                if big.is_empty() {
-                    drop(ui.label(""))
-                } else {
-                    value(ui, big)
-                }
-                ui.end_row();
-            }
-        });
 }
 
 #[cfg(test)]
