@@ -298,6 +298,9 @@ impl eframe::App for App {
             }
             ctx.request_repaint();
         }
+        if ctx.input(|input| input.viewport().close_requested()) {
+            self.kept(&ctx);
+        }
         if let Some(shot) = &mut self.shot {
             shot.step(&ctx, &self.jobs);
         }

@@ -332,6 +332,9 @@ impl Explorer {
         if pressed(Key::Enter) {
             self.open(&place, Where::Kept, files, jobs, actions);
         }
+        if ui.input(|input| input.events.iter().any(|event| matches!(event, egui::Event::Copy))) {
+            self.copy_address(&place, files, actions, jobs);
+        }
         let open = self.branch(&place, jobs).is_some_and(|branch| branch.open);
         if pressed(Key::ArrowRight) {
             if open {
@@ -352,6 +355,13 @@ impl Explorer {
                 }
             }
         }
+    }
+
+    fn copy_address(&mut self, place: &Place, files: &Files, actions: &mut Vec<Action>, jobs: &Jobs) {
+        let Some(file) = files.get(place.file) else { return };
+        let path = self.branch(place, jobs).map_or(String::new(), |branch| branch.path.clone());
+        let file = file.path.display();
+        actions.push(Action::Copy(if path.is_empty() { file.to_string() } else { format!("{file}#{path}") }));
     }
 
     fn move_to(&mut self, row: u64, files: &Files, jobs: &Jobs, actions: &mut Vec<Action>) {

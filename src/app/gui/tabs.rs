@@ -6,7 +6,7 @@ mod pane;
 
 use std::collections::HashSet;
 
-use egui::{Rect, Ui};
+use egui::Ui;
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use gander::jobs::Jobs;
 
@@ -287,23 +287,16 @@ impl Tabs {
         if self.active().is_none() {
             self.active = self.order().first().copied();
         }
-        let mut behavior = bar::Behaviour { cx, active: self.active, close: None };
+        let mut behavior = bar::Behaviour { cx, active: self.active, close: Vec::new() };
         self.tree.ui(&mut behavior, ui);
         let (active, close) = (behavior.active, behavior.close);
         self.active = active;
-        if let Some(id) = close {
-            self.close(id);
-        }
+        close.into_iter().for_each(|id| self.close(id));
         // A click on a tab made it the open one of its group.
         if let Some(id) = self.active
             && !self.tree.is_visible_in_layout(id)
         {
             self.active = self.order().into_iter().find(|id| self.tree.tiles.rect(*id).is_some());
         }
-    }
-
-    /// Where the active view stands, for things that point at it.
-    pub(crate) fn active_rect(&self) -> Option<Rect> {
-        self.active.and_then(|id| self.tree.tiles.rect(id))
     }
 }

@@ -167,22 +167,10 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),
-        None if target.node.has_children() => group::make(target),
+        None if target.node.has_children() => group::make(),
         Some(Content::Table(table)) => table::make(target, table),
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),
-    }
-}
-
-/// A view for what has no picture of its own: its details are in the inspector.
-pub(crate) struct Details;
-
-impl View for Details {
-    fn toolbar(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
-
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let words = format!("{} {}", cx.target.node.label, cx.target.path);
-        super::theme::empty_state(ui, super::icons::Icon::Info, cx.target.title(), &words);
     }
 }

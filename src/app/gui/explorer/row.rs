@@ -147,7 +147,7 @@ impl Drawn {
             Some(problem) => format!("{} {problem}", self.name),
             None => format!("{} {}", self.name, self.facts),
         };
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, selected, spoken.trim()));
+        response.widget_info(|| WidgetInfo::selected(Role::TreeItem, true, selected, spoken.trim()));
         if selected {
             ui.painter().rect_filled(rect, 0.0, theme.selection);
         } else if response.hovered() {

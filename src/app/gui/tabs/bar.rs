@@ -15,7 +15,7 @@ use crate::gui::views::Status;
 pub(super) struct Behaviour<'a> {
     pub(super) cx: TabsCx<'a>,
     pub(super) active: Option<TileId>,
-    pub(super) close: Option<TileId>,
+    pub(super) close: Vec<TileId>,
 }
 
 /// The most that a tab's name takes, in points.
@@ -89,9 +89,13 @@ impl Behavior<Pane> for Behaviour<'_> {
             self.cross(ui, rect, tile_id, &title, response.hovered() || state.active);
         }
         if response.clicked_by(PointerButton::Middle) {
-            self.close = Some(tile_id);
+            self.close.push(tile_id);
         }
-        response
+        response.context_menu(|ui| self.menu(ui, tiles, tile_id));
+        match self.tip(tiles, tile_id) {
+            Some(tip) => response.on_hover_text(tip),
+            None => response,
+        }
     }
 
     fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
@@ -140,6 +144,38 @@ fn of(visuals: &Visuals) -> &'static Theme {
 }
 
 impl Behaviour<'_> {
+    /// Where the node of a tab lies.
+    fn tip(&self, tiles: &Tiles<Pane>, tile_id: TileId) -> Option<String> {
+        let pane = tiles.get_pane(&tile_id)?;
+        let file = self.cx.files.get(pane.file_number())?.path.display().to_string();
+        Some(if pane.path().is_empty() { file } else { format!("{file}#{}", pane.path()) })
+    }
+
+    fn menu(&mut self, ui: &mut Ui, tiles: &mut Tiles<Pane>, tile_id: TileId) {
+        ui.spacing_mut().button_padding.x = space::S2;
+        if ui.button(theme::icon_text(Icon::Pin, "Keep tab")).clicked() {
+            if let Some(egui_tiles::Tile::Pane(pane)) = tiles.get_mut(tile_id) {
+                pane.preview = false;
+            }
+            ui.close();
+        }
+        if ui.button(theme::icon_text(Icon::Close, "Close")).clicked() {
+            self.close.push(tile_id);
+            ui.close();
+        }
+        if ui.button(theme::icon_text(Icon::Close, "Close the other tabs")).clicked() {
+            let all = tiles.iter().filter(|(_, tile)| matches!(tile, egui_tiles::Tile::Pane(_)));
+            self.close.extend(all.map(|(id, _)| *id).filter(|id| *id != tile_id));
+            ui.close();
+        }
+        if let Some(tip) = self.tip(tiles, tile_id)
+            && ui.button(theme::icon_text(Icon::Copy, "Copy path")).clicked()
+        {
+            self.cx.actions.push(crate::gui::commands::Action::Copy(tip));
+            ui.close();
+        }
+    }
+
     /// The cross at the right of a tab.
     fn cross(&mut self, ui: &Ui, tab: egui::Rect, tile_id: TileId, title: &str, strong: bool) {
         let theme = Theme::of(ui);
@@ -161,7 +197,7 @@ impl Behaviour<'_> {
         let font = FontId::new(11.0, theme::icon_family());
         ui.painter().text(center, Align2::CENTER_CENTER, Icon::Close, font, color);
         if response.clicked() {
-            self.close = Some(tile_id);
+            self.close.push(tile_id);
         }
     }
 }

@@ -92,6 +92,11 @@ impl Pane {
         self.shown.as_ref().map(|(target, _)| target)
     }
 
+    /// The node's path in its file.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The number of the file it belongs to.
     pub(crate) fn file_number(&self) -> u64 {
         self.file

@@ -20,17 +20,18 @@ use crate::gui::grid::{
 use crate::gui::theme::{self, Theme, space};
 use list::{Entry, Listed};
 
-/// The view of `target`, which has no content of its own.
-pub(crate) fn make(target: &Target) -> Box<dyn View> {
-    let deep = list::has_levels(&target.node);
-    Box::new(Group { scope: if deep { Scope::All } else { Scope::Direct }, deep, ..Group::default() })
+/// The view of a node that has no content of its own.
+pub(crate) fn make() -> Box<dyn View> {
+    Box::new(Group::default())
 }
 
 /// How far down the list goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The children.
+    /// All of a model, the children of everything else.
     #[default]
+    Auto,
+    /// The children.
     Direct,
     /// All that has content, at any depth.
     All,
@@ -40,7 +41,8 @@ pub(super) enum Scope {
 #[derive(Default)]
 struct Group {
     scope: Scope,
-    deep: bool,
+    /// Whether there are levels to choose between, and which of both is shown, once that is known.
+    levels: Option<bool>,
     listed: Slot<Scope, Listed>,
     sort: Option<(usize, bool)>,
     find: String,
@@ -143,11 +145,7 @@ impl Group {
     }
 
     fn sums(&self, listed: &Listed) -> String {
-        let mut words =
-            vec![display::plural(self.order.len() as u64, if self.deep { "entry" } else { "item" })];
-        if words[0].ends_with("entrys") {
-            words[0] = words[0].replace("entrys", "entries");
-        }
+        let mut words = vec![display::plural(self.order.len() as u64, "item")];
         let sum = |of: fn(&Entry) -> u64| -> u64 {
             let rows = self.order.iter().filter_map(|row| listed.entries.get(*row as usize));
             rows.map(of).fold(0, u64::saturating_add)
@@ -169,9 +167,12 @@ impl Group {
 
 impl View for Group {
     fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
-        if self.deep {
-            let options = [(Scope::Direct, "Children"), (Scope::All, "Everything below")];
-            theme::segmented(ui, "Depth", &mut self.scope, &options);
+        if let Some(all) = self.levels {
+            let mut shown = all;
+            theme::segmented(ui, "Depth", &mut shown, &[(false, "Children"), (true, "Everything below")]);
+            if shown != all {
+                self.scope = if shown { Scope::All } else { Scope::Direct };
+            }
             ui.add_space(space::S1);
         }
         let width = ui.available_width().min(220.0);
@@ -203,6 +204,7 @@ impl View for Group {
             theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
             return;
         };
+        self.levels = listed.levels.then_some(listed.all);
         self.arrange(&listed);
         cx.status.facts = self.sums(&listed);
         self.grid.name = cx.target.title().to_owned();
@@ -249,12 +251,15 @@ impl View for Group {
     }
 
     fn keep(&self) -> Value {
-        json!({ "all": self.scope == Scope::All, "sort": self.sort, "find": self.find })
+        json!({ "all": self.levels, "sort": self.sort, "find": self.find })
     }
 
     fn restore(&mut self, kept: &Value) {
-        let all = kept["all"].as_bool().unwrap_or(self.scope == Scope::All);
-        self.scope = if all && self.deep { Scope::All } else { Scope::Direct };
+        self.scope = match kept["all"].as_bool() {
+            Some(true) => Scope::All,
+            Some(false) => Scope::Direct,
+            None => Scope::Auto,
+        };
         self.sort = serde_json::from_value(kept["sort"].clone()).unwrap_or(None);
         kept["find"].as_str().unwrap_or_default().clone_into(&mut self.find);
     }

@@ -9,7 +9,7 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
 /// The width of the names at the left.
-const NAMES: f32 = 92.0;
+const NAMES: f32 = 108.0;
 
 /// A line with a name at its left.
 pub(super) fn row(ui: &mut Ui, name: &str, add: impl FnOnce(&mut Ui)) {
@@ -102,6 +102,7 @@ pub(super) fn outline(ui: &mut Ui, plan: &Plan) {
         |ui, range| {
             for (name, what) in &plan.outline[range] {
                 ui.horizontal(|ui| {
+                    ui.spacing_mut().interact_size.y = 16.0;
                     ui.set_height(16.0);
                     let half = ui.available_width() / 2.0;
                     ui.allocate_ui_with_layout(

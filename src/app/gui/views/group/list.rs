@@ -35,6 +35,7 @@ pub(super) struct Entry {
 }
 
 /// All rows.
+#[derive(Default)]
 pub(super) struct Listed {
     /// In natural order.
     pub(super) entries: Vec<Entry>,
@@ -44,22 +45,32 @@ pub(super) struct Listed {
     pub(super) widest: usize,
     /// Whether there are more.
     pub(super) cut: bool,
+    /// Whether some of the children have levels below them, so that there is a choice.
+    pub(super) levels: bool,
+    /// Whether all levels are listed.
+    pub(super) all: bool,
 }
 
 /// How many rows are listed at most.
 const MOST: usize = 200_000;
 
-/// Whether something with content lies deeper than the children, as far as it is in memory.
-pub(super) fn has_levels(node: &Node) -> bool {
-    let Children::Listed(list) = &node.children else { return false };
-    list.iter().any(|child| child.content.is_none() && matches!(child.children, Children::Listed(_)))
+/// Whether a child is a part of the same thing (a group, a module) and not another file.
+fn is_level(node: &Node) -> bool {
+    let other = matches!(node.label, "file" | "member" | "folder" | "archive" | "record" | "array");
+    node.content.is_none() && !other && node.child_count().is_some_and(|count| count > 0)
 }
 
 /// Lists what lies below `node`, whose path is `path`.
 pub(super) fn of(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Result<Listed> {
-    let mut listed = Listed { entries: Vec::new(), bytes: 0, widest: 0, cut: false };
+    let mut listed = Listed::default();
     let mut sums = facts::Sums::default();
-    below(task, node, path, "", scope, &mut sums, &mut listed)?;
+    below(task, node, path, "", false, &mut sums, &mut listed)?;
+    listed.levels = listed.entries.iter().any(|entry| is_level(&entry.node));
+    let model = listed.entries.iter().any(|entry| matches!(entry.node.label, "module" | "tensor"));
+    if listed.levels && (scope == Scope::All || scope == Scope::Auto && model) {
+        listed = Listed { levels: true, all: true, ..Listed::default() };
+        below(task, node, path, "", true, &mut sums, &mut listed)?;
+    }
     listed.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
     listed.bytes = listed.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
     listed.widest = listed.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
@@ -71,7 +82,7 @@ fn below(
     node: &Arc<Node>,
     path: &str,
     prefix: &str,
-    scope: Scope,
+    all: bool,
     sums: &mut facts::Sums,
     out: &mut Listed,
 ) -> Result<()> {
@@ -91,9 +102,8 @@ fn below(
             } else {
                 format!("{prefix}{}{}", node.separator, child.name)
             };
-            let inner = child.content.is_none() && matches!(child.children, Children::Listed(_));
-            if scope == Scope::All && inner {
-                below(task, child, &path, &name, scope, sums, out)?;
+            if all && is_level(child) {
+                below(task, child, &path, &name, true, sums, out)?;
             } else {
                 out.entries.push(entry(child, name, path, sums));
             }
@@ -152,8 +162,8 @@ mod tests {
         let layer = |name: &str| Node::new(name, "module").separator(".").listed(vec![leaf("w")]);
         let layers = Node::new("layers", "module").separator(".").listed(vec![layer("10"), layer("2")]);
         let root = Arc::new(Node::new("m", "model").separator("").listed(vec![layers, leaf("norm")]));
-        assert!(has_levels(&root));
-        let listed = of(&Task::new(), &root, "", Scope::All).unwrap();
+        let listed = of(&Task::new(), &root, "", Scope::Auto).unwrap();
+        assert!(listed.levels && listed.all);
         let names: Vec<&str> = listed.entries.iter().map(|entry| entry.path.as_str()).collect();
         assert_eq!(names, ["layers.2.w", "layers.10.w", "norm"]);
         assert_eq!(listed.bytes, 9);
