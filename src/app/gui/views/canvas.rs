@@ -161,8 +161,8 @@ impl Camera {
     /// The middle stays over the plane, so that it cannot be lost.
     fn hold(&mut self, size: [f64; 2]) {
         let seen = self.turn.size(size);
-        for n in 0..2 {
-            self.middle[n] = self.middle[n].clamp(0.0, seen[n]);
+        for (middle, seen) in self.middle.iter_mut().zip(seen) {
+            *middle = middle.clamp(0.0, seen);
         }
     }
 
@@ -263,7 +263,7 @@ impl Sight {
     }
 
     /// Where a point of the plane is on the screen.
-    pub(crate) fn to_screen(&self, x: f64, y: f64) -> Pos2 {
+    pub(crate) fn to_screen(self, x: f64, y: f64) -> Pos2 {
         let camera = &self.camera;
         let [x, y] = camera.turn.forward(self.size, [x, y]);
         let center = self.rect.center();
@@ -274,7 +274,7 @@ impl Sight {
     }
 
     /// The point of the plane at a point of the screen.
-    pub(crate) fn to_plane(&self, at: Pos2) -> [f64; 2] {
+    pub(crate) fn to_plane(self, at: Pos2) -> [f64; 2] {
         self.camera.turn.inverse(self.size, self.seen(at))
     }
 
@@ -307,7 +307,7 @@ impl Sight {
 
     /// Whether the rows of the plane run down the screen.
     pub(crate) fn upright(&self) -> bool {
-        self.camera.turn.quarters % 2 == 0
+        self.camera.turn.quarters.is_multiple_of(2)
     }
 
     /// The columns and rows in sight, cut to the plane.

@@ -75,7 +75,7 @@ impl ImageView {
             dims: Dims::named(names),
             photo: Photo { opaque: !info.alpha, ..Photo::default() },
             pictured: Pictured::default(),
-            histogram: Histogram::default(),
+            histogram: Histogram::of_image(),
             frames: Slot::default(),
         }
     }

@@ -40,6 +40,7 @@ type Key = (Scope, Slice, Part, usize);
 /// See the module.
 pub(crate) struct Histogram {
     scope: Scope,
+    image: bool,
     log: bool,
     bins: usize,
     counted: Slot<Key, ArrayStats>,
@@ -53,6 +54,7 @@ impl Default for Histogram {
     fn default() -> Self {
         Histogram {
             scope: Scope::Slice,
+            image: false,
             log: false,
             bins: 128,
             counted: Slot::default(),
@@ -88,8 +90,20 @@ impl Array for Numbers {
 }
 
 impl Histogram {
+    /// Of one frame of an image: there is no other scope, and its range is black and white.
+    pub(crate) fn of_image() -> Self {
+        Histogram { image: true, ..Histogram::default() }
+    }
+
     /// The options in the toolbar.
     pub(crate) fn toolbar(&mut self, ui: &mut Ui) {
+        if !self.image {
+            self.scope_menu(ui);
+        }
+        self.scale_menus(ui);
+    }
+
+    fn scope_menu(&mut self, ui: &mut Ui) {
         let word = |scope| if scope == Scope::Slice { "this slice" } else { "whole array" };
         drop_down(ui, word(self.scope), "What is counted", |ui| {
             for scope in [Scope::Slice, Scope::All] {
@@ -98,6 +112,9 @@ impl Histogram {
                 }
             }
         });
+    }
+
+    fn scale_menus(&mut self, ui: &mut Ui) {
         let words = |log| if log { "log counts" } else { "linear counts" };
         drop_down(ui, words(self.log), "Scale of the counts", |ui| {
             for log in [false, true] {
@@ -305,20 +322,29 @@ impl Histogram {
             ui.add_space(space::S3);
             match choice.range {
                 Range::Hand(low, high) => {
-                    let words = format!("Colours cover {} – {}.", brief(low), brief(high));
+                    let words = format!("{} {} – {}.", self.subject().0, brief(low), brief(high));
                     ui.label(theme::dim(theme, words));
-                    if ui.link("Cover everything").clicked() {
+                    if ui.link(self.subject().1).clicked() {
                         choice.range = Range::MinMax;
                     }
                 }
                 _ => {
                     _ = ui.label(theme::dim(
                         theme,
-                        "Drag over the bars to set the range of the heat map's colours.",
+                        if self.image {
+                            "Drag over the bars to set black and white."
+                        } else {
+                            "Drag over the bars to set the range of the heat map's colours."
+                        },
                     ))
                 }
             }
         });
+    }
+
+    /// What the range is of, and how to be rid of it.
+    fn subject(&self) -> (&'static str, &'static str) {
+        if self.image { ("Black and white:", "Automatic") } else { ("Colours cover", "Cover everything") }
     }
 
     /// For the session.
@@ -329,7 +355,7 @@ impl Histogram {
     /// What [`Histogram::keep`] gave.
     pub(crate) fn restore(&mut self, kept: &Value) {
         let truth = |name: &str| kept.get(name).and_then(Value::as_bool).unwrap_or(false);
-        self.scope = if truth("all") { Scope::All } else { Scope::Slice };
+        self.scope = if truth("all") && !self.image { Scope::All } else { Scope::Slice };
         self.log = truth("log");
         self.bins = kept.get("bins").and_then(Value::as_u64).map_or(128, |n| n.clamp(1, 4096) as usize);
     }

@@ -207,7 +207,7 @@ impl Pictured {
                 got.whole = exact.then(|| plane.clone()).or(got.whole);
             }
             // The fine overview of a slice that nobody stays at is not worth a job.
-            wait = !state.ready && !layer.of(slice).is_some();
+            wait = !state.ready && layer.of(slice).is_none();
             got.plane = state.plane.or(got.plane);
         }
         if got.drawn {

@@ -253,7 +253,7 @@ impl Tally {
                         positive = positive.min(value);
                     }
                     // The multiplier spreads the sample over columns, whatever their number.
-                    if self.seen.wrapping_mul(0x9E37_79B9) % self.every == 0 {
+                    if self.seen.wrapping_mul(0x9E37_79B9).is_multiple_of(self.every) {
                         survey.sample.push(value);
                     }
                     self.seen += 1;
