@@ -23,6 +23,7 @@ use crate::output::Output;
 use crate::task::Task;
 use crate::write::{self, array_bytes, loss, note};
 use crate::{limits, open, output};
+use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -371,6 +372,7 @@ impl Plan {
                 Content::Table(table) if !self.target.writer.texts && Typed::applies(table.as_ref()) => {
                     // Only one table is ever widened: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::new(table.clone(), widened));
+                    typed_notes(table.as_ref(), all.as_ref(), &mut losses);
                     typed = Some(all.clone());
                     Content::Table(all)
                 }
@@ -508,7 +510,7 @@ impl Plan {
                 }
                 None => {}
             }
-            if matches!(field.data_type(), arrow::datatypes::DataType::Timestamp(_, Some(_))) {
+            if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
                 losses.push(note(field.name(), "times are kept in UTC, without their zone"));
             }
         }
@@ -542,10 +544,9 @@ impl Plan {
     /// the file exists and replacing it was not agreed to, or is a source.
     pub fn run(&self, task: &Task, path: &Path, consent: Consent) -> Result<Done> {
         refuse(&self.losses, consent)?;
-        if let Some(bytes) = self.bytes.filter(|_| self.options.get("compression").is_none()) {
-            if self.target.writer.accepts.contains(&Kind::Array) && !self.target.writer.many {
-                output::check_space(path, bytes)?;
-            }
+        // These two write the data as they are, so what is needed is known.
+        if let Some(bytes) = self.bytes.filter(|_| matches!(self.target.id, "npy" | "raw")) {
+            output::check_space(path, bytes)?;
         }
         self.nulls.fill(consent.lose);
         let mut output = Output::create(path, consent.overwrite)?;
@@ -599,6 +600,24 @@ impl Plan {
             note(name, format!("the cell {shown:?} does not fit the inferred type; the column is {wider}"))
         };
         widened.iter().map(say).collect()
+    }
+}
+
+/// What is said of text columns that are read as types.
+fn typed_notes(texts: &dyn Table, typed: &dyn Table, losses: &mut Vec<Loss>) {
+    let mut any = false;
+    for (text, field) in texts.schema().fields().iter().zip(typed.schema().fields()) {
+        any |= text.data_type() != field.data_type();
+        if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
+            losses.push(note(
+                field.name(),
+                "times are kept in UTC; the offsets in which they are written are not",
+            ));
+        }
+    }
+    if any {
+        let what = "cells become values of the inferred types; empty cells, NA, null and None become nulls";
+        losses.push(note("", what));
     }
 }
 

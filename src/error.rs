@@ -188,10 +188,7 @@ impl From<arrow::error::ArrowError> for Error {
             A::IoError(_, io) => io.into(),
             A::NotYetImplemented(what) => Error::unsupported(what),
             A::MemoryError(what) => Error::limit(what),
-            A::ExternalError(inner) => match inner.downcast::<Error>() {
-                Ok(ours) => *ours,
-                Err(other) => Error::malformed(format!("data: {other}")),
-            },
+            A::ExternalError(inner) => inside(inner, "data"),
             other => Error::malformed(format!("data: {other}")),
         }
     }
@@ -202,13 +199,21 @@ impl From<parquet::errors::ParquetError> for Error {
         use parquet::errors::ParquetError as P;
         match error {
             P::NYI(what) => Error::unsupported(what),
-            P::External(inner) => match inner.downcast::<Error>() {
-                Ok(ours) => *ours,
-                Err(other) => Error::malformed(format!("Parquet data: {other}")),
-            },
+            P::External(inner) => inside(inner, "Parquet data"),
             P::General(what) | P::ArrowError(what) => Error::malformed(format!("Parquet data: {what}")),
             other => Error::malformed(format!("Parquet data: {other}")),
         }
+    }
+}
+
+/// The error inside another library's: ours, the operating system's, or a word about `what`.
+fn inside(inner: Box<dyn std::error::Error + Send + Sync>, what: &str) -> Error {
+    match inner.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(io) => (*io).into(),
+            Err(other) => Error::malformed(format!("{what}: {other}")),
+        },
     }
 }
 

@@ -89,6 +89,12 @@ impl Head {
         has_extension(&self.name, extensions)
     }
 
+    /// Whether the name promises a format that is told by its first bytes: a text under such a name is
+    /// misnamed.
+    pub fn has_binary_name(&self) -> bool {
+        FORMATS.iter().any(|format| !format.magic.is_empty() && self.has_extension(format.extensions))
+    }
+
     /// Whether the file starts with these bytes.
     pub fn starts_with(&self, bytes: &[u8]) -> bool {
         self.first.starts_with(bytes)

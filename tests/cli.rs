@@ -101,6 +101,7 @@ fn content_that_its_name_does_not_keep_is_shown_and_status_one() {
         assert!(stderr.contains("the extension says .parquet, but the content is not Parquet"), "{stderr}");
         let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
         assert!(json["error"].is_null(), "{command}: {stdout}");
+        assert!(stderr.contains("opened as CSV"), "{command}: {stderr}");
     }
     let (stdout, _, _) = run(&["show", path, "--rows", "7..8", "--json"]);
     assert!(stdout.contains("name 7"), "{stdout}");

@@ -2,4 +2,6 @@
 
 mod cli;
 mod fixtures;
+mod golden;
+mod roundtrip;
 mod tidy;

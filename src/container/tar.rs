@@ -231,7 +231,7 @@ impl Scan {
         let end = from.saturating_add(SEARCHED).min(len);
         let mut at = from;
         while at < end {
-            if at % (1 << 20) == 0 {
+            if at.is_multiple_of(1 << 20) {
                 task.check()?;
             }
             let block = match self.block(task, at) {
@@ -339,9 +339,11 @@ pub fn has_good_checksum(block: &[u8]) -> bool {
     };
     let Some(noted) = octal(noted) else { return false };
     let others = || before.iter().chain(after);
-    let unsigned: u64 = others().map(|&b| u64::from(b)).sum::<u64>() + 8 * 32;
-    let signed: i64 = others().map(|&b| i64::from(b as i8)).sum::<i64>() + 8 * 32;
-    noted == unsigned || i64::try_from(noted) == Ok(signed)
+    // The checksum counts itself as spaces.
+    if noted == others().map(|&b| u64::from(b)).sum::<u64>() + 8 * 32 {
+        return true;
+    }
+    i64::try_from(noted) == Ok(others().map(|&b| i64::from(b as i8)).sum::<i64>() + 8 * 32)
 }
 
 /// The path in a header: with POSIX' magic the prefix comes before it.

@@ -53,18 +53,23 @@ pub struct Member {
     pub size: u64,
     /// The CRC-32 of the inflated bytes.
     pub crc: u32,
-    /// When it was modified, local time without a zone: `2024-01-31T12:00:02`; `None` where the
-    /// stored date is no date.
-    pub modified: Option<String>,
+    /// When it was modified, as MS-DOS date and time (see [`Member::modified`]).
+    pub stamp: u32,
     /// Unix permissions and file type, where the archive was made on such a system.
     pub mode: Option<u32>,
     /// The member's comment.
-    pub comment: String,
+    pub comment: Box<str>,
     /// Where its local header is, from the start of the source.
     pub header: u64,
 }
 
 impl Member {
+    /// When it was modified, local time without a zone: `2024-01-31T12:00:02`; `None` where the
+    /// stored date is no date.
+    pub fn modified(&self) -> Option<String> {
+        date_time((self.stamp >> 16) as u16, self.stamp as u16)
+    }
+
     /// Whether it is a folder: its name ends in a slash.
     pub fn is_folder(&self) -> bool {
         self.name.ends_with('/')
@@ -345,9 +350,9 @@ fn entry(bytes: &[u8], shift: u64) -> Option<(Member, usize)> {
         stored: u64::from(u32_at(bytes, 20)),
         size: u64::from(u32_at(bytes, 24)),
         crc: u32_at(bytes, 16),
-        modified: date_time(u16_at(bytes, 14), u16_at(bytes, 12)),
+        stamp: u32_at(bytes, 12),
         mode: matches!(system, 3 | 19).then(|| u32_at(bytes, 38) >> 16).filter(|&mode| mode != 0),
-        comment: text(bytes.get(extra_end..end)?, utf8),
+        comment: text(bytes.get(extra_end..end)?, utf8).into(),
         header: u64::from(u32_at(bytes, 42)),
     };
     extra(bytes.get(name_end..extra_end)?, &mut member, true);
@@ -373,10 +378,11 @@ fn extra(mut bytes: &[u8], member: &mut Member, with_header: bool) {
             if with_header {
                 wide(&mut member.header);
             }
-        } else if id == 0x7075 && value.first() == Some(&1) {
-            if let Some(name) = value.get(5..).and_then(|name| std::str::from_utf8(name).ok()) {
-                member.name = name.to_owned();
-            }
+        } else if id == 0x7075
+            && value.first() == Some(&1)
+            && let Some(name) = value.get(5..).and_then(|name| std::str::from_utf8(name).ok())
+        {
+            member.name = name.to_owned();
         }
         bytes = bytes.get(4 + len..).unwrap_or_default();
     }
@@ -406,9 +412,9 @@ fn walk_local_headers(task: &Task, source: &Source, len: u64) -> Result<Vec<Memb
             stored: u64::from(u32_at(&header, 18)),
             size: u64::from(u32_at(&header, 22)),
             crc: u32_at(&header, 14),
-            modified: date_time(u16_at(&header, 12), u16_at(&header, 10)),
+            stamp: u32_at(&header, 10),
             mode: None,
-            comment: String::new(),
+            comment: Box::default(),
             header: at,
         };
         extra(more, &mut member, false);
@@ -580,9 +586,9 @@ mod tests {
             stored: deflated.len() as u64,
             size: raw.len() as u64,
             crc: crc32fast::hash(&raw),
-            modified: None,
+            stamp: 0,
             mode: None,
-            comment: String::new(),
+            comment: Box::default(),
             header: 0,
         };
         let parent = Source::memory("z", deflated);

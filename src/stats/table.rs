@@ -321,7 +321,8 @@ fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
 }
 
 fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
-    let (mut low, mut high): (Option<(usize, V)>, Option<(usize, V)>) = (None, None);
+    let mut low: Option<(usize, V)> = None;
+    let mut high = low;
     for (row, value) in values.enumerate() {
         let Some(value) = value else { continue };
         if low.is_none_or(|(_, best)| value < best) {
@@ -425,6 +426,35 @@ mod tests {
         assert_eq!((column(1).min.as_deref(), column(1).max.as_deref()), (Some("a"), Some("b")));
         assert_eq!(column(1).distinct, Some(Distinct::Exactly(2)));
         assert_eq!((column(2).min.as_deref(), column(2).sum), (Some("-1.25"), Some(1.25)));
+    }
+
+    #[test]
+    fn many_steps_add_up_to_the_whole() {
+        let column = |range: std::ops::Range<i64>| -> ArrayRef {
+            Arc::new(Int64Array::from_iter(range.map(|n| (n % 11 != 0).then_some(n))))
+        };
+        let other = |range: std::ops::Range<i64>| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(range.map(|n| format!("{}", n % 50))))
+        };
+        let both = move |range: std::ops::Range<i64>| {
+            let columns = [("n", column(range.clone())), ("s", other(range))];
+            Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()))
+        };
+        let parts = (0..23).map(|part| crate::concat::Part {
+            name: part.to_string(),
+            bytes: 0,
+            open: Box::new(move |_| Ok(both(part * 100..part * 100 + 100))),
+            constants: Vec::new(),
+        });
+        let joined = crate::concat::tables(&Task::new(), parts.collect(), Vec::new()).unwrap();
+        let many = table(&*joined.table, &Task::new(), &[0, 1]).unwrap();
+        let one = table(&*both(0..2300), &Task::new(), &[0, 1]).unwrap();
+        assert_eq!((many.rows, one.rows), (2300, 2300));
+        for (a, b) in many.columns.iter().zip(&one.columns) {
+            assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
+        let n = many.columns[0].as_ref().unwrap();
+        assert_eq!((n.min.as_deref(), n.max.as_deref(), n.nulls), (Some("1"), Some("2298"), 210));
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Indexed {
     }
 
     /// Copies what lies close before the front, if no other thread works on it.
-    fn from_recent(&self, offset: u64, out: &mut [u8]) -> bool {
+    fn copy_recent(&self, offset: u64, out: &mut [u8]) -> bool {
         let Some(front) = self.front.try_lock() else { return false };
         let first = self.made() - front.recent.len() as u64;
         let Some(from) = offset.checked_sub(first).and_then(|from| usize::try_from(from).ok()) else {
@@ -266,7 +266,7 @@ impl Indexed {
     }
 
     /// Inflates anew from the place before `offset`.
-    fn by_place(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<()> {
+    fn inflate_anew(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<()> {
         let mut reader = self.reader(task, offset)?;
         let skip = (offset - reader.position).min(STEP as u64) as usize;
         let mut skipped = vec![0; skip];
@@ -422,8 +422,8 @@ impl ReadAt for Indexed {
             return self.damage().map_or(Ok(0), Err);
         }
         let out = out.get_mut(..want).unwrap_or_default();
-        if !self.from_recent(offset, out) {
-            self.by_place(task, offset, out)?;
+        if !self.copy_recent(offset, out) {
+            self.inflate_anew(task, offset, out)?;
         }
         match self.damage() {
             // Whoever reads the last bytes that were promised is told if they are the wrong ones.
@@ -616,5 +616,29 @@ mod tests {
         assert!(marks.spacing > SPACING && marks.list.len() > 500);
         assert!(marks.list.is_sorted_by_key(|mark| mark.offset));
         assert_eq!(marks.before(0).unwrap().offset, 0);
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+        #[test]
+        fn no_damage_makes_it_panic_or_changes_what_came_before(at in 0usize..2_000_000, value: u8, cut in 0usize..2_000_000) {
+            let text: Vec<u8> = text().into_iter().skip(8_000_000).take(4_000_000).collect();
+            let mut file = gz(&text);
+            let len = file.len();
+            file[at % len] = value;
+            file.truncate(len - cut % (len / 4));
+            let stream = Indexed::gzip(Source::memory("x.gz", file));
+            let task = Task::new();
+            let mut out = vec![0; 10_000];
+            let good = (at % len).saturating_sub(200_000);
+            for offset in [3_900_000u64, 100, 2_500_000, 1_200_000] {
+                // Deflate makes no more than it takes of this text, so this much is before the damage.
+                if let Ok(got) = stream.read_at(&task, offset, &mut out)
+                    && (offset as usize + got) < good
+                {
+                    proptest::prop_assert!(out[..got] == text[offset as usize..offset as usize + got]);
+                }
+            }
+        }
     }
 }

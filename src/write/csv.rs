@@ -112,6 +112,11 @@ impl Style {
             out.extend_from_slice(text.as_bytes());
             return;
         }
+        self.quoted(text, out);
+    }
+
+    /// Appends a text in quotes.
+    fn quoted(&self, text: &str, out: &mut Vec<u8>) {
         out.push(b'"');
         for part in text.split_inclusive('"') {
             out.extend_from_slice(part.as_bytes());
@@ -142,10 +147,14 @@ impl Style {
             return;
         }
         let mut other = Vec::new();
+        if array.data_type().is_nested() {
+            // In quotes also where JSON's commas are no delimiters: readers guess by them.
+            value(array, row, NotFinite::Text, &mut other);
+            return self.quoted(&String::from_utf8_lossy(&other), out);
+        }
         if !number(array, row, &mut other) {
             match cell::binary(array, row) {
                 Some(bytes) => hex(bytes, &mut other),
-                None if array.data_type().is_nested() => value(array, row, NotFinite::Text, &mut other),
                 None => other.extend(cell::text(array, row).unwrap_or_default().into_bytes()),
             }
         }

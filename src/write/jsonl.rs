@@ -56,6 +56,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             "JSON has numbers, texts and booleans only; a reader infers narrower types again",
         ));
     }
+    if table.rows().exact() == Some(0) {
+        losses.push(loss("", "the names of the columns: JSON Lines has none without rows"));
+    }
     without_attributes(payload, &mut losses);
     losses
 }

@@ -54,6 +54,13 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     if info.bits < 8 {
         losses.push(note("", format!("samples of {} bits are written with 8", info.bits)));
     }
+    let turned = |(name, value): &&(String, String)| name.contains("rientation") && !value.starts_with('1');
+    if let Some((_, value)) = info.details.iter().find(turned) {
+        losses.push(loss(
+            "",
+            format!("the orientation ({value}) is not kept: viewers will not turn the picture"),
+        ));
+    }
     if !info.details.is_empty() {
         losses.push(note("", "colour profile, EXIF and other metadata of the picture are not kept"));
     }

@@ -88,7 +88,8 @@ fn problems(ui: &mut Ui, target: &Target) {
     let remarks: Vec<(&str, Option<&str>)> =
         of_file.chain(&node.remarks).map(|words| (words.as_str(), None)).collect();
     if !remarks.is_empty() {
-        let title = if remarks.len() == 1 { "Remark".to_owned() } else { format!("{} remarks", remarks.len()) };
+        let title =
+            if remarks.len() == 1 { "Remark".to_owned() } else { format!("{} remarks", remarks.len()) };
         theme::problem_banner(ui, Severity::Remark, &title, &remarks);
     }
 }

@@ -49,8 +49,7 @@ fn sniff(head: &Head) -> Match {
     }
     let Some((length, rest)) = head.first.split_first_chunk::<8>() else { return Match::Maybe };
     let length = u64::from_le_bytes(*length);
-    let fits = length <= limits::HEADER
-        && length >= 2
+    let fits = (2..=limits::HEADER).contains(&length)
         && head.len.is_none_or(|len| length.checked_add(8).is_some_and(|end| end <= len));
     let object = rest.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     match object.and_then(<[u8]>::first) {

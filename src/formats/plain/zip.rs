@@ -78,11 +78,11 @@ impl Members for Zip {
         if member.method != Method::Stored {
             node = node.attribute("compression", member.method.name());
         }
-        if let Some(modified) = &member.modified {
-            node = node.attribute("modified", modified.as_str());
+        if let Some(modified) = member.modified() {
+            node = node.attribute("modified", modified);
         }
         if !member.comment.is_empty() {
-            node = node.attribute("comment", member.comment.as_str());
+            node = node.attribute("comment", &*member.comment);
         }
         node
     }

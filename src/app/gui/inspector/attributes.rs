@@ -42,7 +42,10 @@ impl Attributes {
         }
         let more = found.count();
         if more > 0 {
-            ui.label(theme::dim(theme, format!("{} more; find them by name", gander::display::count(more as u64))));
+            ui.label(theme::dim(
+                theme,
+                format!("{} more; find them by name", gander::display::count(more as u64)),
+            ));
         }
     }
 }
@@ -79,7 +82,8 @@ fn line(ui: &mut Ui, index: usize, name: &str, value: &Value, actions: &mut Vec<
         return;
     }
     let theme = Theme::of(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
     let response = response.on_hover_text(format!("{name}\n{text}\nClick to open in full"));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open {name}")));
     if response.hovered() || response.has_focus() {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use gander::content::table::StoredStatistics;
 use gander::content::{Array, Content, Image, Kind, Table};
 use gander::content::{ImageInfo, Layout};
-use gander::content::table::StoredStatistics;
 use gander::display;
 use gander::limits;
 use gander::node::{Node, Value};
@@ -88,8 +88,13 @@ fn of_node(known: &mut Known, target: &Target) {
     if let Some(count) = node.child_count().filter(|count| *count > 0) {
         known.line("Children", display::count(count));
     }
-    if node.kind() == Kind::Group || target.path.is_empty() || matches!(node.content, Some(Content::Bytes(_))) {
-        let size = if target.path.is_empty() { target.document.source.known_len() } else { Some(facts::bytes(node)) };
+    if node.kind() == Kind::Group || target.path.is_empty() || matches!(node.content, Some(Content::Bytes(_)))
+    {
+        let size = if target.path.is_empty() {
+            target.document.source.known_len()
+        } else {
+            Some(facts::bytes(node))
+        };
         if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
             known.line("Size", size_words(bytes));
         }
@@ -124,8 +129,10 @@ fn of_array(known: &mut Known, array: &dyn Array) {
         known.line("Elements", display::count(elements));
         let bytes = u128::from(elements) * u128::from(array.dtype().bits()) / 8;
         known.line("Bytes", size_words(u64::try_from(bytes).unwrap_or(u64::MAX)));
-        if let Some(stored) = facts.bytes_stored.filter(|stored| u128::from(*stored) != bytes && *stored > 0) {
-            known.line("Stored", format!("{} ({:.1}×)", display::bytes(stored), bytes as f64 / stored as f64));
+        if let Some(stored) = facts.bytes_stored.filter(|stored| u128::from(*stored) != bytes && *stored > 0)
+        {
+            known
+                .line("Stored", format!("{} ({:.1}×)", display::bytes(stored), bytes as f64 / stored as f64));
         }
     }
     if let Some(chunks) = &facts.chunks {
@@ -167,8 +174,11 @@ fn size_words(bytes: u64) -> String {
     format!("{} ({})", display::bytes(bytes), display::count(bytes))
 }
 
-/// With a capital at the start.
+/// With a capital at the start; names of columns stay as they are.
 fn capital(text: &str) -> String {
+    if text.contains(['.', '_', '/']) {
+        return text.to_owned();
+    }
     let mut characters = text.chars();
     characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }

@@ -32,12 +32,19 @@ impl Map {
         ui.add_space(space::S2);
         let share = count.div_ceil(BOXES).max(1);
         let boxes = count.div_ceil(share);
-        let side = if boxes <= 40 { vec2(24.0, 17.0) } else if boxes <= 160 { vec2(15.0, 12.0) } else { vec2(9.0, 9.0) };
+        let side = if boxes <= 40 {
+            vec2(24.0, 17.0)
+        } else if boxes <= 160 {
+            vec2(15.0, 12.0)
+        } else {
+            vec2(9.0, 9.0)
+        };
         let gap = if boxes <= 40 { 3.0 } else { 2.0 };
         let across = ((ui.available_width() + gap) / (side.x + gap)).floor().max(1.0) as usize;
         let high = boxes.div_ceil(across) as f32 * (side.y + gap);
         let (area, response) = ui.allocate_exact_size(vec2(ui.available_width(), high), Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, format!("Map of {count} blocks")));
+        response
+            .widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, format!("Map of {count} blocks")));
         let place = |index: usize| {
             let at = vec2((index % across) as f32 * (side.x + gap), (index / across) as f32 * (side.y + gap));
             Rect::from_min_size(area.min + at, side)
@@ -88,7 +95,11 @@ fn words(layout: &Layout, first: usize, blocks: &[Block], unit: &str) -> String 
     match blocks {
         [one] if !one.name.is_empty() => words.push(one.name.clone()),
         [_] => words.push(format!("{unit} {}", display::count(first as u64))),
-        many => words.push(format!("{unit}s {}–{}", display::count(first as u64), display::count((first + many.len() - 1) as u64))),
+        many => words.push(format!(
+            "{unit}s {}–{}",
+            display::count(first as u64),
+            display::count((first + many.len() - 1) as u64)
+        )),
     }
     let count: u64 = blocks.iter().map(|block| block.count).fold(0, u64::saturating_add);
     let start = blocks.first().map_or(0, |block| block.first);
@@ -131,7 +142,10 @@ mod tests {
     fn a_box_says_what_it_holds() {
         let block = |first, stored| Block { first, count: 1000, stored, raw: 3 * stored, ..Block::default() };
         let layout = Layout { unit: "row group", blocks: vec![block(0, 100), block(1000, 200)] };
-        assert_eq!(words(&layout, 1, &layout.blocks[1..], "row group"), "row group 1 · rows 1,000–1,999 · 200 B · 3.0×");
+        assert_eq!(
+            words(&layout, 1, &layout.blocks[1..], "row group"),
+            "row group 1 · rows 1,000–1,999 · 200 B · 3.0×"
+        );
         assert_eq!(total(&layout), "300 B · 3.0×");
     }
 }

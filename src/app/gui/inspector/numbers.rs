@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use arrow::array::{Array as _, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, Field, Float64Type};
 use gander::content::table::{MemoryTable, read_each};
 use gander::content::{Array, Table};
 use gander::display;
 use gander::error::Result;
 use gander::limits;
+use gander::lines::types;
 use gander::region::{Region, Span};
 use gander::stats::{self, ColumnStats, Distinct, Histogram};
 use gander::task::Task;
@@ -70,18 +71,25 @@ pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Re
     let refs: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
     let all = arrow::compute::concat(&refs)?;
     let schema = gander::content::table::project(table.schema(), &[column])?;
-    let memory = MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
+    let memory =
+        MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
     let whole = table.rows().exact().is_some_and(|rows| rows <= all.len() as u64);
     let mut numbers = of_column(&memory, task, 0)?;
     let mut histogram = None;
-    add_to(&mut histogram, &all, limits_of(&[all.clone()]));
+    let field = schema.field(0);
+    add_to(&mut histogram, &all, field, limits_of(&all, field));
     numbers.histogram = histogram;
     if !whole && let Some(line) = numbers.lines.first_mut() {
         line.1 = format!("{} of {}", line.1, table.rows());
         // The sum of a sample says nothing.
         numbers.lines.retain(|line| line.0 != "sum");
     }
-    Ok(numbers.done(whole, started))
+    let from_start = table.rows().exact().is_none();
+    let mut numbers = numbers.done(whole, started);
+    if from_start {
+        numbers.note = "of the first rows".to_owned();
+    }
+    Ok(numbers)
 }
 
 /// Of a whole column: one pass for the values, one for the histogram.
@@ -92,12 +100,13 @@ pub(super) fn column_exact(table: &dyn Table, task: &Task, column: usize) -> Res
     if limits.is_some() {
         let rows = table.count(task)?;
         task.expect(rows);
+        let field = table.schema().field(column).clone();
         let mut histogram = None;
         let mut at = 0;
         while at < rows {
             let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
             for array in read_each(table, task, at..end, &[column])? {
-                add_to(&mut histogram, &array?, limits);
+                add_to(&mut histogram, &array?, &field, limits);
             }
             task.advance(end - at)?;
             at = end;
@@ -126,6 +135,9 @@ fn of_column(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     if stats.inf > 0 {
         numbers.line("infinite", display::count(stats.inf));
     }
+    if stats.unfit > 0 {
+        numbers.line("do not fit the type", display::count(stats.unfit));
+    }
     for (name, value) in [("min", stats.min), ("max", stats.max)] {
         if let Some(value) = value {
             numbers.line(name, value);
@@ -148,7 +160,13 @@ impl Numbers {
     }
 }
 
-fn floats(array: &ArrayRef) -> Option<ArrayRef> {
+/// The numbers of a column, also of one of texts that were inferred to be numbers.
+fn floats(array: &ArrayRef, field: &Field) -> Option<ArrayRef> {
+    if let (Some(kind), Some(cells)) = (types::inferred(field), array.as_string_opt::<i32>()) {
+        let values = types::typed(cells, &kind).0;
+        let number = values.data_type().is_numeric();
+        return number.then(|| arrow::compute::cast(&values, &DataType::Float64).ok()).flatten();
+    }
     let kind = array.data_type();
     let plain = match kind {
         DataType::Dictionary(_, values) => arrow::compute::cast(array, values).ok()?,
@@ -157,20 +175,17 @@ fn floats(array: &ArrayRef) -> Option<ArrayRef> {
     plain.data_type().is_numeric().then(|| arrow::compute::cast(&plain, &DataType::Float64).ok()).flatten()
 }
 
-fn limits_of(parts: &[ArrayRef]) -> Option<(f64, f64)> {
-    let mut limits: Option<(f64, f64)> = None;
-    for part in parts {
-        let floats = floats(part)?;
-        for value in floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| value.is_finite()) {
-            let (low, high) = limits.unwrap_or((value, value));
-            limits = Some((low.min(value), high.max(value)));
-        }
-    }
-    limits
+fn limits_of(array: &ArrayRef, field: &Field) -> Option<(f64, f64)> {
+    let floats = floats(array, field)?;
+    let values = floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| value.is_finite());
+    values.fold(None, |limits: Option<(f64, f64)>, value| {
+        let (low, high) = limits.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
 }
 
-fn add_to(histogram: &mut Option<Histogram>, array: &ArrayRef, limits: Option<(f64, f64)>) {
-    let (Some((low, high)), Some(floats)) = (limits, floats(array)) else { return };
+fn add_to(histogram: &mut Option<Histogram>, array: &ArrayRef, field: &Field, limits: Option<(f64, f64)>) {
+    let (Some((low, high)), Some(floats)) = (limits, floats(array, field)) else { return };
     let histogram = histogram.get_or_insert_with(|| Histogram::new(low, high, BINS));
     let values = floats.as_primitive::<Float64Type>().iter().flatten();
     values.filter(|value| value.is_finite()).for_each(|value| histogram.add(value));
@@ -215,7 +230,8 @@ pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
     let mut numbers = Numbers::default();
     let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let (count, n) = (values.len() as u64, finite.len() as f64);
-    let all = limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
+    let all =
+        limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
     numbers.line("count", format!("{}{all}", display::count(count)));
     if n > 0.0 {
         let low = finite.iter().copied().fold(f64::INFINITY, f64::min);

@@ -85,7 +85,9 @@ impl Statistics {
         let theme = Theme::of(ui);
         let stored = stored_lines(known);
         let note = match numbers {
-            Some(numbers) => Some((numbers.note.as_str(), if numbers.exact { theme.good } else { theme.warn })),
+            Some(numbers) => {
+                Some((numbers.note.as_str(), if numbers.exact { theme.good } else { theme.warn }))
+            }
             None if !stored.is_empty() => Some(("from the file", theme.good)),
             None => None,
         };

@@ -31,7 +31,9 @@ const PAGES: usize = 512;
 /// The most bytes that are copied.
 const COPIED: u64 = 16 << 20;
 /// The width of the values beside the bytes.
-const SIDE: f32 = 316.0;
+const SIDE: f32 = 292.0;
+/// Their height where they stand below.
+const BELOW: f32 = 200.0;
 
 /// The view of `source`, the content of `target`.
 pub(crate) fn make(target: &Target, source: &Source) -> Box<dyn View> {
@@ -51,6 +53,8 @@ type Copying = Option<(Range<u64>, Form, Slot<(), String>)>;
 struct HexView {
     name: String,
     source: Source,
+    /// Bytes in a row: fewer where it is narrow.
+    row: u64,
     len: Option<u64>,
     len_slot: Slot<(), u64>,
     pages: HashMap<u64, (Bytes, u64)>,
@@ -72,6 +76,7 @@ impl HexView {
     fn new(name: &str, source: Source) -> Self {
         HexView {
             name: name.to_owned(),
+            row: ROW,
             len: source.known_len(),
             source,
             len_slot: Slot::default(),
@@ -111,7 +116,7 @@ impl HexView {
     fn want(&mut self, cx: &ViewCx<'_>, rows: &Range<u64>) {
         self.frame += 1;
         let len = self.len.unwrap_or(u64::MAX);
-        let pages = rows.start * ROW / PAGE..(rows.end.saturating_mul(ROW)).min(len).div_ceil(PAGE);
+        let pages = rows.start * self.row / PAGE..(rows.end.saturating_mul(self.row)).min(len).div_ceil(PAGE);
         let mut missing: Option<Range<u64>> = None;
         for number in pages {
             match self.pages.get_mut(&number) {
@@ -168,8 +173,8 @@ impl HexView {
         self.cursor = offset.min(last);
         self.anchor = self.cursor;
         // With a few rows above it.
-        self.list.reveal((self.cursor / ROW).saturating_sub(4));
-        self.list.scroll_to((self.cursor / ROW).saturating_sub(4));
+        self.list.reveal((self.cursor / self.row).saturating_sub(4));
+        self.list.scroll_to((self.cursor / self.row).saturating_sub(4));
         self.focus = true;
     }
 
@@ -180,18 +185,20 @@ impl HexView {
             match event {
                 Event::Copy => self.copy(Form::Hex),
                 Event::Key { key, pressed: true, modifiers, .. } => {
-                    let far = self.page_rows.saturating_mul(ROW);
+                    let far = self.page_rows.saturating_mul(self.row);
                     let to = match (key, modifiers.command) {
                         (Key::ArrowLeft, _) => self.cursor.saturating_sub(1),
                         (Key::ArrowRight, _) => self.cursor.saturating_add(1),
-                        (Key::ArrowUp, _) => self.cursor.checked_sub(ROW).unwrap_or(self.cursor),
-                        (Key::ArrowDown, _) if self.cursor.saturating_add(ROW) <= last => self.cursor + ROW,
+                        (Key::ArrowUp, _) => self.cursor.checked_sub(self.row).unwrap_or(self.cursor),
+                        (Key::ArrowDown, _) if self.cursor.saturating_add(self.row) <= last => {
+                            self.cursor + self.row
+                        }
                         (Key::PageUp, _) => self.cursor.saturating_sub(far),
                         (Key::PageDown, _) => self.cursor.saturating_add(far),
                         (Key::Home, true) => 0,
                         (Key::End, true) => last,
-                        (Key::Home, false) => self.cursor / ROW * ROW,
-                        (Key::End, false) => self.cursor / ROW * ROW + ROW - 1,
+                        (Key::Home, false) => self.cursor / self.row * self.row,
+                        (Key::End, false) => self.cursor / self.row * self.row + self.row - 1,
                         (Key::A, true) => {
                             (self.anchor, self.cursor) = (0, last);
                             continue;
@@ -202,7 +209,7 @@ impl HexView {
                     if !modifiers.shift {
                         self.anchor = self.cursor;
                     }
-                    self.list.reveal(self.cursor / ROW);
+                    self.list.reveal(self.cursor / self.row);
                 }
                 _ => {}
             }
@@ -238,18 +245,23 @@ impl HexView {
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, place: Rect) {
         let theme = Theme::of(ui);
         let len = self.len.unwrap_or_else(|| self.known_so_far());
-        let columns = Columns::new(ui, len);
+        let mut columns = Columns::new(ui, len, ROW);
+        if columns.width() + theme::size::SCROLL_BAR > place.width() {
+            columns = Columns::new(ui, len, ROW / 2);
+        }
+        self.row = columns.across;
+        let across = self.row;
         let head = Rect::from_min_max(place.min, pos2(place.right(), place.top() + HEIGHT + 4.0));
         columns.head(ui, head, theme);
         let rows_place = Rect::from_min_max(pos2(place.left(), head.bottom()), place.max);
         let mut child = ui.new_child(UiBuilder::new().max_rect(rows_place).id_salt("bytes"));
-        let rows = len.div_ceil(ROW);
+        let rows = len.div_ceil(self.row);
         let selected = self.selected();
         let mut list = std::mem::take(&mut self.list);
         let (this, cursor) = (&*self, self.cursor);
         let shown = list.ui(&mut child, "Bytes", rows, HEIGHT, |ui, place, row| {
-            let start = row * ROW;
-            let bytes = this.bytes(start, ROW.min(len - start) as usize);
+            let start = row * across;
+            let bytes = this.bytes(start, across.min(len - start) as usize);
             columns.row(ui, place, start, &bytes, &selected, cursor);
         });
         self.list = list;
@@ -305,7 +317,7 @@ impl HexView {
         let fraction = self.list.fraction();
         let byte_at = |at: egui::Pos2| {
             let row = first + (((at.y - place.top()) / HEIGHT + fraction).max(0.0)) as u64;
-            columns.byte_at(at.x - place.left()).map(|byte| row * ROW + byte)
+            columns.byte_at(at.x - place.left()).map(|byte| row * self.row + byte)
         };
         let last = self.len.unwrap_or(1).saturating_sub(1);
         let bar = place.right() - theme::size::SCROLL_BAR;
@@ -330,16 +342,32 @@ impl HexView {
                 self.cursor = byte.min(last);
             }
             if !place.contains(at) {
-                self.list.reveal(self.cursor / ROW + u64::from(at.y > place.bottom()));
+                self.list.reveal(self.cursor / self.row + u64::from(at.y > place.bottom()));
                 ui.ctx().request_repaint();
             }
         }
+    }
+
+    /// The places of the bytes and of the values: beside them, or below where it is narrow.
+    fn places(&self, area: Rect) -> (Rect, Option<Rect>) {
+        if !self.values || area.height() < 2.0 * BELOW {
+            return (area, None);
+        }
+        if area.width() > 570.0 + SIDE {
+            let edge = area.right() - SIDE;
+            let main = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
+            return (main, Some(Rect::from_min_max(pos2(edge, area.top()), area.max)));
+        }
+        let edge = area.bottom() - BELOW;
+        let main = Rect::from_min_max(area.min, pos2(area.right(), edge));
+        (main, Some(Rect::from_min_max(pos2(area.left(), edge), area.max)))
     }
 
     fn side(&self, ui: &mut Ui, place: Rect) {
         let theme = Theme::of(ui);
         ui.painter().rect_filled(place, 0.0, theme.bg1);
         ui.painter().vline(place.left(), place.y_range(), theme.hairline());
+        ui.painter().hline(place.x_range(), place.top(), theme.hairline());
         let inner = place.shrink2(egui::vec2(space::S3, space::S2));
         let mut ui = ui.new_child(UiBuilder::new().max_rect(inner).id_salt("values"));
         ui.shrink_clip_rect(place);
@@ -418,9 +446,7 @@ impl View for HexView {
             theme::empty_state(ui, Icon::Binary, "No bytes", "");
             return;
         }
-        let side = self.values && area.width() > 560.0 + SIDE;
-        let edge = if side { area.right() - SIDE } else { area.right() };
-        let mut main = Rect::from_min_max(area.min, pos2(edge, area.bottom()));
+        let (mut main, side) = self.places(area);
         if let Some((_, error)) = &self.failed {
             let line = Rect::from_min_max(pos2(main.left(), main.bottom() - 30.0), main.max);
             ui.painter().rect_filled(line, 0.0, theme.tint(theme.bad));
@@ -431,8 +457,8 @@ impl View for HexView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(main).id_salt("hex"));
         child.shrink_clip_rect(main);
         self.body(&mut child, cx, main);
-        if side {
-            self.side(ui, Rect::from_min_max(pos2(edge, area.top()), area.max));
+        if let Some(place) = side {
+            self.side(ui, place);
         }
         self.take_copy(cx);
         let byte = self.bytes(self.cursor, 1).first().copied();

@@ -12,6 +12,7 @@ mod record;
 pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod value;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use serde_json::{Value, json};
 
 use super::{Request, Subject, Target, View, ViewCx};
 use crate::gui::commands::Action;
+use crate::gui::grid::CopyFormat;
 use crate::gui::grid::{
     CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, SelectionKind, thousands,
 };
@@ -221,7 +223,9 @@ impl TableView {
     /// Copies by a job, and puts the text on the clipboard when it is there.
     fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
         let Some((request, slot)) = &self.copying else { return };
-        let table = self.sheet().table.clone();
+        // Texts are copied as they are in the file; what has types gets values.
+        let as_text = matches!(request.format, CopyFormat::Tsv | CopyFormat::Csv | CopyFormat::Markdown);
+        let table = if as_text { self.sheet().table.clone() } else { self.sheet().values.clone() };
         let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
         let shown = slot.get(cx.jobs, &(), &title, move |task| copy::copy(&*table, task, &wanted));
         match (shown.value.filter(|_| shown.fresh), shown.error) {
@@ -360,7 +364,7 @@ impl TableView {
             let name = sheet.column_name(cell.column);
             let value = sheet.cell(cell.row, cell.column);
             let label = sheet.label(cell.row);
-            let text: String = value.text.chars().take(200).collect();
+            let text: String = value.text.chars().take(80).collect();
             cx.status.under = match value.kind {
                 crate::gui::grid::CellKind::Pending => format!("{name}[{label}]"),
                 crate::gui::grid::CellKind::Failed(why) => format!("{name}[{label}]: {why}"),
@@ -373,7 +377,8 @@ impl TableView {
             selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
         });
         let selected = several.then(|| sheet.grid.selected()).flatten();
-        let sums = selected.and_then(|(rows, columns)| self.sums.words(cx.jobs, &sheet.table, rows, columns));
+        let sums =
+            selected.and_then(|(rows, columns)| self.sums.words(cx.jobs, &sheet.values, rows, columns));
         cx.status.facts = sums.unwrap_or(whole);
     }
 

@@ -318,19 +318,21 @@ impl Decoder<'_> {
         }
         let mut offsets = self.numbers(at.buffer, rows, false)?;
         at.buffer += 1;
-        let mut spans = vec![u64::MAX..0u64; plan.children.len()];
+        // For each type, the first value that is used and the end of the last.
+        let mut spans: Vec<Option<(u64, u64)>> = vec![None; plan.children.len()];
         for (&child, &offset) in children.iter().zip(&offsets) {
             if let Some(span) = spans.get_mut(child) {
-                *span = span.start.min(offset)..span.end.max(offset + 1);
+                let (start, end) = span.unwrap_or((offset, offset));
+                *span = Some((start.min(offset), end.max(offset + 1)));
             }
         }
         for (&child, offset) in children.iter().zip(&mut offsets) {
-            *offset -= spans.get(child).map_or(0, |span| span.start);
+            *offset -= spans.get(child).copied().flatten().map_or(0, |(start, _)| start);
         }
         build = build.add_buffer(packed(offsets.iter().copied(), false));
         for (child, span) in plan.children.iter().zip(spans) {
-            let span = if span.is_empty() { 0..0 } else { span };
-            build = build.add_child_data(self.array(child, at, span)?);
+            let (start, end) = span.unwrap_or_default();
+            build = build.add_child_data(self.array(child, at, start..end)?);
         }
         Ok(build)
     }

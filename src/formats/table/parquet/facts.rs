@@ -134,11 +134,9 @@ pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize)
     let groups = metadata.row_groups();
     let each: Vec<_> =
         groups.iter().map(|g| g.columns().get(leaf).and_then(ColumnChunkMetaData::statistics)).collect();
-    let mut out = StoredStatistics::default();
-    out.nulls = each
-        .iter()
-        .map(|s| s.and_then(|s| s.null_count_opt()))
-        .try_fold(0u64, |sum, nulls| sum.checked_add(nulls?));
+    let mut nulls = each.iter().map(|s| s.and_then(|s| s.null_count_opt()));
+    let nulls = nulls.try_fold(0u64, |sum, nulls| sum.checked_add(nulls?));
+    let mut out = StoredStatistics { nulls, ..StoredStatistics::default() };
     if let [Some(only)] = each.as_slice() {
         out.distinct = only.distinct_count_opt();
     }
@@ -149,11 +147,9 @@ pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize)
         Some(s) => s.null_count_opt() == u64::try_from(group.num_rows()).ok(),
         None => group.num_rows() == 0,
     });
-    if covered {
-        if let Ok(converter) = StatisticsConverter::from_column_index(leaf, field, descr) {
-            out.min = converter.row_group_mins(groups.iter()).ok().and_then(|a| extreme(&a, false));
-            out.max = converter.row_group_maxes(groups.iter()).ok().and_then(|a| extreme(&a, true));
-        }
+    if covered && let Ok(converter) = StatisticsConverter::from_column_index(leaf, field, descr) {
+        out.min = converter.row_group_mins(groups.iter()).ok().and_then(|a| extreme(&a, false));
+        out.max = converter.row_group_maxes(groups.iter()).ok().and_then(|a| extreme(&a, true));
     }
     (out != StoredStatistics::default()).then_some(out)
 }

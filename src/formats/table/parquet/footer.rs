@@ -11,7 +11,7 @@ use crate::task::Task;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
@@ -22,6 +22,10 @@ pub(super) const MAGIC: &[u8] = b"PAR1";
 pub(super) const ENCRYPTED: &[u8] = b"PARE";
 /// The most row groups: the format numbers them by 16-bit integers.
 const ROW_GROUPS: u64 = 1 << 15;
+/// The most lists of one footer whose type is set right.
+const MENDED: usize = 256;
+/// How many bytes a page's header has at most.
+const LEFT_OUT: i64 = 100;
 
 /// The longest piece that is copied out of the file rather than mapped, in bytes.
 const COPIED: usize = 16 << 20;
@@ -85,8 +89,8 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
     let len = source.len(task)?;
     let bytes = bytes(task, source, len)?;
     check(&bytes).map_err(|e| e.at(len - 8 - bytes.len() as u64))?;
-    let parsed = ParquetMetaDataReader::decode_metadata(&bytes)
-        .map_err(|e| Error::from(e).at(len - 8 - bytes.len() as u64))?;
+    let start = len - 8 - bytes.len() as u64;
+    let parsed = whole_chunks(decode(&bytes).map_err(|e| e.at(start))?, start)?;
     let parsed = Arc::new(parsed);
     let mut remarks = Vec::new();
     let (metadata, plain_schema) = match ArrowReaderMetadata::try_new(parsed.clone(), options(false)) {
@@ -104,6 +108,86 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
         remarks.push(format!("the footer says {stated} rows, its row groups have {sum}"));
     }
     Ok(Footer { metadata, plain_schema, remarks, len })
+}
+
+/// Decodes the footer. Some writers (fastparquet, Dremio) give lists an element type that the format
+/// does not have there: any type for an empty list, 16-bit integers for wider ones, which are written
+/// alike. The crate takes neither; the type is set right for it then.
+fn decode(bytes: &[u8]) -> Result<ParquetMetaData> {
+    let mut copy: Option<Vec<u8>> = None;
+    for _ in 0..MENDED {
+        let now = copy.as_deref().unwrap_or(bytes);
+        let error = match ParquetMetaDataReader::decode_metadata(now) {
+            Ok(metadata) => return Ok(metadata),
+            Err(error) => error,
+        };
+        let Some((wanted, found)) = wrong_list(&error.to_string()) else { return Err(error.into()) };
+        let mut walk = Thrift { bytes: now, at: 0, lists: Vec::new() };
+        walk.skip(STRUCT, 0)?;
+        let fits = |at: &usize| match now.get(*at) {
+            Some(0) => found == BYTE,
+            Some(header) => header & 0x0f == found && (header >> 4 == 0 || found == I16),
+            None => false,
+        };
+        let Some(at) = walk.lists.into_iter().find(fits) else { return Err(error.into()) };
+        let mended = copy.get_or_insert_with(|| bytes.to_vec());
+        if let Some(header) = mended.get_mut(at) {
+            *header = *header & 0xf0 | wanted;
+        }
+    }
+    Err(Error::malformed("footer: too many of its lists have the wrong type"))
+}
+
+/// Column chunks with their whole sizes. Before version 1.2.9, parquet-mr left the header of the
+/// dictionary page out of them (PARQUET-816): such a chunk is taken to reach to the next one, or to the
+/// footer at `end`.
+fn whole_chunks(metadata: ParquetMetaData, end: u64) -> Result<ParquetMetaData> {
+    let by = metadata.file_metadata().created_by().unwrap_or_default();
+    if !by.starts_with("parquet-mr") || version(by) >= [1, 2, 9] {
+        return Ok(metadata);
+    }
+    let start = |chunk: &ColumnChunkMetaData| {
+        let data = chunk.data_page_offset();
+        u64::try_from(chunk.dictionary_page_offset().map_or(data, |offset| offset.min(data))).ok()
+    };
+    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let mut starts: Vec<u64> = chunks.filter_map(start).chain([end]).collect();
+    starts.sort_unstable();
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let mut columns = group.columns().to_vec();
+        for chunk in &mut columns {
+            let (Some(start), size) = (start(chunk), chunk.compressed_size()) else { continue };
+            let next = starts.get(starts.partition_point(|&other| other <= start)).copied();
+            let whole = next.and_then(|next| i64::try_from(next - start).ok());
+            if let Some(whole) = whole.filter(|whole| (1..=LEFT_OUT).contains(&whole.saturating_sub(size))) {
+                *chunk = chunk.clone().into_builder().set_total_compressed_size(whole).build()?;
+            }
+        }
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
+    }
+    Ok(builder.build())
+}
+
+/// The version in a writer's name; zeros where there is none.
+pub(super) fn version(by: &str) -> [u32; 3] {
+    let text = by.split_whitespace().skip_while(|word| *word != "version").nth(1).unwrap_or_default();
+    let mut numbers = text.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
+}
+
+/// The type that the crate wanted of a list's elements and the one that it found, if that is what it
+/// says, and if the one found is a type that no list of a footer has.
+pub(super) fn wrong_list(message: &str) -> Option<(u8, u8)> {
+    let (_, rest) = message.split_once("Expected list element type of ")?;
+    let (wanted, found) = rest.split_once(" but got ")?;
+    let number = |name: &str| {
+        let names = ["Byte", "I16", "I32", "I64", "Double", "Binary", "List", "Set", "Map", "Struct"];
+        names.iter().position(|n| name.trim_end_matches('.') == *n).and_then(|n| u8::try_from(n + 3).ok())
+    };
+    let (wanted, found) = (number(wanted)?, number(found)?);
+    let integers = matches!(wanted, I32 | I64) && found == I16;
+    (found == BYTE || integers).then_some((wanted, found))
 }
 
 /// How Arrow metadata is made: with offset indexes once they are there, column indexes never (they
@@ -154,7 +238,7 @@ fn encrypted() -> Error {
 
 /// Checks the counts and the nesting that the crate trusts: schema children and row groups.
 pub(super) fn check(bytes: &[u8]) -> Result<()> {
-    let mut thrift = Thrift { bytes, at: 0 };
+    let mut thrift = Thrift { bytes, at: 0, lists: Vec::new() };
     let mut id = 0i64;
     while let Some(kind) = thrift.field(&mut id)? {
         match (id, kind) {
@@ -219,7 +303,10 @@ fn children(thrift: &mut Thrift) -> Result<u64> {
     Ok(children)
 }
 
+const BYTE: u8 = 3;
+const I16: u8 = 4;
 const I32: u8 = 5;
+const I64: u8 = 6;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
@@ -227,6 +314,8 @@ const STRUCT: u8 = 12;
 struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Where the lists are that were met, as far as they are short or odd enough to matter.
+    lists: Vec<usize>,
 }
 
 impl Thrift<'_> {
@@ -273,6 +362,9 @@ impl Thrift<'_> {
     /// A list's count, at most what the remaining bytes can hold, and the type of its elements.
     fn list(&mut self) -> Result<(u64, u8)> {
         let byte = self.byte()?;
+        if byte >> 4 == 0 || byte & 0x0f == I16 {
+            self.lists.push(self.at - 1);
+        }
         let count = match byte >> 4 {
             15 => self.varint()?,
             short => u64::from(short),

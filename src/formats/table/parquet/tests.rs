@@ -139,9 +139,28 @@ fn hostile_footers_are_stopped_before_the_crate_sees_them() {
     assert!(footer::check(&groups).is_err());
 }
 
+#[test]
+fn odd_list_types_are_told_from_the_error() {
+    // 3 is a byte, 4, 5 and 6 are integers of 16, 32 and 64 bits, 12 is a struct
+    let said = |wanted: &str, found: &str| {
+        footer::wrong_list(&format!("x: Expected list element type of {wanted} but got {found}"))
+    };
+    assert_eq!(said("Struct", "Byte"), Some((12, 3)));
+    assert_eq!(said("I64", "I16"), Some((6, 4)));
+    assert_eq!(said("Struct", "I16"), None);
+    assert_eq!(said("I32", "I64"), None);
+}
+
 proptest::proptest! {
     #[test]
     fn the_walk_over_a_footer_always_ends(bytes: Vec<u8>) {
         let _ = footer::check(&bytes);
     }
+}
+
+#[test]
+fn versions_of_writers() {
+    assert_eq!(footer::version("parquet-mr version 1.2.8 (build 1f5d2a)"), [1, 2, 8]);
+    assert_eq!(footer::version("parquet-mr version 1.12.0-2018 (build)"), [1, 12, 0]);
+    assert_eq!(footer::version("parquet-mr"), [0, 0, 0]);
 }

@@ -293,8 +293,9 @@ pub(crate) fn usual_window(dtype: &gander::dtype::DType, survey: &Survey) -> (f6
     let (low, high) = survey.range.unwrap_or((0.0, 1.0));
     match dtype {
         DType::Bool => (0.0, 1.0),
-        DType::U8 if high > 1.0 => (0.0, 255.0),
-        DType::U16 if high > 4095.0 => (0.0, 65535.0),
+        // Masks and sensors of fewer bits would be black on the whole range of the type.
+        DType::U8 if high > 40.0 => (0.0, 255.0),
+        DType::U16 if high >= 16384.0 => (0.0, 65535.0),
         _ if dtype.is_float() && low >= 0.0 && high <= 1.0 => (0.0, 1.0),
         _ if dtype.is_float() && low >= -1.0 && high <= 1.0 => (-1.0, 1.0),
         _ if low < high => (low, high),

@@ -107,7 +107,8 @@ impl Dims {
         let standing = format!("a[{}]", mapping.text(image));
         let mut text = self.typed.clone().unwrap_or_else(|| standing.clone());
         let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
-        let width = ((text.chars().count() as f32 + 1.5) * advance).clamp(60.0, 260.0);
+        let width = ((text.chars().count() as f32 + 1.5) * advance)
+            .clamp(60.0, (ui.available_width() - 210.0).clamp(60.0, 320.0));
         let color = if self.wrong.is_some() { theme.bad } else { theme.accent };
         let edit = TextEdit::singleline(&mut text)
             .font(theme::mono_font())
@@ -172,7 +173,7 @@ impl Dims {
 
     /// The sliders at the bottom of the view: how high they are.
     pub(crate) fn sliders_height(mapping: &Mapping, image: bool) -> f32 {
-        match mapping.others(image).len().min(ROWS) {
+        match moving(mapping, image).len().min(ROWS) {
             0 => 0.0,
             rows => rows as f32 * (size::CONTROL + space::S1) + 2.0 * space::S1,
         }
@@ -191,7 +192,7 @@ impl Dims {
         ui.painter().rect_filled(rect, 0.0, theme.bg1);
         ui.painter().hline(rect.x_range(), rect.top() + 0.5, theme.hairline());
         let before = mapping.clone();
-        let others = mapping.others(image);
+        let others = moving(mapping, image);
         let builder =
             UiBuilder::new().max_rect(rect.shrink2(vec2(space::S3, space::S1 + 1.0))).id_salt("sliders");
         let mut child = ui.new_child(builder);
@@ -260,6 +261,11 @@ impl Dims {
     }
 }
 
+/// The axes that have a slider: those with more than one place to stand.
+fn moving(mapping: &Mapping, image: bool) -> Vec<usize> {
+    mapping.others(image).into_iter().filter(|&axis| mapping.shape()[axis] > 1).collect()
+}
+
 /// A button with words and a caret that opens a menu.
 pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
     use egui::containers::menu::{MenuButton, SubMenuButton, is_in_menu};
@@ -276,6 +282,7 @@ pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&
         true => SubMenuButton::from_button(button).ui(ui, menu).0,
         false => MenuButton::from_button(button).ui(ui, menu).0,
     };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, name));
+    let spoken = if name.contains(text) { name.to_owned() } else { format!("{name}: {text}") };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &spoken));
     response.on_hover_text(name);
 }

@@ -221,7 +221,7 @@ impl Histogram {
             .map(|(&count, edge)| {
                 let width = (edge[1] - edge[0]).max(f64::MIN_POSITIVE);
                 Bar::new(edge[0] + width / 2.0, height(count as f64))
-                    .width(width * 0.94)
+                    .width(width)
                     .fill(theme.accent)
                     .stroke(egui::Stroke::NONE)
             })

@@ -143,14 +143,16 @@ impl Layer {
         fits
     }
 
-    /// Draws a slice of the same size that was here before, dimmed.
-    pub(crate) fn draw_old(&self, ui: &Ui, sight: &Sight) {
+    /// Draws a slice of the same size that was here before; dimmed once it is clear that the new one
+    /// takes its time.
+    pub(crate) fn draw_old(&self, ui: &Ui, sight: &Sight, dimmed: bool) {
         let same = self
             .shown
             .as_ref()
             .is_some_and(|plane| [plane.slice.width() as f64, plane.slice.height() as f64] == sight.size);
         if let (true, Some((texture, area))) = (same, self.painted.get()) {
-            sight.draw(ui, texture, area, Color32::WHITE.gamma_multiply(0.4));
+            let tint = if dimmed { Color32::WHITE.gamma_multiply(0.4) } else { Color32::WHITE };
+            sight.draw(ui, texture, area, tint);
         }
     }
 

@@ -354,6 +354,7 @@ impl GridModel for Model<'_> {
             }
             return ColumnHead {
                 name: field.name.as_str().into(),
+                width: Some(if field.shape.is_empty() { likely_width(&field.dtype) } else { 30.0 }),
                 type_text: type_text.into(),
                 side,
                 ..Default::default()
@@ -438,26 +439,32 @@ impl GridModel for Model<'_> {
     fn default_width(&self) -> f32 {
         let dtype = self.array.dtype();
         let bits = dtype.bits() as f32 / 4.0 + 4.0;
-        let value = match dtype {
-            DType::Bool => 5.0,
-            DType::I8 | DType::U8 => 4.0,
-            DType::I16 | DType::U16 => 6.0,
-            DType::F16 | DType::BF16 | DType::Mini(_) => 9.0,
-            DType::I32 | DType::U32 | DType::F32 => 13.0,
-            DType::F64 | DType::Long(_) | DType::I64 | DType::U64 => 20.0,
-            DType::C64 => 24.0,
-            DType::C128 => 42.0,
-            DType::Str(n) | DType::Bytes(n) => (*n as f32).clamp(6.0, 40.0),
-            DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
-            DType::DateTime(_) => 24.0,
-            DType::TimeDelta(_) => 14.0,
-            DType::Struct(_) => 40.0,
-        };
+        let beside = if self.bits && probe::bits(dtype, &[0; 16]).is_some() { bits } else { 0.0 };
         match self.notation {
             Notation::Bits => bits,
-            Notation::Scientific => 14.0 + if self.bits { bits } else { 0.0 },
-            _ => value + if self.bits { bits } else { 0.0 },
+            Notation::Scientific => 14.0 + beside,
+            _ => likely_width(dtype) + beside,
         }
+    }
+}
+
+/// How wide values of a type are likely to be, in characters.
+fn likely_width(dtype: &DType) -> f32 {
+    match dtype {
+        DType::Bool => 5.0,
+        DType::I8 | DType::U8 => 4.0,
+        DType::I16 | DType::U16 => 6.0,
+        DType::F16 | DType::BF16 | DType::Mini(_) => 9.0,
+        DType::I32 | DType::U32 | DType::F32 => 13.0,
+        DType::F64 | DType::I64 | DType::U64 => 20.0,
+        DType::C64 => 24.0,
+        DType::C128 => 42.0,
+        DType::Long(_) => 28.0,
+        DType::Str(n) | DType::Bytes(n) => (*n as f32).clamp(6.0, 40.0),
+        DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
+        DType::DateTime(_) => 24.0,
+        DType::TimeDelta(_) => 14.0,
+        DType::Struct(_) => 40.0,
     }
 }
 

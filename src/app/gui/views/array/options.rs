@@ -242,7 +242,7 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
 /// Looks at every element of a slice that is too large to do so unasked.
 fn scan_button(view: &mut ArrayView, ui: &mut Ui, slice: &Slice) {
     let known = view.heat.known(slice, view.choice.part).is_some();
-    if !known || ui.available_width() < 80.0 {
+    if !known || view.heat.unasked(&view.array, slice) || ui.available_width() < 80.0 {
         return;
     }
     if view.heat.scanning(slice) {

@@ -45,6 +45,10 @@ pub(crate) struct Pictured {
     last: Option<Sight>,
     /// Pixels of a point.
     pixels: f32,
+    /// Since when nothing of the slice is there, in the time of the frames.
+    waiting: Option<f64>,
+    /// What was last known, so that the colour bar stands still while slices change.
+    before: Option<Arc<Survey>>,
 }
 
 /// What a picture is of.
@@ -105,11 +109,15 @@ impl Pictured {
         self.survey.cancel();
     }
 
+    /// Whether a slice is so small that every element is looked at anyway.
+    pub(crate) fn unasked(&self, array: &Arc<dyn Array>, slice: &Slice) -> bool {
+        let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
+        slice.all().elements().saturating_mul(size) <= SURVEYED
+    }
+
     fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>) {
         let slice = look.slice;
-        let size = look.array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        let bytes = slice.all().elements().saturating_mul(size);
-        if bytes > SURVEYED && self.survey_asked.as_ref() != Some(slice) {
+        if !self.unasked(look.array, slice) && !self.scanning(slice) {
             return;
         }
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
@@ -182,7 +190,7 @@ impl Pictured {
             windows[2] = Some(Window { rows, columns });
         }
         let mut got = Got { plane: None, whole: None, drawn: false, ready: false, error: None };
-        self.layers[1].draw_old(ui, sight);
+        self.draw_old(ui, sight, slice);
         let mut wait = false;
         let title = format!("reading {}", look.title);
         for (layer, window) in self.layers.iter_mut().zip(windows) {
@@ -202,7 +210,27 @@ impl Pictured {
             wait = !state.ready && !layer.of(slice).is_some();
             got.plane = state.plane.or(got.plane);
         }
+        if got.drawn {
+            self.waiting = None;
+        }
         got
+    }
+
+    /// The slice before stays until there is something of the new one, so that a playing slider does
+    /// not flicker.
+    fn draw_old(&mut self, ui: &Ui, sight: &Sight, slice: &Slice) {
+        const PATIENCE: f64 = 0.25;
+        if self.shows(slice) {
+            self.waiting = None;
+            return;
+        }
+        let now = ui.input(|input| input.time);
+        let since = *self.waiting.get_or_insert(now);
+        let left = PATIENCE - (now - since);
+        self.layers[1].draw_old(ui, sight, left <= 0.0);
+        if left > 0.0 {
+            ui.ctx().request_repaint_after_secs(left as f32);
+        }
     }
 
     /// Answers the pointer and the keys.
@@ -290,9 +318,16 @@ impl Pictured {
     }
 
     /// Rulers, marks, colour bar: what stands on and around the picture.
-    fn furniture(&self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, heat: bool, outer: Rect) {
+    fn furniture(&mut self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, heat: bool, outer: Rect) {
         let slice = look.slice;
-        if let (Style::Heat(choice), Some(survey)) = (&look.style, self.known(slice, look.style.part())) {
+        let known = self.known(slice, look.style.part());
+        if known.is_none()
+            && let (Style::Heat(choice), Some(survey)) = (&look.style, &self.before)
+        {
+            marks::color_bar(ui, sight, outer, &choice.scale(survey), survey);
+        }
+        if let (Style::Heat(choice), Some(survey)) = (&look.style, known) {
+            self.before = Some(survey.clone());
             let scale = choice.scale(&survey);
             marks::odd_places(ui, sight, &survey);
             if let Some(plane) = &got.whole {

@@ -20,9 +20,17 @@ pub(super) fn calm<'a>(
         .allow_boxed_zoom(false)
         .grid_color(theme.line)
         .grid_fade(0.0)
-        .grid_spacing(18.0..=160.0)
+        .grid_spacing(egui::Rangef::new(20.0, 160.0))
         .label_formatter(|_| None)
         .cursor_color(theme.faint)
-        .custom_x_axes(vec![dress(AxisHints::new_x().formatter(move |mark, _| x(mark.value)))])
-        .custom_y_axes(vec![dress(AxisHints::new_y().formatter(move |mark, _| y(mark.value)))])
+        .custom_x_axes(vec![dress(
+            AxisHints::new_x()
+                .label_spacing(egui::Rangef::new(28.0, 56.0))
+                .formatter(move |mark, _| x(mark.value)),
+        )])
+        .custom_y_axes(vec![dress(
+            AxisHints::new_y()
+                .label_spacing(egui::Rangef::new(18.0, 30.0))
+                .formatter(move |mark, _| y(mark.value)),
+        )])
 }

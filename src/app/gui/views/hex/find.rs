@@ -41,7 +41,10 @@ impl Find {
         cursor: u64,
         len: Option<u64>,
     ) -> Option<Range<u64>> {
-        let edit = TextEdit::singleline(&mut self.text).hint_text("Find: ff d8 or text").desired_width(170.0);
+        let edit = TextEdit::singleline(&mut self.text)
+            .hint_text("Find: ff d8 or text")
+            .desired_width(150.0)
+            .margin(egui::Margin::symmetric(8, 5));
         let field =
             ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");
         if std::mem::take(&mut self.focus) {

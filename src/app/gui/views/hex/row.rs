@@ -16,14 +16,16 @@ pub(crate) const HEIGHT: f32 = 20.0;
 pub(super) struct Columns {
     advance: f32,
     digits: usize,
+    /// Bytes in a row.
+    pub(super) across: u64,
 }
 
 impl Columns {
-    /// For bytes of a length.
-    pub(super) fn new(ui: &Ui, len: u64) -> Self {
+    /// For bytes of a length, `across` in a row.
+    pub(super) fn new(ui: &Ui, len: u64, across: u64) -> Self {
         let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&mono_font(), '0'));
         let digits = format!("{:x}", len.saturating_sub(1)).len().max(8);
-        Columns { advance, digits }
+        Columns { advance, digits, across }
     }
 
     fn hex_left(&self) -> f32 {
@@ -36,17 +38,23 @@ impl Columns {
     }
 
     fn text_left(&self) -> f32 {
-        self.hex_at(ROW - 1) + 5.0 * self.advance
+        self.hex_at(self.across - 1) + 5.0 * self.advance
+    }
+
+    /// How wide a row is.
+    pub(super) fn width(&self) -> f32 {
+        self.text_left() + self.across as f32 * self.advance + space::S2
     }
 
     /// The byte of the row at a distance from the left edge.
     pub(super) fn byte_at(&self, x: f32) -> Option<u64> {
         if x >= self.text_left() - self.advance {
-            let byte = ((x - self.text_left()) / self.advance).clamp(0.0, 15.0);
+            let byte = ((x - self.text_left()) / self.advance).clamp(0.0, (self.across - 1) as f32);
             return Some(byte as u64);
         }
         let left = self.hex_left() - self.advance;
-        (x >= left).then(|| (0..ROW).rev().find(|&byte| x >= self.hex_at(byte) - self.advance).unwrap_or(0))
+        (x >= left)
+            .then(|| (0..self.across).rev().find(|&byte| x >= self.hex_at(byte) - self.advance).unwrap_or(0))
     }
 
     /// The line above the rows.
@@ -59,7 +67,7 @@ impl Columns {
             ui.painter().text(at, egui::Align2::LEFT_CENTER, text, mono_font(), theme.dim);
         };
         put(space::S3, "offset".to_owned());
-        for byte in 0..ROW {
+        for byte in 0..self.across {
             put(self.hex_at(byte), format!("{byte:02x}"));
         }
         put(self.text_left(), "characters".to_owned());
@@ -79,7 +87,7 @@ impl Columns {
         let middle = place.center().y;
         let digits = self.digits;
         let offset = format!("{start:0digits$x}");
-        let color = if (start..start + ROW).contains(&cursor) { theme.text } else { theme.dim };
+        let color = if (start..start + self.across).contains(&cursor) { theme.text } else { theme.dim };
         let at = pos2(place.left() + space::S3, middle);
         ui.painter().text(at, egui::Align2::LEFT_CENTER, offset, mono_font(), color);
         for (index, _) in bytes.iter().enumerate() {
@@ -143,6 +151,6 @@ fn put(ui: &Ui, job: LayoutJob, at: Pos2) {
 
 /// A row without a selection, for places that only show bytes.
 pub(crate) fn plain_row(ui: &Ui, place: Rect, start: u64, bytes: &[u8]) {
-    let columns = Columns::new(ui, start.saturating_add(ROW));
+    let columns = Columns::new(ui, start.saturating_add(ROW), ROW);
     columns.row(ui, place, start, bytes, &(0..0), u64::MAX);
 }

@@ -13,6 +13,10 @@ use crate::gui::views::ViewCx;
 
 /// Of many columns so many are listed; the filter finds the others.
 const LISTED: usize = 200;
+/// The space within a field, so that it is as high as a button.
+const FIELD: egui::Margin = egui::Margin::symmetric(8, 5);
+/// Narrower bars keep their rarer buttons in a menu.
+const NARROW: f32 = 520.0;
 
 /// The state of the bar.
 #[derive(Default)]
@@ -41,20 +45,28 @@ impl TableView {
             self.step_bar(ui);
         }
         self.columns_menu(ui);
-        self.options_menu(ui, cx);
-        if self.mode == Mode::Table {
-            self.wrap_button(ui);
-            if theme::icon_button(ui, Icon::Last, "Go to the last row").clicked() {
-                self.go_to_end();
+        let narrow = ui.max_rect().width() < NARROW;
+        if narrow {
+            self.more_menu(ui, cx);
+        } else {
+            self.options_menu(ui, cx);
+            if self.mode == Mode::Table {
+                self.wrap_button(ui);
+                if theme::icon_button(ui, Icon::Last, "Go to the last row").clicked() {
+                    self.go_to_end();
+                }
             }
         }
         if let Some(tail) = &self.tail {
             let rows = tail.table.rows().number();
-            if theme::chip(ui, "last", &format!("{} rows", thousands(rows)), true).removed {
+            if theme::chip(ui, "last", &thousands(rows), true).removed {
                 self.leave_tail();
             }
         }
-        self.rows_words(ui, cx);
+        // Where there is no room the status bar says it alone.
+        if !narrow {
+            self.rows_words(ui, cx);
+        }
         self.waiting(ui);
     }
 
@@ -155,7 +167,7 @@ impl TableView {
     fn columns_list(&mut self, ui: &mut Ui, focus: bool) {
         let theme = Theme::of(ui);
         let field = egui::TextEdit::singleline(&mut self.bar.filter).hint_text("Find a column");
-        let field = ui.add(field.desired_width(f32::INFINITY));
+        let field = ui.add(field.desired_width(f32::INFINITY).margin(FIELD));
         if focus {
             field.request_focus();
         }
@@ -208,48 +220,80 @@ impl TableView {
         }
     }
 
+    /// What else can be done, where the bar is narrow.
+    fn more_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let button = theme::icon_button(ui, Icon::More, "More");
+        let has_options = has_options(cx);
+        if button.clicked() {
+            self.bar.options = Some(cx.target.document.options.clone());
+        }
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
+        popup.show(|ui| {
+            if ui.button("Go to the last row").clicked() {
+                self.go_to_end();
+                ui.close();
+            }
+            let wrap = self.sheet().grid.wrap();
+            if ui.button(if wrap { "Cut long cells" } else { "Wrap long cells" }).clicked() {
+                self.sheet_mut().grid.set_wrap(!wrap);
+                ui.close();
+            }
+            if has_options {
+                ui.separator();
+                self.options(ui, cx);
+            }
+        });
+    }
+
     /// The options of the document's format, where the table is the whole document: a CSV's delimiter.
     fn options_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let document = &cx.target.document;
-        if document.format.options.is_empty() || !cx.target.path.is_empty() {
+        if !has_options(cx) {
             return;
         }
-        let button = drop_down(ui, &format!("{} options", document.format.name));
-        let opened = button.clicked();
-        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
-        let options = self.bar.options.get_or_insert_with(|| document.options.clone());
-        if opened {
-            *options = document.options.clone();
+        let button = drop_down(ui, &format!("{} options", cx.target.document.format.name));
+        if button.clicked() {
+            self.bar.options = Some(cx.target.document.options.clone());
         }
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
+        popup.show(|ui| self.options(ui, cx));
+    }
+
+    fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let document = &cx.target.document;
+        let options = self.bar.options.get_or_insert_with(|| document.options.clone());
         let facts = self.main.table.facts().details;
+        let found = |name: &str| {
+            let attribute = cx.target.node.attributes.iter().find(|(other, _)| other == name);
+            let attribute = attribute.map(|(_, value)| value.to_string());
+            attribute
+                .or_else(|| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()))
+        };
+        egui::Grid::new("options").num_columns(2).show(ui, |ui| {
+            for spec in document.format.options {
+                option(ui, spec, options, &found(spec.name).unwrap_or_default());
+                ui.end_row();
+            }
+        });
         let mut apply = false;
-        popup.show(|ui| {
-            egui::Grid::new("options").num_columns(2).show(ui, |ui| {
-                for spec in document.format.options {
-                    let found = facts.iter().find(|(name, _)| name == spec.name);
-                    option(ui, spec, options, found.map_or("", |(_, value)| value));
-                    ui.end_row();
-                }
-            });
-            ui.horizontal(|ui| {
-                if theme::primary_button(ui, "Read anew").clicked() {
-                    apply = true;
-                    ui.close();
-                }
-                if theme::button(ui, "As found").on_hover_text("Let Gander find out").clicked() {
-                    for spec in document.format.options {
-                        options.0.remove(spec.name);
-                    }
-                    apply = true;
-                    ui.close();
-                }
-            });
+        ui.add_space(space::S1);
+        ui.horizontal(|ui| {
+            apply = theme::primary_button(ui, "Read anew").clicked();
+            if theme::button(ui, "As found").on_hover_text("Let Gander find out").clicked() {
+                document.format.options.iter().for_each(|spec| drop(options.0.remove(spec.name)));
+                apply = true;
+            }
         });
         if apply {
             // The kept place in the old table means nothing in the new one, but does no harm.
             cx.actions.push(Action::Reopen(cx.target.file, options.clone()));
+            ui.close();
         }
     }
+}
+
+/// Whether what is shown is a whole document of a format that has options.
+fn has_options(cx: &ViewCx<'_>) -> bool {
+    !cx.target.document.format.options.is_empty() && cx.target.path.is_empty()
 }
 
 /// A button that opens a list below it.
@@ -274,11 +318,12 @@ fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
     let usual = match (found, spec.default) {
         ("", "") => "as found".to_owned(),
         ("", default) => default.to_owned(),
+        ("\t", _) => "as found: tab".to_owned(),
         (found, _) => format!("as found: {found}"),
     };
     if spec.values.is_empty() {
         let field = egui::TextEdit::singleline(&mut value).hint_text(usual).desired_width(150.0);
-        ui.add(field).labelled_by(label.id).on_hover_text(spec.help);
+        ui.add(field.margin(FIELD)).labelled_by(label.id).on_hover_text(spec.help);
     } else {
         let shown = if value.is_empty() { usual.clone() } else { value.clone() };
         let combo = egui::ComboBox::from_id_salt(spec.name).selected_text(shown).width(150.0);

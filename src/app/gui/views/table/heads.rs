@@ -173,7 +173,10 @@ fn places(rows: u64) -> Vec<Range<u64>> {
     if rows <= ALL {
         return vec![0..rows];
     }
-    (0..PLACES).map(|place| (rows - SAMPLE) / (PLACES - 1) * place).map(|start| start..start + SAMPLE).collect()
+    (0..PLACES)
+        .map(|place| (rows - SAMPLE) / (PLACES - 1) * place)
+        .map(|start| start..start + SAMPLE)
+        .collect()
 }
 
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {

@@ -14,6 +14,8 @@ use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Si
 /// A table on a grid: its rows in memory, and where it is scrolled to.
 pub(super) struct Sheet {
     pub(super) table: Arc<dyn Table>,
+    /// The same with the types that were inferred for texts.
+    pub(super) values: Arc<dyn Table>,
     pub(super) pages: Pages,
     pub(super) heads: Heads,
     pub(super) grid: Grid,
@@ -42,6 +44,7 @@ impl Sheet {
             pages: Pages::new(table.clone(), name),
             heads: Heads::default(),
             grid,
+            values: super::typed::typed(&table),
             table,
             labels,
             looks,
@@ -126,7 +129,7 @@ impl GridModel for Model<'_> {
         sheet.pages.want(self.jobs, rows.clone(), columns);
         // Pictures in the heads wait until the cells are there.
         if sheet.pages.pending().is_none() {
-            sheet.heads.want(self.jobs, &sheet.table, columns);
+            sheet.heads.want(self.jobs, &sheet.values, columns);
         }
         sheet.seen = (rows, columns.to_vec());
     }

@@ -232,7 +232,8 @@ fn read(table: &dyn Table, task: &Task, wanted: &Wanted) -> Result<Block> {
         block.push(match array {
             Ok(array) => {
                 let start = |page: u64| (((page - wanted.pages.start) * PAGE) as usize).min(array.len());
-                let texts = |page| (start(page)..start(page + 1)).map(|row| text(array.as_ref(), row)).collect();
+                let texts =
+                    |page| (start(page)..start(page + 1)).map(|row| text(array.as_ref(), row)).collect();
                 wanted.pages.clone().map(|page| Ok(texts(page))).collect()
             }
             Err(error) => pages_alone(table, task, wanted, column, &error)?,
@@ -359,7 +360,8 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
 
 /// How wide the values of a column are likely to be, in characters.
 pub(super) fn likely_width(field: &Field) -> f32 {
-    match field.data_type() {
+    let inferred = gander::lines::types::inferred(field);
+    match inferred.as_ref().unwrap_or(field.data_type()) {
         DataType::Boolean => 6.0,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 => 7.0,
         DataType::Int32 | DataType::UInt32 | DataType::Float16 | DataType::Float32 => 11.0,

@@ -89,7 +89,10 @@ impl Find {
         text: &Arc<Text>,
         from: Place,
     ) -> Option<(Place, Place)> {
-        let edit = TextEdit::singleline(&mut self.text).hint_text("Find").desired_width(170.0);
+        let edit = TextEdit::singleline(&mut self.text)
+            .hint_text("Find")
+            .desired_width(150.0)
+            .margin(egui::Margin::symmetric(8, 5));
         let field = ui.add(edit);
         if std::mem::take(&mut self.focus) {
             field.request_focus();

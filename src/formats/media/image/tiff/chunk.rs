@@ -46,6 +46,8 @@ pub(super) fn decode(
         _ => inflate(page.compression, stored, most, partial)?,
     };
     task.check()?;
+    // Rows that no data came for stay zero and need no work.
+    let live = data.len().div_ceil((row as usize).max(1));
     if data.len() < most {
         if !partial {
             let what = format!("TIFF: a strip or tile gives {} bytes, it should give {most}", data.len());
@@ -56,8 +58,8 @@ pub(super) fn decode(
             .map_err(|_| Error::limit("a strip or tile needs too much memory"))?;
         data.resize(most, 0);
     }
-    let mut samples = unpack(page, order, data, row as usize, shape)?;
-    unpredict(page, &mut samples, shape);
+    let mut samples = unpack(page, order, data, row as usize, live, shape)?;
+    unpredict(page, &mut samples, live, shape);
     Ok(samples)
 }
 
@@ -158,13 +160,21 @@ fn jpeg_chunk(task: &Task, page: &Page, stored: &[u8], shape: &Shape, partial: b
 }
 
 /// Samples of whole bytes, little-endian; samples of other bits lie one after the other, highest bit first.
-fn unpack(page: &Page, order: Order, mut data: Vec<u8>, row: usize, shape: &Shape) -> Result<Vec<u8>> {
+fn unpack(
+    page: &Page,
+    order: Order,
+    mut data: Vec<u8>,
+    row: usize,
+    live: usize,
+    shape: &Shape,
+) -> Result<Vec<u8>> {
     let size = page.sample.size();
     if usize::from(page.bits) == size * 8 {
         // Complex samples are two numbers; floating point prediction has an order of its own.
         let unit = if matches!(page.sample, Sample::C64 | Sample::C128) { size / 2 } else { size };
         if order.big_endian && unit > 1 && page.predictor != 3 {
-            data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+            let end = row.saturating_mul(live).min(data.len());
+            data.get_mut(..end).unwrap_or_default().chunks_exact_mut(unit).for_each(<[u8]>::reverse);
         }
         return Ok(data);
     }
@@ -174,7 +184,9 @@ fn unpack(page: &Page, order: Order, mut data: Vec<u8>, row: usize, shape: &Shap
     let count = (shape.width * shape.channels) as usize;
     let signed = matches!(page.sample, Sample::I8 | Sample::I16 | Sample::I32 | Sample::I64);
     let bits = usize::from(page.bits);
-    for (line, out) in data.chunks_exact(row.max(1)).zip(out.chunks_exact_mut((count * size).max(1))) {
+    for (line, out) in
+        data.chunks_exact(row.max(1)).take(live).zip(out.chunks_exact_mut((count * size).max(1)))
+    {
         for (n, sample) in out.chunks_exact_mut(size).enumerate() {
             let mut value = number_at(line, n * bits, bits);
             if signed && value >> (bits - 1) & 1 == 1 {
@@ -197,18 +209,18 @@ fn number_at(line: &[u8], at: usize, bits: usize) -> u64 {
 }
 
 /// Undoes the predictor, row by row.
-fn unpredict(page: &Page, samples: &mut [u8], shape: &Shape) {
+fn unpredict(page: &Page, samples: &mut [u8], live: usize, shape: &Shape) {
     let (size, channels) = (page.sample.size(), shape.channels as usize);
     let row = shape.width as usize * channels * size;
     match page.predictor {
         2 => {
             let mask = u64::MAX >> (64 - u32::from(page.bits.min(64)));
-            for line in samples.chunks_exact_mut(row.max(1)) {
+            for line in samples.chunks_exact_mut(row.max(1)).take(live) {
                 add_up(line, size, channels, mask);
             }
         }
         3 => {
-            for line in samples.chunks_exact_mut(row.max(1)) {
+            for line in samples.chunks_exact_mut(row.max(1)).take(live) {
                 add_up(line, 1, channels, 0xff);
                 // The bytes of equal weight stand together, the highest first.
                 let planes = line.to_vec();

@@ -1,0 +1,359 @@
+//! Every fixture × every writer that takes it: what was written is opened again and holds the same.
+//!
+//! Columns and arrays of which the plan names a loss are left out of the comparison, everything else is
+//! compared: names, rows, every cell's exact text; types, shapes and every byte of arrays; samples of
+//! pictures. That the files are right in other programs' eyes is `read_back.py`'s part.
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+use gander::adapt::{ArrayTable, ImageArray, Typed};
+use gander::content::table::{MemoryTable, Table};
+use gander::content::{Array, Content, array};
+use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
+use gander::dtype::DType;
+use gander::format::Options;
+use gander::region::Region;
+use gander::{Document, Task, cell};
+use rayon::prelude::*;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One column or array as texts; `None` is null.
+type Cells = (String, Vec<Option<String>>);
+
+/// Fixtures larger than this are left to other tests.
+const LARGEST: u64 = 2 << 20;
+
+fn fixtures() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"))];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if meta.is_dir() && name != "malformed" {
+                folders.push(path);
+            } else if meta.is_file() && meta.len() <= LARGEST && !name.ends_with(".py") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn open(path: &Path) -> Option<Document> {
+    gander::open(&Task::new(), path, &Options::default()).ok()
+}
+
+/// The cells of a table; text columns as the types that a typed writer gives them.
+fn cells_of(table: &Arc<dyn Table>, typed: bool) -> Option<Vec<Cells>> {
+    let task = Task::new();
+    let table: Arc<dyn Table> = match typed && Typed::applies(table.as_ref()) {
+        true => {
+            let first = Typed::new(table.clone(), &BTreeMap::new());
+            first.try_all(&task).ok()?;
+            Arc::new(Typed::new(table.clone(), &first.misfits()))
+        }
+        false => table.clone(),
+    };
+    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let rows = table.count(&task).ok()?;
+    let batch = table.read(&task, 0..rows, &columns).ok()?;
+    let of = |(field, column): (&Arc<Field>, &ArrayRef)| {
+        (field.name().clone(), (0..batch.num_rows()).map(|row| cell::text(column.as_ref(), row)).collect())
+    };
+    Some(table.schema().fields().iter().zip(batch.columns()).map(of).collect())
+}
+
+fn bytes_of(array: &dyn Array) -> Option<Vec<u8>> {
+    array::read(array, &Task::new(), &Region::all(array.shape())).ok()
+}
+
+/// Content as columns of texts.
+fn as_cells(item: &Item, typed: bool) -> Option<Vec<Cells>> {
+    match &item.content {
+        Content::Table(table) => cells_of(table, typed),
+        Content::Array(array) => {
+            let table: Arc<dyn Table> = Arc::new(ArrayTable::new(&item.name, array.clone()).ok()?);
+            cells_of(&table, false)
+        }
+        _ => None,
+    }
+}
+
+/// An array's bytes; a picture's samples.
+fn as_bytes(content: &Content) -> Option<(DType, Vec<u64>, Vec<u8>)> {
+    let array: Arc<dyn Array> = match content {
+        Content::Array(array) => array.clone(),
+        Content::Image(image) => Arc::new(ImageArray::new(image.clone())),
+        _ => return None,
+    };
+    let dtype = match array.dtype() {
+        // NumPy's formats keep these as void of the same size.
+        DType::BF16 => DType::Void(2),
+        DType::Mini(_) => DType::Void(1),
+        other => other.clone(),
+    };
+    Some((dtype, array.shape().to_vec(), bytes_of(array.as_ref())?))
+}
+
+fn opens_as(target: &Target, document: &Document) -> bool {
+    match target.id {
+        "tsv" => document.format.id == "csv",
+        "arrow-stream" => document.format.id == "arrow",
+        id => document.format.id == id,
+    }
+}
+
+/// Compares what was written with what it was written from; the number of things compared.
+fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Result<usize, String> {
+    if back.iter().all(|item| matches!(item.content, Content::Table(_))) {
+        let ([from], [to]) = (items, back) else { return Err(format!("{} tables came back", back.len())) };
+        return compare_tables(from, to, plan, target);
+    }
+    let mut compared = 0;
+    for item in back {
+        let Some(to) = as_bytes(&item.content) else { continue };
+        let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
+        let source = named.ok_or_else(|| format!("{:?} was not in the source", item.name))?;
+        let from = as_bytes(&source.content);
+        match (from, &source.content) {
+            (Some(_), _) if plan.is_lossy() => {}
+            (Some(mut from), _) => {
+                if target.id == "png" && from.1.len() == 3 && from.1[2] == 1 {
+                    from.1.pop();
+                }
+                if (&to.0, &to.1) != (&from.0, &from.1) {
+                    return Err(format!(
+                        "{:?} is {} {:?}, not {} {:?}",
+                        item.name, to.0, to.1, from.0, from.1
+                    ));
+                }
+                if to.2 != from.2 {
+                    return Err(format!("the bytes of {:?} differ", item.name));
+                }
+                compared += 1;
+            }
+            (None, Content::Table(table)) => compared += compare_column(table, &item.name, &item.content)?,
+            _ => {}
+        }
+    }
+    Ok(compared)
+}
+
+/// A table, or an array that became one.
+fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Result<usize, String> {
+    let lost: HashSet<&str> = plan.losses.iter().map(|loss| loss.subject.as_str()).collect();
+    // Text formats have only texts: what is nested or binary is spelled in another way there.
+    let texts = matches!(target.id, "csv" | "tsv");
+    let (Some(from), Some(mut to)) = (as_cells(from, !texts), as_cells(to, false)) else { return Ok(0) };
+    // A reader of JSON Lines has a last column for what comes up late; here nothing does.
+    if target.id == "jsonl" && to.last().is_some_and(|(name, _)| name == "…") {
+        let rest = to.pop().unwrap_or_default();
+        if let Some(cell) = rest.1.iter().flatten().next().filter(|_| !plan.is_lossy()) {
+            // Very wide rows: the reader shows the first columns apart and the others together.
+            return if to.len() > 50 { Ok(0) } else { Err(format!("{cell} is in no column")) };
+        }
+    }
+    let names = |cells: &[Cells]| cells.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    if names(&from) != names(&to) {
+        if lost.iter().any(|name| from.iter().filter(|(column, _)| column == name).count() > 1) {
+            return Ok(0);
+        }
+        return Err(format!("columns {:?}, not {:?}", names(&to), names(&from)));
+    }
+    for ((name, from), (_, to)) in from.iter().zip(&to) {
+        if lost.contains(name.as_str()) {
+            continue;
+        }
+        if to.len() != from.len() {
+            return Err(format!("{} rows, not {}", to.len(), from.len()));
+        }
+        for (row, (a, b)) in from.iter().zip(to).enumerate() {
+            let empty = texts && a.as_deref().unwrap_or_default() == b.as_deref().unwrap_or_default();
+            if a != b && !empty && !same_json(a.as_deref(), b.as_deref()) {
+                return Err(format!("column {name:?}, row {row}: {b:?}, not {a:?}"));
+            }
+        }
+    }
+    Ok(from.len())
+}
+
+/// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
+fn same_json(a: Option<&str>, b: Option<&str>) -> bool {
+    fn texts(json: Json) -> Json {
+        match json {
+            Json::Number(number) => Json::String(number.to_string()),
+            Json::Bool(bool) => Json::String(bool.to_string()),
+            Json::Array(items) => Json::Array(items.into_iter().map(texts).collect()),
+            Json::Object(members) => Json::Object(members.into_iter().map(|(k, v)| (k, texts(v))).collect()),
+            other => other,
+        }
+    }
+    let nested = |text: Option<&str>| {
+        let json: Json = serde_json::from_str(text?).ok()?;
+        (json.is_array() || json.is_object()).then(|| texts(json))
+    };
+    nested(a).is_some_and(|a| Some(a) == nested(b))
+}
+
+/// A column that became an array of its own.
+fn compare_column(table: &Arc<dyn Table>, name: &str, content: &Content) -> Result<usize, String> {
+    let Content::Array(array) = content else { return Ok(0) };
+    let Ok(back) = ArrayTable::new("x", array.clone()) else { return Ok(0) };
+    let (Some(back), Some(from)) =
+        (cells_of(&(Arc::new(back) as Arc<dyn Table>), false), cells_of(table, true))
+    else {
+        return Err(format!("{name:?} cannot be read"));
+    };
+    let from = from.iter().find(|(column, _)| column == name);
+    let (Some((_, from)), [(_, back)]) = (from, back.as_slice()) else { return Ok(0) };
+    for (row, (a, b)) in from.iter().zip(back).enumerate() {
+        // Null cells were filled; days have become moments; moments have lost their zone.
+        let (Some(a), Some(b)) = (a, b) else { continue };
+        if a != b && !b.starts_with(a.as_str()) && !a.contains('+') {
+            return Err(format!("column {name:?}, row {row}: {b}, not {a}"));
+        }
+    }
+    Ok(1)
+}
+
+/// Writes one fixture by one writer and reads it back: how much was compared, or what is wrong.
+fn there_and_back(items: &[Item], target: &'static Target, out: &Path) -> Result<usize, String> {
+    let task = Task::new();
+    let Ok(plan) = convert::plan(items, target, &Options::default(), &Selection::default()) else {
+        return Ok(0);
+    };
+    if let Err(error) = plan.run(&task, out, Consent { overwrite: true, lose: true }) {
+        let readable = |item: &Item| as_cells(item, false).is_some() || as_bytes(&item.content).is_some();
+        let expected = error.kind() == gander::ErrorKind::Unsupported || !items.iter().all(readable);
+        return if expected { Ok(0) } else { Err(error.to_string()) };
+    }
+    if std::fs::metadata(out).map_err(|e| e.to_string())?.len() == 0 {
+        // No rows as JSON Lines.
+        return Ok(0);
+    }
+    let mut reading = Options::default();
+    if target.id == "tsv" {
+        // Lists have more commas than a table has tabs: that is the reader's guess, not the writer's matter.
+        reading.set("delimiter", "tab");
+    }
+    let back = gander::open(&task, out, &reading).map_err(|e| e.to_string())?;
+    if !opens_as(target, &back) {
+        // Its reader is not here, or a text says too little to be told from plain text.
+        return Ok(0);
+    }
+    let back = convert::gather(&task, &back.root, "").map_err(|e| e.to_string())?;
+    compare(items, &plan, target, &back)
+}
+
+#[test]
+fn every_fixture_by_every_writer_reads_back_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let results: Vec<(&str, String, Result<usize, String>)> = fixtures()
+        .par_iter()
+        .enumerate()
+        .filter_map(|(n, path)| {
+            let items = convert::gather(&Task::new(), &open(path)?.root, "").ok()?;
+            let opaque = |item: &Item| matches!(item.content, Content::Bytes(_) | Content::Text(_));
+            let targets = TARGETS.iter().filter(|target| target.id != "raw" && !items.iter().any(opaque));
+            let each = targets.map(|target| {
+                let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
+                let result = there_and_back(&items, target, &out);
+                let _ = std::fs::remove_file(&out);
+                (target.id, path.display().to_string(), result)
+            });
+            Some(each.collect::<Vec<_>>())
+        })
+        .flatten()
+        .collect();
+    let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (id, path, result) in results {
+        match result {
+            Ok(count) => *compared.entry(id).or_default() += count,
+            Err(difference) => wrong.push(format!("{path} as {id}: {difference}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} pairs differ:\n{}", wrong.len(), wrong.join("\n"));
+    for id in ["parquet", "npy", "npz", "png", "csv", "tsv", "arrow", "arrow-stream", "safetensors"] {
+        assert!(compared.get(id).is_some_and(|n| *n > 20), "{id}: too little was compared: {compared:?}");
+    }
+}
+
+#[test]
+fn raw_bytes_are_the_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = Task::new();
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/shape_3d_fortran_be.npy"));
+    let document = open(path).unwrap();
+    let items = convert::gather(&task, &document.root, "").unwrap();
+    let out = folder.path().join("out.bin");
+    let plan =
+        convert::plan(&items, Target::by_id("raw").unwrap(), &Options::default(), &Selection::default());
+    let plan = plan.unwrap();
+    let done = plan.run(&task, &out, Consent::default()).unwrap();
+    let Content::Array(array) = &items[0].content else { panic!("no array") };
+    let bytes = std::fs::read(&out).unwrap();
+    assert_eq!(bytes, bytes_of(array.as_ref()).unwrap());
+    assert_eq!((done.bytes, plan.bytes), (bytes.len() as u64, Some(bytes.len() as u64)));
+    assert!(plan.run(&task, &out, Consent::default()).unwrap_err().to_string().contains("exists"));
+    assert!(plan.run(&task, path, Consent { overwrite: true, lose: true }).is_err());
+}
+
+#[test]
+fn losses_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = Task::new();
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/str_U5.npy"));
+    let other = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/dtype_f4.npy"));
+    let mut items = Vec::new();
+    for path in [path, other] {
+        items.extend(convert::gather(&task, &open(path).unwrap().root, "").unwrap());
+    }
+    let target = Target::by_id("safetensors").unwrap();
+    let plan = convert::plan(&items, target, &Options::default(), &Selection::default()).unwrap();
+    let out = folder.path().join("out.safetensors");
+    let error = plan.run(&task, &out, Consent::default()).unwrap_err().to_string();
+    assert!(error.contains("str_U5") && error.contains("left out"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    plan.run(&task, &out, Consent { lose: true, overwrite: false }).unwrap();
+    let back = convert::gather(&task, &open(&out).unwrap().root, "").unwrap();
+    assert_eq!(back.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), ["dtype_f4"]);
+}
+
+#[test]
+fn a_late_cell_that_does_not_fit_keeps_the_column_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = Task::new();
+    let field = |name: &str, word: &str| {
+        let metadata = [("inferred".to_owned(), word.to_owned())].into();
+        Field::new(name, DataType::Utf8, true).with_metadata(metadata)
+    };
+    let fields = vec![field("n", "int64"), field("f", "int64"), field("late", "int64")];
+    let column = |last: [&str; 2]| -> ArrayRef {
+        let all = (0..20_000).map(|n| n.to_string()).chain(last.map(str::to_owned));
+        Arc::new(all.map(Some).collect::<StringArray>())
+    };
+    let columns = vec![column(["20000", "-1"]), column(["1e3", ""]), column(["1.5", "not a number"])];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let content = Content::Table(Arc::new(MemoryTable::new(batch)));
+    let items = vec![Item { name: "in".to_owned(), content, attributes: vec![] }];
+    let target = Target::by_id("parquet").unwrap();
+    let plan = convert::plan(&items, target, &Options::default(), &Selection::default()).unwrap();
+    let out = folder.path().join("out.parquet");
+    let done = plan.run(&task, &out, Consent::default()).unwrap();
+    assert_eq!(done.notes.len(), 2, "{:?}", done.notes);
+    assert!(done.notes[0].subject == "f" && done.notes[0].what.contains("double"), "{:?}", done.notes);
+    assert!(done.notes[1].subject == "late" && done.notes[1].what.contains("string"), "{:?}", done.notes);
+    let back = open(&out).unwrap();
+    let Some(Content::Table(table)) = &back.root.content else { panic!("no table") };
+    let types: Vec<String> = table.schema().fields().iter().map(|f| f.data_type().to_string()).collect();
+    assert_eq!(types, ["Int64", "Float64", "Utf8"]);
+    let cells = cells_of(table, false).unwrap();
+    assert_eq!(cells[2].1[20_000..], [Some("1.5".to_owned()), Some("not a number".to_owned())]);
+    assert_eq!(cells[1].1[20_000..], [Some("1000.0".to_owned()), None]);
+}
