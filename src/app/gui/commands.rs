@@ -280,7 +280,7 @@ mod tests {
             let modifiers = Modifiers { ctrl: true, ..modifiers };
             let key =
                 egui::Event::Key { key: Key::W, physical_key: None, pressed: true, repeat: false, modifiers };
-            let input = egui::RawInput { events: vec![key], modifiers, ..egui::RawInput::default() };
+            let input = egui::RawInput { events: vec![key], ..egui::RawInput::default() };
             let mut found = Vec::new();
             ctx.run_ui(input, |ui| found.extend(pressed(ui.ctx()))).textures_delta.clear();
             assert_eq!(found, [expected]);

@@ -90,7 +90,8 @@ fn kinds(ui: &mut Ui) {
             ui.set_height(20.0);
             ui.label(theme::icon(icon).color(theme.dim));
             let (place, _) = ui.allocate_exact_size(vec2(104.0, 18.0), Sense::hover());
-            ui.put(place, Label::new(name).halign(egui::Align::LEFT));
+            let mut cell = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt(name));
+            cell.label(name);
             ui.add(Label::new(theme::mono(names.join("  ")).color(theme.dim)).truncate());
         });
     }
@@ -105,7 +106,12 @@ fn kinds(ui: &mut Ui) {
 fn extensions(kind: Option<Kind>) -> Vec<&'static str> {
     let first =
         |reads: &[Kind]| reads.first().copied().filter(|kind| !matches!(kind, Kind::Group | Kind::Bytes));
-    let formats = FORMATS.iter().filter(|format| first(format.reads) == kind);
+    // Containers name no kind; nor do formats that are recognised only, which have no place here.
+    let containers = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar"];
+    let formats = FORMATS.iter().filter(|format| match kind {
+        Some(_) => first(format.reads) == kind,
+        None => containers.contains(&format.id),
+    });
     let mut names: Vec<&str> = formats.filter_map(|format| format.extensions.first().copied()).collect();
     names.dedup();
     names
