@@ -125,10 +125,20 @@ pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
 
 /// Runs a parser; a panic in it becomes an error.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(work, |words| Error::bug(format!("a parser panicked: {words}")))
+}
+
+/// The same for decoders that are not ours and that panic on bytes which break their format's rules:
+/// a panic says that `what` (the footer, a column) is malformed.
+pub fn distrusted<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(work, |words| Error::malformed(format!("{what} cannot be decoded: {words}")))
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T>, error: impl FnOnce(&str) -> Error) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let what = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-        let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Error::bug(format!("a parser panicked: {}", what.as_deref().unwrap_or("without words"))))
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(error(text.as_deref().unwrap_or("the decoder gave up without words")))
     })
 }
 

@@ -25,6 +25,7 @@ use tree::Leaf;
 
 /// The descriptor: one file, or any file of a sharded model.
 pub static FORMAT: Format = Format {
+    writer: Some(crate::write::safetensors::WRITER),
     extensions: &["safetensors", "safetensors.index.json"],
     sniff: Some(sniff),
     reads: &[Kind::Array],

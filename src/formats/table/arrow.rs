@@ -31,6 +31,7 @@ const MAGIC: &[u8] = b"ARROW1";
 
 /// Arrow IPC files and streams.
 pub static FORMAT: Format = Format {
+    writer: Some(crate::write::arrow::WRITER),
     extensions: &["arrow", "arrows", "ipc", "arrow_file"],
     mime: &["application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"],
     magic: &[Magic::at(0, MAGIC)],
@@ -41,6 +42,7 @@ pub static FORMAT: Format = Format {
 
 /// Feather files of both versions.
 pub static FEATHER: Format = Format {
+    writer: Some(crate::write::arrow::WRITER),
     extensions: &["feather"],
     magic: &[Magic::at(0, feather::MAGIC)],
     sniff: Some(sniff_feather),

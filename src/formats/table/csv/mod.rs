@@ -25,6 +25,7 @@ use table::CsvTable;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    writer: Some(crate::write::csv::WRITER),
     extensions: &["csv", "tsv", "tab", "psv"],
     mime: &["text/csv", "text/tab-separated-values"],
     sniff: Some(sniff),

@@ -22,6 +22,7 @@ use table::JsonTable;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    writer: Some(crate::write::jsonl::WRITER),
     extensions: &["jsonl", "ndjson", "jsonlines"],
     mime: &["application/jsonl", "application/x-ndjson"],
     sniff: Some(sniff),

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::open::distrusted;
 use crate::source::{Reader, Source};
 use crate::task::Task;
 use bytes::Bytes;
@@ -93,10 +94,10 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
     let parsed = whole_chunks(decode(&bytes).map_err(|e| e.at(start))?, start)?;
     let parsed = Arc::new(parsed);
     let mut remarks = Vec::new();
-    let (metadata, plain_schema) = match ArrowReaderMetadata::try_new(parsed.clone(), options(false)) {
+    let (metadata, plain_schema) = match arrow_schema(parsed.clone(), false) {
         Ok(metadata) => (metadata, false),
         Err(error) => {
-            let metadata = ArrowReaderMetadata::try_new(parsed, options(true))?;
+            let metadata = arrow_schema(parsed, true)?;
             remarks
                 .push(format!("the Arrow schema inside does not fit the columns and is not used: {error}"));
             (metadata, true)
@@ -188,6 +189,12 @@ pub(super) fn wrong_list(message: &str) -> Option<(u8, u8)> {
     let (wanted, found) = (number(wanted)?, number(found)?);
     let integers = matches!(wanted, I32 | I64) && found == I16;
     (found == BYTE || integers).then_some((wanted, found))
+}
+
+/// The Arrow schema of the columns; with the one that the writer embedded, unless `plain`. The crate panics
+/// on some embedded types that no writer makes.
+fn arrow_schema(parsed: Arc<ParquetMetaData>, plain: bool) -> Result<ArrowReaderMetadata> {
+    distrusted("the schema", || Ok(ArrowReaderMetadata::try_new(parsed, options(plain))?))
 }
 
 /// How Arrow metadata is made: with offset indexes once they are there, column indexes never (they

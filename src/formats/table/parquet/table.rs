@@ -10,7 +10,7 @@ use crate::content::table::{batch, cut};
 use crate::content::{Layout, Rows, Table, TableFacts, table::StoredStatistics};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::open::guarded;
+use crate::open::distrusted;
 use crate::source::Source;
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
@@ -97,7 +97,7 @@ impl ParquetTable {
             return Ok(metadata.clone());
         }
         let chunks = self.chunks(task);
-        let loaded = guarded(|| {
+        let loaded = distrusted("the page index", || {
             let mut reader = ParquetMetaDataReader::new_with_metadata((**self.metadata()).clone())
                 .with_column_index_policy(PageIndexPolicy::Skip)
                 .with_offset_index_policy(PageIndexPolicy::Optional);
@@ -220,7 +220,7 @@ impl Table for ParquetTable {
         } else {
             let metadata = self.indexed(task)?;
             let one = |&column: &usize| {
-                guarded(|| self.column(task, &metadata, column, rows.clone()))
+                distrusted("a page", || self.column(task, &metadata, column, rows.clone()))
                     .map_err(|e| in_column(e, self.name(column)))
             };
             columns.par_iter().map(one).collect::<Result<Vec<_>>>()?
@@ -245,7 +245,7 @@ impl Table for ParquetTable {
 
     fn statistics(&self, column: usize) -> Option<StoredStatistics> {
         let field = self.schema.fields().get(column)?;
-        guarded(|| {
+        distrusted("statistics", || {
             Ok(facts::statistics(self.metadata(), field, *self.roots.get(column).unwrap_or(&usize::MAX)))
         })
         .ok()
