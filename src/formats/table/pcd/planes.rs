@@ -124,7 +124,7 @@ impl Table for Planes {
             let size = field.bytes()?;
             let part = (begin + rows.start * size) as usize..(begin + rows.end * size) as usize;
             let part = bytes.get(part).ok_or_else(|| {
-                let what = format!("points: the compressed bytes break off before these of {:?}", field.name);
+                let what = format!("points: the compressed bytes break off before those of {:?}", field.name);
                 Error::malformed(what).at(stopped.unwrap_or(self.stream.end))
             })?;
             out.push(adapt::column(&field.dtype, &field.shape, part, count)?);
