@@ -1,4 +1,5 @@
 //! The only integration test binary: what is true of the whole house.
 
 mod cli;
+mod fixtures;
 mod tidy;
