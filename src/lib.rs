@@ -28,9 +28,9 @@
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
-//! | [`concat`], [`cache`] | several tables as one; decoded blocks that a second look finds again |
+//! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
 //! | [`stats`] | one pass over an array or a table |
-//! | [`convert`], [`write`], [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
+//! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
 //! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
 //! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
 //!
