@@ -11,7 +11,7 @@ mod typed;
 pub use cast::Cast;
 pub use columns::{Columns, NullRule, column_dtype};
 pub use picture::{ArrayImage, ImageArray, is_picture};
-pub use records::{ArrayTable, arrow_of};
+pub use records::{ArrayTable, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};
 
 use crate::content::table::{batch, cut, project};

@@ -23,7 +23,8 @@ pub struct Format {
     pub mime: &'static [&'static str],
     /// Bytes that only this format has.
     pub magic: &'static [Magic],
-    /// Decides where magic alone does not. Pure; sees only the head.
+    /// Decides where magic alone does not, and then in its place: `magic` is not looked at. Pure; sees only the
+    /// head. `Yes` wins in the order of the list, `Maybe` needs the extension.
     pub sniff: Option<fn(&Head) -> Match>,
     /// The kinds of content that its nodes hold.
     pub reads: &'static [Kind],

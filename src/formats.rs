@@ -12,6 +12,7 @@ pub mod table {
     pub mod dataset;
     pub mod jsonl;
     pub mod parquet;
+    pub mod pcd;
 }
 
 /// Formats of arrays.
@@ -53,6 +54,7 @@ pub static FORMATS: &[&Format] = &[
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &model::safetensors::FORMAT,
+    &table::pcd::FORMAT,
     &media::image::PNG,
     &media::image::JPEG,
     &media::image::WEBP,

@@ -25,8 +25,12 @@
 //! | [`formats`] | the ordered list, and one file or folder a format |
 //! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
 //! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
+//! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
+//! | [`lines`] | where lines and records of text end; rows of text by range |
+//! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
+//! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
 //! | [`stats`] | one pass over an array or a table |
-//! | [`convert`] | any content to any writer that accepts its kind |
+//! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
 //! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
 //! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
 //!
@@ -34,12 +38,23 @@
 //! 1. `src/formats/<kind>/<id>.rs`: the module's head says what the format is and links its
 //!    specification; `pub static FORMAT: Format = Format { extensions, magic, reads, ..Format::new(id,
 //!    name, open) }`; `fn open(&Opening) -> Result<Node>` reads the header, checks every size through
-//!    [`limits`], and returns a `Node` with content. For plain elements use [`content::array::Plain`], for
-//!    rows in memory [`content::table::MemoryTable`], else implement `Table` or `Array` (three or four
-//!    methods).
-//! 2. Two lines in `formats.rs`: the module, and its place in the order.
+//!    [`limits`], and returns a `Node` with content. Where magic alone does not tell, set `sniff`, which is
+//!    then asked instead of `magic`. Content that is made already:
+//!    - plain elements: [`content::array::Plain`];
+//!    - rows of fixed fields: a `Plain` of [`dtype::DType::Struct`] in an [`adapt::ArrayTable`];
+//!    - lines of text: [`lines::Paged`] finds the rows, `Records` (with [`lines::paged::line`]) keeps them;
+//!    - columns: [`adapt::column`] makes each, [`content::table::batch`] the batch;
+//!    - rows in memory: [`content::table::MemoryTable`].
+//!
+//!    Else implement `Table` or `Array` (three or four methods). Where the header can be read but not all
+//!    of the values are there, show those that are and set the node's problem; an `Err` from `open` is for
+//!    a header that cannot be read.
+//! 2. Two lines in `formats.rs`: the module, and its place in the order (a format with magic or a sure
+//!    `sniff` stands before the containers).
 //! 3. `fixtures/<id>/` with cases, a `malformed/` folder and the `make.py` that made them. The tests loop
-//!    over them: nothing else is to be written for recognition, truncation and bit flips.
+//!    over them (`tests/fixtures.rs`): nothing else is to be written for recognition, truncation and bit
+//!    flips. That the values are right, and what is said of each malformed file, is the module's own test.
+//! 4. A line in `CHANGELOG.md`; README's table: `GANDER_BLESS=1 cargo test --test main readme`.
 //!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.

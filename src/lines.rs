@@ -1,6 +1,6 @@
 //! Lines and records of text: where they end, how many there are, and where the n-th one begins.
 //!
-//! Neutral ground between text, CSV and JSON Lines: a byte scanner that knows quotes ([`scan`]), a
+//! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`]), finding a record's begin anywhere in a file
 //! ([`resync`]), rows by range ([`paged`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
 

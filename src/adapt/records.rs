@@ -5,6 +5,7 @@ use crate::content::table::{batch, cut};
 use crate::content::{Array, Rows, Table, array};
 use crate::dtype::{DType, TimeBase, TimeUnit};
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::region::{Region, Span};
 use crate::task::Task;
 use arrow::array::Array as _;
@@ -194,6 +195,16 @@ fn gather(bytes: &[u8], size: usize, offset: usize, len: usize) -> Vec<u8> {
         return Vec::new();
     }
     bytes.chunks_exact(size).filter_map(|e| e.get(offset..offset + len)).flatten().copied().collect()
+}
+
+/// `count` elements, each of `shape` (empty for one value), as a column: what `arrow_of` says, in lists for
+/// each dimension of the shape. `bytes` are as an array delivers them: little-endian, without gaps.
+pub fn column(dtype: &DType, shape: &[u64], bytes: &[u8], count: usize) -> Result<ArrayRef> {
+    let need = limits::bytes(shape, dtype.size())?.checked_mul(count as u64);
+    if need != Some(bytes.len() as u64) {
+        return Err(Error::bug(format!("{} bytes for {count} of {dtype} {shape:?}", bytes.len())));
+    }
+    shaped(dtype, shape, bytes, count)
 }
 
 /// `count` values of a field, each of `shape`.

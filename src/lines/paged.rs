@@ -43,11 +43,39 @@ pub trait Records {
     /// Finds the record at `at`; `last` says that the file ends with `bytes`.
     fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step;
 
-    /// Keeps the record that was found just now, in the same bytes.
+    /// Keeps the record that was found just now, in the same bytes. An error without a place gets the
+    /// byte where the record begins.
     fn keep(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// How well the records from `at` on fit the table (0 to 1), where quotes leave a doubt.
     fn fit(&self, bytes: &[u8], at: usize) -> f64;
+}
+
+/// [`Records::split`] where every line is a record: `found` gets its place, without the line end. Rules
+/// with `blanks` keep empty lines.
+pub fn line(rules: &Rules, bytes: &[u8], mut at: usize, last: bool, found: &mut Range<usize>) -> Step {
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let end = memchr::memchr(rules.end, rest);
+        let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        let space = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
+        let empty =
+            text.is_empty() || end.is_some() && text == b"\r" || rules.spaces && text.iter().all(space);
+        let blank = empty && (!rules.blanks || rest.is_empty());
+        match (end, blank) {
+            (Some(end), true) => at += end + 1,
+            (Some(end), false) => {
+                *found = at..at + end;
+                return Step::Record(at + end + 1);
+            }
+            (None, true) if last || rest.is_empty() => return Step::End,
+            (None, _) if last => {
+                *found = at..bytes.len();
+                return Step::Record(bytes.len());
+            }
+            (None, _) => return Step::Partial(at),
+        }
+    }
 }
 
 /// Rows of a text.
@@ -206,7 +234,7 @@ impl Paged {
             while kept < most {
                 match records.split(bytes, at, last) {
                     Step::Record(after) => {
-                        records.keep(bytes)?;
+                        records.keep(bytes).map_err(|error| error.at(place + at as u64))?;
                         kept += 1;
                         at = after;
                     }
@@ -252,7 +280,7 @@ impl Paged {
                 if let Some(skipped) = (begins.len() as u64).checked_sub(count) {
                     for &begin in begins.iter().skip(skipped as usize) {
                         records.split(&bytes, begin, true);
-                        records.keep(&bytes)?;
+                        records.keep(&bytes).map_err(|error| error.at(len - piece + begin as u64))?;
                     }
                     return Ok(Some(records));
                 }

@@ -105,7 +105,6 @@ fn descr(dtype: &DType) -> Result<String> {
         DType::Long(kind) => format!("'<f{}'", kind.size()),
         DType::BF16 => "'|V2'".into(),
         DType::Mini(_) => "'|V1'".into(),
-        DType::Long(kind) => format!("'<f{}'", kind.size()),
         DType::C64 => "'<c8'".into(),
         DType::C128 => "'<c16'".into(),
         DType::Bytes(n) => format!("'|S{n}'"),

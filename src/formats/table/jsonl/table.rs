@@ -5,7 +5,7 @@ use super::{REST, Sample};
 use crate::content::table::{Rows, Table, batch};
 use crate::error::Result;
 use crate::limits;
-use crate::lines::{Paged, Records, Rules, Step, types};
+use crate::lines::{Paged, Records, Rules, Step, paged, types};
 use crate::source::Source;
 use crate::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, StringBuilder};
@@ -126,29 +126,8 @@ struct Cells {
 }
 
 impl Records for Cells {
-    fn split(&mut self, bytes: &[u8], mut at: usize, last: bool) -> Step {
-        loop {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let found = memchr::memchr(self.rules.end, rest);
-            let end = found.unwrap_or(rest.len());
-            let text = rest.get(..end).unwrap_or_default();
-            let blank = text.is_empty()
-                || found.is_some() && text == b"\r"
-                || self.rules.spaces && line::is_blank(text);
-            match (found, blank) {
-                (Some(end), true) => at += end + 1,
-                (Some(end), false) => {
-                    self.line = at..at + end;
-                    return Step::Record(at + end + 1);
-                }
-                (None, true) if last || rest.is_empty() => return Step::End,
-                (None, _) if last => {
-                    self.line = at..bytes.len();
-                    return Step::Record(bytes.len());
-                }
-                (None, _) => return Step::Partial(at),
-            }
-        }
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
+        paged::line(&self.rules, bytes, at, last, &mut self.line)
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<()> {

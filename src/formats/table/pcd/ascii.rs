@@ -1,0 +1,180 @@
+//! `ascii`: a line for each point, its values with spaces between. Read through the sparse index of lines.
+
+use super::header::Header;
+use crate::adapt;
+use crate::content::table::{Rows, Table, batch};
+use crate::dtype::{DType, Field};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::lines::{Paged, Records, Rules, Step, paged};
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a value and the space behind it, where nothing better is known.
+const VALUE: f64 = 9.0;
+/// Lines of numbers; empty ones are none.
+const RULES: Rules = Rules { end: b'\n', quote: None, delimiter: b' ', blanks: false, spaces: true };
+
+/// A table of lines.
+pub(super) struct Lines {
+    schema: SchemaRef,
+    rows: Paged,
+    /// Each field, and which value of a line is its first.
+    fields: Arc<Vec<(Field, usize)>>,
+    /// Values of a line.
+    line: usize,
+}
+
+impl Lines {
+    /// The lines behind the header, in `len` bytes if that is known.
+    pub(super) fn new(source: Source, header: &Header, schema: SchemaRef, len: Option<u64>) -> Self {
+        let shortest = header.line as f64 * 2.0;
+        let row_bytes = match len {
+            Some(len) if header.points > 0 => (len as f64 / header.points as f64).max(shortest),
+            _ => header.line as f64 * VALUE,
+        };
+        let places = header.values.iter().map(|&first| first as usize);
+        Lines {
+            schema,
+            rows: Paged::new(source, RULES, header.start, 0, row_bytes, 0),
+            fields: Arc::new(header.record.fields.iter().cloned().zip(places).collect()),
+            line: header.line as usize,
+        }
+    }
+
+    fn values(&self, columns: &[usize]) -> Result<Values> {
+        let field = |&column: &usize| {
+            self.fields
+                .get(column)
+                .cloned()
+                .ok_or_else(|| Error::bug(format!("column {column} was asked for")))
+        };
+        let wanted = columns.iter().map(field).collect::<Result<Vec<_>>>()?;
+        let columns = vec![Vec::new(); wanted.len()];
+        Ok(Values { wanted, columns, line: self.line, record: 0..0, words: Vec::new(), rows: 0 })
+    }
+
+    fn finish(&self, values: &Values, columns: &[usize]) -> Result<RecordBatch> {
+        let made = values.wanted.iter().zip(&values.columns);
+        let arrays = made.map(|((f, _), bytes)| adapt::column(&f.dtype, &f.shape, bytes, values.rows));
+        batch(&self.schema, columns, arrays.collect::<Result<_>>()?, values.rows)
+    }
+}
+
+impl Table for Lines {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.rows.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        self.rows.batch(rows, |rows| {
+            let mut values = self.values(columns)?;
+            self.rows.read(task, rows, &mut values)?;
+            self.finish(&values, columns)
+        })
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.rows.count(task)
+    }
+
+    fn scan_step(&self, _at: u64) -> u64 {
+        self.rows.scan_step()
+    }
+
+    fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
+        // The columns are looked up once, so that the maker cannot fail.
+        let empty = self.values(columns)?;
+        let (first, values) = self.rows.tail(task, count, &|| empty.clone())?;
+        Ok((first, self.finish(&values, columns)?))
+    }
+}
+
+/// The values of the asked columns, as they are gathered.
+#[derive(Clone)]
+struct Values {
+    wanted: Vec<(Field, usize)>,
+    /// For each of them its elements, little-endian.
+    columns: Vec<Vec<u8>>,
+    line: usize,
+    /// The line that was found last.
+    record: Range<usize>,
+    /// Where its values lie.
+    words: Vec<Range<usize>>,
+    rows: usize,
+}
+
+impl Records for Values {
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
+        paged::line(&RULES, bytes, at, last, &mut self.record)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        let text = bytes.get(self.record.clone()).unwrap_or_default();
+        self.words.clear();
+        let mut at = 0;
+        for word in text.split(u8::is_ascii_whitespace) {
+            if !word.is_empty() {
+                self.words.push(at..at + word.len());
+            }
+            at += word.len() + 1;
+        }
+        if self.words.len() != self.line {
+            let (found, line) = (self.words.len(), self.line);
+            return Err(Error::malformed(format!("points: a line has {found} values, {line} make a point")));
+        }
+        let mut total = 0;
+        for ((field, first), out) in self.wanted.iter().zip(&mut self.columns) {
+            let count = field.shape.first().map_or(1, |&count| count as usize);
+            for place in self.words.iter().skip(*first).take(count) {
+                let word = text.get(place.clone()).unwrap_or_default();
+                parse(&field.dtype, word, out).ok_or_else(|| {
+                    let word = String::from_utf8_lossy(word.get(..40).unwrap_or(word)).into_owned();
+                    Error::malformed(format!(
+                        "points: {word:?} in field {:?} is no {}",
+                        field.name, field.dtype
+                    ))
+                })?;
+            }
+            total += out.len() as u64;
+        }
+        self.rows += 1;
+        limits::check(total, limits::READ, "the values of these points").map(|_| ())
+    }
+
+    fn fit(&self, _bytes: &[u8], _at: usize) -> f64 {
+        1.0
+    }
+}
+
+/// Appends the value of a word.
+fn parse(dtype: &DType, word: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let word = std::str::from_utf8(word).ok()?;
+    macro_rules! number {
+        ($ty:ty) => {
+            out.extend_from_slice(&word.parse::<$ty>().ok()?.to_le_bytes())
+        };
+    }
+    match dtype {
+        DType::I8 => number!(i8),
+        DType::I16 => number!(i16),
+        DType::I32 => number!(i32),
+        DType::I64 => number!(i64),
+        DType::U8 => number!(u8),
+        DType::U16 => number!(u16),
+        DType::U32 => number!(u32),
+        DType::U64 => number!(u64),
+        DType::F32 => number!(f32),
+        DType::F64 => number!(f64),
+        _ => return None,
+    }
+    Some(())
+}
