@@ -28,7 +28,8 @@ fn main() {
     let folder = given.or_else(|| std::env::var("GANDER_BENCH_DATA").ok());
     let folder = PathBuf::from(folder.unwrap_or_else(|| "benches/data".to_owned()));
     println!("# in the process, data in {}", folder.display());
-    let groups: [(&str, fn(&Path) -> Result<()>); 7] = [
+    type Group = (&'static str, fn(&Path) -> Result<()>);
+    let groups: [Group; 7] = [
         ("trips.parquet", parquet),
         ("trips.arrow", arrow),
         ("trips.csv", csv),

@@ -8,7 +8,7 @@ pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -108,30 +108,6 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     (&run[zeros..], rest)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_and_sizes() {
-        assert_eq!(count(1_204_000), "1,204,000");
-        assert_eq!(count(999), "999");
-        assert_eq!(short_count(20_000_000), "20.0 M");
-        assert_eq!(short_count(999_999), "1.0 M");
-        assert_eq!(bytes(612_000_000), "612 MB");
-        assert_eq!(bytes(1_800_000_000), "1.80 GB");
-        assert_eq!(bytes(999_999), "1.00 MB");
-        assert_eq!(bytes(u64::MAX), "18.4 EB");
-    }
-
-    #[test]
-    fn digits_order_by_value() {
-        let mut names = ["layer.10", "layer.2", "layer.02", "Layer.3", "layer"];
-        names.sort_by(|a, b| natural_order(a, b));
-        assert_eq!(names, ["layer", "layer.02", "layer.2", "Layer.3", "layer.10"]);
-    }
-}
-
 /// An Arrow type in Arrow's words (`int64`, `double`, `list<item: string>`, `timestamp[us, tz=UTC]`).
 pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
     use arrow::datatypes::{DataType as D, IntervalUnit, TimeUnit};
@@ -208,4 +184,28 @@ pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
 /// The type of a column for people and JSON: a text format's inferred type where it has one.
 pub fn column_type(field: &arrow::datatypes::Field) -> String {
     field.metadata().get("inferred").cloned().unwrap_or_else(|| arrow_type(field.data_type()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_sizes() {
+        assert_eq!(count(1_204_000), "1,204,000");
+        assert_eq!(count(999), "999");
+        assert_eq!(short_count(20_000_000), "20.0 M");
+        assert_eq!(short_count(999_999), "1.0 M");
+        assert_eq!(bytes(612_000_000), "612 MB");
+        assert_eq!(bytes(1_800_000_000), "1.80 GB");
+        assert_eq!(bytes(999_999), "1.00 MB");
+        assert_eq!(bytes(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn digits_order_by_value() {
+        let mut names = ["layer.10", "layer.2", "layer.02", "Layer.3", "layer"];
+        names.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(names, ["layer", "layer.02", "layer.2", "Layer.3", "layer.10"]);
+    }
 }

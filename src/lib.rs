@@ -69,6 +69,8 @@
 //! 9. Values are exact: texts come from [`cell`], nothing is rounded on the way.
 //! 10. Detection is pure and sees only a [`sniff::Head`]; content beats the extension.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
+
 pub mod adapt;
 pub mod cache;
 pub mod cell;

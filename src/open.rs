@@ -210,15 +210,12 @@ impl Listing for Nested {
     }
 }
 
+/// What is done at a node with its path and level; whether to go on below it.
+pub type Visit<'a> = dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool> + 'a;
+
 /// All nodes at and below `node` with their paths, depth first, at most `depth` levels down and
 /// [`limits::PRINTED`] children of each; `visit` answers whether to go on below it.
-pub fn walk(
-    task: &Task,
-    node: &Arc<Node>,
-    path: &str,
-    depth: usize,
-    visit: &mut dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool>,
-) -> Result<()> {
+pub fn walk(task: &Task, node: &Arc<Node>, path: &str, depth: usize, visit: &mut Visit<'_>) -> Result<()> {
     walk_level(task, node, path, 0, depth, visit)
 }
 
@@ -228,7 +225,7 @@ fn walk_level(
     path: &str,
     level: usize,
     depth: usize,
-    visit: &mut dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool>,
+    visit: &mut Visit<'_>,
 ) -> Result<()> {
     task.check()?;
     if !visit(node, path, level)? || level >= depth || matches!(node.children, Children::None) {

@@ -113,7 +113,7 @@ fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let locked = folder.path().join("locked.csv");
     std::fs::write(&locked, "a,b\n1,2\n").unwrap();
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o0)).unwrap();
     let gone = folder.path().join("gone.csv");
     std::os::unix::fs::symlink("nowhere.csv", &gone).unwrap();
     let pipe = std::path::Path::new("/dev/null");

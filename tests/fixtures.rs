@@ -152,7 +152,7 @@ fn bits_flipped_anywhere() {
         let mut random = Random(bytes.len() as u64);
         let mut round = |round: usize| {
             let mut damaged = bytes.clone();
-            for _ in 0..if round % 2 == 0 { 1 } else { 10 } {
+            for _ in 0..if round.is_multiple_of(2) { 1 } else { 10 } {
                 let reach = if random.below(2) == 0 { damaged.len().min(256) } else { damaged.len() };
                 if let Some(byte) = damaged.get_mut(random.below(reach)) {
                     *byte ^= 1 << random.below(8);

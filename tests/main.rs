@@ -1,5 +1,7 @@
 //! The only integration test binary: what is true of the whole house.
 
+#![allow(clippy::disallowed_methods, reason = "tests read their fixtures whole")]
+
 mod cli;
 mod fixtures;
 mod golden;

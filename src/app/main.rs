@@ -1,5 +1,7 @@
 //! `gander`: arguments in, window or command out.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
+
 mod cli;
 #[cfg(feature = "gui")]
 mod gui;

@@ -333,7 +333,8 @@ mod tests {
         Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
 
     fn rows(quoted: u64) -> Paged {
-        let cell = |i: u64| if i % quoted == 0 { format!("\"line\n{i},\n\"") } else { "plain".to_owned() };
+        let cell =
+            |i: u64| if i.is_multiple_of(quoted) { format!("\"line\n{i},\n\"") } else { "plain".to_owned() };
         let text: String = (0..5_000).map(|i| format!("{i},{}\n", cell(i))).collect();
         let source = Source::memory("t", text.clone());
         let row_bytes = text.len() as f64 / 5_000.0;

@@ -25,7 +25,7 @@ pub(super) struct Floats {
 
 /// f32 and f64; narrower types are widened to f32 first.
 pub(super) trait Float:
-    Copy + Default + PartialOrd + Into<f64> + std::ops::Sub<Output = Self>
+    Copy + Default + PartialOrd + Into<f64> + std::ops::Mul<Output = Self>
 {
 }
 impl Float for f32 {}
@@ -52,17 +52,17 @@ pub(super) fn measure<const N: usize, T: Float>(bytes: &[u8], get: impl Fn([u8; 
     total
 }
 
-/// Whether no value is NaN or infinite: for those alone a value less itself is not zero.
+/// Whether no value is NaN or infinite: zero times those alone is not zero.
 fn all_finite<T: Float>(values: &[T]) -> bool {
     let zero = T::default();
     let mut odd = [0u32; LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
     for chunk in chunks {
         for (odd, &value) in odd.iter_mut().zip(chunk) {
-            *odd |= u32::from((value - value) != zero);
+            *odd |= u32::from(value * zero != zero);
         }
     }
-    odd.iter().all(|&o| o == 0) && rest.iter().all(|&v| v - v == zero)
+    odd.iter().all(|&o| o == 0) && rest.iter().all(|&v| v * zero == zero)
 }
 
 /// Moves the finite values to the front, counts the others; how many there are.

@@ -236,6 +236,7 @@ pub(super) fn holds(data_type: &DataType, test: &dyn Fn(&DataType) -> bool) -> b
 mod tests {
     use super::*;
     use arrow::array::*;
+    use arrow::datatypes as types;
     use std::sync::Arc;
 
     fn json(array: &dyn Array, special: NotFinite) -> String {

@@ -40,7 +40,7 @@ pub(crate) fn icon(node: &Node) -> Icon {
 fn guess(name: &str) -> Icon {
     let lower = name.to_lowercase();
     let fits = |extension: &&str| lower.strip_suffix(*extension).is_some_and(|stem| stem.ends_with('.'));
-    let format = FORMATS.iter().find(|format| format.extensions.iter().any(|extension| fits(extension)));
+    let format = FORMATS.iter().find(|format| format.extensions.iter().any(&fits));
     match format.and_then(|format| format.reads.first()) {
         Some(Kind::Table) => Icon::Table,
         Some(Kind::Array) => Icon::Tensor,

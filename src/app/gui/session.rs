@@ -104,6 +104,7 @@ impl Session {
 
     /// Reads the last session; an absent or broken file is none. Small and local: it is read once,
     /// before the window opens.
+    #[allow(clippy::disallowed_methods, reason = "its own small file, not the user's data")]
     pub(crate) fn load() -> Self {
         let text = Self::path().and_then(|path| std::fs::read(path).ok());
         text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()

@@ -37,6 +37,9 @@ pub(super) enum Scope {
     All,
 }
 
+/// How many rows, the sorted column and whether downwards, the filter.
+type Made = (usize, Option<(usize, bool)>, String);
+
 /// What is in the list, and how it is looked at.
 #[derive(Default)]
 struct Group {
@@ -49,7 +52,7 @@ struct Group {
     focus_find: bool,
     columns: Vec<Column>,
     /// What `order` was made of.
-    made: Option<(usize, Option<(usize, bool)>, String)>,
+    made: Option<Made>,
     order: Vec<u32>,
     grid: Grid,
 }

@@ -15,7 +15,7 @@ fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn T
     let source = Source::memory(name, bytes.to_vec());
     let mut options = Options::default();
     options.set("format", "csv");
-    set.iter().for_each(|(name, value)| options.set(*name, *value));
+    set.iter().for_each(|(name, value)| options.set(name, *value));
     let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
@@ -160,7 +160,7 @@ proptest! {
     fn what_was_written_is_read(rows in tables(), from in 0u64..40, most in 0u64..40) {
         let bytes = written(&rows);
         let mut options = Options::default();
-        SET.iter().chain(&[("format", "csv"), ("encoding", "utf-8")]).for_each(|(k, v)| options.set(*k, *v));
+        SET.iter().chain(&[("format", "csv"), ("encoding", "utf-8")]).for_each(|(k, v)| options.set(k, *v));
         let memory = Source::memory("x.csv", bytes.clone());
         let stream = memory.stream("x.csv", Arc::new(Drip(bytes))).unwrap();
         let columns: Vec<usize> = (0..rows[0].len()).collect();

@@ -152,7 +152,7 @@ fn small_floats_show_their_numbers() {
     {
         // Four bits are packed in the file.
         let bytes = if dtype.bits() < 8 {
-            (0..8).map(|n| 2 * n | (2 * n + 1) << 4).collect()
+            (0..8).map(|n| (2 * n) | ((2 * n + 1) << 4)).collect()
         } else {
             values.clone()
         };

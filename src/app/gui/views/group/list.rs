@@ -128,9 +128,7 @@ fn entry(node: &Arc<Node>, name: String, path: String, sums: &mut facts::Sums) -
         Some(Content::Table(table)) => {
             Some(vec![table.rows().number(), table.schema().fields().len() as u64])
         }
-        Some(Content::Image(image)) => {
-            Some(vec![u64::from(image.info().height), u64::from(image.info().width)])
-        }
+        Some(Content::Image(image)) => Some(vec![image.info().height, image.info().width]),
         _ => None,
     };
     let bytes = match &node.children {

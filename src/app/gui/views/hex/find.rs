@@ -90,8 +90,9 @@ fn needle(text: &str) -> Vec<u8> {
         return quoted.as_bytes().to_vec();
     }
     let digits: String = text.strip_prefix("0x").unwrap_or(text).split_whitespace().collect();
-    let hex =
-        !digits.is_empty() && digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex = !digits.is_empty()
+        && digits.len().is_multiple_of(2)
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex {
         return text.as_bytes().to_vec();
     }

@@ -169,6 +169,7 @@ impl Summary {
 }
 
 /// The rows that are looked at, of `rows`.
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
 fn places(rows: u64) -> Vec<Range<u64>> {
     if rows <= ALL {
         return vec![0..rows];
@@ -179,6 +180,7 @@ fn places(rows: u64) -> Vec<Range<u64>> {
         .collect()
 }
 
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {
     let rows = table.rows();
     // Of what is not counted yet only the beginning is near.
