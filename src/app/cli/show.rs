@@ -202,7 +202,15 @@ fn array(task: &Task, args: &Args, array: &dyn Array) -> Result<String, Error> {
     let data = gander::content::array::read(array, task, &region)?;
     let kept: Vec<u64> =
         region.0.iter().zip(&single).filter(|(_, one)| !**one).map(|(span, _)| span.count).collect();
-    let values = cell::nested(array.dtype(), &kept, &data).unwrap_or(Json::Null);
+    if data.is_empty() && !args.json {
+        return Ok(format!("no elements; the shape is {}\n", display::shape(shape)));
+    }
+    // Without elements the outer sides may still be huge: their empty lists are left out then.
+    let lists = kept.iter().fold(1u64, |product, &side| product.saturating_mul(side.max(1)));
+    let values = match data.is_empty() && lists > ELEMENTS {
+        true => json!([]),
+        false => cell::nested(array.dtype(), &kept, &data).unwrap_or(Json::Null),
+    };
     if !args.json {
         return Ok(format!("{}\n{cut}", rows_of(&values, 0)));
     }
