@@ -4,6 +4,7 @@
 
 mod facts;
 mod footer;
+mod foreign;
 mod table;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! groups by recursion, so those counts are looked at first. The footer is Thrift's compact protocol:
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
+use super::foreign;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::open::distrusted;
@@ -116,14 +117,24 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
 /// alike. The crate takes neither; the type is set right for it then.
 fn decode(bytes: &[u8]) -> Result<ParquetMetaData> {
     let mut copy: Option<Vec<u8>> = None;
+    let mut stripped = false;
     for _ in 0..MENDED {
         let now = copy.as_deref().unwrap_or(bytes);
         let error = match ParquetMetaDataReader::decode_metadata(now) {
             Ok(metadata) => return Ok(metadata),
             Err(error) => error,
         };
-        let Some((wanted, found)) = wrong_list(&error.to_string()) else { return Err(error.into()) };
-        let mut walk = Thrift { bytes: now, at: 0, lists: Vec::new() };
+        let Some((wanted, found)) = wrong_list(&error.to_string()).filter(|_| stripped) else {
+            // Once, without fields that only their writer knows.
+            match foreign::without(now).ok().filter(|other| !stripped && other != now) {
+                Some(other) => copy = Some(other),
+                None if !stripped => {}
+                None => return Err(error.into()),
+            }
+            stripped = true;
+            continue;
+        };
+        let mut walk = Thrift::new(now);
         walk.skip(STRUCT, 0)?;
         let fits = |at: &usize| match now.get(*at) {
             Some(0) => found == BYTE,
@@ -145,7 +156,7 @@ fn decode(bytes: &[u8]) -> Result<ParquetMetaData> {
 fn whole_chunks(metadata: ParquetMetaData, end: u64) -> Result<ParquetMetaData> {
     let by = metadata.file_metadata().created_by().unwrap_or_default();
     if !by.starts_with("parquet-mr") || version(by) >= [1, 2, 9] {
-        return Ok(metadata);
+        return without_zero_offsets(metadata);
     }
     let start = |chunk: &ColumnChunkMetaData| {
         let data = chunk.data_page_offset();
@@ -164,6 +175,24 @@ fn whole_chunks(metadata: ParquetMetaData, end: u64) -> Result<ParquetMetaData> 
             if let Some(whole) = whole.filter(|whole| (1..=LEFT_OUT).contains(&whole.saturating_sub(size))) {
                 *chunk = chunk.clone().into_builder().set_total_compressed_size(whole).build()?;
             }
+        }
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
+    }
+    Ok(builder.build())
+}
+
+/// Metadata in which a dictionary page at byte 0, where the magic is, is none: some writers put 0 there
+/// for "before the data pages".
+fn without_zero_offsets(metadata: ParquetMetaData) -> Result<ParquetMetaData> {
+    let is_zero = |chunk: &ColumnChunkMetaData| chunk.dictionary_page_offset() == Some(0);
+    if !metadata.row_groups().iter().flat_map(|group| group.columns()).any(is_zero) {
+        return Ok(metadata);
+    }
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let mut columns = group.columns().to_vec();
+        for chunk in columns.iter_mut().filter(|chunk| is_zero(chunk)) {
+            *chunk = chunk.clone().into_builder().set_dictionary_page_offset(None).build()?;
         }
         builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
     }
@@ -245,7 +274,7 @@ fn encrypted() -> Error {
 
 /// Checks the counts and the nesting that the crate trusts: schema children and row groups.
 pub(super) fn check(bytes: &[u8]) -> Result<()> {
-    let mut thrift = Thrift { bytes, at: 0, lists: Vec::new() };
+    let mut thrift = Thrift::new(bytes);
     let mut id = 0i64;
     while let Some(kind) = thrift.field(&mut id)? {
         match (id, kind) {
@@ -312,20 +341,24 @@ fn children(thrift: &mut Thrift) -> Result<u64> {
 
 const BYTE: u8 = 3;
 const I16: u8 = 4;
-const I32: u8 = 5;
-const I64: u8 = 6;
-const LIST: u8 = 9;
-const STRUCT: u8 = 12;
+pub(super) const I32: u8 = 5;
+pub(super) const I64: u8 = 6;
+pub(super) const LIST: u8 = 9;
+pub(super) const STRUCT: u8 = 12;
 
 /// A reader of Thrift's compact protocol that only walks.
-struct Thrift<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(super) struct Thrift<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
     /// Where the lists are that were met, as far as they are short or odd enough to matter.
     lists: Vec<usize>,
 }
 
-impl Thrift<'_> {
+impl<'a> Thrift<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Thrift { bytes, at: 0, lists: Vec::new() }
+    }
+
     fn ends(&self) -> Error {
         Error::malformed("footer: it ends in the middle of a field")
     }
@@ -354,7 +387,7 @@ impl Thrift<'_> {
     }
 
     /// The next field's type; its number goes into `id`. `None` at the end of the struct.
-    fn field(&mut self, id: &mut i64) -> Result<Option<u8>> {
+    pub(super) fn field(&mut self, id: &mut i64) -> Result<Option<u8>> {
         let byte = self.byte()?;
         if byte & 0x0f == 0 {
             return Ok(None);
@@ -367,7 +400,7 @@ impl Thrift<'_> {
     }
 
     /// A list's count, at most what the remaining bytes can hold, and the type of its elements.
-    fn list(&mut self) -> Result<(u64, u8)> {
+    pub(super) fn list(&mut self) -> Result<(u64, u8)> {
         let byte = self.byte()?;
         if byte >> 4 == 0 || byte & 0x0f == I16 {
             self.lists.push(self.at - 1);
@@ -390,7 +423,7 @@ impl Thrift<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
+    pub(super) fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > limits::DEPTH {
             return Err(Error::limit("the footer nests too deeply"));
         }
@@ -420,7 +453,7 @@ impl Thrift<'_> {
     }
 
     /// An element of a list or map: booleans take a byte there.
-    fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
+    pub(super) fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
         if matches!(kind, 1 | 2) { self.advance(1) } else { self.skip(kind, depth) }
     }
 
