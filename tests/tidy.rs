@@ -32,7 +32,10 @@ fn the_library_does_not_know_egui() {
 #[test]
 fn the_window_makes_no_tasks() {
     for (path, text) in sources("src/app") {
-        if path.to_string_lossy().contains("/gui/") && !path.ends_with("tests.rs") {
+        if path.to_string_lossy().contains("/gui/")
+            && !path.ends_with("tests.rs")
+            && !path.ends_with("bench.rs")
+        {
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             assert!(!code.contains("Task::new("), "{} may not block", path.display());
         }

@@ -6,6 +6,7 @@ mod ask;
 mod bars;
 mod opening;
 mod shot;
+mod timings;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use super::views::{Mappings, Status};
 use super::{Launch, start};
 use ask::Asked;
 use shot::Shot;
+use timings::Timings;
 
 /// The window.
 pub(crate) struct App {
@@ -46,17 +48,23 @@ pub(crate) struct App {
     actions: Vec<Action>,
     asked: Asked,
     shot: Option<Shot>,
+    timings: Option<Timings>,
     /// Files that the user named: they go among the recent ones once they are open.
     fresh: HashSet<u64>,
     /// The inspector was asked for although the window is narrow.
     narrow_inspector: bool,
     /// The number of the tab and the subject that the explorer was last brought to.
     followed: Option<(u64, String)>,
+    /// For how many more frames its row is looked for, while what is above it is being unfolded.
+    chase: u8,
     title: String,
 }
 
 /// Below this width the inspector hides unless it is asked for.
 const NARROW: f32 = 820.0;
+
+/// Frames in which the explorer looks for the row of the active tab.
+const CHASE: u8 = 60;
 
 /// The least and the most of all scales that can be set.
 const ZOOM: std::ops::RangeInclusive<f32> = 0.5..=3.0;
@@ -82,9 +90,11 @@ impl App {
             actions: Vec::new(),
             asked: Asked::new(&jobs),
             shot: screenshot.map(Shot::new),
+            timings: Timings::wanted(),
             fresh: named.iter().copied().collect(),
             narrow_inspector: false,
             followed: None,
+            chase: 0,
             title: String::new(),
             jobs,
             session,
@@ -230,8 +240,11 @@ impl App {
         let Some(target) = self.tabs.target().cloned() else { return };
         let now = (target.file, target.path.clone());
         if self.followed.as_ref() != Some(&now) {
-            self.explorer.show(&self.files, &target);
             self.followed = Some(now);
+            self.chase = CHASE;
+        }
+        if self.chase > 0 {
+            self.chase = if self.explorer.show(&self.files, &target) { 0 } else { self.chase - 1 };
         }
     }
 
@@ -300,6 +313,9 @@ impl eframe::App for App {
         }
         if ctx.input(|input| input.viewport().close_requested()) {
             self.kept(&ctx);
+        }
+        if let Some(timings) = &mut self.timings {
+            timings.step(&self.jobs, self.tabs.target().is_some());
         }
         if let Some(shot) = &mut self.shot {
             shot.step(&ctx, &self.jobs);

@@ -103,18 +103,23 @@ impl Explorer {
         self.reopen.entry(file).or_default().extend(paths);
     }
 
-    /// Selects the row of a node that is shown in a tab, as far as it is in memory.
-    pub(crate) fn show(&mut self, files: &Files, target: &Target) {
-        let Some(root) = self.roots.get_mut(&target.file) else { return };
-        if let Some(trail) = root.trail_to(&target.path) {
-            let place = Place { file: target.file, trail };
-            if self.selected.as_ref() != Some(&place) {
-                self.selected = Some(place);
-                if let Some(row) = self.row_of_selected(files) {
-                    self.list.reveal(row);
-                }
+    /// Selects the row of a node that is shown in a tab. What is above it and not in memory is unfolded
+    /// by the next frames; false until the row is there.
+    pub(crate) fn show(&mut self, files: &Files, target: &Target) -> bool {
+        let Some(root) = self.roots.get_mut(&target.file) else { return false };
+        let Some(trail) = root.trail_to(&target.path) else {
+            let parts = target.path.match_indices(['.', '/']).map(|(at, _)| target.path[..at].to_owned());
+            self.reopen.entry(target.file).or_default().extend(parts);
+            return false;
+        };
+        let place = Place { file: target.file, trail };
+        if self.selected.as_ref() != Some(&place) {
+            self.selected = Some(place);
+            if let Some(row) = self.row_of_selected(files) {
+                self.list.reveal(row);
             }
         }
+        true
     }
 
     /// Draws the explorer.

@@ -44,9 +44,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The node's name, as on its tab.
+    /// The node's name, as on its tab. In models names repeat in every module, which goes along.
     pub(crate) fn title(&self) -> &str {
-        &self.node.name
+        let name = &self.node.name;
+        let above = self.path.strip_suffix(name.as_str()).and_then(|path| path.strip_suffix('.'));
+        let Some(above) = above else { return name };
+        let start = above.rfind('.').map_or(0, |dot| dot + 1);
+        self.path.get(start..).unwrap_or(name)
     }
 
     /// `FILE#NODE`, as on the command line.

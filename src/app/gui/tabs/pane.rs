@@ -50,7 +50,7 @@ impl Pane {
             number,
             file: target.file,
             path: target.path.clone(),
-            name: target.node.name.clone(),
+            name: target.title().to_owned(),
             preview,
             node: Some(target.node),
             kept: Value::Null,

@@ -1,9 +1,12 @@
 //! The table as the grid asks for it: from the pages that are in memory.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use gander::content::table::StoredStatistics;
 use gander::content::{Rows, Table};
 use gander::jobs::Jobs;
 
@@ -22,6 +25,8 @@ pub(super) struct Sheet {
     pub(super) labels: Labels,
     /// How each column looks.
     looks: Vec<(CellKind, Side)>,
+    /// What the file says of the columns that were in sight: gathered once, not in each frame.
+    stored: RefCell<HashMap<usize, Option<StoredStatistics>>>,
     /// What was last asked for.
     pub(super) seen: (Range<u64>, Vec<usize>),
 }
@@ -48,8 +53,28 @@ impl Sheet {
             table,
             labels,
             looks,
+            stored: RefCell::default(),
             seen: (0..0, Vec::new()),
         }
+    }
+
+    /// What the file says of a column.
+    fn stored(&self, column: usize) -> Option<StoredStatistics> {
+        let mut stored = self.stored.borrow_mut();
+        stored.entry(column).or_insert_with(|| self.table.statistics(column)).clone()
+    }
+
+    /// How wide a column should be, in characters: its integers in full where the file says how long
+    /// they are.
+    fn width(&self, column: usize) -> Option<f32> {
+        let field = self.table.schema().fields().get(column)?;
+        let likely = pages::likely_width(field);
+        if !field.data_type().is_integer() {
+            return Some(likely);
+        }
+        let stored = self.stored(column);
+        let ends = stored.iter().flat_map(|stored| [&stored.min, &stored.max]).flatten();
+        Some(ends.map(|text| text.len() as f32 + 3.0).fold(likely, f32::max))
     }
 
     /// How many columns.
@@ -114,7 +139,7 @@ impl GridModel for Model<'_> {
             name: Cow::Borrowed(field.name()),
             type_text: Cow::Owned(short_type(&gander::display::column_type(field))),
             side,
-            width: Some(pages::likely_width(field)),
+            width: self.sheet.width(index),
             remark: None,
             sort: None,
         }
@@ -139,7 +164,7 @@ impl GridModel for Model<'_> {
     }
 
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {
-        let stored = self.sheet.table.statistics(column).and_then(|statistics| statistics.nulls);
+        let stored = self.sheet.stored(column).and_then(|stored| stored.nulls);
         let share = match (stored, self.sheet.table.rows().exact()) {
             (Some(nulls), Some(rows)) if rows > 0 => Some(nulls as f64 / rows as f64),
             _ => None,
