@@ -63,6 +63,10 @@ pub struct Entry {
     pub bytes: u64,
 }
 
+/// Reads up to this many bytes are copied out of a mapped file: a page fault costs more than the copy, and
+/// of a file that is not in memory it fetches megabytes around the page.
+const SMALL: u64 = 64 << 10;
+
 impl Source {
     /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read.
     pub fn open(_task: &Task, path: &Path) -> Result<Source> {
@@ -202,7 +206,12 @@ impl Source {
             }
             Backing::File(file) => {
                 self.within(&range)?;
-                file.bytes(range)
+                if range.end - range.start > SMALL {
+                    return file.bytes(range);
+                }
+                let mut out = vec![0; (range.end - range.start) as usize];
+                file.copy(range.start, &mut out)?;
+                Ok(out.into())
             }
             Backing::Folder => Err(Error::bug("bytes of a folder were asked for")),
         }

@@ -1,14 +1,15 @@
 //! The inner loop over floating-point elements. Blocks that stay in the first cache are gone through in
 //! separate, branch-free loops, which the compiler turns into vector instructions; a block that holds a
-//! NaN or an infinity is compacted first. Squares are taken about the block's own mean, so that nothing
-//! cancels when the values are large and close together.
+//! NaN or an infinity, as its sum tells, is compacted and gone through again. Squares are taken about the
+//! mean of the block before, near which values usually are, so that nothing cancels when they are large
+//! and close together.
 
 use super::Moments;
 
 /// Values of a block.
 const BLOCK: usize = 512;
 /// Sums side by side: more than one vector register holds, so that additions overlap.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// What the elements of a piece tell.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +25,7 @@ pub(super) struct Floats {
 }
 
 /// f32 and f64; narrower types are widened to f32 first.
-pub(super) trait Float:
-    Copy + Default + PartialOrd + Into<f64> + std::ops::Mul<Output = Self>
-{
-}
+pub(super) trait Float: Copy + Default + PartialOrd + Into<f64> {}
 impl Float for f32 {}
 impl Float for f64 {}
 
@@ -42,27 +40,17 @@ pub(super) fn measure<const N: usize, T: Float>(bytes: &[u8], get: impl Fn([u8; 
         moments: Moments::default(),
     };
     let mut values = [T::default(); BLOCK];
+    let mut shift = None;
     let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<BLOCK>();
     for block in blocks.iter().map(|b| &b[..]).chain(std::iter::once(rest)) {
         let values = &mut values[..block.len()];
         values.iter_mut().zip(block).for_each(|(value, &bytes)| *value = get(bytes));
-        let kept = if all_finite(values) { values.len() } else { compact(values, &mut total) };
-        add(&values[..kept], &mut total);
-    }
-    total
-}
-
-/// Whether no value is NaN or infinite: zero times those alone is not zero.
-fn all_finite<T: Float>(values: &[T]) -> bool {
-    let zero = T::default();
-    let mut odd = [0u32; LANES];
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (odd, &value) in odd.iter_mut().zip(chunk) {
-            *odd |= u32::from(value * zero != zero);
+        if !add(values, &mut shift, &mut total) {
+            let kept = compact(values, &mut total);
+            add(&values[..kept], &mut shift, &mut total);
         }
     }
-    odd.iter().all(|&o| o == 0) && rest.iter().all(|&v| v * zero == zero)
+    total
 }
 
 /// Moves the finite values to the front, counts the others; how many there are.
@@ -79,35 +67,82 @@ fn compact<T: Float>(values: &mut [T], total: &mut Floats) -> usize {
     kept
 }
 
-/// Adds finite values.
-fn add<T: Float>(values: &[T], total: &mut Floats) {
-    let Some(&first) = values.first() else { return };
-    let zero = T::default();
-    let (mut low, mut high, mut sum) = ([first; LANES], [first; LANES], [0f64; LANES]);
-    let mut zeros = [0u32; LANES];
+/// Adds the values if all are finite. `shift` is what squares are taken about.
+fn add<T: Float>(values: &[T], shift: &mut Option<f64>, total: &mut Floats) -> bool {
+    let Some(&first) = values.first() else { return true };
+    let about = *shift.get_or_insert_with(|| if first.into().is_finite() { first.into() } else { 0.0 });
+    let (gaps, squares) = sums(values, about);
+    // NaN and infinities stay in a sum; so does what overflows, whose values then are added one by one.
+    if !(gaps.is_finite() && squares.is_finite()) {
+        if values.iter().all(|&value| value.into().is_finite()) {
+            singly(values, total);
+            return true;
+        }
+        return false;
+    }
+    let (low, high, zeros) = ends(values, first);
+    let count = values.len() as u64;
+    let block = Moments::of_sums(count, about, gaps, squares);
+    *shift = Some(block.mean);
+    total.zeros += zeros;
+    total.low = total.low.min(low.into());
+    total.high = total.high.max(high.into());
+    total.moments = total.moments.merge(block);
+    true
+}
+
+/// The sum of the distances from `about`, and of their squares.
+fn sums<T: Float>(values: &[T], about: f64) -> (f64, f64) {
+    let (mut gaps, mut squares) = ([0f64; LANES], [0f64; LANES]);
     let (chunks, rest) = values.as_chunks::<LANES>();
-    let mut step = |i: usize, value: T| {
+    for chunk in chunks {
+        for i in 0..LANES {
+            let gap = chunk[i].into() - about;
+            gaps[i] += gap;
+            squares[i] += gap * gap;
+        }
+    }
+    for (i, &value) in rest.iter().enumerate() {
+        let gap = value.into() - about;
+        gaps[i] += gap;
+        squares[i] += gap * gap;
+    }
+    (gaps.iter().sum(), squares.iter().sum())
+}
+
+/// The least and the greatest of finite values, and how many are zero.
+fn ends<T: Float>(values: &[T], first: T) -> (T, T, u64) {
+    let zero = T::default();
+    let (mut low, mut high, mut zeros) = ([first; LANES], [first; LANES], [0u32; LANES]);
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    for chunk in chunks {
+        for i in 0..LANES {
+            low[i] = if chunk[i] < low[i] { chunk[i] } else { low[i] };
+            high[i] = if chunk[i] > high[i] { chunk[i] } else { high[i] };
+        }
+        for i in 0..LANES {
+            zeros[i] += u32::from(chunk[i] == zero);
+        }
+    }
+    for (i, &value) in rest.iter().enumerate() {
         low[i] = if value < low[i] { value } else { low[i] };
         high[i] = if value > high[i] { value } else { high[i] };
         zeros[i] += u32::from(value == zero);
-        sum[i] += value.into();
-    };
-    chunks.iter().for_each(|chunk| (0..LANES).for_each(|i| step(i, chunk[i])));
-    rest.iter().enumerate().for_each(|(i, &value)| step(i, value));
-    let sum: f64 = sum.iter().sum();
-    let mean = sum / values.len() as f64;
-    let mut squares = [0f64; LANES];
-    let mut step = |i: usize, value: T| {
-        let gap = value.into() - mean;
-        squares[i] += gap * gap;
-    };
-    chunks.iter().for_each(|chunk| (0..LANES).for_each(|i| step(i, chunk[i])));
-    rest.iter().enumerate().for_each(|(i, &value)| step(i, value));
-    let block = Moments { count: values.len() as u64, mean, squares: squares.iter().sum(), sum };
-    total.zeros += zeros.iter().map(|&z| u64::from(z)).sum::<u64>();
-    total.low = low.iter().fold(total.low, |a, &b| a.min(b.into()));
-    total.high = high.iter().fold(total.high, |a, &b| a.max(b.into()));
-    total.moments = total.moments.merge(block);
+    }
+    let least = low.iter().fold(first, |a, &b| if b < a { b } else { a });
+    let most = high.iter().fold(first, |a, &b| if b > a { b } else { a });
+    (least, most, zeros.iter().map(|&z| u64::from(z)).sum())
+}
+
+/// Adds finite values whose squares overflow, one by one.
+fn singly<T: Float>(values: &[T], total: &mut Floats) {
+    for &value in values {
+        let wide: f64 = value.into();
+        total.zeros += u64::from(wide == 0.0);
+        total.low = total.low.min(wide);
+        total.high = total.high.max(wide);
+        total.moments = total.moments.merge(Moments { count: 1, mean: wide, squares: 0.0, sum: wide });
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +168,14 @@ mod tests {
             prop_assert!((got.moments.sum - sum).abs() <= 1e-9 * sum.abs().max(1e6));
             prop_assert!((got.moments.squares - squares).abs() <= 1e-9 * squares.max(1.0));
         }
+    }
+
+    #[test]
+    fn the_largest_values_do_not_vanish() {
+        let bytes: Vec<u8> = [f64::MAX, -f64::MAX, 0.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let got = measure::<8, f64>(&bytes, f64::from_le_bytes);
+        assert_eq!((got.nan, got.inf, got.zeros), (0, 0, 1));
+        assert_eq!((got.low, got.high, got.moments.count), (-f64::MAX, f64::MAX, 3));
     }
 
     #[test]
