@@ -138,14 +138,18 @@ pub struct Verdict {
 /// Decides: a sure match in the order of FORMATS, then a possible one with its extension. The last
 /// two formats, text and bytes, take anything.
 pub fn detect(head: &Head) -> Verdict {
-    let answers: Vec<(&'static Format, Match)> = FORMATS.iter().map(|f| (*f, ask(f, head))).collect();
-    let sure = answers.iter().find(|(_, answer)| *answer == Match::Yes);
-    let named =
-        || answers.iter().find(|(f, answer)| *answer == Match::Maybe && head.has_extension(f.extensions));
-    let open_to_all =
-        || answers.iter().find(|(f, answer)| *answer == Match::Maybe && f.extensions.is_empty());
-    let format =
-        sure.or_else(named).or_else(open_to_all).map_or(&crate::formats::plain::bytes::FORMAT, |(f, _)| *f);
+    // The first sure answer ends the questions: those at the end of the list look at the text itself.
+    let mut possible: Vec<&'static Format> = Vec::new();
+    for format in FORMATS {
+        match ask(format, head) {
+            Match::Yes => return remark(head, format),
+            Match::Maybe => possible.push(format),
+            Match::No => {}
+        }
+    }
+    let named = possible.iter().find(|f| head.has_extension(f.extensions));
+    let open_to_all = || possible.iter().find(|f| f.extensions.is_empty());
+    let format = named.or_else(open_to_all).map_or(&crate::formats::plain::bytes::FORMAT, |f| *f);
     remark(head, format)
 }
 
