@@ -351,6 +351,7 @@ impl App {
                 self.fresh.insert(id);
             }
         }
+        self.files.open_together(paths);
         self.files.poll(&self.jobs);
         if let Some(first) = first {
             self.show_file(first);

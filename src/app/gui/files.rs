@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gander::content::Kind;
 use gander::error::Error;
 use gander::format::Options;
 use gander::jobs::{Jobs, Slot};
@@ -31,6 +32,8 @@ pub(crate) struct File {
     pub(crate) id: u64,
     /// Where it lies.
     pub(crate) path: PathBuf,
+    /// The files of which this is one table; none for a file of its own.
+    pub(crate) parts: Vec<PathBuf>,
     /// What it is opened with.
     pub(crate) options: Options,
     /// How far it is.
@@ -49,6 +52,11 @@ impl File {
     pub(crate) fn name(&self) -> String {
         let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
         name.unwrap_or_else(|| self.path.display().to_string())
+    }
+
+    /// Whether it was never opened anew.
+    pub(crate) fn is_first(&self) -> bool {
+        self.generation == 0
     }
 
     /// The tree, once it is there.
@@ -71,7 +79,11 @@ impl File {
         } else {
             String::new()
         };
+        let parts = self.parts.clone();
         let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
+            if !parts.is_empty() {
+                return gander::open::together(task, &parts);
+            }
             let opened = gander::open(task, &path, &options);
             if opened.is_err() {
                 *tried.lock() = looks_like(task, &path, &options);
@@ -126,13 +138,39 @@ impl Files {
         if let Some(file) = self.list.iter().find(|file| file.path == path) {
             return (file.id, false);
         }
-        self.next += 1;
         if let Some(watch) = &self.watch {
             watch.follow(&path);
         }
+        (self.push(path, Vec::new()), true)
+    }
+
+    /// Several table files of one kind, opened at the same time, as one table beside them, if their
+    /// columns fit; else it goes away again.
+    pub(crate) fn open_together(&mut self, paths: &[PathBuf]) {
+        let extension = |path: &PathBuf| path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        let [first, second, ..] = paths else { return };
+        let Some(kind) = extension(first).filter(|_| extension(second).is_some()) else { return };
+        let is_table = gander::formats::FORMATS
+            .iter()
+            .any(|format| format.reads.contains(&Kind::Table) && format.extensions.contains(&kind.as_str()));
+        if !is_table || !paths.iter().all(|path| extension(path).as_ref() == Some(&kind)) {
+            return;
+        }
+        let parts: Vec<PathBuf> =
+            paths.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())).collect();
+        let Some(name) = first.file_name() else { return };
+        let path = first.with_file_name(format!("{} and {} more", name.to_string_lossy(), paths.len() - 1));
+        if self.list.iter().all(|file| file.parts != parts) {
+            self.push(path, parts);
+        }
+    }
+
+    fn push(&mut self, path: PathBuf, parts: Vec<PathBuf>) -> u64 {
+        self.next += 1;
         self.list.push(File {
             id: self.next,
             path,
+            parts,
             options: Options::default(),
             state: State::Opening,
             change: None,
@@ -140,7 +178,7 @@ impl Files {
             generation: 0,
             slot: Slot::default(),
         });
-        (self.next, true)
+        self.next
     }
 
     /// Takes what the jobs have done; the files with news.
@@ -150,8 +188,13 @@ impl Files {
             self.list.iter().for_each(|file| watch.follow(&file.path));
             watch
         });
-        self.list.iter_mut().for_each(|file| file.change = watch.change(&file.path));
-        self.list.iter_mut().filter_map(|file| file.poll(jobs).then_some(file.id)).collect()
+        let own = |file: &&mut File| file.parts.is_empty();
+        self.list.iter_mut().filter(own).for_each(|file| file.change = watch.change(&file.path));
+        let news: Vec<u64> =
+            self.list.iter_mut().filter_map(|file| file.poll(jobs).then_some(file.id)).collect();
+        // Files that are not one table stand alone, without a word.
+        self.list.retain(|file| file.parts.is_empty() || !matches!(file.state, State::Failed(_)));
+        news
     }
 
     /// A file by its number.

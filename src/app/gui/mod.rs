@@ -103,6 +103,7 @@ impl Launch {
         let jobs = Jobs::new(move || wake.wake());
         let mut files = Files::default();
         let named = paths.iter().map(|path| files.open(path).0).collect();
+        files.open_together(paths);
         files.poll(&jobs);
         let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         match options.theme.as_deref() {

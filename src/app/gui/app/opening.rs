@@ -10,6 +10,10 @@ impl App {
     /// A tab for the root of a file, whatever its state.
     pub(super) fn show_file(&mut self, id: u64) {
         let Some(file) = self.files.get(id) else { return };
+        if matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first() {
+            self.show_file(id);
+        }
+        let Some(file) = self.files.get(id) else { return };
         let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
         self.tabs.show_later(id, &tab);
     }

@@ -117,7 +117,7 @@ impl Pane {
     }
 
     pub(super) fn keep(&self, files: &Files, group: usize, active: bool) -> Option<Tab> {
-        let file = files.get(self.file)?;
+        let file = files.get(self.file).filter(|file| file.parts.is_empty())?;
         let view = self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep());
         Some(Tab {
             path: file.path.clone(),
