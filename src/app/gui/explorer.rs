@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use egui::{EventFilter, Key, Ui};
 use gander::jobs::{Jobs, Slot};
+use gander::limits;
 use gander::node::Node;
 
 use super::commands::{Action, Where};
@@ -108,7 +109,9 @@ impl Explorer {
     pub(crate) fn show(&mut self, files: &Files, target: &Target) -> bool {
         let Some(root) = self.roots.get_mut(&target.file) else { return false };
         let Some(trail) = root.trail_to(&target.path) else {
-            let parts = target.path.match_indices(['.', '/']).map(|(at, _)| target.path[..at].to_owned());
+            // A hostile name may have any number of parts.
+            let ends = target.path.match_indices(['.', '/']).take(limits::DEPTH);
+            let parts = ends.map(|(at, _)| target.path[..at].to_owned());
             self.reopen.entry(target.file).or_default().extend(parts);
             return false;
         };

@@ -1,7 +1,7 @@
 //! The table as the grid asks for it: from the pages that are in memory.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,9 +27,13 @@ pub(super) struct Sheet {
     looks: Vec<(CellKind, Side)>,
     /// What the file says of the columns that were in sight: gathered once, not in each frame.
     stored: RefCell<HashMap<usize, Option<StoredStatistics>>>,
+    small: OnceCell<bool>,
     /// What was last asked for.
     pub(super) seen: (Range<u64>, Vec<usize>),
 }
+
+/// Up to so many column chunks, what a file says of all its columns is gathered while a frame is drawn.
+const LOOKED_UP: u64 = 4_096;
 
 /// What stands before the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,7 @@ impl Sheet {
             labels,
             looks,
             stored: RefCell::default(),
+            small: OnceCell::new(),
             seen: (0..0, Vec::new()),
         }
     }
@@ -64,12 +69,20 @@ impl Sheet {
         stored.entry(column).or_insert_with(|| self.table.statistics(column)).clone()
     }
 
+    /// Whether what the file says of all columns is gathered within a frame.
+    fn is_small(&self) -> bool {
+        *self.small.get_or_init(|| {
+            let groups = self.table.facts().row_groups.unwrap_or(1);
+            groups.saturating_mul(self.columns() as u64) <= LOOKED_UP
+        })
+    }
+
     /// How wide a column should be, in characters: its integers in full where the file says how long
-    /// they are.
+    /// they are. All columns are asked at once, so that is looked up in small footers only.
     fn width(&self, column: usize) -> Option<f32> {
         let field = self.table.schema().fields().get(column)?;
         let likely = pages::likely_width(field);
-        if !field.data_type().is_integer() {
+        if !field.data_type().is_integer() || !self.is_small() {
             return Some(likely);
         }
         let stored = self.stored(column);
