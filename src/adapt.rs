@@ -14,13 +14,14 @@ pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};
 
+use crate::content::array::Axis;
 use crate::content::table::{batch, cut, project};
 use crate::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::StoredStatistics};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::region::{Region, Span};
 use crate::task::Task;
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -126,6 +127,20 @@ impl ArrayView {
         let shape = kept.map(|(span, _)| span.count).collect();
         ArrayView { array, region, single, shape }
     }
+
+    /// The region of the inner array that `region` of this one is.
+    fn outer(&self, region: &Region) -> Result<Region> {
+        region.check(&self.shape)?;
+        let mut wanted = region.0.iter();
+        let mut spans = Vec::with_capacity(self.region.0.len());
+        for (mine, gone) in self.region.0.iter().zip(&self.single) {
+            spans.push(match gone {
+                true => *mine,
+                false => inside(mine, wanted.next().ok_or_else(|| Error::bug("a slice lost a dimension"))?),
+            });
+        }
+        Ok(Region(spans))
+    }
 }
 
 impl Array for ArrayView {
@@ -138,20 +153,34 @@ impl Array for ArrayView {
     }
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        region.check(&self.shape)?;
-        let mut wanted = region.0.iter();
-        let mut spans = Vec::with_capacity(self.region.0.len());
-        for (mine, gone) in self.region.0.iter().zip(&self.single) {
-            spans.push(match gone {
-                true => *mine,
-                false => inside(mine, wanted.next().ok_or_else(|| Error::bug("a slice lost a dimension"))?),
-            });
+        self.array.read(task, &self.outer(region)?, out)
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        self.array.column(task, &self.outer(region)?)
+    }
+
+    fn prefetch(&self, task: &Task, region: &Region) {
+        if let Ok(region) = self.outer(region) {
+            self.array.prefetch(task, &region);
         }
-        self.array.read(task, &Region(spans), out)
     }
 
     fn facts(&self) -> ArrayFacts {
-        ArrayFacts { chunks: None, bytes_stored: None, ..self.array.facts() }
+        let mut facts = ArrayFacts { chunks: None, bytes_stored: None, ..self.array.facts() };
+        if facts.axes.len() == self.single.len() {
+            // Names hold for what is left; coordinates only where the whole axis is.
+            let kept = facts.axes.into_iter().zip(self.region.0.iter().zip(self.array.shape()));
+            let cut = |(axis, (span, len)): (Axis, (&Span, &u64))| match *span == Span::all(*len) {
+                true => axis,
+                false => Axis { name: axis.name, unit: axis.unit, ..Axis::default() },
+            };
+            let left = kept.zip(&self.single).filter(|(_, gone)| !**gone);
+            facts.axes = left.map(|(axis, _)| cut(axis)).collect();
+        } else {
+            facts.axes.clear();
+        }
+        facts
     }
 }
 

@@ -355,6 +355,8 @@ fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
         DType::DateTime(unit) => datetime(i64::from_le_bytes(bytes.try_into().ok()?), *unit),
         DType::TimeDelta(unit) => timedelta(i64::from_le_bytes(bytes.try_into().ok()?), *unit),
         DType::Struct(_) => structured(dtype, bytes)?.to_string(),
+        // They have no delivered bytes: `Array::column` gives them.
+        DType::Variable(_) => return None,
     })
 }
 
@@ -386,6 +388,18 @@ pub fn nested(dtype: &DType, shape: &[u64], bytes: &[u8]) -> Option<Json> {
         return Some(Json::Array((0..len).map(|_| nested(dtype, rest, &[])).collect::<Option<_>>()?));
     }
     Some(Json::Array(bytes.chunks_exact(size).map(|part| nested(dtype, rest, part)).collect::<Option<_>>()?))
+}
+
+/// The elements of a column, in C order of `shape`, as nested JSON lists of texts.
+pub fn nested_column(column: &dyn Array, shape: &[u64]) -> Json {
+    fn level(column: &dyn Array, shape: &[u64], at: &mut usize) -> Json {
+        let Some((&len, rest)) = shape.split_first() else {
+            *at += 1;
+            return if *at <= column.len() { json(column, *at - 1) } else { Json::Null };
+        };
+        Json::Array((0..len).map(|_| level(column, rest, at)).collect())
+    }
+    level(column, shape, &mut 0)
 }
 
 fn datetime(raw: i64, unit: Unit) -> String {

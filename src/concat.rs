@@ -461,6 +461,10 @@ impl Table for Concat {
             let missing = entry.summary.get().is_some_and(|s| s.columns.is_none());
             Block { name: entry.part.name.clone(), first, count, stored: entry.part.bytes, raw: 0, missing }
         };
-        Layout { unit: "part", blocks: self.parts.iter().enumerate().map(block).collect() }
+        Layout {
+            unit: "part",
+            blocks: self.parts.iter().enumerate().map(block).collect(),
+            ..Layout::default()
+        }
     }
 }

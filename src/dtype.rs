@@ -49,6 +49,20 @@ pub enum DType {
     TimeDelta(TimeUnit),
     /// Named fields at offsets in each element.
     Struct(Arc<Record>),
+    /// Elements without a fixed size: text of any length, sequences, references, records of them. They
+    /// have no delivered bytes; [`Array::column`](crate::content::Array::column) gives them.
+    Variable(Arc<Variable>),
+}
+
+/// Elements without a fixed size.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Variable {
+    /// The word for it: NumPy's `str` and `object`, or the format's own (`reference`).
+    pub word: String,
+    /// What `column` gives.
+    pub arrow: arrow::datatypes::DataType,
+    /// Whether the texts are paths of nodes of the same file, which a click follows.
+    pub reference: bool,
 }
 
 /// The fields of a structured element.
@@ -281,6 +295,7 @@ impl DType {
             DType::Str(n) => u64::from(*n) * 4,
             DType::Long(kind) => u64::from(kind.size()),
             DType::Struct(record) => record.size,
+            DType::Variable(_) => 0,
         }
     }
 
@@ -338,6 +353,17 @@ impl DType {
                 | DType::C64
                 | DType::C128
         )
+    }
+
+    /// Text of any length.
+    pub fn text() -> Self {
+        let arrow = arrow::datatypes::DataType::Utf8;
+        DType::Variable(Arc::new(Variable { word: "str".to_owned(), arrow, reference: false }))
+    }
+
+    /// Whether elements have no fixed size: `read` gives no bytes of them, `column` gives them.
+    pub fn is_variable(&self) -> bool {
+        matches!(self, DType::Variable(_))
     }
 
     /// Whether elements are complex numbers.
@@ -454,6 +480,7 @@ impl fmt::Display for DType {
                     record.fields.iter().map(|x| format!("{}: {}", x.name, x.dtype)).collect();
                 write!(f, "struct<{}>", names.join(", "))
             }
+            DType::Variable(kind) => f.write_str(&kind.word),
         }
     }
 }

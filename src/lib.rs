@@ -25,6 +25,7 @@
 //! | [`formats`] | the ordered list, and one file or folder a format |
 //! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
 //! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
+//! | [`cf`] | times as counts since a date, in the calendars of climate models |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
@@ -74,6 +75,7 @@
 pub mod adapt;
 pub mod cache;
 pub mod cell;
+pub mod cf;
 pub mod concat;
 pub mod container;
 pub mod content;

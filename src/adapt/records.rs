@@ -73,6 +73,7 @@ pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
             });
             same(DataType::Struct(fields.collect::<Option<Fields>>()?))
         }
+        DType::Variable(kind) => same(kind.arrow.clone()),
     }
 }
 
@@ -124,7 +125,7 @@ impl ArrayTable {
         let Some((element, _)) = arrow_of(dtype) else { return no("its elements have no bytes") };
         let mut matrix = false;
         let fields = match (element, shape) {
-            (DataType::Struct(fields), [] | [_]) if dtype.record().is_some() => fields,
+            (DataType::Struct(fields), [] | [_]) if dtype.record().is_some() || dtype.is_variable() => fields,
             (element, [] | [_]) => {
                 let name = if name.is_empty() { "value" } else { name };
                 Fields::from(vec![Field::new(name, element, true)])
@@ -145,6 +146,24 @@ impl ArrayTable {
     fn len(&self) -> u64 {
         self.array.shape().first().copied().unwrap_or(1)
     }
+
+    /// One column of elements without a fixed size.
+    fn part(&self, elements: &ArrayRef, column: usize) -> Result<ArrayRef> {
+        if self.matrix {
+            let width = self.schema.fields().len();
+            let indices =
+                UInt64Array::from_iter_values((column..elements.len()).step_by(width).map(|n| n as u64));
+            return Ok(arrow::compute::take(elements, &indices, None)?);
+        }
+        match elements.as_struct_opt() {
+            Some(records) => records
+                .columns()
+                .get(column)
+                .cloned()
+                .ok_or_else(|| Error::bug("no such field of the records")),
+            None => Ok(elements.clone()),
+        }
+    }
 }
 
 impl Table for ArrayTable {
@@ -163,8 +182,18 @@ impl Table for ArrayTable {
         if let Some(&side) = self.array.shape().get(1) {
             spans.push(Span::all(side));
         }
-        let bytes = array::read(self.array.as_ref(), task, &Region(spans))?;
         let dtype = self.array.dtype();
+        if dtype.is_variable() {
+            let elements = self.array.column(task, &Region(spans))?;
+            let part = |column: &usize| self.part(&elements, *column);
+            return batch(
+                &self.schema,
+                columns,
+                columns.iter().map(part).collect::<Result<_>>()?,
+                count as usize,
+            );
+        }
+        let bytes = array::read(self.array.as_ref(), task, &Region(spans))?;
         let size = dtype.size() as usize;
         let mut out = Vec::with_capacity(columns.len());
         for &column in columns {
@@ -184,7 +213,8 @@ impl Table for ArrayTable {
     }
 
     fn scan_step(&self, _at: u64) -> u64 {
-        let row = self.array.dtype().size() * if self.matrix { self.schema.fields().len() as u64 } else { 1 };
+        let row = self.array.dtype().size().max(8)
+            * if self.matrix { self.schema.fields().len() as u64 } else { 1 };
         ((16 << 20) / row.max(1)).clamp(1, 1 << 20)
     }
 }
@@ -224,6 +254,7 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
         };
     }
     Ok(match dtype {
+        DType::Variable(kind) => arrow::array::new_null_array(&kind.arrow, count),
         DType::Bool => Arc::new(bytes.iter().map(|&b| Some(b != 0)).collect::<BooleanArray>()),
         DType::I8 => same!(types::Int8Type),
         DType::I16 => same!(types::Int16Type),

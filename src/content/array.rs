@@ -1,12 +1,16 @@
 //! Arrays: elements of one type in n dimensions, read by region in C order, little-endian.
 
 use super::Layout;
+use crate::adapt;
+use crate::cf::Times;
 use crate::dtype::{DType, swap_to_little};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::region::{Region, Span};
 use crate::source::Source;
 use crate::task::Task;
+use arrow::array::ArrayRef;
+use std::sync::Arc;
 
 /// An array. `read` is the only access to values.
 pub trait Array: Send + Sync {
@@ -25,10 +29,28 @@ pub trait Array: Send + Sync {
         ArrayFacts::default()
     }
 
-    /// Its blocks in the file.
-    fn layout(&self) -> Layout {
-        Layout::default()
+    /// The elements of `region` as an Arrow column, one row an element in C order: the way to elements of
+    /// [`DType::Variable`], whose `read` gives no bytes. Others are converted as [`adapt::column`] does.
+    ///
+    /// # Errors
+    /// As `read`; `Limit` for more than [`limits::READ`] bytes.
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        region.check(self.shape())?;
+        let count = region.elements()?;
+        let bytes = limits::check(limits::bytes(&[count], self.dtype().size())?, limits::READ, "this part")?;
+        let mut out = limits::zeroed(bytes, "the array")?;
+        self.read(task, region, &mut out)?;
+        adapt::column(self.dtype(), &[], &out, limits::check(count, u64::MAX, "this part")?)
     }
+
+    /// Its blocks in the file. May read an index of chunks, so it takes a task.
+    fn layout(&self, _task: &Task) -> Result<Layout> {
+        Ok(Layout::default())
+    }
+
+    /// Decodes the chunks of `region` into the cache, where there is one: what a view will probably ask for
+    /// next. Failures are not reported; the read that follows does.
+    fn prefetch(&self, _task: &Task, _region: &Region) {}
 }
 
 /// What is known of an array's storage.
@@ -44,6 +66,56 @@ pub struct ArrayFacts {
     pub bytes_stored: Option<u64>,
     /// Further lines for the inspector: name and value (`order`, `file`, `offset`).
     pub details: Vec<(String, String)>,
+    /// The unit of the values, as the file spells it (`K`, `m s-1`).
+    pub unit: Option<String>,
+    /// What each dimension is: one a dimension, or empty where nothing is known.
+    pub axes: Vec<Axis>,
+    /// What stored values mean, where that is another number.
+    pub scaling: Option<Scaling>,
+    /// The names of values, for enumerations and flags.
+    pub value_names: Vec<(i64, String)>,
+}
+
+/// One dimension of an array: its name and what its indices stand for.
+#[derive(Clone, Default)]
+pub struct Axis {
+    /// The dimension's name (`time`, `lat`, `c`); empty where it has none.
+    pub name: String,
+    /// The unit of its coordinates.
+    pub unit: Option<String>,
+    /// The values along it: one dimension, as long as the axis. Text, numbers or counts of time.
+    pub coordinate: Option<Arc<dyn Array>>,
+    /// Coordinates that are a start and a step, where no array holds them.
+    pub regular: Option<(f64, f64)>,
+    /// How the coordinates are read where they count time from a date.
+    pub times: Option<Times>,
+}
+
+impl std::fmt::Debug for Axis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Axis").field("name", &self.name).field("unit", &self.unit).finish_non_exhaustive()
+    }
+}
+
+/// Stored values stand for `stored × scale + offset`, except those that stand for nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// The factor; 1 where there is none.
+    pub scale: f64,
+    /// What is added; 0 where there is nothing.
+    pub offset: f64,
+    /// Stored values that mean *missing* (`_FillValue`, `missing_value`, `BLANK`).
+    pub fill: Vec<f64>,
+    /// Stored values outside of it mean *missing* (`valid_min`, `valid_max`, `valid_range`).
+    pub valid: Option<(f64, f64)>,
+}
+
+impl Scaling {
+    /// What a stored value stands for; NaN for a missing one.
+    pub fn apply(&self, stored: f64) -> f64 {
+        let outside = self.valid.is_some_and(|(low, high)| stored < low || stored > high);
+        if outside || self.fill.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
+    }
 }
 
 /// Reads `region` into a fresh buffer of at most [`limits::READ`] bytes.

@@ -73,8 +73,10 @@ impl Content {
 pub struct Layout {
     /// The format's word for one block.
     pub unit: &'static str,
-    /// The blocks, in the order of the data.
+    /// The blocks, in the order of the data; those of a chunk grid in C order of their coordinates.
     pub blocks: Vec<Block>,
+    /// How many blocks lie along each dimension, for chunked arrays; else empty.
+    pub grid: Vec<u64>,
 }
 
 /// One block of a layout.

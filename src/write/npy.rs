@@ -112,6 +112,12 @@ fn descr(dtype: &DType) -> Result<String> {
         DType::Void(n) => format!("'|V{n}'"),
         DType::DateTime(unit) => time('M', unit),
         DType::TimeDelta(unit) => time('m', unit),
+        DType::Variable(kind) => {
+            return Err(Error::unsupported(format!(
+                "npy: elements of type {} have no fixed size",
+                kind.word
+            )));
+        }
         DType::Struct(record) => {
             let (mut items, mut at) = (Vec::new(), 0);
             for field in &record.fields {

@@ -199,17 +199,21 @@ fn array(task: &Task, args: &Args, array: &dyn Array) -> Result<String, Error> {
             cut = format!("cut; the shape is {}; ask for more by --slice\n", display::shape(shape));
         }
     }
-    let data = gander::content::array::read(array, task, &region)?;
     let kept: Vec<u64> =
         region.0.iter().zip(&single).filter(|(_, one)| !**one).map(|(span, _)| span.count).collect();
-    if data.is_empty() && !args.json {
+    let elements = region.elements()?;
+    if elements == 0 && !args.json {
         return Ok(format!("no elements; the shape is {}\n", display::shape(shape)));
     }
     // Without elements the outer sides may still be huge: their empty lists are left out then.
     let lists = kept.iter().fold(1u64, |product, &side| product.saturating_mul(side.max(1)));
-    let values = match data.is_empty() && lists > ELEMENTS {
-        true => json!([]),
-        false => cell::nested(array.dtype(), &kept, &data).unwrap_or(Json::Null),
+    let values = if elements == 0 && lists > ELEMENTS {
+        json!([])
+    } else if array.dtype().is_variable() {
+        cell::nested_column(&array.column(task, &region)?, &kept)
+    } else {
+        let data = gander::content::array::read(array, task, &region)?;
+        cell::nested(array.dtype(), &kept, &data).unwrap_or(Json::Null)
     };
     if !args.json {
         return Ok(format!("{}\n{cut}", rows_of(&values, 0)));

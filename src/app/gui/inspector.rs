@@ -49,7 +49,7 @@ impl Inspector {
         let (of, about) = (target.clone(), subject.clone());
         let shown = self.known.get(jobs, &key, "", move |task| {
             task.check()?;
-            Ok(details::known(&of, &about))
+            Ok(details::known(task, &of, &about))
         });
         ScrollArea::vertical().id_salt("inspector").auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;

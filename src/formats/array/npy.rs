@@ -337,8 +337,8 @@ impl Array for Mixed {
         ArrayFacts { byte_order: Some("mixed"), ..self.plain.facts() }
     }
 
-    fn layout(&self) -> Layout {
-        self.plain.layout()
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        self.plain.layout(task)
     }
 }
 

@@ -8,6 +8,7 @@ use gander::content::{ImageInfo, Layout};
 use gander::display;
 use gander::limits;
 use gander::node::{Node, Value};
+use gander::task::Task;
 
 use crate::gui::facts;
 use crate::gui::views::{Subject, Target};
@@ -27,7 +28,7 @@ pub(super) struct Known {
 }
 
 /// Gathers it.
-pub(super) fn known(target: &Target, subject: &Subject) -> Known {
+pub(super) fn known(task: &Task, target: &Target, subject: &Subject) -> Known {
     let node = &target.node;
     let mut known = Known {
         _node: node.clone(),
@@ -38,7 +39,7 @@ pub(super) fn known(target: &Target, subject: &Subject) -> Known {
     };
     match (&node.content, subject) {
         (Some(Content::Table(table)), Subject::Column(column)) => of_column(&mut known, &**table, *column),
-        _ => of_node(&mut known, target),
+        _ => of_node(&mut known, task, target),
     }
     known
 }
@@ -66,7 +67,7 @@ fn of_column(known: &mut Known, table: &dyn Table, column: usize) {
     known.field.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
-fn of_node(known: &mut Known, target: &Target) {
+fn of_node(known: &mut Known, task: &Task, target: &Target) {
     let node = &target.node;
     known.line(&capital(node.label), node.name.as_str());
     if target.path.is_empty() {
@@ -76,7 +77,7 @@ fn of_node(known: &mut Known, target: &Target) {
     }
     match &node.content {
         Some(Content::Table(table)) => of_table(known, &**table),
-        Some(Content::Array(array)) => of_array(known, &**array),
+        Some(Content::Array(array)) => of_array(known, task, &**array),
         Some(Content::Image(image)) => of_image(known, &**image),
         Some(Content::Text(text)) => {
             known.line("Encoding", text.encoding());
@@ -121,7 +122,7 @@ fn of_table(known: &mut Known, table: &dyn Table) {
     known.layout = table.layout();
 }
 
-fn of_array(known: &mut Known, array: &dyn Array) {
+fn of_array(known: &mut Known, task: &Task, array: &dyn Array) {
     let facts = array.facts();
     known.line("dtype", array.dtype().to_string());
     known.line("Shape", display::shape(array.shape()));
@@ -147,7 +148,7 @@ fn of_array(known: &mut Known, array: &dyn Array) {
     for (name, value) in &facts.details {
         known.line(&capital(name), value.as_str());
     }
-    known.layout = array.layout();
+    known.layout = array.layout(task).unwrap_or_default();
 }
 
 fn of_image(known: &mut Known, image: &dyn Image) {

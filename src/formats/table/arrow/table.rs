@@ -293,7 +293,7 @@ impl Table for IpcTable {
                 raw: if known.codecs.is_empty() { place.body.end - place.body.start } else { 0 },
                 missing: place.problem.is_some(),
             });
-            Layout { unit: "record batch", blocks: blocks.collect() }
+            Layout { unit: "record batch", blocks: blocks.collect(), ..Layout::default() }
         })
     }
 }

@@ -180,5 +180,5 @@ pub(super) fn layout(metadata: &ParquetMetaData, starts: &[u64]) -> Layout {
         raw: group.total_byte_size().max(0) as u64,
         missing: false,
     });
-    Layout { unit: "row group", blocks: blocks.collect() }
+    Layout { unit: "row group", blocks: blocks.collect(), ..Layout::default() }
 }

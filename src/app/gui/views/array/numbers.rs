@@ -464,14 +464,14 @@ fn likely_width(dtype: &DType) -> f32 {
         DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
         DType::DateTime(_) => 24.0,
         DType::TimeDelta(_) => 14.0,
-        DType::Struct(_) => 40.0,
+        DType::Struct(_) | DType::Variable(_) => 40.0,
     }
 }
 
 fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
     match dtype {
         DType::Bool => CellKind::Bool,
-        DType::Bytes(_) | DType::Str(_) => CellKind::Text,
+        DType::Bytes(_) | DType::Str(_) | DType::Variable(_) => CellKind::Text,
         DType::Void(_) => CellKind::Binary,
         DType::Struct(_) => CellKind::Nested,
         DType::DateTime(_) | DType::TimeDelta(_) => CellKind::Time,
