@@ -8,8 +8,11 @@ use crate::format::Format;
 /// Formats of tables.
 pub mod table {
     pub mod arrow;
+    pub mod avro;
     pub mod csv;
     pub mod dataset;
+    pub mod delta;
+    pub mod iceberg;
     pub mod jsonl;
     pub mod parquet;
     pub mod pcd;
@@ -46,11 +49,14 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &table::delta::FORMAT,
+    &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &table::avro::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &model::safetensors::FORMAT,
