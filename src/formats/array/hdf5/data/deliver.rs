@@ -8,7 +8,7 @@ use crate::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variabl
 use crate::error::{Error, Result};
 use crate::limits;
 use arrow::datatypes::{DataType, Field as ArrowField, Fields};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
 
 /// How the stored elements of one type are delivered.
@@ -294,9 +294,10 @@ impl Delivery {
         match &self.how {
             How::Same => Ok(stored),
             How::Turn => {
-                let mut out = stored.try_into_mut().map_or_else(|b| b.to_vec(), |b| b.to_vec());
+                // In place where nobody else has the bytes: what a filter has just made.
+                let mut out = stored.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
                 swap_to_little(&self.dtype, &mut out)?;
-                Ok(out.into())
+                Ok(out.freeze())
             }
             _ => {
                 let count = stored.len() / self.size.max(1);
@@ -369,7 +370,7 @@ pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
         Class::Reference(_) => DataType::Utf8,
         Class::String { .. } => DataType::Utf8,
         Class::Array { base, dims } => {
-            let list = |inner, &side: &u64| {
+            let list = |inner, &side: &u64| -> Result<DataType> {
                 let side = i32::try_from(side).map_err(|_| Error::limit(format!("lists of {side} elements")))?;
                 Ok(DataType::FixedSizeList(item(inner), side))
             };

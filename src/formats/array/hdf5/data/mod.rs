@@ -31,7 +31,9 @@ use super::message::{FillValue, Layout, Space};
 use super::object::Dataset;
 use crate::adapt::ArrayTable;
 use crate::chunked::Chunked;
-use crate::content::{Array, ArrayFacts, Content};
+use crate::content::array::Gap;
+use crate::content::{self, Array, ArrayFacts, Content};
+use crate::region::Region;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -242,5 +244,52 @@ impl<'a> Parts<'a> {
     fn virtual_set(&self, task: &Task, place: super::message::HeapId) -> Result<virtual_set::Virtual> {
         let what = (self.dtype(), self.shape.clone(), self.fill.clone(), self.fill_column.clone());
         virtual_set::Virtual::new((task, self.file, self.names.clone()), place, what, self.facts.clone())
+    }
+}
+
+/// An array with changed facts.
+struct WithFacts {
+    inner: Arc<dyn Array>,
+    facts: ArrayFacts,
+}
+
+/// `array` with other facts: its axes, its unit.
+pub fn with_facts(array: Arc<dyn Array>, change: impl FnOnce(&mut ArrayFacts)) -> Arc<dyn Array> {
+    let mut facts = array.facts();
+    change(&mut facts);
+    Arc::new(WithFacts { inner: array, facts })
+}
+
+impl Array for WithFacts {
+    fn dtype(&self) -> &DType {
+        self.inner.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.inner.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        self.inner.read(task, region, out)
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        self.inner.column(task, region)
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        self.inner.read_lenient(task, region, out)
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        self.facts.clone()
+    }
+
+    fn layout(&self, task: &Task) -> Result<content::Layout> {
+        self.inner.layout(task)
+    }
+
+    fn prefetch(&self, task: &Task, region: &Region) {
+        self.inner.prefetch(task, region);
     }
 }

@@ -3,7 +3,7 @@
 //! elements are the fill value. <https://support.hdfgroup.org/documentation/hdf5/latest/_v_d_s__u_g.html>
 
 use super::Names;
-use super::selection::{Selection, Slab, UNLIMITED};
+use super::selection::{Selection, Slab};
 use super::super::file::File;
 use super::super::message::HeapId;
 use crate::content::{Array, ArrayFacts, array};
@@ -524,6 +524,7 @@ fn parse(file: &File, bytes: &[u8]) -> Result<Vec<Mapping>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::selection::UNLIMITED;
     use super::*;
 
     #[test]
