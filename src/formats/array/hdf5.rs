@@ -10,6 +10,7 @@
 //! | `heap`, `global` | names; values of any length |
 
 pub mod checksum;
+pub mod data;
 pub mod datatype;
 pub mod file;
 pub mod global;
