@@ -9,12 +9,15 @@
 //! | `message`, `datatype` | shapes, layouts, filters, fill values; types of elements |
 //! | `heap`, `global` | names; values of any length |
 
+pub mod btree2;
 pub mod checksum;
 pub mod data;
 pub mod datatype;
 pub mod file;
+pub mod fractal;
 pub mod global;
 pub mod heap;
+pub mod links;
 pub mod message;
 pub mod object;
 pub mod shared;

@@ -83,7 +83,18 @@ impl BTree2 {
         let root = root.map(|address| Child { address, records, total });
         let (levels, count_size) = levels(file, &cursor, node_size, record, depth)?;
         let nodes = parking_lot::Mutex::default();
-        Ok(BTree2 { file: file.clone(), address, kind, record, node_size, depth, root, levels, count_size, nodes })
+        Ok(BTree2 {
+            file: file.clone(),
+            address,
+            kind,
+            record,
+            node_size,
+            depth,
+            root,
+            levels,
+            count_size,
+            nodes,
+        })
     }
 
     /// How many records it says it has.

@@ -3,8 +3,8 @@
 
 use super::btree2::{BTree2, enough};
 use super::checksum;
-use super::file::{Cursor, File};
 use super::data;
+use super::file::{Cursor, File};
 use super::message::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -145,7 +145,12 @@ impl FractalHeap {
             return Ok((address, bytes));
         }
         let (mask, size) = (cursor.u32()?, cursor.size()?);
-        Ok((address, data::undo(&self.head.pipeline, mask, bytes, size)?))
+        Ok((address, self.unfiltered(bytes, mask, size)?))
+    }
+
+    fn unfiltered(&self, stored: Bytes, mask: u32, size: u64) -> Result<Bytes> {
+        let size = limits::check(size, limits::CHUNK, "a block of a fractal heap")?;
+        data::undo(&self.head.pipeline, stored, mask, size)
     }
 
     /// An object in the doubling table.
@@ -195,7 +200,7 @@ impl FractalHeap {
         let bytes = match pointer.filtered {
             Some((stored, mask)) => {
                 let bytes = self.file.read(task, pointer.address, stored)?;
-                data::undo(&self.head.pipeline, mask, bytes, size)?
+                self.unfiltered(bytes, mask, size)?
             }
             None => self.file.read(task, pointer.address, size)?,
         };
