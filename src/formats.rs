@@ -20,6 +20,7 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod hdf5;
     pub mod npy;
     pub mod npz;
 }
