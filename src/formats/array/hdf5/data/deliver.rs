@@ -100,6 +100,16 @@ impl Delivery {
         })
     }
 
+    /// How the records of a table are delivered: as columns where a member is text, so that it is shown as
+    /// text and not as bytes.
+    ///
+    /// # Errors
+    /// As [`Delivery::new`].
+    pub fn of_rows(datatype: &Datatype) -> Result<Self> {
+        let is_record = matches!(datatype.class, Class::Compound(_));
+        if is_record && by_columns(datatype) { Self::variable(datatype) } else { Self::new(datatype) }
+    }
+
     fn of(dtype: DType, size: usize) -> Self {
         Delivery { dtype, dims: Vec::new(), names: Vec::new(), order: None, size, how: How::Same }
     }
@@ -362,6 +372,18 @@ pub(super) fn text_end(stored: &[u8], padding: Padding) -> usize {
     }
 }
 
+/// Whether elements are given as columns: they hold places in heaps, or are records with text in them.
+pub(super) fn by_columns(datatype: &Datatype) -> bool {
+    let holds_text = |d: &Datatype| matches!(d.class, Class::String { .. });
+    match &datatype.class {
+        Class::Compound(members) => {
+            members.iter().any(|m| holds_text(super::plain::element(&m.datatype)) || by_columns(&m.datatype))
+        }
+        Class::Array { base, .. } => by_columns(base),
+        _ => datatype.has_places(),
+    }
+}
+
 /// The Arrow type of a column of such elements.
 pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
     if depth > limits::DEPTH {
@@ -381,7 +403,7 @@ pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
             };
             dims.iter().rev().try_fold(arrow_of(base, depth + 1)?, list)?
         }
-        Class::Compound(members) if datatype.has_places() => {
+        Class::Compound(members) if by_columns(datatype) => {
             let field = |m: &super::super::datatype::Member| {
                 Ok(ArrowField::new(&m.name, arrow_of(&m.datatype, depth + 1)?, true))
             };
