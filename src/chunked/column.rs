@@ -26,8 +26,7 @@ impl Chunked {
     /// A decoded column, if it is what was promised.
     pub(super) fn check_column(&self, index: &[u64], column: ArrayRef) -> Result<Kept> {
         let rows = column.len() as u64;
-        let (whole, cut) =
-            (limits::elements(&self.grid.whole())?, limits::elements(&self.grid.cut(index))?);
+        let (whole, cut) = (limits::elements(&self.grid.whole())?, limits::elements(&self.grid.cut(index))?);
         if rows != whole && rows != cut {
             return Err(Error::malformed(format!("data: it decodes to {rows} elements of {whole}")));
         }

@@ -58,7 +58,8 @@ impl Runs {
             runs.first.1 += cut.out * in_out;
             let innermost = axis + 1 == cuts.len();
             if joined && (cut.step == 1 || innermost) {
-                (runs.len, runs.step) = if innermost { (cut.count, cut.step) } else { (runs.len * cut.count, 1) };
+                (runs.len, runs.step) =
+                    if innermost { (cut.count, cut.step) } else { (runs.len * cut.count, 1) };
             } else if cut.count != 1 {
                 runs.outer.push((cut.count, cut.step * in_chunk, in_out));
             }
@@ -78,7 +79,8 @@ impl Runs {
             run(from, to);
             let mut axis = 0;
             loop {
-                let (Some(at), Some(&(count, in_chunk, in_out))) = (index.get_mut(axis), self.outer.get(axis))
+                let (Some(at), Some(&(count, in_chunk, in_out))) =
+                    (index.get_mut(axis), self.outer.get(axis))
                 else {
                     return;
                 };

@@ -138,7 +138,7 @@ impl Chunked {
 
     /// What else is known of it; the chunk shape is filled in here.
     pub fn facts(mut self, facts: ArrayFacts) -> Self {
-        self.facts = ArrayFacts { chunks: self.facts.chunks, ..facts };
+        self.facts = ArrayFacts { chunks: self.facts.chunks.take(), ..facts };
         self
     }
 

@@ -32,7 +32,8 @@ impl Counted {
             all = all
                 .iter()
                 .flat_map(|&flat| {
-                    (start..end).map(move |i| if flat < 0 || i >= *len { -1 } else { flat * *len as i64 + i as i64 })
+                    (start..end)
+                        .map(move |i| if flat < 0 || i >= *len { -1 } else { flat * *len as i64 + i as i64 })
                 })
                 .collect();
         }
@@ -56,7 +57,9 @@ impl Chunks for Counted {
         if self.missing == Some(first) {
             return Ok(None);
         }
-        Ok(Some(self.elements(index).iter().flat_map(|&n| (n as u16).to_le_bytes()).collect::<Vec<_>>().into()))
+        Ok(Some(
+            self.elements(index).iter().flat_map(|&n| (n as u16).to_le_bytes()).collect::<Vec<_>>().into(),
+        ))
     }
 
     fn column(&self, _: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
