@@ -17,6 +17,7 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod netcdf3;
     pub mod npy;
     pub mod npz;
 }
@@ -53,6 +54,7 @@ pub static FORMATS: &[&Format] = &[
     &table::arrow::FEATHER,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
+    &array::netcdf3::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,
