@@ -261,7 +261,8 @@ impl Cursor<'_> {
 
     fn name(&mut self) -> Result<String> {
         let count = self.number("the length of a name")?;
-        Ok(text(&self.padded(count, 1, "a name")?))
+        // Some old writers counted the padding in.
+        Ok(text(&self.padded(count, 1, "a name")?).trim_end_matches('\0').to_owned())
     }
 
     /// `count` elements of `size` bytes and the padding after them.
