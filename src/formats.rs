@@ -21,6 +21,7 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod hdf5;
+    pub mod netcdf3;
     pub mod npy;
     pub mod npz;
 }
@@ -60,6 +61,7 @@ pub static FORMATS: &[&Format] = &[
     &table::avro::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
+    &array::netcdf3::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,
