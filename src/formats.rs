@@ -14,6 +14,7 @@ pub mod table {
     pub mod delta;
     pub mod iceberg;
     pub mod jsonl;
+    pub mod orc;
     pub mod parquet;
     pub mod pcd;
 }
@@ -59,6 +60,7 @@ pub static FORMATS: &[&Format] = &[
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
     &table::avro::FORMAT,
+    &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
