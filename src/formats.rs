@@ -17,6 +17,7 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod mat;
     pub mod netcdf3;
     pub mod npy;
     pub mod npz;
@@ -55,6 +56,7 @@ pub static FORMATS: &[&Format] = &[
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
+    &array::mat::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,
