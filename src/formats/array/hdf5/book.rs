@@ -1,6 +1,8 @@
 //! `Book`: one open file with what is known of its paths — following links by name, finding the path of an
 //! object, opening the other files that external links and virtual datasets name.
 
+use super::axes::Scale;
+use super::conventions::Flavour;
 use super::data::{self, Names};
 use super::file::File;
 use super::links::{Link, Links, Target};
@@ -28,11 +30,15 @@ const SEARCHED: usize = 50_000;
 
 /// One open file with what was found out about its paths.
 pub struct Book {
+    /// What kind of file it is.
+    pub flavour: Flavour,
     file: File,
     /// The files whose external links led here, and this one.
     chain: Vec<PathBuf>,
     groups: Mutex<HashMap<u64, Arc<Links>>>,
     paths: Mutex<Paths>,
+    /// Datasets that others have as their axes.
+    scales: Mutex<HashMap<u64, Option<Arc<Scale>>>>,
     /// How often groups with several links were shown.
     shown: Mutex<HashMap<u64, u32>>,
     /// Other files, by the name that is used for them; `None` for those that cannot be opened.
@@ -59,11 +65,11 @@ impl Book {
     ///
     /// # Errors
     /// `Malformed` where there is none.
-    pub fn open(task: &Task, source: &Source) -> Result<Arc<Self>> {
-        Self::after(task, source, &[])
+    pub fn open(task: &Task, source: &Source, flavour: Flavour) -> Result<Arc<Self>> {
+        Self::after(task, source, flavour, &[])
     }
 
-    fn after(task: &Task, source: &Source, chain: &[PathBuf]) -> Result<Arc<Self>> {
+    fn after(task: &Task, source: &Source, flavour: Flavour, chain: &[PathBuf]) -> Result<Arc<Self>> {
         let len = source.len(task)?;
         let superblock = Superblock::read(task, source, len)?;
         let root = superblock.root;
@@ -75,10 +81,12 @@ impl Book {
             looked_at: 0,
         };
         Ok(Arc::new(Book {
+            flavour,
             file: File::new(source.clone(), superblock, len),
             chain,
             groups: Mutex::default(),
             paths: Mutex::new(paths),
+            scales: Mutex::default(),
             shown: Mutex::default(),
             others: Mutex::default(),
         }))
@@ -187,7 +195,7 @@ impl Book {
                 return Err(Error::malformed(format!("HDF5 external link: {name} leads back to this file")));
             }
         }
-        let other = Self::after(task, &source, &self.chain).map_err(|e| e.in_file(name))?;
+        let other = Self::after(task, &source, self.flavour, &self.chain).map_err(|e| e.in_file(name))?;
         self.others.lock().insert(name.to_owned(), Some(other.clone()));
         Ok(Some(other))
     }
@@ -232,6 +240,24 @@ impl Book {
         let times = shown.entry(address).or_insert(0);
         *times += 1;
         *times <= SHOWN
+    }
+
+    /// The dataset at a path from a group, with its attributes: for axes. Kept, since datasets share them.
+    pub(super) fn scale(self: &Arc<Self>, task: &Task, from: u64, path: &str) -> Option<Arc<Scale>> {
+        let place = self.follow(task, from, path).ok().flatten()?;
+        if !Arc::ptr_eq(&place.book, self) {
+            return Scale::read(task, &place, path).map(Arc::new);
+        }
+        if let Some(scale) = self.scales.lock().get(&place.address) {
+            return scale.clone();
+        }
+        let scale = Scale::read(task, &place, path).map(Arc::new);
+        let mut scales = self.scales.lock();
+        if scales.len() >= GROUPS {
+            scales.clear();
+        }
+        scales.insert(place.address, scale.clone());
+        scale
     }
 
     /// What values need of the file.

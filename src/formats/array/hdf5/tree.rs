@@ -2,11 +2,14 @@
 //! datatypes, and links with what they lead to. Links that lead back to a group above end there.
 
 use super::attribute;
+use super::axes::{self, Seen};
 use super::book::Book;
+use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
 use super::links::{Link, Links, Target};
 use super::message::Layout;
 use super::object::{Dataset, Object, kind};
+use crate::content::{Array, Content};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::node::{Children, Listing, Node};
@@ -37,6 +40,8 @@ struct Shown<'a> {
     name: &'a str,
     /// How it was reached; `None` by a hard link.
     link: Option<&'static str>,
+    /// The names that its group has for its axes.
+    axes: &'a [String],
 }
 
 /// The children of a group.
@@ -48,6 +53,8 @@ struct Group {
     closed: bool,
     /// The damage that the group's node tells of already.
     told: bool,
+    /// The dataset that NeXus plots, and the names of its axes.
+    signal: Option<(String, Vec<String>)>,
     nodes: Mutex<HashMap<u64, Arc<Node>>>,
 }
 
@@ -56,9 +63,10 @@ struct Group {
 /// # Errors
 /// Only a cancellation: a root group that cannot be read is the node's problem.
 pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
-    let shown = Shown { book, above: None, name: "", link: None };
+    let shown = Shown { book, above: None, name: "", link: None, axes: &[] };
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
+    conventions::remark(&mut node);
     let superblock = book.file().superblock();
     if superblock.damaged {
         node.remarks.push("the superblock's checksum is wrong; it may be damaged".to_owned());
@@ -84,7 +92,7 @@ pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
 
 /// The node of one object, as an external link's file shows it.
 pub fn object(task: &Task, book: &Arc<Book>, address: u64, name: &str, label: &'static str) -> Result<Node> {
-    Shown { book, above: None, name, link: Some(label) }.node(task, address)
+    Shown { book, above: None, name, link: Some(label), axes: &[] }.node(task, address)
 }
 
 impl Above {
@@ -126,7 +134,7 @@ impl Shown<'_> {
         self.attributes(task, &object, &mut node)?;
         let is_dataset = [kind::LAYOUT, kind::DATASPACE].iter().any(|kind| object.find(*kind).is_some());
         if is_dataset {
-            node.label = self.link.unwrap_or("dataset");
+            node.label = self.label(&node, "dataset");
             let filled = self.dataset(task, &object, &mut node);
             noting(&mut node, filled)?;
         } else if object.find(kind::DATATYPE).is_some() {
@@ -148,6 +156,11 @@ impl Shown<'_> {
         Ok(node)
     }
 
+    /// The link's word, the convention's, or HDF5's.
+    fn label(&self, node: &Node, word: &'static str) -> &'static str {
+        self.link.or_else(|| conventions::label(&node.attributes)).unwrap_or(word)
+    }
+
     fn attributes(&self, task: &Task, object: &Object, node: &mut Node) -> Result<()> {
         let file = self.book.file();
         let (attributes, problem) = attribute::all(file, task, object)?;
@@ -161,6 +174,10 @@ impl Shown<'_> {
             if cut {
                 node.remarks.push(format!("attribute {}: only its first values are shown", attribute.name));
             }
+            let value = match self.book.flavour {
+                Flavour::NetCdf => axes::single(&value),
+                Flavour::Plain => value,
+            };
             node.attributes.push((attribute.name, value));
         }
         if let Some(message) = object.find(kind::COMMENT) {
@@ -178,12 +195,27 @@ impl Shown<'_> {
         if let Some(problem) = opened.problem.clone() {
             noting::<()>(node, Err(problem))?;
         }
-        node.content = Some(opened.content(self.name, &dataset)?);
+        node.content = Some(match opened.content(self.name, &dataset)? {
+            Content::Array(array) => Content::Array(self.described(task, node, &array)?),
+            other => other,
+        });
         Ok(())
     }
 
+    /// The array with its axes.
+    fn described(&self, task: &Task, node: &Node, array: &Arc<dyn Array>) -> Result<Arc<dyn Array>> {
+        let mut groups = Vec::new();
+        let mut above = self.above;
+        while let Some(group) = above {
+            groups.push(group.address);
+            above = group.up.as_ref();
+        }
+        let (book, name, attributes) = (self.book, self.name, node.attributes.as_slice());
+        axes::described(task, &Seen { book, groups: &groups, name, attributes, array, axes: self.axes })
+    }
+
     fn group(&self, task: &Task, object: &Object, links: Arc<Links>, node: &mut Node) -> Result<()> {
-        node.label = self.link.unwrap_or("group");
+        node.label = self.label(node, "group");
         let circle = self.above.and_then(|above| above.contains(object.address));
         let aliases = self.above.map_or(0, |above| above.aliases);
         let is_alias = self.link.is_some() || object.references > 1;
@@ -215,7 +247,9 @@ impl Shown<'_> {
             aliases: aliases + u32::from(is_alias),
             up: self.above.cloned(),
         });
-        let group = Group { book: self.book.clone(), links, above, closed, told, nodes: Mutex::default() };
+        let signal = conventions::signal(&node.attributes);
+        let group =
+            Group { book: self.book.clone(), links, above, closed, told, signal, nodes: Mutex::default() };
         node.children = match group.links.count() {
             Some(0) => Children::None,
             _ => Children::Lazy(Arc::new(group)),
@@ -250,7 +284,12 @@ fn span(book: &Book, dataset: &Dataset) -> Option<Range<u64>> {
 impl Group {
     /// The node of one link.
     fn node(&self, task: &Task, link: &Link) -> Result<Arc<Node>> {
+        let axes = match &self.signal {
+            Some((signal, axes)) if **signal == *link.name => axes.as_slice(),
+            _ => &[],
+        };
         let shown = |link_label| Shown {
+            axes,
             book: &self.book,
             above: Some(&self.above),
             name: &link.name,
