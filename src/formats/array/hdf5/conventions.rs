@@ -87,7 +87,9 @@ pub fn remark(root: &mut Node) {
     let attributes = root.attributes.as_slice();
     let text = |name: &str| cf::text(attributes, name);
     let told = if let Some(properties) = text("_NCProperties") {
-        Some(format!("NetCDF-4, written by {}", properties.replace(',', ", ")))
+        let libraries = properties.split(',').filter(|part| !part.starts_with("version="));
+        let libraries: Vec<String> = libraries.map(|part| part.replace('=', " ")).collect();
+        Some(format!("NetCDF-4, written by {}", libraries.join(", ")))
     } else if let Some(version) = text("keras_version") {
         let backend = text("backend").map_or(String::new(), |backend| format!(" on {backend}"));
         let what = if text("model_config").is_some() { "model" } else { "weights" };

@@ -79,8 +79,7 @@ pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
             if superblock.flags & 4 > 0 { " by a writer that others may read beside (SWMR)" } else { "" };
         node.remarks.push(format!("the file is marked as open for writing{how}; it may be incomplete"));
     }
-    let end = superblock.end.and_then(|end| end.checked_add(superblock.base));
-    if let Some(end) = end.filter(|end| *end > book.file().len()) {
+    if let Some(end) = superblock.end.filter(|end| *end > book.file().len()) {
         let error = Error::malformed(format!(
             "HDF5 file: it ends at byte {} and should have {end}; it may be cut off",
             book.file().len()
