@@ -52,6 +52,7 @@ pub static FORMATS: &[&Format] = &[
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &array::hdf5::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &model::safetensors::FORMAT,

@@ -9,13 +9,59 @@
 //! | `message`, `datatype` | shapes, layouts, filters, fill values; types of elements |
 //! | `heap`, `global` | names; values of any length |
 
+pub mod attribute;
+pub mod book;
+pub mod btree2;
 pub mod checksum;
 pub mod data;
 pub mod datatype;
 pub mod file;
+pub mod fractal;
 pub mod global;
 pub mod heap;
+pub mod links;
 pub mod message;
 pub mod object;
 pub mod shared;
 pub mod superblock;
+pub mod tree;
+
+use crate::content::Kind;
+use crate::error::Result;
+use crate::format::{Format, Opening};
+use crate::node::Node;
+use crate::sniff::{FIRST, Head, Match};
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    extensions: &["h5", "hdf5", "hdf", "he5", "h5ad", "loom"],
+    mime: &["application/x-hdf5", "application/x-hdf"],
+    magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
+    sniff: Some(sniff),
+    reads: &[Kind::Array, Kind::Table],
+    ..Format::new("hdf5", "HDF5", open)
+};
+
+/// Whether a superblock stands at one of its places.
+fn has_superblock(head: &Head) -> bool {
+    let mut places = std::iter::once(0).chain((9..).map(|n| 1usize << n).take_while(|at| *at < FIRST));
+    places.any(|at| head.first.get(at..).is_some_and(|rest| rest.starts_with(superblock::SIGNATURE)))
+}
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder {
+        Match::No
+    } else if has_superblock(head) {
+        Match::Yes
+    } else if head.len.is_some_and(|len| len > FIRST as u64) && !head.is_text() {
+        // The user block may be larger than the head.
+        Match::Maybe
+    } else {
+        Match::No
+    }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let book = book::Book::open(opening.task, opening.source)?;
+    tree::root(opening.task, &book)
+}

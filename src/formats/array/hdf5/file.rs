@@ -3,13 +3,14 @@
 //! pass through here, so that no address leads out of the file and no field out of its structure.
 
 use super::global::GlobalHeaps;
+use super::shared::SharedMessages;
 use super::superblock::Superblock;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::source::Source;
 use crate::task::Task;
 use bytes::Bytes;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One open HDF5 file. Cheap to clone.
 #[derive(Clone)]
@@ -21,12 +22,19 @@ struct Inner {
     /// The file's length in bytes, user block included.
     len: u64,
     globals: GlobalHeaps,
+    shared: OnceLock<SharedMessages>,
 }
 
 impl File {
     /// A file whose superblock was read.
-    pub fn new(source: Source, superblock: Superblock, len: u64) -> Self {
-        File(Arc::new(Inner { source, superblock, len, globals: GlobalHeaps::default() }))
+    pub(super) fn new(source: Source, superblock: Superblock, len: u64) -> Self {
+        File(Arc::new(Inner {
+            source,
+            superblock,
+            len,
+            globals: GlobalHeaps::default(),
+            shared: OnceLock::new(),
+        }))
     }
 
     /// The bytes that it lies in.
@@ -57,6 +65,17 @@ impl File {
     /// The global heaps that were read so far: where variable-length values lie.
     pub fn globals(&self) -> &GlobalHeaps {
         &self.0.globals
+    }
+
+    /// The file's heaps of shared messages; read once.
+    pub fn shared_messages(&self, task: &Task) -> Result<&SharedMessages> {
+        match self.0.shared.get() {
+            Some(shared) => Ok(shared),
+            None => {
+                let shared = SharedMessages::read(self, task)?;
+                Ok(self.0.shared.get_or_init(|| shared))
+            }
+        }
     }
 
     /// The place in the source that `address` stands for: for error messages and for reading.

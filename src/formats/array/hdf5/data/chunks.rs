@@ -9,8 +9,8 @@ use super::deliver::Delivery;
 use super::index::{ChunkRecord, Grid, Index};
 use super::{Names, pipeline, plain};
 use crate::chunked::Chunks;
-use crate::content::Layout;
 use crate::content::Block;
+use crate::content::Layout;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::task::Task;
@@ -57,7 +57,8 @@ impl Stored {
             );
             return Err(Error::malformed(what).at(dataset.address));
         }
-        let most = |(max, side): (&Option<u64>, &u64)| max.map_or(u64::MAX, |max| max.div_ceil((*side).max(1)));
+        let most =
+            |(max, side): (&Option<u64>, &u64)| max.map_or(u64::MAX, |max| max.div_ceil((*side).max(1)));
         let most = dataset.space.max.iter().zip(&layout.chunk).map(most).collect();
         let grid = Grid { most, chunk: layout.chunk.clone(), bytes: raw };
         let index = index_of(layout, &dataset.space.max, raw);

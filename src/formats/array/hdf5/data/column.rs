@@ -11,9 +11,7 @@ use crate::adapt;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::task::Task;
-use arrow::array::{
-    ArrayRef, FixedSizeListArray, ListArray, StringBuilder, StructArray, new_empty_array,
-};
+use arrow::array::{ArrayRef, FixedSizeListArray, ListArray, StringBuilder, StructArray, new_empty_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
 use bytes::Bytes;

@@ -88,7 +88,9 @@ impl Delivery {
                 8 => plain(DType::I64, *order),
                 _ => plain(void(size), Order::Little),
             },
-            Class::String { padding, .. } => Delivery { how: How::Text(*padding), ..Self::of(text(size), size) },
+            Class::String { padding, .. } => {
+                Delivery { how: How::Text(*padding), ..Self::of(text(size), size) }
+            }
             Class::Opaque { tag } => Self::opaque(tag, size),
             Class::Compound(_) => Self::record(datatype, size)?,
             Class::Enum(names) => Self::named(datatype, &names.base, size)?,
@@ -152,7 +154,9 @@ impl Delivery {
                 let how = if float.order == Order::Big && size > 1 { How::Turn } else { How::Same };
                 Delivery { how, ..Self::of(dtype, size) }
             }
-            None if size > 16 || float.exponent_bits > 32 || float.mantissa_bits > 64 => Self::of(void(size), size),
+            None if size > 16 || float.exponent_bits > 32 || float.mantissa_bits > 64 => {
+                Self::of(void(size), size)
+            }
             None => {
                 let usual = usual_bias(float.exponent_bits);
                 let narrow = float.exponent_bits <= 8 && float.mantissa_bits <= 23 && float.bias == usual;
@@ -393,7 +397,8 @@ pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
         Class::String { .. } => DataType::Utf8,
         Class::Array { base, dims } => {
             let list = |inner, &side: &u64| -> Result<DataType> {
-                let side = i32::try_from(side).map_err(|_| Error::limit(format!("lists of {side} elements")))?;
+                let side =
+                    i32::try_from(side).map_err(|_| Error::limit(format!("lists of {side} elements")))?;
                 Ok(DataType::FixedSizeList(item(inner), side))
             };
             dims.iter().rev().try_fold(arrow_of(base, depth + 1)?, list)?
@@ -503,7 +508,8 @@ fn foreign(stored: &[u8], float: &Float) -> f64 {
         all.checked_shr(u32::from(start)).unwrap_or(0) & mask
     };
     let negative = part(float.sign, 1) == 1;
-    let (power, fraction) = (part(float.exponent, float.exponent_bits), part(float.mantissa, float.mantissa_bits));
+    let (power, fraction) =
+        (part(float.exponent, float.exponent_bits), part(float.mantissa, float.mantissa_bits));
     let ones = 1u128.checked_shl(u32::from(float.exponent_bits)).map_or(u128::MAX, |top| top - 1);
     let bits = i64::from(float.mantissa_bits);
     let implied = float.normalization == Normalization::Implied;
@@ -600,7 +606,16 @@ mod tests {
         // 1.0 as a VAX F float: 0x4080 in its first word.
         let (dtype, bytes) = deliver(&Datatype { size: 4, class: Class::Float(vax) }, &[0x80, 0x40, 0, 0]);
         assert_eq!((dtype, bytes), (DType::F64, 1f64.to_le_bytes().to_vec()));
-        let small = Float { order: Order::Little, precision: 12, sign: 11, exponent: 6, exponent_bits: 5, bias: 15, mantissa_bits: 6, ..vax };
+        let small = Float {
+            order: Order::Little,
+            precision: 12,
+            sign: 11,
+            exponent: 6,
+            exponent_bits: 5,
+            bias: 15,
+            mantissa_bits: 6,
+            ..vax
+        };
         let two = (16u16 << 6 | 0b100000).to_le_bytes();
         let (dtype, bytes) = deliver(&Datatype { size: 2, class: Class::Float(small) }, &two);
         assert_eq!((dtype, bytes), (DType::F32, 3f32.to_le_bytes().to_vec()));
@@ -611,7 +626,10 @@ mod tests {
         assert_eq!(text_end(b"ab\0c", Padding::NullTerminated), 2);
         assert_eq!(text_end(b"a\0c\0", Padding::NullPadded), 3);
         assert_eq!(text_end(b"a c  ", Padding::SpacePadded), 3);
-        assert_eq!(numpy_time("<M8[25us]").map(|(dtype, big)| (dtype.to_string(), big)).unwrap().0, "datetime64[25us]");
+        assert_eq!(
+            numpy_time("<M8[25us]").map(|(dtype, big)| (dtype.to_string(), big)).unwrap().0,
+            "datetime64[25us]"
+        );
         assert_eq!(numpy_time("<i8"), None);
     }
 }

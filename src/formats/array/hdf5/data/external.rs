@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// # Errors
 /// `Limit` for files inside each other.
 pub(super) fn open(beside: &Source, slots: Vec<ExternalSlot>, bytes: u64) -> Result<(Source, Option<Error>)> {
-    let outside: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).filter(|name| !is_inside(name)).collect();
+    let outside: Vec<&str> =
+        slots.iter().map(|slot| slot.name.as_str()).filter(|name| !is_inside(name)).collect();
     let problem = (!outside.is_empty()).then(|| {
         Error::unsupported(format!(
             "its data lies in {}, outside of this file's folder; it is not read",
@@ -29,7 +30,8 @@ pub(super) fn open(beside: &Source, slots: Vec<ExternalSlot>, bytes: u64) -> Res
 /// Whether a name stays in the folder, by its look; links are looked at when the file is opened.
 fn is_inside(name: &str) -> bool {
     use std::path::{Component, Path};
-    !name.is_empty() && Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    !name.is_empty()
+        && Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 struct Pieces {

@@ -27,6 +27,7 @@ mod virtual_set;
 mod probe;
 
 pub use deliver::Delivery;
+pub(super) use pipeline::undo;
 
 use super::datatype::{Class, Datatype};
 use super::file::File;
@@ -36,10 +37,10 @@ use crate::adapt::ArrayTable;
 use crate::chunked::Chunked;
 use crate::content::array::Gap;
 use crate::content::{self, Array, ArrayFacts, Content};
-use crate::region::Region;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::region::Region;
 use crate::source::Source;
 use crate::task::Task;
 use ::bytes::Bytes;
@@ -150,7 +151,8 @@ impl<'a> Parts<'a> {
         };
         shape.extend(&way.dims);
         limits::bytes(&shape, way.dtype.size().max(way.stored() as u64))?;
-        let mut facts = ArrayFacts { byte_order: way.order, value_names: way.names.clone(), ..Default::default() };
+        let mut facts =
+            ArrayFacts { byte_order: way.order, value_names: way.names.clone(), ..Default::default() };
         facts.codecs = dataset.pipeline.filters.iter().map(pipeline::word).collect();
         facts.details.push(("layout".to_owned(), dataset.layout.word().to_owned()));
         if dataset.space.max.iter().zip(&dataset.space.dims).any(|(max, dim)| *max != Some(*dim)) {
@@ -206,14 +208,27 @@ impl<'a> Parts<'a> {
     /// All elements are the fill value.
     fn constant(&self) -> Result<plain::Constant> {
         let facts = ArrayFacts { bytes_stored: Some(0), ..self.facts.clone() };
-        plain::Constant::new(self.dtype(), self.shape.clone(), self.fill.clone(), self.fill_column.clone(), facts)
+        plain::Constant::new(
+            self.dtype(),
+            self.shape.clone(),
+            self.fill.clone(),
+            self.fill_column.clone(),
+            facts,
+        )
     }
 
     /// Elements that lie one after the other in `source` from `start`.
     fn plain(&self, source: Source, start: u64) -> Result<Arc<dyn Array>> {
         let facts = self.facts.clone();
         let places = (self.file, self.names.clone());
-        plain::open(source, start, &self.dataset.datatype, (self.way.clone(), self.shape.clone()), facts, places)
+        plain::open(
+            source,
+            start,
+            &self.dataset.datatype,
+            (self.way.clone(), self.shape.clone()),
+            facts,
+            places,
+        )
     }
 
     fn external(mut self) -> Result<(Arc<dyn Array>, Option<Error>)> {
@@ -235,7 +250,8 @@ impl<'a> Parts<'a> {
                 missing.join(", ")
             ))
         });
-        let chunks = chunks::Stored::new(self.file, self.dataset, layout, self.way.clone(), self.names.clone())?;
+        let chunks =
+            chunks::Stored::new(self.file, self.dataset, layout, self.way.clone(), self.names.clone())?;
         self.facts.details.push(("chunk index".to_owned(), chunks.index_word().to_owned()));
         let mut chunk_shape = layout.chunk.clone();
         chunk_shape.extend(&self.way.dims);

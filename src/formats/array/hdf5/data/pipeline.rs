@@ -64,7 +64,10 @@ pub(super) fn word(filter: &Filter) -> String {
 
 /// Whether Gander can undo a filter.
 fn is_there(filter: &Filter) -> bool {
-    use id::{BITSHUFFLE, BLOSC, BLOSC2, BZIP2, DEFLATE, FLETCHER32, LZ4, LZF, NBIT, SCALE_OFFSET, SHUFFLE, SZIP, ZSTD};
+    use id::{
+        BITSHUFFLE, BLOSC, BLOSC2, BZIP2, DEFLATE, FLETCHER32, LZ4, LZF, NBIT, SCALE_OFFSET, SHUFFLE, SZIP,
+        ZSTD,
+    };
     matches!(
         filter.id,
         DEFLATE
@@ -94,7 +97,12 @@ pub(super) fn missing(pipeline: &FilterPipeline) -> Vec<String> {
 /// # Errors
 /// `Malformed` where a filter's data is broken, `Unsupported` for one that is not there, `Limit` for a chunk
 /// that grows beyond [`limits::CHUNK`].
-pub(super) fn undo(pipeline: &FilterPipeline, stored: Bytes, mask: u32, raw: usize) -> Result<Bytes> {
+pub(in super::super) fn undo(
+    pipeline: &FilterPipeline,
+    stored: Bytes,
+    mask: u32,
+    raw: usize,
+) -> Result<Bytes> {
     let mut data = stored;
     for (n, filter) in pipeline.filters.iter().enumerate().rev() {
         if n < 32 && mask >> n & 1 == 1 {

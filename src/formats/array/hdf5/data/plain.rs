@@ -2,9 +2,9 @@
 
 use super::super::datatype::{Class, Datatype};
 use super::super::file::File;
+use super::Names;
 use super::column::Places;
 use super::deliver::Delivery;
-use super::Names;
 use crate::content::{Array, ArrayFacts, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -38,7 +38,8 @@ pub(super) fn open(
     mut facts: ArrayFacts,
     (file, names): (&File, Arc<dyn Names>),
 ) -> Result<Arc<dyn Array>> {
-    let size = u32::try_from(way.stored()).map_err(|_| Error::limit(format!("elements of {} bytes", way.stored())))?;
+    let size = u32::try_from(way.stored())
+        .map_err(|_| Error::limit(format!("elements of {} bytes", way.stored())))?;
     let raw = array::Plain::new(source, start, DType::Void(size), shape)?;
     facts.bytes_stored = raw.facts().bytes_stored;
     let datatype = Arc::new(element(datatype).clone());

@@ -80,7 +80,8 @@ impl Slab {
         if self.count == 1 {
             return Some(behind).filter(|n| *n < self.block);
         }
-        (block < self.count && within < self.block).then(|| block.saturating_mul(self.block).saturating_add(within))
+        (block < self.count && within < self.block)
+            .then(|| block.saturating_mul(self.block).saturating_add(within))
     }
 
     /// The extent that holds `n` indices and ends with the last of them.
@@ -167,7 +168,12 @@ impl Selection {
             Selection::Blocks { rank, corners } if *rank == shape.len() && corners.len() == 2 * rank => {
                 let (low, high) = corners.split_at_checked(*rank)?;
                 let slab = |(&low, &high): (&u64, &u64)| {
-                    Some(Slab { start: low, stride: 1, count: 1, block: high.checked_sub(low)?.checked_add(1)? })
+                    Some(Slab {
+                        start: low,
+                        stride: 1,
+                        count: 1,
+                        block: high.checked_sub(low)?.checked_add(1)?,
+                    })
                 };
                 low.iter().zip(high).map(slab).collect()
             }
@@ -190,7 +196,9 @@ impl Selection {
         limits::elements(shape)?;
         match self {
             Selection::None => Ok(Vec::new()),
-            Selection::Points { rank, coordinates } => coordinates.chunks_exact((*rank).max(1)).map(flat).collect(),
+            Selection::Points { rank, coordinates } => {
+                coordinates.chunks_exact((*rank).max(1)).map(flat).collect()
+            }
             Selection::Blocks { rank, corners } => {
                 let mut all = Vec::new();
                 for block in corners.chunks_exact((2 * rank).max(1)) {
@@ -250,10 +258,14 @@ fn slab_text(slab: &Slab) -> String {
         (_, UNLIMITED) => format!("{start}:"),
         (UNLIMITED, 1) => format!("{start}::{stride}"),
         (1, block) => format!("{start}:{}", start.saturating_add(block)),
-        (count, block) if stride == block => format!("{start}:{}", start.saturating_add(count.saturating_mul(block))),
+        (count, block) if stride == block => {
+            format!("{start}:{}", start.saturating_add(count.saturating_mul(block)))
+        }
         (UNLIMITED, block) => format!("{start}::{stride} by {block}"),
         (count, 1) => format!("{start}:{}:{stride}", slab.extent_of(count)),
-        (count, block) => format!("{start}:{}:{stride} by {block}", slab.extent_of(count.saturating_mul(block))),
+        (count, block) => {
+            format!("{start}:{}:{stride} by {block}", slab.extent_of(count.saturating_mul(block)))
+        }
     }
 }
 

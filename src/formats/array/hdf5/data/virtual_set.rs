@@ -2,10 +2,10 @@
 //! mappings says which selection of a source fills which selection of the virtual dataset; where no source is,
 //! elements are the fill value. <https://support.hdfgroup.org/documentation/hdf5/latest/_v_d_s__u_g.html>
 
-use super::Names;
-use super::selection::{Selection, Slab};
 use super::super::file::File;
 use super::super::message::HeapId;
+use super::Names;
+use super::selection::{Selection, Slab};
 use crate::content::{Array, ArrayFacts, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -97,7 +97,9 @@ impl Virtual {
             };
             let axis = slabs.iter().position(Slab::is_unlimited);
             for (n, slab) in slabs.iter().enumerate() {
-                if Some(n) != axis && let Some(extent) = extents.get_mut(n) {
+                if Some(n) != axis
+                    && let Some(extent) = extents.get_mut(n)
+                {
                     *extent = (*extent).max(slab.extent_of(slab.len(u64::MAX)));
                 }
             }
@@ -180,7 +182,8 @@ impl Virtual {
         let mut pieces = Vec::new();
         for (to, from) in to.into_iter().zip(from) {
             if let Some(out) = place(to, &self.shape, region) {
-                let spans = coordinates(from, source.shape()).into_iter().map(|at| Span::range(at, 1)).collect();
+                let spans =
+                    coordinates(from, source.shape()).into_iter().map(|at| Span::range(at, 1)).collect();
                 let out = out.into_iter().map(|at| Span::range(at, 1)).collect();
                 join(&mut pieces, Piece { from: Region(spans), out });
             }
@@ -239,7 +242,11 @@ impl Virtual {
         for mapping in &self.mappings {
             task.check()?;
             if let Some(target) = mapping.target.slabs(&self.shape)
-                && target.iter().zip(&region.0).zip(&self.shape).any(|((slab, span), &len)| misses(slab, span, len))
+                && target
+                    .iter()
+                    .zip(&region.0)
+                    .zip(&self.shape)
+                    .any(|((slab, span), &len)| misses(slab, span, len))
             {
                 continue;
             }
@@ -301,7 +308,8 @@ fn runs_of(target: &Slab, source: Option<&Slab>, most: u64, span: &Span) -> Vec<
 fn place(number: u64, shape: &[u64], region: &Region) -> Option<Vec<u64>> {
     let within = |(at, span): (u64, &Span)| {
         let behind = at.checked_sub(span.start)?;
-        (behind % span.step.max(1) == 0 && behind / span.step.max(1) < span.count).then(|| behind / span.step.max(1))
+        (behind % span.step.max(1) == 0 && behind / span.step.max(1) < span.count)
+            .then(|| behind / span.step.max(1))
     };
     coordinates(number, shape).into_iter().zip(&region.0).map(within).collect()
 }
@@ -348,7 +356,12 @@ impl Piece {
         let total: u64 = counts.iter().product();
         let mut index = vec![0u64; counts.len()];
         for n in 0..total {
-            let to = self.out.iter().zip(&index).zip(shape).fold(0, |to, ((span, &at), &len)| to * len + span.index(at));
+            let to = self
+                .out
+                .iter()
+                .zip(&index)
+                .zip(shape)
+                .fold(0, |to, ((span, &at), &len)| to * len + span.index(at));
             each(n as usize, to as usize);
             for axis in (0..index.len()).rev() {
                 index[axis] += 1;
@@ -509,7 +522,9 @@ fn parse(file: &File, bytes: &[u8]) -> Result<Vec<Mapping>> {
             let found = usize::try_from(n).ok().and_then(|n| mappings.get(n).cloned());
             found.ok_or_else(|| cursor.error(format!("there is no mapping {n} before this one")))
         };
-        let name = |cursor: &mut super::super::file::Cursor<'_>| String::from_utf8_lossy(cursor.until_zero()).into_owned();
+        let name = |cursor: &mut super::super::file::Cursor<'_>| {
+            String::from_utf8_lossy(cursor.until_zero()).into_owned()
+        };
         let source_file = match flags {
             flags if flags & 4 > 0 => ".".to_owned(),
             flags if flags & 1 > 0 => earlier(&mut cursor)?.file,

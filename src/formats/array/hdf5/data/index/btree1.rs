@@ -4,7 +4,7 @@
 use super::{ChunkRecord, Grid};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::formats::array::hdf5::data::bytes::{uint, uint_at, is_undefined, place};
+use crate::formats::array::hdf5::data::bytes::{is_undefined, place, uint, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
@@ -117,7 +117,10 @@ impl Node {
 /// A key's offset against `wanted`, the slowest dimension first.
 fn compare(key: &[u8], wanted: &[u64]) -> Ordering {
     let offsets = key.get(8..).unwrap_or_default().as_chunks::<8>().0;
-    offsets.iter().zip(wanted).map(|(b, want)| u64::from_le_bytes(*b).cmp(want)).find(|o| o.is_ne()).unwrap_or(
-        Ordering::Equal,
-    )
+    offsets
+        .iter()
+        .zip(wanted)
+        .map(|(b, want)| u64::from_le_bytes(*b).cmp(want))
+        .find(|o| o.is_ne())
+        .unwrap_or(Ordering::Equal)
 }

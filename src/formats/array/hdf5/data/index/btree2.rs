@@ -4,7 +4,7 @@
 use super::{ChunkRecord, Grid};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::formats::array::hdf5::data::bytes::{checked_block, uint_at, is_undefined, place};
+use crate::formats::array::hdf5::data::bytes::{checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
@@ -113,8 +113,10 @@ impl BTree2 {
 
     fn read_head(&self, task: &Task, file: &File, rank: usize) -> Result<Option<Head>> {
         let (so, sl) = (file.offset_size(), file.length_size());
-        let broken = |what: &str| Error::malformed(format!("chunk B-tree: {what}")).at(place(file, self.header));
-        let bytes = checked_block(task, file, self.header, (18 + so + sl) as u64, "header of a chunk B-tree")?;
+        let broken =
+            |what: &str| Error::malformed(format!("chunk B-tree: {what}")).at(place(file, self.header));
+        let bytes =
+            checked_block(task, file, self.header, (18 + so + sl) as u64, "header of a chunk B-tree")?;
         if bytes.get(..5) != Some(b"BTHD\0") {
             return Err(broken("this is no header of version 0"));
         }
@@ -171,7 +173,8 @@ impl Head {
     fn compare(&self, record: &[u8], coords: &[u64]) -> Ordering {
         let start = self.record.saturating_sub(8 * coords.len());
         let stored = record.get(start..).unwrap_or_default().as_chunks::<8>().0;
-        let differ = |(b, want): (&[u8; 8], &u64)| Some(u64::from_le_bytes(*b).cmp(want)).filter(|o| o.is_ne());
+        let differ =
+            |(b, want): (&[u8; 8], &u64)| Some(u64::from_le_bytes(*b).cmp(want)).filter(|o| o.is_ne());
         stored.iter().zip(coords).find_map(differ).unwrap_or(Ordering::Equal)
     }
 

@@ -5,7 +5,7 @@
 use super::{ChunkRecord, Grid, element};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::formats::array::hdf5::data::bytes::{bit, checked_block, uint_at, is_undefined, place};
+use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;

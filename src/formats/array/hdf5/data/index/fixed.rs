@@ -4,7 +4,7 @@
 use super::{ChunkRecord, Grid, element};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::formats::array::hdf5::data::bytes::{bit, checked_block, uint_at, is_undefined, place};
+use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
@@ -78,7 +78,8 @@ impl Fixed {
         // Pages follow each other, each with a checksum at its end.
         let start = head.start.saturating_add(page.saturating_mul(head.page * size + 4));
         let bytes = if head.page == 0 {
-            let block = checked_block(task, file, head.start, head.prefix + count.saturating_mul(size), WHAT)?;
+            let block =
+                checked_block(task, file, head.start, head.prefix + count.saturating_mul(size), WHAT)?;
             block.slice(head.prefix as usize..)
         } else {
             checked_block(task, file, start, count.saturating_mul(size), WHAT)?
@@ -99,7 +100,8 @@ impl Fixed {
 
     fn read_head(&self, task: &Task, file: &File) -> Result<Option<Head>> {
         let (so, sl) = (file.offset_size(), file.length_size());
-        let broken = |what: &str| Error::malformed(format!("fixed array: {what}")).at(place(file, self.header));
+        let broken =
+            |what: &str| Error::malformed(format!("fixed array: {what}")).at(place(file, self.header));
         let bytes = checked_block(task, file, self.header, (8 + sl + so) as u64, "fixed array's header")?;
         if bytes.get(..5) != Some(b"FAHD\0") {
             return Err(broken("this is no header of version 0"));

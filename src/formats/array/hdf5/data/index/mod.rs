@@ -157,7 +157,8 @@ fn element(file: &File, grid: &Grid, bytes: &[u8]) -> Result<Option<ChunkRecord>
     if rest.is_empty() {
         return Ok(Some(ChunkRecord { address, stored: grid.bytes, mask: 0 }));
     }
-    let (size, mask) = rest.len().checked_sub(4).and_then(|at| rest.split_at_checked(at)).ok_or_else(short)?;
+    let (size, mask) =
+        rest.len().checked_sub(4).and_then(|at| rest.split_at_checked(at)).ok_or_else(short)?;
     Ok(Some(ChunkRecord { address, stored: uint(size), mask: uint(mask) as u32 }))
 }
 
