@@ -304,6 +304,10 @@ impl Array for WithFacts {
         self.inner.read_lenient(task, region, out)
     }
 
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        self.inner.unstored(task, region)
+    }
+
     fn facts(&self) -> ArrayFacts {
         self.facts.clone()
     }
