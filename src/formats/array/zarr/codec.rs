@@ -7,6 +7,7 @@ use super::dtype::{Element, Order};
 use super::filters::{self, Numbers, Packing, Padding};
 use super::json::{Object, base64, whole};
 use super::transpose::Transpose;
+use crate::codec::lzma::Filter;
 use crate::codec::{self, checksum};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -67,7 +68,7 @@ impl Codec {
     /// What decodes `bytes`, at most `most` bytes.
     pub(super) fn decode(&self, bytes: Bytes, most: usize) -> Result<Bytes> {
         let out = match self {
-            Codec::Blosc => codec::blosc::decode(&bytes, most)?,
+            Codec::Blosc => crate::codec::zstd::decode(&bytes, most)?,
             Codec::Zstd => codec::zstd::decode(&bytes, most)?,
             Codec::Gzip => codec::deflate::gzip(&bytes, most)?,
             Codec::Zlib => codec::deflate::zlib(&bytes, most)?,
@@ -185,6 +186,20 @@ pub(super) fn of_bytes(name: &str, configuration: Option<&Object>, element: u64)
         }
         _ => return Ok(None),
     }))
+}
+
+/// numcodecs' filters of LZMA without a container.
+fn lzma_filters(value: Option<&Value>) -> Result<Vec<Filter>> {
+    let list = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let filter = |filter: &Value| {
+        let number = |key: &str| filter.get(key).and_then(whole);
+        let small = |key: &str, usual| number(key).and_then(|n| u32::try_from(n).ok()).unwrap_or(usual);
+        let id = number("id").ok_or_else(|| Error::malformed("lzma: a filter without an id"))?;
+        let value = number("dist").or(number("dict_size")).unwrap_or(0);
+        let value = u32::try_from(value).map_err(|_| Error::malformed("lzma: a filter's number is too large"))?;
+        Ok(Filter { id, value, literals: (small("lc", 3), small("lp", 0), small("pb", 2)) })
+    };
+    list.iter().map(filter).collect()
 }
 
 /// The name of a codec for people: with what it says of itself.

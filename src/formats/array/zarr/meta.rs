@@ -29,6 +29,8 @@ pub(super) struct ArrayMeta {
     /// The decoders, or why there are none.
     pub(super) chain: Result<Chain>,
     pub(super) codecs: Vec<String>,
+    /// The codecs of version 3 as they stand in the document.
+    pub(super) codec_list: Value,
     pub(super) byte_order: Option<&'static str>,
     /// Whether chunks are stored with the first dimension fastest (version 2).
     pub(super) fortran: bool,
@@ -97,6 +99,7 @@ pub(super) fn of_v2(document: &Value, attributes: Object) -> Result<ArrayMeta> {
         keys: Keys { prefixed: false, separator, suffix: String::new() },
         chain: described.chain,
         codecs: described.names,
+        codec_list: Value::Null,
         byte_order: described.byte_order,
         dimensions: if dimensions.len() == shape.len() { dimensions } else { Vec::new() },
         shape,
@@ -144,6 +147,7 @@ pub(super) fn of_v3(document: &Value) -> Result<ArrayMeta> {
         keys,
         chain,
         codecs: described.names,
+        codec_list: member(meta, "codecs")?.clone(),
         byte_order: described.byte_order,
         dimensions,
         remarks: extensions(meta),
