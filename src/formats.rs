@@ -19,6 +19,7 @@ pub mod table {
 pub mod array {
     pub mod npy;
     pub mod npz;
+    pub mod zarr;
 }
 
 /// Formats of models.
@@ -47,6 +48,7 @@ pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
     &table::dataset::FORMAT,
+    &array::zarr::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
