@@ -20,6 +20,7 @@ pub mod array {
     pub mod hdf5;
     pub mod npy;
     pub mod npz;
+    pub mod zarr;
 }
 
 /// Formats of models.
@@ -48,6 +49,7 @@ pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
     &table::dataset::FORMAT,
+    &array::zarr::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,

@@ -88,6 +88,8 @@ pub struct ArrayFacts {
     pub details: Vec<(String, String)>,
     /// The unit of the values, as the file spells it (`K`, `m s-1`).
     pub unit: Option<String>,
+    /// How values are read where they count time from a date.
+    pub times: Option<Times>,
     /// What each dimension is: one a dimension, or empty where nothing is known.
     pub axes: Vec<Axis>,
     /// What stored values mean, where that is another number.
@@ -213,6 +215,12 @@ impl Plain {
     /// Further facts for the inspector; byte order and stored bytes are filled in here.
     pub fn detail(mut self, name: &str, value: impl Into<String>) -> Self {
         self.facts.details.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// With everything that is known of it; byte order, stored bytes and order are filled in here.
+    pub fn with_facts(mut self, facts: ArrayFacts) -> Self {
+        self.facts = ArrayFacts { bytes_stored: self.facts.bytes_stored, ..facts };
         self
     }
 
