@@ -18,6 +18,8 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod hdf5;
+    pub mod mat;
+    pub mod netcdf3;
     pub mod npy;
     pub mod npz;
     pub mod zarr;
@@ -57,6 +59,8 @@ pub static FORMATS: &[&Format] = &[
     &array::hdf5::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
+    &array::netcdf3::FORMAT,
+    &array::mat::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,

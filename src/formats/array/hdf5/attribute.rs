@@ -178,19 +178,28 @@ impl Attribute {
             ))
         })?;
         let rows = limits::check(shown, SHOWN, "an attribute")?;
+        let way = Delivery::new(&self.datatype)?;
+        if way.dtype.is_complex() && way.dims.is_empty() {
+            let bytes = way.deliver(Bytes::copy_from_slice(stored))?;
+            let text = |bytes| Json::String(cell::element(&way.dtype, bytes));
+            let mut values = bytes.chunks_exact(way.dtype.size() as usize).map(text);
+            return Ok((self.shaped(&mut values, shown == count), shown < count));
+        }
         let column = data::column(task, file, names, &self.datatype, stored, rows);
         let column = column.map_err(|error| prefixed(&self.name, error))?;
-        let words = match self.datatype.class {
-            Class::Enum(_) => Delivery::new(&self.datatype)?.names,
-            _ => Vec::new(),
-        };
+        let words = if matches!(self.datatype.class, Class::Enum(_)) { way.names } else { Vec::new() };
         let mut values = (0..column.len()).map(|row| named(json(column.as_ref(), row), &words));
-        let value = match self.space.dims.as_slice() {
+        Ok((self.shaped(&mut values, shown == count), shown < count))
+    }
+
+    /// The elements in the attribute's shape; in one list where some are left out.
+    fn shaped(&self, values: &mut dyn Iterator<Item = Json>, whole: bool) -> Value {
+        match self.space.dims.as_slice() {
             [] => values.next().unwrap_or(Json::Null),
-            dims if shown == count => nest(&mut values, dims),
+            dims if whole => nest(values, dims),
             _ => Json::Array(values.collect()),
-        };
-        Ok((value.into(), shown < count))
+        }
+        .into()
     }
 }
 

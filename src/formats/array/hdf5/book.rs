@@ -21,6 +21,8 @@ const HOPS: u32 = 16;
 const VIRTUAL: u32 = 8;
 /// The groups whose links are kept.
 const GROUPS: usize = 1_024;
+/// How often one group with several links is listed.
+const SHOWN: u32 = 64;
 /// The objects that are looked at to find the path of one.
 const SEARCHED: usize = 50_000;
 
@@ -31,6 +33,8 @@ pub struct Book {
     chain: Vec<PathBuf>,
     groups: Mutex<HashMap<u64, Arc<Links>>>,
     paths: Mutex<Paths>,
+    /// How often groups with several links were shown.
+    shown: Mutex<HashMap<u64, u32>>,
     /// Other files, by the name that is used for them; `None` for those that cannot be opened.
     others: Mutex<HashMap<String, Option<Arc<Book>>>>,
 }
@@ -75,6 +79,7 @@ impl Book {
             chain,
             groups: Mutex::default(),
             paths: Mutex::new(paths),
+            shown: Mutex::default(),
             others: Mutex::default(),
         }))
     }
@@ -219,6 +224,14 @@ impl Book {
                 }
             }
         }
+    }
+
+    /// Counts how often a group with several links is shown; whether it may be once more.
+    pub fn shown_again(&self, address: u64) -> bool {
+        let mut shown = self.shown.lock();
+        let times = shown.entry(address).or_insert(0);
+        *times += 1;
+        *times <= SHOWN
     }
 
     /// What values need of the file.

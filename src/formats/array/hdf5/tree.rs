@@ -16,6 +16,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// How many groups that have several links may lie in each other.
+const ALIASES: u32 = 8;
+
 /// The groups from the root down to one.
 pub struct Above {
     /// The object header's address.
@@ -191,11 +194,13 @@ impl Shown<'_> {
         if let Some(circle) = circle {
             let circle = if circle.is_empty() { "/" } else { circle };
             node.remarks.push(format!("it leads back to {circle}, which is above it"));
-        } else if is_alias && aliases > 0 {
-            node.remarks
-                .push("a group with several links to it, inside of another such; not listed here".to_owned());
         }
-        let closed = circle.is_some() || is_alias && aliases > 0;
+        // Groups with several links to each can make a file of a few kilobytes a tree without end.
+        let many = is_alias && (aliases >= ALIASES || !self.book.shown_again(object.address));
+        if many && circle.is_none() {
+            node.remarks.push("a group with several links to it; not listed here once more".to_owned());
+        }
+        let closed = circle.is_some() || many;
         // The first few show whether the index of a group is there at all.
         let first = links.page(task, 0..1);
         noting(node, first)?;

@@ -109,7 +109,7 @@ pub(in super::super) fn undo(
         }
         let before = pipeline.filters.get(..n).unwrap_or_default();
         let most = bound(before, raw);
-        data = one(filter, data, raw, most).map_err(|e| named(filter, e))?;
+        data = one(filter, data, most).map_err(|e| named(filter, e))?;
     }
     Ok(data)
 }
@@ -127,19 +127,19 @@ fn named(filter: &Filter, error: Error) -> Error {
     }
 }
 
-fn one(filter: &Filter, data: Bytes, raw: usize, most: usize) -> Result<Bytes> {
+fn one(filter: &Filter, data: Bytes, most: usize) -> Result<Bytes> {
     match filter.id {
         id::SHUFFLE => {
             let size = filter.client.first().copied().unwrap_or(0) as usize;
             Ok(if size < 2 { data } else { codec::shuffle::unshuffle(&data, size).into() })
         }
         id::FLETCHER32 => Ok(data.slice_ref(codec::checksum::without_fletcher32(&data)?)),
-        _ => compressed(filter, &data, raw, most).map(Bytes::from),
+        _ => compressed(filter, &data, most).map(Bytes::from),
     }
 }
 
 /// The filters that compress.
-fn compressed(filter: &Filter, data: &[u8], _raw: usize, most: usize) -> Result<Vec<u8>> {
+fn compressed(filter: &Filter, data: &[u8], most: usize) -> Result<Vec<u8>> {
     let client = |n: usize| filter.client.get(n).copied().unwrap_or(0);
     match filter.id {
         id::DEFLATE => codec::deflate::zlib(data, most),
@@ -147,6 +147,12 @@ fn compressed(filter: &Filter, data: &[u8], _raw: usize, most: usize) -> Result<
         id::LZF => codec::lzf::decode(data, most),
         id::LZ4 => codec::lz4::hdf5(data, most),
         id::ZSTD => codec::zstd::decode(data, most),
+        id::SZIP => codec::szip::hdf5(data, &filter.client, most),
+        id::NBIT => codec::nbit::decode(data, &filter.client, most),
+        id::SCALE_OFFSET => codec::scaleoffset::decode(data, &filter.client, most),
+        id::BLOSC => codec::blosc::decode(data, most),
+        id::BLOSC2 if codec::blosc2::is_frame(data) => codec::blosc2::decode(data, most),
+        id::BLOSC2 => codec::blosc::decode(data, most),
         id::BITSHUFFLE => {
             // Two numbers of its version, then the element's size, the elements of a block, what compresses.
             let inner = match client(4) {
