@@ -24,6 +24,12 @@ pub trait Array: Send + Sync {
     /// exactly `region.elements() × dtype.size()` bytes long.
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()>;
 
+    /// The element that all of `region` is, where it is known without reading that nothing of it is stored: a
+    /// pass over a large array with few chunks need not go through what is not there.
+    fn unstored(&self, _task: &Task, _region: &Region) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
     /// What is known of its storage without reading values.
     fn facts(&self) -> ArrayFacts {
         ArrayFacts::default()

@@ -5,7 +5,7 @@ use super::super::datatype::{Class, Datatype, Reference, Vlen};
 use super::super::file::File;
 use super::super::message::HeapId;
 use super::bytes::{uint, uint_at};
-use super::deliver::{Delivery, arrow_of, text_end};
+use super::deliver::{Delivery, arrow_of, by_columns, text_end};
 use super::{Names, selection};
 use crate::adapt;
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ impl Places<'_> {
                 self.strings(stored, size, |element| Ok(Some(text(element))))
             }
             Class::Array { base, dims } => self.array(base, dims, stored, count),
-            Class::Compound(members) if datatype.has_places() => {
+            Class::Compound(members) if by_columns(datatype) => {
                 let DataType::Struct(fields) = arrow_of(datatype, 0)? else {
                     return Err(Error::bug("a record that is none"));
                 };

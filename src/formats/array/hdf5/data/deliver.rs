@@ -38,6 +38,8 @@ enum How {
     Bits(Fixed, usize),
     /// A float of another layout, into so many bytes.
     Float(Float, usize),
+    /// Seconds and microseconds in 32 bits each, as PyTables alone writes times, into seconds.
+    Time(Order),
     /// Text, what is behind its end set to zero.
     Text(Padding),
     /// The members of a record, each from and to its place.
@@ -85,7 +87,7 @@ impl Delivery {
             Class::Float(float) => Self::float(float, size),
             Class::Time { order, .. } => match size {
                 4 => plain(DType::I32, *order),
-                8 => plain(DType::I64, *order),
+                8 => Delivery { how: How::Time(*order), ..Self::of(DType::F64, size) }.ordered(*order),
                 _ => plain(void(size), Order::Little),
             },
             Class::String { padding, .. } => {
@@ -98,6 +100,16 @@ impl Delivery {
             Class::Array { .. } => Self::of(void(size), size),
             Class::Reference(_) | Class::Vlen(_) => Self::variable(datatype)?,
         })
+    }
+
+    /// How the records of a table are delivered: as columns where a member is text, so that it is shown as
+    /// text and not as bytes.
+    ///
+    /// # Errors
+    /// As [`Delivery::new`].
+    pub fn of_rows(datatype: &Datatype) -> Result<Self> {
+        let is_record = matches!(datatype.class, Class::Compound(_));
+        if is_record && by_columns(datatype) { Self::variable(datatype) } else { Self::new(datatype) }
     }
 
     fn of(dtype: DType, size: usize) -> Self {
@@ -159,6 +171,9 @@ impl Delivery {
 
     /// Opaque bytes; h5py keeps NumPy's times in them and says so in the tag.
     fn opaque(tag: &str, size: usize) -> Self {
+        if tag.strip_prefix("NUMPY:|S").is_some_and(|n| n.parse() == Ok(size)) {
+            return Self::of(text(size), size);
+        }
         let time = tag.strip_prefix("NUMPY:").filter(|_| size == 8).and_then(numpy_time);
         match time {
             Some((dtype, big)) => {
@@ -337,6 +352,11 @@ impl Delivery {
                     _ => out.extend_from_slice(&value.to_le_bytes()),
                 }
             }
+            How::Time(order) => {
+                let both = bits(stored, *order, 0, 64, true) as i64;
+                let seconds = 1e-6 * f64::from(both as i32) + (both >> 32) as f64;
+                out.extend_from_slice(&seconds.to_le_bytes());
+            }
             How::Text(padding) => {
                 let end = text_end(stored, *padding);
                 out.extend_from_slice(stored.get(..end).unwrap_or_default());
@@ -362,6 +382,18 @@ pub(super) fn text_end(stored: &[u8], padding: Padding) -> usize {
     }
 }
 
+/// Whether elements are given as columns: they hold places in heaps, or are records with text in them.
+pub(super) fn by_columns(datatype: &Datatype) -> bool {
+    let holds_text = |d: &Datatype| matches!(d.class, Class::String { .. });
+    match &datatype.class {
+        Class::Compound(members) => {
+            members.iter().any(|m| holds_text(super::plain::element(&m.datatype)) || by_columns(&m.datatype))
+        }
+        Class::Array { base, .. } => by_columns(base),
+        _ => datatype.has_places(),
+    }
+}
+
 /// The Arrow type of a column of such elements.
 pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
     if depth > limits::DEPTH {
@@ -381,7 +413,7 @@ pub(super) fn arrow_of(datatype: &Datatype, depth: usize) -> Result<DataType> {
             };
             dims.iter().rev().try_fold(arrow_of(base, depth + 1)?, list)?
         }
-        Class::Compound(members) if datatype.has_places() => {
+        Class::Compound(members) if by_columns(datatype) => {
             let field = |m: &super::super::datatype::Member| {
                 Ok(ArrowField::new(&m.name, arrow_of(&m.datatype, depth + 1)?, true))
             };

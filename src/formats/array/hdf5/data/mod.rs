@@ -23,6 +23,9 @@ mod plain;
 mod selection;
 mod virtual_set;
 
+#[cfg(test)]
+mod probe;
+
 pub use deliver::Delivery;
 pub(super) use pipeline::undo;
 
@@ -137,7 +140,11 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn new(task: &Task, file: &'a File, dataset: &'a Dataset, names: Arc<dyn Names>) -> Result<Self> {
-        let way = Delivery::new(&dataset.datatype)?;
+        let is_rows = dataset.space.kind == Space::Simple && dataset.space.dims.len() == 1;
+        let way = match is_rows {
+            true => Delivery::of_rows(&dataset.datatype)?,
+            false => Delivery::new(&dataset.datatype)?,
+        };
         let mut shape = match dataset.space.kind {
             Space::Null => vec![0],
             _ => dataset.space.dims.clone(),
@@ -295,6 +302,10 @@ impl Array for WithFacts {
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
         self.inner.read_lenient(task, region, out)
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        self.inner.unstored(task, region)
     }
 
     fn facts(&self) -> ArrayFacts {
