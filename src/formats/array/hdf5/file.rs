@@ -27,7 +27,7 @@ struct Inner {
 
 impl File {
     /// A file whose superblock was read.
-    pub(super) fn new(source: Source, superblock: Superblock, len: u64) -> Self {
+    pub fn new(source: Source, superblock: Superblock, len: u64) -> Self {
         File(Arc::new(Inner {
             source,
             superblock,
