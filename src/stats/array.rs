@@ -14,6 +14,8 @@ use rayon::prelude::*;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
+/// Elements without a fixed size that are read at a time.
+const TEXTS: u64 = 16_384;
 /// Pieces of more bytes than this are read one after the other, to spare memory.
 const LARGE: u64 = 64 << 20;
 
@@ -40,7 +42,8 @@ pub struct ArrayStats {
     pub sum: Option<f64>,
     /// For complex elements: the sums of the real and the imaginary parts.
     pub complex_sum: Option<(f64, f64)>,
-    /// CRC-32 of the elements in C order, little-endian, packed.
+    /// CRC-32 of the elements in C order, little-endian, packed; of those without a fixed size: of their
+    /// texts, each with a zero byte behind it.
     pub crc32: u32,
     /// The same of what stored values stand for, where that is another number.
     pub scaled: Option<Scaled>,
@@ -152,6 +155,9 @@ impl Extreme {
 /// Statistics of all elements. `bins` asks for a histogram, which costs a second pass. Types without
 /// numbers give their count and checksum.
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    if array.dtype().is_variable() {
+        return variable(array, task);
+    }
     let size = array.dtype().size().max(1);
     task.expect(limits::bytes(array.shape(), size)?);
     let (dtype, shape) = (array.dtype(), array.shape());
@@ -230,6 +236,23 @@ fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -
 
 /// More pieces than this are years of work, and a shape that nothing stands behind.
 const PIECES: u64 = 1 << 22;
+
+/// Elements without a fixed size: how many there are, and the checksum of their texts.
+fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
+    let mut stats = ArrayStats { count: limits::elements(array.shape())?, ..ArrayStats::default() };
+    task.expect(stats.count);
+    let mut crc = crc32fast::Hasher::new();
+    for region in pieces(array.shape(), TEXTS) {
+        let column = array.column(task, &region)?;
+        for row in 0..column.len() {
+            crc.update(crate::cell::text(column.as_ref(), row).unwrap_or_default().as_bytes());
+            crc.update(&[0]);
+        }
+        task.advance(column.len() as u64)?;
+    }
+    stats.crc32 = crc.finalize();
+    Ok(stats)
+}
 
 /// Reads the array piece by piece on all cores; the results in the order of the pieces. Of a piece that is not
 /// stored, `same` gets the element that all of it is, and how many they are.

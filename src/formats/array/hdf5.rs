@@ -23,6 +23,7 @@ pub mod data;
 pub mod datatype;
 pub mod file;
 pub mod fractal;
+pub mod frames;
 pub mod global;
 pub mod heap;
 pub mod links;
@@ -31,6 +32,9 @@ pub mod object;
 pub mod shared;
 pub mod superblock;
 pub mod tree;
+
+#[cfg(test)]
+mod tests;
 
 use crate::content::Kind;
 use crate::error::Result;

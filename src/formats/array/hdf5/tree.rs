@@ -6,6 +6,7 @@ use super::axes::{self, Seen};
 use super::book::Book;
 use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
+use super::frames;
 use super::links::{Link, Links, Target};
 use super::message::Layout;
 use super::object::{Dataset, Object, kind};
@@ -247,6 +248,10 @@ impl Shown<'_> {
             up: self.above.cloned(),
         });
         let signal = conventions::signal(&node.attributes);
+        let table = frames::of(task, self.book, object.address, &node.attributes);
+        if let Some(Some(table)) = noting(node, table)? {
+            node.content = Some(Content::Table(table));
+        }
         let group =
             Group { book: self.book.clone(), links, above, closed, told, signal, nodes: Mutex::default() };
         node.children = match group.links.count() {
