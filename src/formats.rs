@@ -8,9 +8,13 @@ use crate::format::Format;
 /// Formats of tables.
 pub mod table {
     pub mod arrow;
+    pub mod avro;
     pub mod csv;
     pub mod dataset;
+    pub mod delta;
+    pub mod iceberg;
     pub mod jsonl;
+    pub mod orc;
     pub mod parquet;
     pub mod pcd;
 }
@@ -50,6 +54,8 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &table::delta::FORMAT,
+    &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     // by magic
@@ -57,6 +63,8 @@ pub static FORMATS: &[&Format] = &[
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
     &array::hdf5::FORMAT,
+    &table::avro::FORMAT,
+    &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
