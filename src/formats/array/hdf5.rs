@@ -8,6 +8,8 @@
 //! | `object`, `shared` | object headers and their messages, wherever they lie |
 //! | `message`, `datatype` | shapes, layouts, filters, fill values; types of elements |
 //! | `heap`, `global` | names; values of any length |
+//! | `data` | the values of datasets |
+//! | `second` | libhdf5, where it has filters as plugins that Gander lacks |
 
 pub mod attribute;
 pub mod book;
@@ -22,6 +24,7 @@ pub mod heap;
 pub mod links;
 pub mod message;
 pub mod object;
+mod second;
 pub mod shared;
 pub mod superblock;
 pub mod tree;
@@ -39,6 +42,7 @@ pub static FORMAT: Format = Format {
     magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Table],
+    writer: Some(crate::write::hdf5::WRITER),
     ..Format::new("hdf5", "HDF5", open)
 };
 
