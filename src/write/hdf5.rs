@@ -113,20 +113,17 @@ fn array_losses(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     match dtype {
         DType::Str(_) => losses.push(note(name, "text of a fixed width becomes text of any length")),
         DType::Variable(kind) => column_losses(name, &kind.arrow, losses),
+        other if !types::is_there(other) => {
+            losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
+        }
         DType::Struct(record) => {
             for field in &record.fields {
                 match &field.dtype {
-                    DType::Bytes(n) if *n > 0 => {
-                        losses.push(note(&field.name, "fixed bytes become fixed text"));
-                    }
-                    inner if !types::is_there(inner) => array_losses(&field.name, inner, losses),
+                    DType::Bytes(_) => losses.push(note(&field.name, "fixed bytes become fixed text")),
                     DType::Struct(_) => array_losses(&field.name, &field.dtype, losses),
                     _ => {}
                 }
             }
-        }
-        other if !types::is_there(other) => {
-            losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
         }
         _ => {}
     }
@@ -136,11 +133,11 @@ fn column_losses(name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
     let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let inner = match data_type {
         DataType::Dictionary(_, values) => return column_losses(name, values, losses),
-        DataType::Struct(fields) => fields.iter().map(|f| (f.name(), f.data_type())).collect(),
+        DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
         _ => Vec::new(),
     };
-    for (member, data_type) in inner {
-        column_losses(&format!("{name}.{member}"), data_type, losses);
+    for data_type in inner {
+        column_losses(name, data_type, losses);
     }
     match Cell::of(data_type) {
         Cell::Text if !is_text => {
@@ -251,6 +248,9 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         }
         Data::Table(table) => {
             let rows = table.count(task)?;
+            if table.schema().fields().is_empty() {
+                return Err(Error::unsupported("a table without columns as HDF5"));
+            }
             let array: Arc<dyn Array> = Arc::new(TableArray::new(table.clone(), rows));
             let name = path_of(options.choice(&NAME)?);
             Some(one(task, &file, &name, array.as_ref(), &settings)?)

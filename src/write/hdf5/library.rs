@@ -46,7 +46,18 @@ fn failed(what: &str) -> Error {
     let full = std::io::Error::last_os_error();
     let full =
         (full.kind() == std::io::ErrorKind::StorageFull).then_some(": the disk is full").unwrap_or_default();
-    Error::io(format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why")))
+    let text = format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"));
+    // What the library will not make of a type is no failure of the disk.
+    if what == TYPE || what.starts_with(MEMBER) { Error::unsupported(text) } else { Error::io(text) }
+}
+
+/// A dataset that was refused because its description does not fit into an object header.
+fn refused(error: Error) -> Error {
+    let message = error.message();
+    match message.contains("too large") {
+        true => Error::unsupported(format!("{message}; tables=columns gives each column its own dataset")),
+        false => error,
+    }
 }
 
 fn name(text: &str) -> Result<CString> {
@@ -119,8 +130,8 @@ impl File {
         // SAFETY: live handles and a text that ends with zero.
         let dataset = handle(&what, || unsafe {
             h5d::H5Dcreate2(self.0.0, path.as_ptr(), datatype.0.0, space.0, links.0, create.0, DEFAULT)
-        })?;
-        Ok(Dataset(dataset))
+        });
+        Ok(Dataset(dataset.map_err(refused)?))
     }
 
     /// A group at `path`, and those above it; one that is there already stays.
@@ -267,6 +278,7 @@ pub(super) struct Layout {
 }
 
 const TYPE: &str = "HDF5: no datatype could be made";
+const MEMBER: &str = "HDF5: the member";
 
 impl Type {
     fn copy(id: hid_t) -> Result<Self> {
@@ -390,7 +402,7 @@ impl Type {
         // SAFETY: plain numbers.
         let kind = Type(handle(TYPE, || unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_COMPOUND, size) })?);
         for (text, offset, member) in members {
-            let what = format!("HDF5: the member {text:?} could not be made");
+            let what = format!("{MEMBER} {text:?} could not be made");
             let text = name(text)?;
             // SAFETY: live handles and a text that ends with zero; the library checks the offset.
             done(&what, || unsafe { h5t::H5Tinsert(kind.0.0, text.as_ptr(), *offset, member.0.0) })?;

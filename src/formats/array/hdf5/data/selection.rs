@@ -198,7 +198,9 @@ impl Selection {
             Selection::None => Ok(Vec::new()),
             Selection::Points { rank, coordinates } => {
                 let count = coordinates.len() / (*rank).max(1);
-                limits::check(count as u64, LISTED, "a selection of so many points")?;
+                if count as u64 > LISTED {
+                    return Err(Error::limit(format!("a selection of {count} points")));
+                }
                 coordinates.chunks_exact((*rank).max(1)).map(flat).collect()
             }
             Selection::Blocks { rank, corners } => {
