@@ -12,7 +12,7 @@
 //! | [`deflate`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lzf`], [`snappy`] | general compression, in the framings that array formats use |
 //! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
 //! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
-//! | [`szip`], [`nbit`], [`scaleoffset`] | compression that knows numbers (HDF5) |
+//! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
 //! | [`checksum`] | Fletcher-32, Adler-32, CRC-32, CRC-32C, lookup3, xxHash |
 
 mod bits;
@@ -34,6 +34,7 @@ pub mod szip;
 #[cfg(test)]
 mod tests;
 mod xxhash;
+pub mod zfp;
 pub mod zstd;
 
 use crate::error::{Error, Result};

@@ -57,12 +57,8 @@ const TABLES: OptionSpec = OptionSpec {
     values: &["records", "columns"],
     default: "records",
 };
-const NAME: OptionSpec = OptionSpec {
-    name: "name",
-    help: "The path of a table in the file",
-    values: &[],
-    default: "table",
-};
+const NAME: OptionSpec =
+    OptionSpec { name: "name", help: "The path of a table in the file", values: &[], default: "table" };
 const NULLS: OptionSpec = OptionSpec {
     name: "nulls",
     help: "What happens to null cells, which HDF5 cannot hold: an error, or empty text, zero or NaN",
@@ -117,20 +113,17 @@ fn array_losses(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     match dtype {
         DType::Str(_) => losses.push(note(name, "text of a fixed width becomes text of any length")),
         DType::Variable(kind) => column_losses(name, &kind.arrow, losses),
+        other if !types::is_there(other) => {
+            losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
+        }
         DType::Struct(record) => {
             for field in &record.fields {
                 match &field.dtype {
-                    DType::Bytes(n) if *n > 0 => {
-                        losses.push(note(&field.name, "fixed bytes become fixed text"));
-                    }
-                    inner if !types::is_there(inner) => array_losses(&field.name, inner, losses),
+                    DType::Bytes(_) => losses.push(note(&field.name, "fixed bytes become fixed text")),
                     DType::Struct(_) => array_losses(&field.name, &field.dtype, losses),
                     _ => {}
                 }
             }
-        }
-        other if !types::is_there(other) => {
-            losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
         }
         _ => {}
     }
@@ -140,11 +133,11 @@ fn column_losses(name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
     let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let inner = match data_type {
         DataType::Dictionary(_, values) => return column_losses(name, values, losses),
-        DataType::Struct(fields) => fields.iter().map(|f| (f.name(), f.data_type())).collect(),
+        DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
         _ => Vec::new(),
     };
-    for (member, data_type) in inner {
-        column_losses(&format!("{name}.{member}"), data_type, losses);
+    for data_type in inner {
+        column_losses(name, data_type, losses);
     }
     match Cell::of(data_type) {
         Cell::Text if !is_text => {
@@ -153,7 +146,10 @@ fn column_losses(name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
         }
         Cell::Bytes => losses.push(note(name, "binary becomes sequences of bytes")),
         Cell::Fixed(dtype @ (DType::DateTime(_) | DType::TimeDelta(_)), _) => {
-            losses.push(note(name, format!("{dtype} becomes opaque bytes, which Gander and h5py read as times")));
+            losses.push(note(
+                name,
+                format!("{dtype} becomes opaque bytes, which Gander and h5py read as times"),
+            ));
         }
         _ => {}
     }
@@ -174,15 +170,19 @@ impl Settings {
             _ => None,
         };
         let shuffle = gzip.is_some() && options.choice(&SHUFFLE)? == "yes";
-        let wrong = |text: &str| Error::unsupported(format!("chunk={text}: it is auto, none or numbers as 100,100"));
+        let wrong =
+            |text: &str| Error::unsupported(format!("chunk={text}: it is auto, none or numbers as 100,100"));
         let chunk = match options.choice(&CHUNK)? {
             "auto" => None,
             "none" if gzip.is_some() && options.get(COMPRESSION.name).is_some() => {
-                return Err(Error::unsupported("chunk=none: what is compressed is in chunks; set compression=none"));
+                return Err(Error::unsupported(
+                    "chunk=none: what is compressed is in chunks; set compression=none",
+                ));
             }
             "none" => Some(Vec::new()),
             text => {
-                let side = |part: &str| part.trim().parse::<u64>().ok().filter(|n| *n > 0 && *n <= u32::MAX.into());
+                let side =
+                    |part: &str| part.trim().parse::<u64>().ok().filter(|n| *n > 0 && *n <= u32::MAX.into());
                 Some(text.split(',').map(side).collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?)
             }
         };
@@ -248,6 +248,9 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         }
         Data::Table(table) => {
             let rows = table.count(task)?;
+            if table.schema().fields().is_empty() {
+                return Err(Error::unsupported("a table without columns as HDF5"));
+            }
             let array: Arc<dyn Array> = Arc::new(TableArray::new(table.clone(), rows));
             let name = path_of(options.choice(&NAME)?);
             Some(one(task, &file, &name, array.as_ref(), &settings)?)
@@ -296,7 +299,13 @@ fn path_of(name: &str) -> String {
 }
 
 /// One dataset; `None` where HDF5 has no type for it.
-fn one(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Settings) -> Result<Option<Dataset>> {
+fn one(
+    task: &Task,
+    file: &File,
+    path: &str,
+    array: &dyn Array,
+    settings: &Settings,
+) -> Result<Option<Dataset>> {
     let dtype = array.dtype();
     if matches!(dtype, DType::Variable(_) | DType::Str(_)) {
         return rows(task, file, path, array, settings).map(Some);
@@ -341,7 +350,8 @@ fn chunks(task: &Task, dataset: &Dataset, array: &dyn Array, chunk: &[u64], stor
     let mut first = 0;
     while first < total {
         let end = (first + at_once).min(total);
-        let batch: Vec<(Vec<u64>, Vec<u8>)> = (first..end).into_par_iter().map(made).collect::<Result<_>>()?;
+        let batch: Vec<(Vec<u64>, Vec<u8>)> =
+            (first..end).into_par_iter().map(made).collect::<Result<_>>()?;
         for (start, bytes) in batch {
             dataset.write_chunk(&start, &bytes)?;
             task.advance(raw)?;
@@ -388,7 +398,8 @@ fn padded(bytes: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Result<V
 }
 
 fn filtered(bytes: Vec<u8>, size: usize, storage: &Storage) -> Result<Vec<u8>> {
-    let bytes = if storage.shuffle && size > 1 { crate::codec::shuffle::shuffle(&bytes, size) } else { bytes };
+    let bytes =
+        if storage.shuffle && size > 1 { crate::codec::shuffle::shuffle(&bytes, size) } else { bytes };
     match storage.gzip {
         None => Ok(bytes),
         Some(level) => {
@@ -443,8 +454,12 @@ fn columns(task: &Task, file: &File, name: &str, table: &Arc<dyn Table>, setting
     let mut at = 0u64;
     let encode = |batch: RecordBatch| -> Result<Vec<Rows>> {
         let names = batch.schema();
-        let of = |((column, (cell, ..)), field): ((&arrow::array::ArrayRef, &(Cell, Type, Dataset)), &Arc<arrow::datatypes::Field>)| {
-            Rows::of(cell, column, settings.fill).map_err(|e| e.in_node(&format!("column {:?}", field.name())))
+        let of = |((column, (cell, ..)), field): (
+            (&arrow::array::ArrayRef, &(Cell, Type, Dataset)),
+            &Arc<arrow::datatypes::Field>,
+        )| {
+            Rows::of(cell, column, settings.fill)
+                .map_err(|e| e.in_node(&format!("column {:?}", field.name())))
         };
         batch.columns().iter().zip(&made).zip(names.fields()).map(of).collect()
     };
@@ -476,7 +491,9 @@ fn attribute(file: &File, dataset: Option<&Dataset>, name: &str, value: &Value) 
             Some(datatype) => (datatype, float.to_le_bytes().to_vec()),
             None => return Ok(()),
         },
-        _ => (Type::text(text.len().max(1), true)?, if text.is_empty() { vec![0] } else { text.into_bytes() }),
+        _ => {
+            (Type::text(text.len().max(1), true)?, if text.is_empty() { vec![0] } else { text.into_bytes() })
+        }
     };
     let put = |name: &str| match dataset {
         Some(dataset) => dataset.attribute(name, &datatype, None, &bytes),

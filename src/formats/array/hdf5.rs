@@ -11,7 +11,9 @@
 //! | `links`, `attribute` | the links of groups, the attributes of objects, of every kind of storage |
 //! | `book`, `tree` | paths; nodes by pages, links followed, circles ended |
 //! | `data` | the values of datasets |
+//! | `second` | libhdf5, where it has filters as plugins that Gander lacks |
 //! | `axes`, `conventions` | dimension scales, NetCDF-4, NeXus, PyTables, AnnData, Keras |
+//! | `frames` | data frames whose columns are datasets |
 
 pub mod attribute;
 pub mod axes;
@@ -29,6 +31,7 @@ pub mod heap;
 pub mod links;
 pub mod message;
 pub mod object;
+mod second;
 pub mod shared;
 pub mod superblock;
 pub mod tree;
@@ -50,6 +53,7 @@ pub static FORMAT: Format = Format {
     magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Table],
+    writer: Some(crate::write::hdf5::WRITER),
     ..Format::new("hdf5", "HDF5", open)
 };
 

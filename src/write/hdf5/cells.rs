@@ -69,7 +69,9 @@ impl Cell {
             Cell::Text => Type::texts(),
             Cell::Bytes => Type::byte_lists(),
             Cell::Record(members) => {
-                let member = |(name, start, cell): &(String, usize, Cell)| Ok((name.clone(), *start, cell.datatype()?));
+                let member = |(name, start, cell): &(String, usize, Cell)| {
+                    Ok((name.clone(), *start, cell.datatype()?))
+                };
                 Type::record(self.size(), &members.iter().map(member).collect::<Result<Vec<_>>>()?)
             }
         }
@@ -196,10 +198,9 @@ fn nulls(count: usize) -> Error {
 /// The array's error about nulls, with this writer's way out.
 fn hint(error: Error) -> Error {
     match error.message().contains("null cells") {
-        true => Error::unsupported(format!(
-            "{}: nulls=fill",
-            error.message().trim_start_matches("unsupported: ")
-        )),
+        true => {
+            Error::unsupported(format!("{}: nulls=fill", error.message().trim_start_matches("unsupported: ")))
+        }
         false => error,
     }
 }

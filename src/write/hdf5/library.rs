@@ -44,8 +44,20 @@ fn failed(what: &str) -> Error {
     let said = said.map(|error| error.to_string()).filter(|text| !text.is_empty());
     // The cause stands in the system's error number where a write failed.
     let full = std::io::Error::last_os_error();
-    let full = (full.kind() == std::io::ErrorKind::StorageFull).then_some(": the disk is full").unwrap_or_default();
-    Error::io(format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why")))
+    let full =
+        (full.kind() == std::io::ErrorKind::StorageFull).then_some(": the disk is full").unwrap_or_default();
+    let text = format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"));
+    // What the library will not make of a type is no failure of the disk.
+    if what == TYPE || what.starts_with(MEMBER) { Error::unsupported(text) } else { Error::io(text) }
+}
+
+/// A dataset that was refused because its description does not fit into an object header.
+fn refused(error: Error) -> Error {
+    let message = error.message();
+    match message.contains("too large") {
+        true => Error::unsupported(format!("{message}; tables=columns gives each column its own dataset")),
+        false => error,
+    }
 }
 
 fn name(text: &str) -> Result<CString> {
@@ -64,7 +76,9 @@ impl File {
         // SAFETY: live handles and a text that ends with zero.
         done(what, || unsafe { h5p::H5Pset_file_locking(access.0, 0, 1) })?;
         // SAFETY: as above.
-        done(what, || unsafe { h5p::H5Pset_fclose_degree(access.0, h5f::H5F_close_degree_t::H5F_CLOSE_STRONG) })?;
+        done(what, || unsafe {
+            h5p::H5Pset_fclose_degree(access.0, h5f::H5F_close_degree_t::H5F_CLOSE_STRONG)
+        })?;
         // SAFETY: as above.
         let file = handle(what, || unsafe {
             h5f::H5Fcreate(bytes.as_ptr(), h5f::H5F_ACC_TRUNC, DEFAULT, access.0)
@@ -81,7 +95,13 @@ impl File {
     }
 
     /// A dataset at `path`, whose groups are made on the way.
-    pub(super) fn dataset(&self, path: &str, datatype: &Type, shape: &[u64], storage: &Storage) -> Result<Dataset> {
+    pub(super) fn dataset(
+        &self,
+        path: &str,
+        datatype: &Type,
+        shape: &[u64],
+        storage: &Storage,
+    ) -> Result<Dataset> {
         let what = format!("HDF5: {path:?} could not be made");
         let path = name(path)?;
         let space = space(shape)?;
@@ -110,8 +130,8 @@ impl File {
         // SAFETY: live handles and a text that ends with zero.
         let dataset = handle(&what, || unsafe {
             h5d::H5Dcreate2(self.0.0, path.as_ptr(), datatype.0.0, space.0, links.0, create.0, DEFAULT)
-        })?;
-        Ok(Dataset(dataset))
+        });
+        Ok(Dataset(dataset.map_err(refused)?))
     }
 
     /// A group at `path`, and those above it; one that is there already stays.
@@ -122,11 +142,18 @@ impl File {
         // SAFETY: live handles and a text that ends with zero.
         done(&what, || unsafe { h5p::H5Pset_create_intermediate_group(links.0, 1) })?;
         // SAFETY: as above.
-        handle(&what, || unsafe { h5g::H5Gcreate2(self.0.0, path.as_ptr(), links.0, DEFAULT, DEFAULT) }).map(drop)
+        handle(&what, || unsafe { h5g::H5Gcreate2(self.0.0, path.as_ptr(), links.0, DEFAULT, DEFAULT) })
+            .map(drop)
     }
 
     /// An attribute of the root group.
-    pub(super) fn attribute(&self, text: &str, datatype: &Type, shape: Option<&[u64]>, bytes: &[u8]) -> Result<()> {
+    pub(super) fn attribute(
+        &self,
+        text: &str,
+        datatype: &Type,
+        shape: Option<&[u64]>,
+        bytes: &[u8],
+    ) -> Result<()> {
         attribute(&self.0, text, datatype, shape, bytes)
     }
 }
@@ -149,7 +176,13 @@ impl Dataset {
     /// # Safety
     /// Elements of types with places in memory must point to texts that end with zero, or to as many elements
     /// as they say.
-    pub(super) unsafe fn write(&self, datatype: &Type, start: &[u64], count: &[u64], bytes: &[u8]) -> Result<()> {
+    pub(super) unsafe fn write(
+        &self,
+        datatype: &Type,
+        start: &[u64],
+        count: &[u64],
+        bytes: &[u8],
+    ) -> Result<()> {
         let what = "HDF5: elements could not be written";
         let need = count.iter().product::<u64>().saturating_mul(datatype.size() as u64);
         if need != bytes.len() as u64 || start.len() != count.len() {
@@ -165,7 +198,14 @@ impl Dataset {
             // SAFETY: as many numbers as the dataset has dimensions; missing ones are null.
             done(what, || unsafe {
                 let set = h5s::H5S_seloper_t::H5S_SELECT_SET;
-                h5s::H5Sselect_hyperslab(file.0, set, start.as_ptr(), std::ptr::null(), count.as_ptr(), std::ptr::null())
+                h5s::H5Sselect_hyperslab(
+                    file.0,
+                    set,
+                    start.as_ptr(),
+                    std::ptr::null(),
+                    count.as_ptr(),
+                    std::ptr::null(),
+                )
             })?;
         }
         // SAFETY: the buffer holds as many elements of the type as are selected; see the function's own.
@@ -183,7 +223,13 @@ impl Dataset {
     }
 
     /// An attribute.
-    pub(super) fn attribute(&self, text: &str, datatype: &Type, shape: Option<&[u64]>, bytes: &[u8]) -> Result<()> {
+    pub(super) fn attribute(
+        &self,
+        text: &str,
+        datatype: &Type,
+        shape: Option<&[u64]>,
+        bytes: &[u8],
+    ) -> Result<()> {
         attribute(&self.0, text, datatype, shape, bytes)
     }
 }
@@ -232,6 +278,7 @@ pub(super) struct Layout {
 }
 
 const TYPE: &str = "HDF5: no datatype could be made";
+const MEMBER: &str = "HDF5: the member";
 
 impl Type {
     fn copy(id: hid_t) -> Result<Self> {
@@ -269,14 +316,18 @@ impl Type {
             unsafe {
                 let mut ok = 0;
                 if size > 8 {
-                    ok = ok.min(h5t::H5Tset_size(kind.0.0, size)).min(h5t::H5Tset_precision(kind.0.0, precision));
+                    ok = ok
+                        .min(h5t::H5Tset_size(kind.0.0, size))
+                        .min(h5t::H5Tset_precision(kind.0.0, precision));
                 }
                 ok = ok
                     .min(h5t::H5Tset_fields(kind.0.0, fields.0, fields.1, fields.2, fields.3, fields.4))
                     .min(h5t::H5Tset_ebias(kind.0.0, bias))
                     .min(h5t::H5Tset_norm(kind.0.0, norm));
                 if size <= 8 {
-                    ok = ok.min(h5t::H5Tset_precision(kind.0.0, precision)).min(h5t::H5Tset_size(kind.0.0, size));
+                    ok = ok
+                        .min(h5t::H5Tset_precision(kind.0.0, precision))
+                        .min(h5t::H5Tset_size(kind.0.0, size));
                 }
                 ok
             }
@@ -291,7 +342,9 @@ impl Type {
         for (text, value) in [("FALSE", 0i8), ("TRUE", 1)] {
             let text = name(text)?;
             // SAFETY: a value of the enumeration's base type.
-            done(TYPE, || unsafe { h5t::H5Tenum_insert(kind.0.0, text.as_ptr(), (&raw const value).cast()) })?;
+            done(TYPE, || unsafe {
+                h5t::H5Tenum_insert(kind.0.0, text.as_ptr(), (&raw const value).cast())
+            })?;
         }
         Ok(kind)
     }
@@ -339,7 +392,8 @@ impl Type {
     /// An array of a fixed shape.
     pub(super) fn array(&self, shape: &[u64]) -> Result<Self> {
         // SAFETY: as many numbers as the rank says.
-        let id = handle(TYPE, || unsafe { h5t::H5Tarray_create2(self.0.0, shape.len() as u32, shape.as_ptr()) });
+        let id =
+            handle(TYPE, || unsafe { h5t::H5Tarray_create2(self.0.0, shape.len() as u32, shape.as_ptr()) });
         Ok(Type(id?))
     }
 
@@ -348,7 +402,7 @@ impl Type {
         // SAFETY: plain numbers.
         let kind = Type(handle(TYPE, || unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_COMPOUND, size) })?);
         for (text, offset, member) in members {
-            let what = format!("HDF5: the member {text:?} could not be made");
+            let what = format!("{MEMBER} {text:?} could not be made");
             let text = name(text)?;
             // SAFETY: live handles and a text that ends with zero; the library checks the offset.
             done(&what, || unsafe { h5t::H5Tinsert(kind.0.0, text.as_ptr(), *offset, member.0.0) })?;

@@ -84,8 +84,12 @@ fn numpy_time(dtype: &DType) -> String {
 
 /// The layout of small floats whose special values HDF5's readers know.
 fn small(kind: Mini) -> Option<Layout> {
-    let layout =
-        |precision, exponent_bits, mantissa_bits| Layout { precision, exponent_bits, mantissa_bits, explicit: false };
+    let layout = |precision, exponent_bits, mantissa_bits| Layout {
+        precision,
+        exponent_bits,
+        mantissa_bits,
+        explicit: false,
+    };
     match kind {
         Mini::F8E4M3FN => Some(layout(8, 4, 3)),
         Mini::F8E5M2 => Some(layout(8, 5, 2)),

@@ -22,6 +22,7 @@ mod id {
     pub(super) const BLOSC: u16 = 32001;
     pub(super) const LZ4: u16 = 32004;
     pub(super) const BITSHUFFLE: u16 = 32008;
+    pub(super) const ZFP: u16 = 32013;
     pub(super) const ZSTD: u16 = 32015;
     pub(super) const BLOSC2: u16 = 32026;
 }
@@ -40,7 +41,7 @@ const KNOWN: [(u16, &str); 22] = [
     (id::BLOSC, "blosc"),
     (id::LZ4, "lz4"),
     (id::BITSHUFFLE, "bitshuffle"),
-    (32013, "zfp"),
+    (id::ZFP, "zfp"),
     (32014, "fpzip"),
     (id::ZSTD, "zstd"),
     (32017, "sz"),
@@ -80,6 +81,7 @@ fn is_there(filter: &Filter) -> bool {
             | BLOSC
             | LZ4
             | BITSHUFFLE
+            | ZFP
             | ZSTD
             | BLOSC2
     )
@@ -147,6 +149,7 @@ fn compressed(filter: &Filter, data: &[u8], most: usize) -> Result<Vec<u8>> {
         id::LZF => codec::lzf::decode(data, most),
         id::LZ4 => codec::lz4::hdf5(data, most),
         id::ZSTD => codec::zstd::decode(data, most),
+        id::ZFP => codec::zfp::decode(data, &filter.client, most),
         id::SZIP => codec::szip::hdf5(data, &filter.client, most),
         id::NBIT => codec::nbit::decode(data, &filter.client, most),
         id::SCALE_OFFSET => codec::scaleoffset::decode(data, &filter.client, most),
