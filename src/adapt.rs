@@ -9,7 +9,8 @@ mod records;
 mod typed;
 
 pub use cast::Cast;
-pub use columns::{Columns, NullRule, column_dtype};
+pub(crate) use columns::values as cell_bytes;
+pub use columns::{Columns, NullRule, TableArray, column_dtype};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};

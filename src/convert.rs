@@ -11,8 +11,8 @@
 //! ```
 
 use crate::adapt::{
-    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableView, Typed, arrow_of,
-    column_dtype, is_json, is_picture,
+    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
+    arrow_of, column_dtype, is_json, is_picture,
 };
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
@@ -59,6 +59,7 @@ pub static TARGETS: &[Target] = &[
     target("tsv", "TSV", &["tsv", "tab"], &write::csv::WRITER, &[("delimiter", "tab")]),
     target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &write::jsonl::WRITER, &[]),
     target("npy", "NumPy array", &["npy"], &write::npy::WRITER, &[]),
+    target("hdf5", "HDF5", &["h5", "hdf5"], &write::hdf5::WRITER, &[]),
     target("npz", "NumPy archive", &["npz"], &write::npz::WRITER, &[]),
     target("safetensors", "safetensors", &["safetensors"], &write::safetensors::WRITER, &[]),
     target("png", "PNG", &["png"], &write::png::WRITER, &[]),
@@ -447,6 +448,19 @@ impl Plan {
         let accepts = |kind: Kind| self.target.writer.accepts.contains(&kind);
         let one = |array: Arc<dyn Array>| Data::Arrays(vec![(name.to_owned(), array)]);
         Ok(match content {
+            // Several things in one file: each table is an array of records.
+            Content::Table(table)
+                if accepts(Kind::Table)
+                    && accepts(Kind::Array)
+                    && self.target.writer.many
+                    && self.items.len() > 1 =>
+            {
+                let rows = match task {
+                    Some(task) => table.count(task)?,
+                    None => table.rows().number(),
+                };
+                one(Arc::new(TableArray::new(table, rows)))
+            }
             Content::Table(table) if accepts(Kind::Table) => Data::Table(table),
             Content::Table(table) if accepts(Kind::Array) && !accepts(Kind::Bytes) => {
                 let rows = match task {

@@ -22,9 +22,11 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod hdf5;
+    pub mod mat;
     pub mod netcdf3;
     pub mod npy;
     pub mod npz;
+    pub mod zarr;
 }
 
 /// Formats of models.
@@ -55,15 +57,19 @@ pub static FORMATS: &[&Format] = &[
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
+    &array::zarr::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &array::hdf5::NETCDF4,
+    &array::hdf5::FORMAT,
     &table::avro::FORMAT,
     &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
+    &array::mat::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,

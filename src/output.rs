@@ -5,6 +5,7 @@
 //! process left behind is told from what a living one is writing, and removed at the next run.
 
 use crate::error::{Error, Result};
+use crate::format::Sink;
 use crate::source;
 use rustix::fs::{FlockOperation, RenameFlags};
 use std::ffi::OsString;
@@ -125,6 +126,12 @@ impl Write for Output {
 impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.writer()?.seek(to).map_err(|e| explained(e, &self.target))
+    }
+}
+
+impl Sink for Output {
+    fn path(&self) -> Option<&Path> {
+        Some(&self.temp)
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod arrow;
 pub mod csv;
+pub mod hdf5;
 pub mod json;
 pub mod jsonl;
 pub mod npy;

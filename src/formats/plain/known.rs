@@ -28,7 +28,6 @@ const LINES: &[Line] = &[
     ("an HDF5 file", &[(1024, b"\x89HDF\r\n\x1a\n")]),
     ("an HDF5 file", &[(2048, b"\x89HDF\r\n\x1a\n")]),
     ("an HDF4 file", &[(0, b"\x0e\x03\x13\x01")]),
-    ("a MATLAB 5 file", &[(0, b"MATLAB 5.0 MAT-file")]),
     ("a FITS file", &[(0, b"SIMPLE  =")]),
     ("a NIfTI-1 image", &[(344, b"n+1\0")]),
     ("a NIfTI-1 header", &[(344, b"ni1\0")]),
