@@ -17,6 +17,8 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod bloscpack;
+    pub mod n5;
     pub mod npy;
     pub mod npz;
     pub mod zarr;
@@ -49,11 +51,13 @@ pub static FORMATS: &[&Format] = &[
     &model::safetensors::SHARDED,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
+    &array::n5::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
     &array::npy::FORMAT,
+    &array::bloscpack::FORMAT,
     &array::npz::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
