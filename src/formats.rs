@@ -8,9 +8,13 @@ use crate::format::Format;
 /// Formats of tables.
 pub mod table {
     pub mod arrow;
+    pub mod avro;
     pub mod csv;
     pub mod dataset;
+    pub mod delta;
+    pub mod iceberg;
     pub mod jsonl;
+    pub mod orc;
     pub mod parquet;
     pub mod pcd;
 }
@@ -18,7 +22,9 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod bloscpack;
+    pub mod hdf5;
     pub mod n5;
+    pub mod netcdf3;
     pub mod npy;
     pub mod npz;
     pub mod zarr;
@@ -49,6 +55,8 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &table::delta::FORMAT,
+    &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     &array::n5::FORMAT,
@@ -56,9 +64,12 @@ pub static FORMATS: &[&Format] = &[
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &table::avro::FORMAT,
+    &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::bloscpack::FORMAT,
     &array::npz::FORMAT,
+    &array::netcdf3::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,
