@@ -15,14 +15,24 @@
 //! | [`szip`], [`nbit`], [`scaleoffset`] | compression that knows numbers (HDF5) |
 //! | [`checksum`] | Fletcher-32, Adler-32, CRC-32, CRC-32C, lookup3, xxHash |
 
+mod bits;
 pub mod bitshuffle;
+pub mod blosc;
+pub mod blosc2;
+pub mod blosclz;
 pub mod bzip2;
 pub mod checksum;
 pub mod deflate;
 pub mod lz4;
 pub mod lzf;
 pub mod lzma;
+pub mod nbit;
+pub mod scaleoffset;
 pub mod shuffle;
+pub mod snappy;
+pub mod szip;
+#[cfg(test)]
+mod tests;
 mod xxhash;
 pub mod zstd;
 
