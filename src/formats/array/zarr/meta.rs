@@ -349,7 +349,7 @@ mod tests {
     fn chunks_of_different_sizes() {
         assert_eq!(edges(&json!([2, [3, 2], 1]), 9).unwrap(), [0, 2, 5, 8, 9]);
         assert_eq!(edges(&json!(4), 9).unwrap(), [0, 4, 8, 12]);
-        for wrong in [json!([0]), json!([1, 2]), json!([[1u64 << 60, 1 << 40]]), json!("x"), json!([[1, 2, 3]])] {
+        for wrong in [json!([0]), json!([1, 2]), json!([[1u64 << 60, 1u64 << 40]]), json!("x"), json!([[1, 2, 3]])] {
             assert!(edges(&wrong, 9).is_err(), "{wrong}");
         }
     }

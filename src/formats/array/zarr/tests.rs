@@ -113,19 +113,10 @@ fn elements_without_a_size() {
         compared += 1;
     }
     assert_eq!(compared, 9);
-    let (region, _) = Region::parse("1:, ::-1".replace("-1", "1").as_str(), &[2, 2]).unwrap();
+    let (region, _) = Region::parse("1:, :", &[2, 2]).unwrap();
     let array = array_of(&find(&opened("v2_objects.zarr.zip"), "/vlen_utf8_2d"));
-    assert_eq!(texts(&array.column(&Task::new(), &region).unwrap()).concat_texts(), "naïve 東京|duck");
-}
-
-trait Concat {
-    fn concat_texts(&self) -> String;
-}
-
-impl Concat for Vec<Option<String>> {
-    fn concat_texts(&self) -> String {
-        self.iter().flatten().cloned().collect::<Vec<_>>().join("|")
-    }
+    let part = texts(&array.column(&Task::new(), &region).unwrap());
+    assert_eq!(part.iter().flatten().collect::<Vec<_>>(), ["naïve 東京", "duck"]);
 }
 
 #[test]
@@ -147,7 +138,7 @@ fn regions_are_parts_of_the_whole() {
         }
     }
     let array = array_of(&find(&opened("uneven.zarr.zip"), "/rectilinear"));
-    let (region, _) = Region::parse("1::2, 6:0:1".replace("6:0:1", "1::2").as_str(), array.shape()).unwrap();
+    let (region, _) = Region::parse("1::2, 1::2", array.shape()).unwrap();
     let read = array::read(array.as_ref(), &task, &region).unwrap();
     let numbers: Vec<i16> = read.as_chunks::<2>().0.iter().map(|b| i16::from_le_bytes(*b)).collect();
     assert_eq!(numbers, [8, 10, 0, 22, 24, 0]);
@@ -233,7 +224,7 @@ fn a_broken_node_is_named_and_its_neighbours_are_read() {
         ("/a_list", "not an object"),
         ("/chunk_of_zero", "side of 0"),
         ("/shape_overflows", "overflows"),
-        ("/huge_chunk", "limit"),
+        ("/huge_chunk", "needs 8796093022208"),
         ("/negative", "no length"),
         ("/ranks", "chunks of [3] in an array of [3, 3]"),
         ("/unknown_codec", "\"https://example.org/nope\""),
