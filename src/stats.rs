@@ -7,7 +7,7 @@ mod floats;
 mod image;
 mod table;
 
-pub use array::{ArrayStats, array};
+pub use array::{ArrayStats, Scaled, array};
 pub use image::{ChannelStats, ImageStats, image};
 pub use table::{ColumnStats, Distinct, TableStats, table};
 
