@@ -21,8 +21,10 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod bloscpack;
     pub mod hdf5;
     pub mod mat;
+    pub mod n5;
     pub mod netcdf3;
     pub mod npy;
     pub mod npz;
@@ -58,6 +60,7 @@ pub static FORMATS: &[&Format] = &[
     &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
+    &array::n5::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
@@ -67,6 +70,7 @@ pub static FORMATS: &[&Format] = &[
     &table::avro::FORMAT,
     &table::orc::FORMAT,
     &array::npy::FORMAT,
+    &array::bloscpack::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
     &array::mat::FORMAT,

@@ -61,6 +61,17 @@ fn decode(case: &Case, packed: &[u8], most: usize) -> Result<Vec<u8>> {
         }
         "lz4hdf5" => lz4::hdf5(packed, most),
         "lzf" => lzf::decode(packed, most),
+        "bzip2" => bzip2::decode(packed, most),
+        "gzip" => deflate::gzip(packed, most),
+        "zlib" => deflate::zlib(packed, most),
+        "zstd" => zstd::decode(packed, most),
+        "lzma" if case.name.contains("raw-") => {
+            let filter = |id, value| lzma::Filter { id, value, literals: (3, 0, 2) };
+            let delta = [filter(3, 4), filter(lzma::LZMA2, 1 << 16)];
+            let one = [filter(lzma::LZMA1, 1 << 16)];
+            lzma::raw(packed, if case.name.contains("delta") { &delta } else { &one }, most)
+        }
+        "lzma" => lzma::decode(packed, most),
         "scaleoffset" => scaleoffset::decode(packed, &case.numbers, most),
         "nbit" => nbit::decode(packed, &case.numbers, most),
         "szip" => szip::hdf5(packed, &case.numbers, most),

@@ -45,7 +45,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut nodes = Vec::new();
     let mut broken = false;
-    let depth = if json::is_data(&node) { 0 } else { usize::MAX };
+    // A picture in several resolutions has their arrays below, as a group.
+    let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
+    let depth = if json::is_data(&node) && !pyramid { 0 } else { usize::MAX };
     let walked = gander::open::walk(&task, &node, &node_path, depth, &mut |node, path, _| {
         if json::is_data(node) {
             let entry = entry(&task, node, path, args.histogram)?;

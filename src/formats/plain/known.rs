@@ -34,7 +34,6 @@ const LINES: &[Line] = &[
     ("a NIfTI-2 image", &[(4, b"n+2\0\r\n\x1a\n")]),
     ("a DICOM file", &[(128, b"DICM")]),
     ("a GRIB file", &[(0, b"GRIB")]),
-    ("a Bloscpack array", &[(0, b"blpk")]),
     ("an NRRD image", &[(0, b"NRRD000")]),
     ("a LAS point cloud", &[(0, b"LASF")]),
     // models

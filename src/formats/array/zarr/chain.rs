@@ -29,6 +29,8 @@ pub(super) struct Chain {
     pub(super) core: Core,
     /// From the elements of the core to the array's.
     arrays: Vec<Codec>,
+    /// The shape of what the core makes: another one where dimensions are moved.
+    core_shape: Vec<u64>,
     /// Bytes that the core reads, where they are known.
     encoded: Option<u64>,
 }
@@ -80,7 +82,7 @@ impl Chain {
         let size = limits::bytes(shape, element.size())?;
         let encoded = arrays.iter().rev().try_fold(size, |after, codec| codec.before(after));
         let encoded = encoded.filter(|_| matches!(core, Core::Plain));
-        Ok(Chain { shape: shape.to_vec(), stored, core, arrays, encoded })
+        Ok(Chain { shape: shape.to_vec(), stored, core, arrays, core_shape: shape.to_vec(), encoded })
     }
 
     /// Undoes the codecs from bytes to bytes.
@@ -123,7 +125,7 @@ impl Chain {
         match &self.core {
             Core::Plain => self.rearranged(self.unwrap(stored)?),
             Core::Items(_) => Err(Error::bug("bytes were asked of elements without a size")),
-            Core::Shard(shard) => self.rearranged(shard.whole(&self.unwrap(stored)?, &self.shape, fill)?),
+            Core::Shard(shard) => self.rearranged(shard.whole(&self.unwrap(stored)?, &self.core_shape, fill)?),
         }
     }
 
@@ -457,7 +459,8 @@ fn v3_chain(
     if element.narrow.is_some() && !matches!(core, Core::Shard(_)) {
         arrays.push(Codec::Widen(element.clone()));
     }
-    Chain::new(chunk, stored, core, arrays, element)
+    let chain = Chain::new(chunk, stored, core, arrays, element)?;
+    Ok(Chain { core_shape: now.shape, ..chain })
 }
 
 /// `transpose`: dimension `order[i]` of the chunk is dimension `i` of what is stored.

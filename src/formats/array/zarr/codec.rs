@@ -73,7 +73,7 @@ impl Codec {
     /// What decodes `bytes`, at most `most` bytes.
     pub(super) fn decode(&self, bytes: Bytes, most: usize) -> Result<Bytes> {
         let out = match self {
-            Codec::Blosc => crate::codec::zstd::decode(&bytes, most)?,
+            Codec::Blosc => codec::blosc::decode(&bytes, most)?,
             Codec::Zstd => codec::zstd::decode(&bytes, most)?,
             Codec::Gzip => codec::deflate::gzip(&bytes, most)?,
             Codec::Zlib => codec::deflate::zlib(&bytes, most)?,

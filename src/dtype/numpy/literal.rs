@@ -6,15 +6,17 @@ use crate::limits;
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Literal {
+pub struct Literal {
     /// Byte offset in the file.
-    pub(super) at: u64,
-    pub(super) value: Value,
+    pub at: u64,
+    /// The value.
+    pub value: Value,
 }
 
 /// A Python value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+#[allow(missing_docs)] // the words are Python's
+pub enum Value {
     None,
     Bool(bool),
     Int(i128),
@@ -26,7 +28,7 @@ pub(super) enum Value {
 
 impl Value {
     /// What it is, in Python's words.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Value::None => "None",
             Value::Bool(_) => "a bool",
@@ -40,7 +42,10 @@ impl Value {
 }
 
 /// Parses `text`, all of it; `base` is its offset in the file.
-pub(super) fn parse(text: &str, base: u64) -> Result<Literal> {
+///
+/// # Errors
+/// `Malformed` for what is no literal, with its place.
+pub fn parse(text: &str, base: u64) -> Result<Literal> {
     let mut parser = Parser { text, at: 0, base };
     let literal = parser.value(0)?;
     parser.space();

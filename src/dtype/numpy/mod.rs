@@ -1,30 +1,38 @@
-//! NumPy's type descriptions: `'<f4'`, `'>M8[25s]'`, `[('x', '<i2'), ('', '|V2'), ('y', '<f8', (2, 3))]`.
+//! NumPy's type descriptions, as NPY and bloscpack files have them: `'<f4'`, `'>M8[25s]'`, `[('x', '<i2'), ('', '|V2'), ('y', '<f8', (2, 3))]`.
 //! <https://numpy.org/doc/stable/reference/arrays.interface.html#arrays-interface>
 
-use super::literal::{Literal, Value};
+pub mod literal;
+
 use crate::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
 use crate::error::{Error, Result};
 use crate::limits;
+use literal::{Literal, Value};
 use std::sync::Arc;
 
 /// A type together with what [`DType`] leaves out: byte orders, objects, what was not understood.
 #[derive(Clone, Debug)]
-pub(super) struct Described {
-    pub(super) dtype: DType,
-    pub(super) order: Order,
+pub struct Described {
+    /// As delivered.
+    pub dtype: DType,
+    /// As stored.
+    pub order: Order,
     /// Whether Python objects are in it: the data are a pickle then.
-    pub(super) object: bool,
+    pub object: bool,
     /// `float128 is shown as its bytes`.
-    pub(super) remarks: Vec<String>,
+    pub remarks: Vec<String>,
     /// Field names and their titles.
-    pub(super) titles: Vec<(String, String)>,
+    pub titles: Vec<(String, String)>,
 }
+
+/// NumPy's own limit is 64 since version 2.
+const DIMENSIONS: usize = 64;
 
 /// Which parts of an element are stored big-endian.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub enum Order {
     /// Little-endian, or of single bytes.
     Little,
+    /// All of it.
     Big,
     /// For each field of a record.
     Fields(Vec<Order>),
@@ -38,7 +46,10 @@ impl Described {
 }
 
 /// Turns big-endian parts of elements little-endian.
-pub(super) fn turn(dtype: &DType, order: &Order, bytes: &mut [u8]) -> Result<()> {
+///
+/// # Errors
+/// `Malformed` for a field that reaches beyond its element.
+pub fn turn(dtype: &DType, order: &Order, bytes: &mut [u8]) -> Result<()> {
     let (orders, record) = match (order, dtype) {
         (Order::Little, _) => return Ok(()),
         (Order::Big, _) => return swap_to_little(dtype, bytes),
@@ -58,7 +69,10 @@ pub(super) fn turn(dtype: &DType, order: &Order, bytes: &mut [u8]) -> Result<()>
 }
 
 /// The type that a header's `descr` describes.
-pub(super) fn describe(descr: &Literal) -> Result<Described> {
+///
+/// # Errors
+/// `Malformed` for what is no type.
+pub fn describe(descr: &Literal) -> Result<Described> {
     match &descr.value {
         Value::Str(text) => simple(text, descr.at),
         Value::List(fields) => record(fields, descr.at),
@@ -211,7 +225,37 @@ fn field(item: &Literal, titles: &mut Vec<(String, String)>) -> Result<(String, 
         _ => text(name)?,
     };
     let described = describe(descr)?;
-    let shape = shape.map_or(Ok(Vec::new()), super::shape)?;
+    let shape = shape.map_or(Ok(Vec::new()), self::shape)?;
     limits::elements(&shape).map_err(|error| error.at(item.at))?;
     Ok((name, described, shape))
+}
+/// A shape: a tuple of lengths, or one length.
+///
+/// # Errors
+/// `Malformed` for what is no shape, `Limit` for too many dimensions.
+pub fn shape(literal: &Literal) -> Result<Vec<u64>> {
+    let side = |item: &Literal| match item.value {
+        Value::Int(side) if side < 0 => {
+            Err(Error::malformed(format!("header: shape is negative ({side})")).at(item.at))
+        }
+        Value::Int(side) => u64::try_from(side)
+            .map_err(|_| Error::malformed(format!("header: shape is too large ({side})")).at(item.at)),
+        _ => {
+            Err(Error::malformed(format!("header: shape has {}, not an int", item.value.kind())).at(item.at))
+        }
+    };
+    let items = match &literal.value {
+        Value::Tuple(items) => items.as_slice(),
+        Value::Int(_) => std::slice::from_ref(literal),
+        other => {
+            return Err(
+                Error::malformed(format!("header: shape is {}, not a tuple", other.kind())).at(literal.at)
+            );
+        }
+    };
+    if items.len() > DIMENSIONS {
+        let what = format!("header: shape has {} dimensions, the limit is {DIMENSIONS}", items.len());
+        return Err(Error::limit(what).at(literal.at));
+    }
+    items.iter().map(side).collect()
 }
