@@ -24,7 +24,6 @@ use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::Arc;
 
 const COMPRESSION: OptionSpec = OptionSpec {
     name: "compression",
@@ -364,6 +363,7 @@ mod tests {
     use crate::source::Source;
     use proptest::prelude::*;
     use std::io::Cursor;
+    use std::sync::Arc;
 
     fn zipped(arrays: Vec<(String, Arc<dyn Array>)>, set: &[(&str, &str)]) -> Result<crate::Document> {
         let mut options = Options::default();
