@@ -16,6 +16,7 @@ pub mod parquet;
 pub mod png;
 pub mod raw;
 pub mod safetensors;
+pub mod zarr;
 
 use crate::content::{Array, Table};
 use crate::display;

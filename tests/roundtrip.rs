@@ -105,6 +105,7 @@ fn opens_as(target: &Target, document: &Document) -> bool {
     match target.id {
         "tsv" => document.format.id == "csv",
         "arrow-stream" => document.format.id == "arrow",
+        "zarr-zip" => document.format.id == "zarr",
         id => document.format.id == id,
     }
 }
@@ -285,7 +286,7 @@ fn every_fixture_by_every_writer_reads_back_equal() {
             let each = targets.map(|target| {
                 let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
                 let result = there_and_back(&items, target, &out);
-                let _ = std::fs::remove_file(&out);
+                let _ = if target.folder { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
                 (target.id, path.display().to_string(), result)
             });
             Some(each.collect::<Vec<_>>())
@@ -301,7 +302,21 @@ fn every_fixture_by_every_writer_reads_back_equal() {
         }
     }
     assert!(wrong.is_empty(), "{} pairs differ:\n{}", wrong.len(), wrong.join("\n"));
-    for id in ["parquet", "npy", "npz", "hdf5", "png", "csv", "tsv", "arrow", "arrow-stream", "safetensors"] {
+    let ids = [
+        "parquet",
+        "npy",
+        "npz",
+        "hdf5",
+        "png",
+        "csv",
+        "tsv",
+        "arrow",
+        "arrow-stream",
+        "safetensors",
+        "zarr",
+        "zarr-zip",
+    ];
+    for id in ids {
         assert!(compared.get(id).is_some_and(|n| *n > 20), "{id}: too little was compared: {compared:?}");
     }
 }

@@ -37,6 +37,7 @@ pub static FORMAT: Format = Format {
     extensions: &["zarr", "zarr.zip", "zip"],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Image],
+    writer: Some(crate::write::zarr::WRITER),
     ..Format::new("zarr", "Zarr", open)
 };
 

@@ -125,7 +125,9 @@ impl Chain {
         match &self.core {
             Core::Plain => self.rearranged(self.unwrap(stored)?),
             Core::Items(_) => Err(Error::bug("bytes were asked of elements without a size")),
-            Core::Shard(shard) => self.rearranged(shard.whole(&self.unwrap(stored)?, &self.core_shape, fill)?),
+            Core::Shard(shard) => {
+                self.rearranged(shard.whole(&self.unwrap(stored)?, &self.core_shape, fill)?)
+            }
         }
     }
 

@@ -122,7 +122,8 @@ fn elements_without_a_size() {
 #[test]
 fn regions_are_parts_of_the_whole() {
     let task = Task::new();
-    for path in ["/at_end", "/sparse", "/nested", "/transposed", "/turned_outside", "/compressed_as_a_whole"] {
+    for path in ["/at_end", "/sparse", "/nested", "/transposed", "/turned_outside", "/compressed_as_a_whole"]
+    {
         let array = array_of(&find(&opened("sharded.zarr"), path));
         let whole = bytes(array.as_ref()).unwrap();
         for slice in ["3:17:2, 4:29:3", "20, :", ":, 7", "5:5", "23:, 29:"] {
@@ -157,7 +158,10 @@ fn facts_of_chunks_and_shards() {
     let codecs = opened("v2_codecs.zarr.zip");
     let layout = array_of(&find(&codecs, "/missing_nan")).layout(&Task::new()).unwrap();
     assert_eq!((layout.unit, layout.grid.as_slice()), ("chunk", &[3, 2][..]));
-    assert_eq!(layout.blocks.iter().map(|b| b.missing).collect::<Vec<_>>(), [true, true, false, false, false, false]);
+    assert_eq!(
+        layout.blocks.iter().map(|b| b.missing).collect::<Vec<_>>(),
+        [true, true, false, false, false, false]
+    );
     let facts = array_of(&find(&codecs, "/type_f4_big")).facts();
     assert_eq!(facts.byte_order, Some("big"));
     assert_eq!(array_of(&find(&codecs, "/blosc_lz4")).facts().codecs, ["blosc (lz4)"]);
@@ -178,7 +182,11 @@ fn climate_data_have_axes_times_and_scaling() {
         assert_eq!(time.coordinate.as_ref().unwrap().shape(), [4]);
         assert_eq!(facts.axes[1].unit.as_deref(), Some("degrees_north"));
         let scaling = facts.scaling.unwrap();
-        assert_eq!((scaling.scale, scaling.offset, scaling.fill.as_slice()), (0.5, 200.0, &[-1.0][..]), "{store}");
+        assert_eq!(
+            (scaling.scale, scaling.offset, scaling.fill.as_slice()),
+            (0.5, 200.0, &[-1.0][..]),
+            "{store}"
+        );
     }
     assert_eq!(nodes(&opened("one_folder_down.zip"))[2].0, "/climate.zarr/air");
 }
@@ -189,7 +197,10 @@ fn pyramids_are_images_with_levels() {
     let document = opened("image_v05.ome.zarr");
     let Some(Content::Image(image)) = &document.root.content else { panic!("no image") };
     let info = image.info();
-    assert_eq!((info.levels.as_slice(), info.frames, info.channels), (&[(48, 32), (24, 16), (12, 8)][..], 2, 1));
+    assert_eq!(
+        (info.levels.as_slice(), info.frames, info.channels),
+        (&[(48, 32), (24, 16), (12, 8)][..], 2, 1)
+    );
     let level = array_of(&find(&document, "/1"));
     let facts = level.facts();
     assert_eq!(facts.axes[2].regular, Some((0.0, 1.0)));
@@ -210,7 +221,10 @@ fn pyramids_are_images_with_levels() {
     assert_eq!(pixels.data, want);
     assert_eq!(find(&document, "/labels/birds").label, "label image");
     let plate = opened("plate.ome.zarr.zip");
-    assert_eq!((plate.root.label, find(&plate, "/A/1").label, find(&plate, "/A/1/0").label), ("plate", "well", "image"));
+    assert_eq!(
+        (plate.root.label, find(&plate, "/A/1").label, find(&plate, "/A/1/0").label),
+        ("plate", "well", "image")
+    );
 }
 
 #[test]
@@ -252,7 +266,8 @@ fn a_broken_node_is_named_and_its_neighbours_are_read() {
         let node = find(&document, path);
         let read = || match &node.content {
             Some(Content::Array(array)) => {
-                let spans = array.shape().iter().map(|&len| crate::region::Span::range(0, len.min(4))).collect();
+                let spans =
+                    array.shape().iter().map(|&len| crate::region::Span::range(0, len.min(4))).collect();
                 array::read(array.as_ref(), &Task::new(), &Region(spans)).err()
             }
             _ => None,
@@ -301,7 +316,11 @@ fn names_that_climb_out_are_no_nodes() {
     let document = opened("malformed/climbing.zarr.zip");
     let names: Vec<String> = nodes(&document).into_iter().map(|(path, _)| path).collect();
     assert_eq!(names, ["", "/good"]);
-    assert!(document.root.remarks.iter().any(|remark| remark.contains("leads out")), "{:?}", document.root.remarks);
+    assert!(
+        document.root.remarks.iter().any(|remark| remark.contains("leads out")),
+        "{:?}",
+        document.root.remarks
+    );
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn made(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str) -> Result<No
         Ok(Found::Group(group)) => group_node(task, hierarchy, path, name, group),
         Ok(Found::Nothing) => {
             let node = Node::new(name, "group").remark("it has no metadata of its own");
-            Ok(node.lazy(Members::new(hierarchy.clone(), path)))
+            Ok(node.lazy(Members::listed(task, hierarchy.clone(), path)?))
         }
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
@@ -286,7 +286,7 @@ fn group_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, group:
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => node.remarks.push(format!("it is no pyramid of images: {error}")),
     }
-    Ok(node.lazy(Members::new(inner, path)))
+    Ok(node.lazy(Members::listed(task, inner, path)?))
 }
 
 /// The nodes below a group.
@@ -299,8 +299,22 @@ struct Members {
 }
 
 impl Members {
-    fn new(hierarchy: Hierarchy, path: &str) -> Self {
-        Members { hierarchy, path: path.to_owned(), names: OnceLock::new(), made: Mutex::new(HashMap::new()) }
+    /// The nodes below the group at `path`; their names are looked for, and where that fails it is said when
+    /// somebody looks.
+    ///
+    /// # Errors
+    /// A cancellation only.
+    fn listed(task: &Task, hierarchy: Hierarchy, path: &str) -> Result<Self> {
+        let members = Members {
+            hierarchy,
+            path: path.to_owned(),
+            names: OnceLock::new(),
+            made: Mutex::new(HashMap::new()),
+        };
+        match members.names(task) {
+            Err(error) if error.is_cancelled() => Err(error),
+            _ => Ok(members),
+        }
     }
 
     /// The names below: those of the consolidated metadata and those of the store.
