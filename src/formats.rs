@@ -19,6 +19,7 @@ pub mod table {
 pub mod array {
     pub mod mat;
     pub mod netcdf3;
+    pub mod nifti;
     pub mod npy;
     pub mod npz;
 }
@@ -57,6 +58,8 @@ pub static FORMATS: &[&Format] = &[
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
     &array::mat::FORMAT,
+    &array::nifti::FORMAT,
+    &array::nifti::MGH,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,

@@ -256,7 +256,8 @@ impl Plain {
         }
         if let Some(extent) = self.near(&spans[axis..], axis) {
             let first = first + (axis..spans.len()).map(|i| spans[i].start * self.strides[i]).sum::<u64>();
-            let bytes = self.source.read(task, self.offset + first * size..self.offset + (first + extent) * size)?;
+            let bytes =
+                self.source.read(task, self.offset + first * size..self.offset + (first + extent) * size)?;
             self.gather(&bytes, &spans[axis..], axis, 0, out);
             return Ok(());
         }
