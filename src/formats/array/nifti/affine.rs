@@ -6,12 +6,18 @@ pub(super) struct Affine(pub [[f64; 4]; 3]);
 
 impl Affine {
     /// From a quaternion without its real part, the lengths of voxels and the place of the first one.
-    /// `flip` is 1, or -1 where the third axis is turned round.
-    pub(super) fn of_quaternion(turn: [f64; 3], zooms: [f64; 3], shift: [f64; 3], flip: f64) -> Self {
+    /// `flip` is 1, or -1 where the third axis is turned round; `least` is what rounding may leave where the
+    /// real part is nothing.
+    pub(super) fn of_quaternion(
+        turn: [f64; 3],
+        zooms: [f64; 3],
+        shift: [f64; 3],
+        flip: f64,
+        least: f64,
+    ) -> Self {
         let [b, c, d] = turn;
         let rest = 1.0 - (b * b + c * c + d * d);
-        // Rounding in the file may leave a little less than nothing.
-        let a = if rest > 0.0 { rest.sqrt() } else { 0.0 };
+        let a = if rest > least { rest.sqrt() } else { 0.0 };
         let turned = [
             [a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)],
             [2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)],
@@ -65,11 +71,11 @@ mod tests {
 
     #[test]
     fn quaternions_turn() {
-        let none = Affine::of_quaternion([0.0; 3], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], -1.0);
+        let none = Affine::of_quaternion([0.0; 3], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], -1.0, 1e-7);
         assert_eq!(none.0, [[1.0, 0.0, 0.0, 4.0], [0.0, 2.0, 0.0, 5.0], [0.0, 0.0, -3.0, 6.0]]);
         assert_eq!(none.along(2), Some((2, 6.0, -3.0)));
         // A half turn about the third axis.
-        let half = Affine::of_quaternion([0.0, 0.0, 1.0], [1.0; 3], [0.0; 3], 1.0);
+        let half = Affine::of_quaternion([0.0, 0.0, 1.0], [1.0; 3], [0.0; 3], 1.0, 1e-7);
         assert_eq!(half.0[0], [-1.0, 0.0, 0.0, 0.0]);
         let slant = Affine([[1.0, 0.1, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]);
         assert_eq!((slant.along(0), slant.along(2)), (None, Some((2, 0.0, 1.0))));

@@ -11,6 +11,9 @@ use std::ops::Range;
 
 /// Bytes of the longest header.
 pub(super) const LONGEST: usize = 540;
+/// What rounding leaves of a quaternion's real part that is nothing, in each version's numbers (as nibabel).
+const LEAST: f64 = 3.0 * f32::EPSILON as f64;
+const LEAST_2: f64 = 3.0 * f64::EPSILON;
 /// More extensions than these are not listed.
 const EXTENSIONS: usize = 1000;
 
@@ -116,8 +119,13 @@ impl Header {
             let what = format!("header: it ends after {} of {size} bytes", bytes.len());
             return Err(Error::malformed(what).at(bytes.len() as u64));
         }
+        let damaged = little != size && large != size;
         let bytes = Bytes { bytes, big };
-        if size == 540 { Self::two(&bytes) } else { Self::one(&bytes) }
+        let mut header = if size == 540 { Self::two(&bytes)? } else { Self::one(&bytes)? };
+        if damaged {
+            header.remarks.push(format!("the header gives its size as {little}; it is taken for {size}"));
+        }
+        Ok(header)
     }
 
     /// NIfTI-1 and Analyze.
@@ -173,7 +181,7 @@ impl Header {
             header.sform = (b.i16(254) > 0).then(|| Affine([row(280), row(296), row(312)]));
             let turn = [b.f32(256), b.f32(260), b.f32(264)];
             let shift = [b.f32(268), b.f32(272), b.f32(276)];
-            header.qform = (b.i16(252) > 0).then(|| quaternion(turn, &zooms, shift));
+            header.qform = (b.i16(252) > 0).then(|| quaternion(turn, &zooms, shift, LEAST));
         }
         header.zooms = zooms.iter().skip(1).take(header.shape.len()).copied().collect();
         Ok(header)
@@ -222,7 +230,7 @@ impl Header {
             ],
             remarks,
             sform: (b.i32(348) > 0).then(|| Affine([row(400), row(432), row(464)])),
-            qform: (b.i32(344) > 0).then(|| quaternion(turn, &zooms, shift)),
+            qform: (b.i32(344) > 0).then(|| quaternion(turn, &zooms, shift, LEAST_2)),
             origin: [0.0; 3],
         })
     }
@@ -295,10 +303,10 @@ impl Header {
     }
 }
 
-fn quaternion(turn: [f64; 3], zooms: &[f64], shift: [f64; 3]) -> Affine {
+fn quaternion(turn: [f64; 3], zooms: &[f64], shift: [f64; 3], least: f64) -> Affine {
     let zoom = |n: usize| zooms.get(n).copied().unwrap_or(1.0);
     let flip = if zoom(0) < 0.0 { -1.0 } else { 1.0 };
-    Affine::of_quaternion(turn, [zoom(1), zoom(2), zoom(3)], shift, flip)
+    Affine::of_quaternion(turn, [zoom(1), zoom(2), zoom(3)], shift, flip, least)
 }
 
 /// The lengths of the dimensions. Sides that do not fit into 16 bits are spelled as FreeSurfer does.

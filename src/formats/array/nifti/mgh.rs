@@ -49,7 +49,8 @@ fn parse(bytes: &[u8]) -> Option<Header> {
         _ => return None,
     };
     let delta = [0, 1, 2].map(|n| if placed { float(bytes, 30 + 4 * n) } else { 1.0 });
-    let usual = [-1.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    // As nibabel.
+    let usual = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0];
     let space = std::array::from_fn(|n| if placed { float(bytes, 42 + 4 * n) } else { usual[n] });
     Some(Header { sides: [side(0)?, side(1)?, side(2)?, side(3)?], kind, placed, delta, space })
 }
