@@ -22,6 +22,7 @@ pub mod array {
     pub mod nifti;
     pub mod npy;
     pub mod npz;
+    pub mod zarr;
 }
 
 /// Formats of models.
@@ -50,6 +51,7 @@ pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
     &table::dataset::FORMAT,
+    &array::zarr::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,

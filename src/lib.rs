@@ -28,6 +28,8 @@
 //! | [`cf`] | times as counts since a date, in the calendars of climate models |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
+//! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
+//! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
 //! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
 //! | [`stats`] | one pass over an array or a table |
@@ -76,6 +78,8 @@ pub mod adapt;
 pub mod cache;
 pub mod cell;
 pub mod cf;
+pub mod chunked;
+pub mod codec;
 pub mod concat;
 pub mod container;
 pub mod content;

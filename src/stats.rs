@@ -2,6 +2,7 @@
 //! counted and how is fixed in CLI.md (*stats --json*).
 
 mod array;
+mod blocks;
 mod floats;
 mod image;
 mod table;

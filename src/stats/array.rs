@@ -1,5 +1,6 @@
-//! Statistics of an array: pieces of the region in C order, read and summed on all cores.
+//! Statistics of an array: pieces of it — whole chunks where it has chunks —, read and summed on all cores.
 
+use super::blocks::{blocks, crc_share};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
@@ -13,6 +14,8 @@ use rayon::prelude::*;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
+/// Pieces of more bytes than this are read one after the other, to spare memory.
+const LARGE: u64 = 64 << 20;
 
 /// What one pass over an array tells.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +75,8 @@ struct Part {
     high: Option<Extreme>,
     moments: Moments,
     imaginary: f64,
-    crc: crc32fast::Hasher,
+    /// Its share of the checksum (see `blocks`).
+    crc: u32,
 }
 
 /// One piece's part of scaled values.
@@ -150,15 +154,20 @@ impl Extreme {
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
     let size = array.dtype().size().max(1);
     task.expect(limits::bytes(array.shape(), size)?);
+    let (dtype, shape) = (array.dtype(), array.shape());
     let scaling = array.facts().scaling;
-    let parts = each_piece(array, task, |bytes| {
-        let mut part = measure(array.dtype(), bytes);
-        part.crc.update(&packed(array.dtype(), bytes));
-        if let Some(scaling) = &scaling {
-            let mut values = Vec::new();
-            array.dtype().decode(bytes, &mut values);
-            part.scaled = Part64::measure(&values, scaling);
+    let parts = each_piece(array, task, |region, bytes| {
+        let mut part = Part::default();
+        for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
+            let mut piece = measure(dtype, bytes);
+            if let Some(scaling) = &scaling {
+                let mut values = Vec::new();
+                dtype.decode(bytes, &mut values);
+                piece.scaled = Part64::measure(&values, scaling);
+            }
+            part = merge(part, piece);
         }
+        part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
         part
     })?;
     let mut total = Part::default();
@@ -186,7 +195,7 @@ fn as_f64(extreme: Extreme) -> f64 {
 
 /// Counts of the finite elements in bins from `low` to `high`, in one pass.
 fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -> Result<Histogram> {
-    let parts = each_piece(array, task, |bytes| {
+    let parts = each_piece(array, task, |_, bytes| {
         let mut values = Vec::new();
         array.dtype().decode(bytes, &mut values);
         let mut histogram = Histogram::new(low, high, bins);
@@ -198,24 +207,30 @@ fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -
     Ok(total)
 }
 
-/// Reads the array piece by piece on all cores; the results in C order.
-fn each_piece<T: Send>(array: &dyn Array, task: &Task, work: impl Fn(&[u8]) -> T + Sync) -> Result<Vec<T>> {
-    let size = array.dtype().size().max(1);
-    let regions: Vec<_> = pieces(array.shape(), (PIECE / size).max(1)).collect();
-    regions
-        .par_iter()
-        .map_init(Vec::new, |buffer, region| {
-            let bytes = limits::check(
-                region.elements()?.saturating_mul(array.dtype().size()),
-                limits::CHUNK,
-                "a piece",
-            )?;
-            buffer.resize(bytes, 0);
-            array.read(task, region, buffer)?;
-            task.advance(bytes as u64)?;
-            Ok(work(buffer))
-        })
-        .collect()
+/// Reads the array piece by piece on all cores; the results in the order of the pieces.
+fn each_piece<T: Send>(
+    array: &dyn Array,
+    task: &Task,
+    work: impl Fn(&Region, &[u8]) -> T + Sync,
+) -> Result<Vec<T>> {
+    let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
+    // Elements under a byte are summed up byte by byte in C order.
+    let chunks = array.facts().chunks.filter(|_| dtype.bits() >= 8);
+    let regions = blocks(array.shape(), chunks.as_deref(), size, PIECE);
+    let one = |buffer: &mut Vec<u8>, region: &Region| -> Result<T> {
+        let bytes = region.elements()?.saturating_mul(dtype.size());
+        let bytes = limits::check(bytes, limits::CHUNK, "a piece")?;
+        buffer.resize(bytes, 0);
+        array.read(task, region, buffer)?;
+        task.advance(bytes as u64)?;
+        Ok(work(region, buffer))
+    };
+    let largest = regions.first().map_or(Ok(0), Region::elements)?.saturating_mul(size);
+    if largest > LARGE {
+        let mut buffer = Vec::new();
+        return regions.iter().map(|region| one(&mut buffer, region)).collect();
+    }
+    regions.par_iter().map_init(Vec::new, one).collect()
 }
 
 /// Elements under a byte packed again, from the low bits upwards, as they are stored.
@@ -366,8 +381,6 @@ fn merge(a: Part, b: Part) -> Part {
         (Some(a), Some(b)) => Some(if b > a { b } else { a }),
         (a, b) => a.or(b),
     };
-    let mut crc = a.crc;
-    crc.combine(&b.crc);
     Part {
         count: a.count + b.count,
         nan: a.nan + b.nan,
@@ -377,7 +390,7 @@ fn merge(a: Part, b: Part) -> Part {
         high: most(a.high, b.high),
         moments: a.moments.merge(b.moments),
         imaginary: a.imaginary + b.imaginary,
-        crc,
+        crc: a.crc ^ b.crc,
         scaled: a.scaled.merge(b.scaled),
     }
 }
@@ -395,7 +408,7 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
         std: total.moments.std().filter(|_| numeric),
         sum: (numeric || dtype.is_complex()).then_some(total.moments.sum),
         complex_sum: dtype.is_complex().then_some((total.moments.sum, total.imaginary)),
-        crc32: total.crc.clone().finalize(),
+        crc32: total.crc,
         scaled: None,
         histogram: None,
     }
