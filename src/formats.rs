@@ -17,6 +17,7 @@ pub mod table {
 
 /// Formats of arrays.
 pub mod array {
+    pub mod fits;
     pub mod mat;
     pub mod netcdf3;
     pub mod nifti;
@@ -62,6 +63,7 @@ pub static FORMATS: &[&Format] = &[
     &array::mat::FORMAT,
     &array::nifti::FORMAT,
     &array::nifti::MGH,
+    &array::fits::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,

@@ -28,7 +28,6 @@ const LINES: &[Line] = &[
     ("an HDF5 file", &[(1024, b"\x89HDF\r\n\x1a\n")]),
     ("an HDF5 file", &[(2048, b"\x89HDF\r\n\x1a\n")]),
     ("an HDF4 file", &[(0, b"\x0e\x03\x13\x01")]),
-    ("a FITS file", &[(0, b"SIMPLE  =")]),
     ("a DICOM file", &[(128, b"DICM")]),
     ("a GRIB file", &[(0, b"GRIB")]),
     ("a Bloscpack array", &[(0, b"blpk")]),

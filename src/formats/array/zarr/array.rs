@@ -131,7 +131,11 @@ pub(super) fn describe(
     let mut attributes = attributes(&meta.attributes);
     // xarray keeps the value for *missing* of version 2 in the array's own fill value.
     let by_xarray = meta.attributes.contains_key("_ARRAY_DIMENSIONS");
-    if meta.version == 2 && by_xarray && !meta.attributes.contains_key("_FillValue") && meta.element.dtype.is_real() {
+    if meta.version == 2
+        && by_xarray
+        && !meta.attributes.contains_key("_FillValue")
+        && meta.element.dtype.is_real()
+    {
         let fill = meta.fill_text.parse::<f64>().ok().filter(|fill| fill.is_finite());
         attributes.extend(fill.map(|fill| ("_FillValue".to_owned(), Value::Json(Json::from(fill)))));
     }

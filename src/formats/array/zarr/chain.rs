@@ -70,7 +70,13 @@ pub(super) struct Described {
 }
 
 impl Chain {
-    fn new(shape: &[u64], stored: Vec<Codec>, core: Core, arrays: Vec<Codec>, element: &Element) -> Result<Self> {
+    fn new(
+        shape: &[u64],
+        stored: Vec<Codec>,
+        core: Core,
+        arrays: Vec<Codec>,
+        element: &Element,
+    ) -> Result<Self> {
         let size = limits::bytes(shape, element.size())?;
         let encoded = arrays.iter().rev().try_fold(size, |after, codec| codec.before(after));
         let encoded = encoded.filter(|_| matches!(core, Core::Plain));
@@ -203,7 +209,8 @@ impl Sharding {
             let bytes = self.inner.decode(shard.slice(offset as usize..end as usize), fill)?;
             let need = limits::bytes(&self.inner.shape, size as u64)?;
             if bytes.len() as u64 != need {
-                let what = format!("shard: inner chunk {n} decodes to {} bytes, {need} belong there", bytes.len());
+                let what =
+                    format!("shard: inner chunk {n} decodes to {} bytes, {need} belong there", bytes.len());
                 return Err(Error::malformed(what));
             }
             self.place(n as u64, &bytes, shape, size, &mut out);
@@ -223,7 +230,8 @@ impl Sharding {
         let row = self.inner.shape.last().map_or(1, |side| *side as usize) * size;
         let mut index = vec![0u64; shape.len().saturating_sub(1)];
         for part in bytes.chunks_exact(row.max(1)) {
-            let place = |axis: usize| start.get(axis).copied().unwrap_or(0) + index.get(axis).copied().unwrap_or(0);
+            let place =
+                |axis: usize| start.get(axis).copied().unwrap_or(0) + index.get(axis).copied().unwrap_or(0);
             let at = shape.iter().enumerate().fold(0u64, |at, (axis, side)| at * side + place(axis));
             let at = at as usize * size;
             if let Some(to) = out.get_mut(at..at + row) {
@@ -332,7 +340,9 @@ fn v2_bytes(id: &str, configuration: &Object, element: &Element) -> Result<Codec
 }
 
 fn pickled() -> Error {
-    Error::unsupported("the codec \"pickle\": Python objects, which would have to be run to be read; they are not")
+    Error::unsupported(
+        "the codec \"pickle\": Python objects, which would have to be run to be read; they are not",
+    )
 }
 
 fn unknown(name: &str) -> Error {
@@ -404,7 +414,9 @@ fn v3_chain(
     names: &mut Vec<String>,
     byte_order: &mut Option<&'static str>,
 ) -> Result<Chain> {
-    let list = codecs.as_array().ok_or_else(|| Error::malformed(format!("codecs: it is {}, not a list", kind(codecs))))?;
+    let list = codecs
+        .as_array()
+        .ok_or_else(|| Error::malformed(format!("codecs: it is {}, not a list", kind(codecs))))?;
     let numbers = Numbers::of(element.dtype.clone(), false);
     let mut now = Encoding { element: element.clone(), shape: chunk.to_vec(), numbers };
     let (mut stored, mut arrays, mut core) = (Vec::new(), Vec::new(), None);
@@ -454,7 +466,9 @@ fn transposed(configuration: Option<&Object>, now: &mut Encoding) -> Result<Opti
     let order: Vec<usize> = match configuration.and_then(|c| c.get("order")) {
         Some(Value::String(word)) if word == "C" => (0..rank).collect(),
         Some(Value::String(word)) if word == "F" => (0..rank).rev().collect(),
-        Some(list @ Value::Array(_)) => lengths("transpose", list)?.iter().map(|&axis| axis as usize).collect(),
+        Some(list @ Value::Array(_)) => {
+            lengths("transpose", list)?.iter().map(|&axis| axis as usize).collect()
+        }
         _ => return Err(Error::malformed("transpose: it has no order")),
     };
     let mut sorted = order.clone();
@@ -493,7 +507,9 @@ fn v3_core(
             Ok(Core::Plain)
         }
         "vlen-utf8" if element.dtype == DType::text() => Ok(Core::Items(Items::Texts)),
-        "vlen-bytes" if element.is_variable() && element.dtype != DType::text() => Ok(Core::Items(Items::Bytes)),
+        "vlen-bytes" if element.is_variable() && element.dtype != DType::text() => {
+            Ok(Core::Items(Items::Bytes))
+        }
         "bytes" | "endian" | "packbits" | "vlen-utf8" | "vlen-bytes" => {
             Err(Error::malformed(format!("codecs: {name:?} does not store elements of {}", element.word)))
         }
@@ -509,7 +525,8 @@ fn sharding(
     names: &mut Vec<String>,
     byte_order: &mut Option<&'static str>,
 ) -> Result<Sharding> {
-    let deep = deep.checked_sub(1).ok_or_else(|| Error::limit(format!("more than {SHARDS} shards in shards")))?;
+    let deep =
+        deep.checked_sub(1).ok_or_else(|| Error::limit(format!("more than {SHARDS} shards in shards")))?;
     let get = |key: &str| {
         let value = configuration.and_then(|c| c.get(key));
         value.ok_or_else(|| Error::malformed(format!("sharding_indexed: it has no {key:?}")))
@@ -518,7 +535,8 @@ fn sharding(
     let fits = shape.len() == now.shape.len()
         && shape.iter().zip(&now.shape).all(|(inner, outer)| *inner > 0 && outer % inner == 0);
     if !fits {
-        let what = format!("sharding_indexed: inner chunks of {shape:?} do not divide shards of {:?}", now.shape);
+        let what =
+            format!("sharding_indexed: inner chunks of {shape:?} do not divide shards of {:?}", now.shape);
         return Err(Error::malformed(what));
     }
     let counts: Vec<u64> = shape.iter().zip(&now.shape).map(|(inner, outer)| outer / inner).collect();
@@ -526,7 +544,10 @@ fn sharding(
     let mut entries = counts.clone();
     entries.push(2);
     let number = Element { dtype: DType::U64, order: Order::Little, narrow: None, word: "uint64".to_owned() };
-    let plain = Value::from(vec![serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}}), "crc32c".into()]);
+    let plain = Value::from(vec![
+        serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}}),
+        "crc32c".into(),
+    ]);
     let codecs = configuration.and_then(|c| c.get("index_codecs")).unwrap_or(&plain);
     let chain = v3_chain(codecs, &number, &entries, 0, &mut Vec::new(), &mut None)?;
     if !matches!(chain.core, Core::Plain) {
@@ -543,4 +564,3 @@ fn sharding(
     };
     Ok(Sharding { inner, counts, index, index_bytes, index_at })
 }
-

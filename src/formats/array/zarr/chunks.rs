@@ -158,7 +158,8 @@ impl Stored {
         }
         let shard = open(task)?;
         let memory = shard.as_ref().map_or(0, |shard| {
-            shard.entries.len() * 24 + if matches!(shard.bytes, Held::Memory(_)) { shard.bytes.len() as usize } else { 0 }
+            shard.entries.len() * 24
+                + if matches!(shard.bytes, Held::Memory(_)) { shard.bytes.len() as usize } else { 0 }
         });
         self.shards.put(key, shard.clone(), memory.max(SHARD));
         Ok(shard)
@@ -216,7 +217,8 @@ impl Chunks for Stored {
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {
-        let grid: Vec<u64> = self.grid.iter().zip(&self.per_key).map(|(all, per)| all.div_ceil(*per)).collect();
+        let grid: Vec<u64> =
+            self.grid.iter().zip(&self.per_key).map(|(all, per)| all.div_ceil(*per)).collect();
         let count = limits::elements(&grid)?;
         let unit = if self.chain.shard().is_some() { "shard" } else { "chunk" };
         if count > BLOCKS {
@@ -232,7 +234,15 @@ impl Chunks for Stored {
         let elements = limits::elements(&self.chain.shape).unwrap_or(0);
         for n in 0..count {
             let mut rest = n;
-            let mut index: Vec<u64> = grid.iter().rev().map(|len| { let at = rest % len; rest /= len; at }).collect();
+            let mut index: Vec<u64> = grid
+                .iter()
+                .rev()
+                .map(|len| {
+                    let at = rest % len;
+                    rest /= len;
+                    at
+                })
+                .collect();
             index.reverse();
             let block = self.blocks(task, files.as_ref(), &index)?;
             blocks.push(Block { first: n.saturating_mul(elements), count: elements, raw, ..block });

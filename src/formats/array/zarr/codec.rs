@@ -32,7 +32,12 @@ pub(super) enum Codec {
     Checksum(Checksum, At),
     Base64,
     Sums(Numbers, Numbers),
-    Scaled { from: Numbers, to: Numbers, scale: f64, offset: f64 },
+    Scaled {
+        from: Numbers,
+        to: Numbers,
+        scale: f64,
+        offset: f64,
+    },
     Cast(Numbers, Numbers),
     /// numcodecs' packed booleans.
     Unpack,
@@ -110,7 +115,9 @@ impl Codec {
         match self {
             Codec::Shuffle(_) | Codec::Turn(..) | Codec::Transpose(..) | Codec::Widen(_) => Some(after),
             Codec::Checksum(..) => after.checked_add(4),
-            Codec::Sums(from, to) | Codec::Cast(from, to) | Codec::Scaled { from, to, .. } => scaled(from, to),
+            Codec::Sums(from, to) | Codec::Cast(from, to) | Codec::Scaled { from, to, .. } => {
+                scaled(from, to)
+            }
             Codec::Unpack => Some(after.div_ceil(8) + 1),
             Codec::Packing(packing, count) => {
                 let bits = count.checked_mul(u64::from(packing.last - packing.first + 1))?;
@@ -196,7 +203,8 @@ fn lzma_filters(value: Option<&Value>) -> Result<Vec<Filter>> {
         let small = |key: &str, usual| number(key).and_then(|n| u32::try_from(n).ok()).unwrap_or(usual);
         let id = number("id").ok_or_else(|| Error::malformed("lzma: a filter without an id"))?;
         let value = number("dist").or(number("dict_size")).unwrap_or(0);
-        let value = u32::try_from(value).map_err(|_| Error::malformed("lzma: a filter's number is too large"))?;
+        let value =
+            u32::try_from(value).map_err(|_| Error::malformed("lzma: a filter's number is too large"))?;
         Ok(Filter { id, value, literals: (small("lc", 3), small("lp", 0), small("pb", 2)) })
     };
     list.iter().map(filter).collect()

@@ -148,7 +148,11 @@ pub(super) fn sums(bytes: &[u8], from: &Numbers, to: &Numbers) -> Result<Vec<u8>
         let mut first = true;
         from.read(bytes, |difference| {
             // Adding to zero would lose the sign of a negative zero.
-            sum = if first { to.round(difference.float()) } else { to.round(sum + to.round(difference.float())) };
+            sum = if first {
+                to.round(difference.float())
+            } else {
+                to.round(sum + to.round(difference.float()))
+            };
             first = false;
             to.push(Number::Float(sum), &mut out);
         });
@@ -231,7 +235,9 @@ impl Packing {
         let packed = packed.filter(|packed| Some(packed.len() as u64) == needed);
         let packed = packed.ok_or_else(|| {
             let there = stored.len();
-            Error::malformed(format!("packbits: {count} elements of {width} bits do not fit to {there} bytes"))
+            Error::malformed(format!(
+                "packbits: {count} elements of {width} bits do not fit to {there} bytes"
+            ))
         })?;
         let size = count.checked_mul(self.bytes as u64).unwrap_or(u64::MAX);
         let mut out = Vec::with_capacity(limits::check(size, limits::CHUNK, "unpacked elements")?);
@@ -275,7 +281,11 @@ mod tests {
         let stored: Vec<u8> = [1500i32, -1].iter().flat_map(|n| n.to_le_bytes()).collect();
         let got = scaled(&stored, &numbers("<i4"), &numbers("<f4"), 1000.0, 10.0).unwrap();
         assert_eq!(got, [11.5f32, 9.999].iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>());
-        let got = cast([2.9f32, -2.9].iter().flat_map(|x| x.to_be_bytes()).collect(), &numbers(">f4"), &numbers("<i2"));
+        let got = cast(
+            [2.9f32, -2.9].iter().flat_map(|x| x.to_be_bytes()).collect(),
+            &numbers(">f4"),
+            &numbers("<i2"),
+        );
         assert_eq!(got.unwrap(), [2, 0, 254, 255]);
         assert!(Numbers::parse("|S3").is_err());
     }

@@ -137,7 +137,11 @@ pub(super) fn of_v3(document: &Value) -> Result<ArrayMeta> {
     let dimensions = match dimensions.len() == shape.len() {
         true => dimensions,
         // Some writers put xarray's attribute of version 2 into version 3.
-        false => attributes.get("_ARRAY_DIMENSIONS").map(names).filter(|n| n.len() == shape.len()).unwrap_or_default(),
+        false => attributes
+            .get("_ARRAY_DIMENSIONS")
+            .map(names)
+            .filter(|n| n.len() == shape.len())
+            .unwrap_or_default(),
     };
     let meta = ArrayMeta {
         version: 3,
@@ -194,7 +198,9 @@ fn with_fill(mut meta: ArrayMeta, value: &Value) -> ArrayMeta {
         Ok(None) => {
             meta.fill_text = "none".to_owned();
             if meta.version == 2 {
-                meta.remarks.push("it has no fill value: elements without a chunk are undefined and shown as 0".to_owned());
+                meta.remarks.push(
+                    "it has no fill value: elements without a chunk are undefined and shown as 0".to_owned(),
+                );
             }
         }
         Err(error) => meta.remarks.push(format!("{error}; elements without a chunk are shown as 0")),
@@ -247,7 +253,8 @@ fn keys(value: Option<&Value>) -> Result<Keys> {
         "default" => Ok(Keys { prefixed: true, separator: separate.unwrap_or('/'), suffix: String::new() }),
         "v2" => Ok(Keys { prefixed: false, separator: separate.unwrap_or('.'), suffix: String::new() }),
         "suffix" => {
-            let get = |names: [&str; 2]| configuration.and_then(|c| names.iter().find_map(|name| c.get(*name)));
+            let get =
+                |names: [&str; 2]| configuration.and_then(|c| names.iter().find_map(|name| c.get(*name)));
             let base = keys(get(["base-encoding", "base_encoding"]))?;
             let suffix = get(["suffix", "suffix"]).and_then(Value::as_str).unwrap_or_default().to_owned();
             if suffix.contains(['/', '\\', '\0']) {
@@ -269,7 +276,8 @@ fn grid(value: &Value, shape: &[u64]) -> Result<(Vec<u64>, Option<Vec<Vec<u64>>>
     match name {
         "regular" => Ok((lengths("chunk_shape", get("chunk_shape")?)?, None)),
         "rectilinear" => {
-            let list = get("chunk_shapes").or_else(|_| get("chunk_shape"))?.as_array().cloned().unwrap_or_default();
+            let list =
+                get("chunk_shapes").or_else(|_| get("chunk_shape"))?.as_array().cloned().unwrap_or_default();
             if list.len() != shape.len() {
                 return Err(Error::malformed("chunk_grid: as many lists of chunks as dimensions are needed"));
             }
@@ -339,7 +347,8 @@ mod tests {
         assert_eq!(key(json!({"name": "v2"}), &[1, 23]), "1.23");
         assert_eq!(key(json!({"name": "v2", "configuration": {"separator": "/"}}), &[4]), "4");
         assert_eq!(key(json!({"name": "v2"}), &[]), "0");
-        let suffix = json!({"name": "suffix", "configuration": {"suffix": ".tiff", "base-encoding": {"name": "v2"}}});
+        let suffix =
+            json!({"name": "suffix", "configuration": {"suffix": ".tiff", "base-encoding": {"name": "v2"}}});
         assert_eq!(key(suffix, &[0, 1]), "0.1.tiff");
         assert!(keys(Some(&json!({"name": "fanout"}))).is_err());
         assert!(keys(Some(&json!({"name": "v2", "configuration": {"separator": "../"}}))).is_err());
@@ -349,7 +358,9 @@ mod tests {
     fn chunks_of_different_sizes() {
         assert_eq!(edges(&json!([2, [3, 2], 1]), 9).unwrap(), [0, 2, 5, 8, 9]);
         assert_eq!(edges(&json!(4), 9).unwrap(), [0, 4, 8, 12]);
-        for wrong in [json!([0]), json!([1, 2]), json!([[1u64 << 60, 1 << 40]]), json!("x"), json!([[1, 2, 3]])] {
+        for wrong in
+            [json!([0]), json!([1, 2]), json!([[1u64 << 60, 1u64 << 40]]), json!("x"), json!([[1, 2, 3]])]
+        {
             assert!(edges(&wrong, 9).is_err(), "{wrong}");
         }
     }

@@ -192,7 +192,8 @@ pub(super) fn image(
         Some(dataset) => multiscale.axes_of(dataset, shape.len()),
         None => Vec::new(),
     };
-    Pyramid::new(levels, &shape, sample, &axes, group).map(|pyramid| Some(Arc::new(pyramid) as Arc<dyn Image>))
+    Pyramid::new(levels, &shape, sample, &axes, group)
+        .map(|pyramid| Some(Arc::new(pyramid) as Arc<dyn Image>))
 }
 
 fn sample_of(dtype: &DType) -> Option<Sample> {
@@ -217,7 +218,8 @@ fn sample_of(dtype: &DType) -> Option<Sample> {
 /// Whether the channels are red, green and blue.
 fn is_rgb(group: &Object) -> bool {
     let channels = attributes(group).get("omero").and_then(|omero| omero.get("channels")?.as_array());
-    let colour = |channel: &Value| channel.get("color").and_then(Value::as_str).unwrap_or_default().to_uppercase();
+    let colour =
+        |channel: &Value| channel.get("color").and_then(Value::as_str).unwrap_or_default().to_uppercase();
     channels.is_some_and(|list| list.iter().map(colour).eq(["FF0000", "00FF00", "0000FF"]))
 }
 
@@ -301,8 +303,9 @@ impl Image for Pyramid {
 
     fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
         let chosen = self.levels.get(level as usize).zip(self.info.levels.get(level as usize));
-        let (level, &(width, height)) =
-            chosen.filter(|_| frame < self.info.frames).ok_or_else(|| Error::bug("a level or frame that is not there"))?;
+        let (level, &(width, height)) = chosen
+            .filter(|_| frame < self.info.frames)
+            .ok_or_else(|| Error::bug("a level or frame that is not there"))?;
         let rect = rect.cut(width, height);
         let region = self.region(level, frame, rect);
         let samples = array::read(level.array.as_ref(), task, &region)?;
@@ -313,7 +316,8 @@ impl Image for Pyramid {
         let (row, column) = (distance(self.rows), distance(self.columns));
         let channel = self.channels.map_or(0, distance);
         let channels = self.info.channels as usize;
-        let plain = column == channels && row == column * rect.width as usize && (channels == 1 || channel == 1);
+        let plain =
+            column == channels && row == column * rect.width as usize && (channels == 1 || channel == 1);
         let data = if plain {
             samples
         } else {

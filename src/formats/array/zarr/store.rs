@@ -120,8 +120,7 @@ impl Zip {
 
     /// The position of the first name that is not before `name`.
     fn position(&self, name: &str) -> usize {
-        let before =
-            |n: &u32| self.archive.members.get(*n as usize).is_some_and(|m| m.name.as_str() < name);
+        let before = |n: &u32| self.archive.members.get(*n as usize).is_some_and(|m| m.name.as_str() < name);
         self.sorted.partition_point(before)
     }
 

@@ -132,7 +132,11 @@ mod tests {
         }
         let mut places = vec![0];
         for (axis, &len) in shape.iter().enumerate() {
-            places = places.iter().flat_map(|&at| (0..len).map(move |n| (at, n))).map(|(at, n)| at + n * strides[axis]).collect();
+            places = places
+                .iter()
+                .flat_map(|&at| (0..len).map(move |n| (at, n)))
+                .map(|(at, n)| at + n * strides[axis])
+                .collect();
         }
         places.into_iter().map(|at| stored[at]).collect()
     }

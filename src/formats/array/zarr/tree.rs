@@ -101,7 +101,9 @@ impl Hierarchy {
         match self.document(task, path, ".zattrs") {
             Ok(Some(Json::Object(object))) => Ok((object, None)),
             Ok(None) => Ok((Object::new(), None)),
-            Ok(Some(_)) => Ok((Object::new(), Some(".zattrs is no object; the attributes are lost".to_owned()))),
+            Ok(Some(_)) => {
+                Ok((Object::new(), Some(".zattrs is no object; the attributes are lost".to_owned())))
+            }
             Err(error) if error.is_cancelled() => Err(error),
             Err(error) => Ok((Object::new(), Some(format!("the attributes are lost: {error}")))),
         }
@@ -139,7 +141,12 @@ impl Hierarchy {
     }
 
     /// The array at `path` with its axes; and its node's attributes.
-    pub(super) fn array(&self, task: &Task, path: &str, meta: ArrayMeta) -> Result<(Arc<dyn Array>, Option<Error>)> {
+    pub(super) fn array(
+        &self,
+        task: &Task,
+        path: &str,
+        meta: ArrayMeta,
+    ) -> Result<(Arc<dyn Array>, Option<Error>)> {
         let mut facts = array::facts(&meta);
         let name = path.rsplit('/').next().unwrap_or_default();
         array::describe(name, &meta, &mut facts, &|name| self.variable(task, path, name));
@@ -193,7 +200,9 @@ fn found_v3(document: &Json) -> Result<Found> {
             Ok(Found::Group(Group { version: 3, attributes, consolidated: consolidated.cloned() }))
         }
         // Documents of the first drafts have no type but a shape.
-        None if object.contains_key("shape") => meta::of_v3(document).map(|meta| Found::Array(Box::new(meta))),
+        None if object.contains_key("shape") => {
+            meta::of_v3(document).map(|meta| Found::Array(Box::new(meta)))
+        }
         Some(other) => Err(Error::malformed(format!("zarr.json: the node type {other:?}"))),
         None => Err(Error::malformed("zarr.json: it has no \"node_type\"")),
     }
@@ -316,7 +325,9 @@ impl Members {
 
     /// Whether a link leads from here to a folder above.
     fn is_loop(&self) -> bool {
-        let Some((above, _)) = self.path.rsplit_once('/').or(Some(("", ""))).filter(|_| !self.path.is_empty()) else {
+        let Some((above, _)) =
+            self.path.rsplit_once('/').or(Some(("", ""))).filter(|_| !self.path.is_empty())
+        else {
             return false;
         };
         match (self.hierarchy.store.real(&self.path), self.hierarchy.store.real(above)) {

@@ -101,7 +101,11 @@ impl Uneven {
         let bytes = self.chain(&shape)?.decode(stored, &self.fill)?;
         let chunk = Plain::new(Source::memory(key, bytes), 0, self.element.dtype.clone(), shape)?;
         let mut out = limits::zeroed(
-            limits::check(limits::bytes(&region.shape(), self.element.size())?, limits::READ, "a part of a chunk")?,
+            limits::check(
+                limits::bytes(&region.shape(), self.element.size())?,
+                limits::READ,
+                "a part of a chunk",
+            )?,
             "a part of a chunk",
         )?;
         chunk.read(task, region, &mut out)?;
@@ -125,7 +129,8 @@ impl Array for Uneven {
         }
         let size = self.fill.len();
         let whole = region.shape();
-        let axes: Vec<Vec<Cut>> = region.0.iter().enumerate().map(|(axis, span)| self.cuts(axis, span)).collect();
+        let axes: Vec<Vec<Cut>> =
+            region.0.iter().enumerate().map(|(axis, span)| self.cuts(axis, span)).collect();
         let count: u64 = axes.iter().map(|cuts| cuts.len() as u64).product();
         for n in 0..count {
             task.check()?;
@@ -155,7 +160,15 @@ impl Array for Uneven {
 
 /// Puts the rows of a part of the shape `shape` to `start` in the result of the shape `whole`; fill where
 /// there is no part.
-fn scatter(part: Option<&[u8]>, shape: &[u64], start: &[u64], whole: &[u64], fill: &[u8], size: usize, out: &mut [u8]) {
+fn scatter(
+    part: Option<&[u8]>,
+    shape: &[u64],
+    start: &[u64],
+    whole: &[u64],
+    fill: &[u8],
+    size: usize,
+    out: &mut [u8],
+) {
     let row = shape.last().map_or(1, |len| *len as usize) * size;
     let rows: u64 = shape.iter().rev().skip(1).product();
     for n in 0..rows {
