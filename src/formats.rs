@@ -8,9 +8,13 @@ use crate::format::Format;
 /// Formats of tables.
 pub mod table {
     pub mod arrow;
+    pub mod avro;
     pub mod csv;
     pub mod dataset;
+    pub mod delta;
+    pub mod iceberg;
     pub mod jsonl;
+    pub mod orc;
     pub mod parquet;
     pub mod pcd;
 }
@@ -18,6 +22,7 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod fits;
+    pub mod hdf5;
     pub mod mat;
     pub mod netcdf3;
     pub mod nifti;
@@ -51,12 +56,16 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &table::delta::FORMAT,
+    &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     &array::zarr::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &table::avro::FORMAT,
+    &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,

@@ -32,6 +32,7 @@
 //! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
 //! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
+//! | [`lake`] | tables whose rows lie in many files and whose schema stands in metadata |
 //! | [`stats`] | one pass over an array or a table |
 //! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
 //! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
@@ -90,6 +91,7 @@ pub mod error;
 pub mod format;
 pub mod formats;
 pub mod jobs;
+pub mod lake;
 pub mod limits;
 pub mod lines;
 pub mod node;
