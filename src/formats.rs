@@ -28,6 +28,7 @@ pub mod array {
     pub mod nifti;
     pub mod npy;
     pub mod npz;
+    pub mod raw;
     pub mod zarr;
 }
 
@@ -98,6 +99,8 @@ pub static FORMATS: &[&Format] = &[
     &plain::tar::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
+    // elements without a header, told by name and size
+    &array::raw::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
     &table::csv::FORMAT,

@@ -151,11 +151,6 @@ impl Header {
     pub(super) fn attributes(&self) -> Vec<(String, Value)> {
         self.cards.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
     }
-
-    /// Two headers as one: what a compressed image says of the image inside it.
-    pub(super) fn keywords(&self) -> impl Iterator<Item = &str> {
-        self.cards.iter().map(|(name, _)| name.as_str())
-    }
 }
 
 /// Text of a card, without the blanks at its end; Latin-1 where it is not ASCII.
@@ -236,7 +231,7 @@ mod tests {
         assert_eq!(header.text("TEXT"), Some("it's /not/ a comment"));
         assert_eq!(header.text("LONG"), Some("one two three"));
         assert_eq!(header.text("ESO DET CHIP1 ID"), Some("ccd 1"));
-        assert_eq!(header.text("COMMENT"), Some(" first line\n   second"));
+        assert_eq!(header.text("COMMENT"), Some("first line\n  second"));
         assert_eq!((header.get("NOTHING"), header.text("CMPLX")), (Some(&Json::Null), Some("(1.0, 2.0)")));
         assert_eq!(header.data, BLOCK);
     }

@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(decode(&bytes, 3, 32, 1).unwrap(), [10, 11, 9]);
         assert!(decode(&bytes[..1], 3, 32, 1).is_err());
         assert_eq!(
-            decode(&[0, 7, 0], 40, 32, 2).err().unwrap().message(),
+            decode(&[0, 7, 0x30], 40, 32, 2).err().unwrap().message(),
             "malformed compressed tile: it ends too early"
         );
     }

@@ -18,10 +18,13 @@ impl Affine {
         let [b, c, d] = turn;
         let rest = 1.0 - (b * b + c * c + d * d);
         let a = if rest > least { rest.sqrt() } else { 0.0 };
+        // Rounding may leave the length a little off one.
+        let length = a * a + b * b + c * c + d * d;
+        let twice = if length > 0.0 { 2.0 / length } else { 0.0 };
         let turned = [
-            [a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)],
-            [2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)],
-            [2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - b * b - c * c],
+            [1.0 - twice * (c * c + d * d), twice * (b * c - a * d), twice * (b * d + a * c)],
+            [twice * (b * c + a * d), 1.0 - twice * (b * b + d * d), twice * (c * d - a * b)],
+            [twice * (b * d - a * c), twice * (c * d + a * b), 1.0 - twice * (b * b + c * c)],
         ];
         let [x, y, z] = zooms;
         let row = |n: usize| [turned[n][0] * x, turned[n][1] * y, turned[n][2] * z * flip, shift[n]];
