@@ -22,12 +22,15 @@ pub mod table {
 /// Formats of arrays.
 pub mod array {
     pub mod bloscpack;
+    pub mod fits;
     pub mod hdf5;
     pub mod mat;
     pub mod n5;
     pub mod netcdf3;
+    pub mod nifti;
     pub mod npy;
     pub mod npz;
+    pub mod raw;
     pub mod zarr;
 }
 
@@ -74,6 +77,9 @@ pub static FORMATS: &[&Format] = &[
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
     &array::mat::FORMAT,
+    &array::nifti::FORMAT,
+    &array::nifti::MGH,
+    &array::fits::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,
@@ -99,6 +105,8 @@ pub static FORMATS: &[&Format] = &[
     &plain::tar::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
+    // elements without a header, told by name and size
+    &array::raw::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
     &table::csv::FORMAT,

@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Rows and lines printed when none are asked for.
@@ -41,7 +40,7 @@ const ELEMENTS: u64 = 1_000;
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
-    let shown = super::open(&task, &args.target, &args.with).and_then(|(document, node, _)| {
+    let shown = super::open(&task, &args.target, &args.opening).and_then(|(document, node, _)| {
         let printed = gander::open::guarded(|| match &node.content {
             Some(Content::Table(t)) => table(&task, args, t.as_ref()),
             Some(Content::Array(a)) => array(&task, args, a.as_ref()),

@@ -22,9 +22,8 @@ pub(crate) struct Args {
     /// Add a histogram of so many bins
     #[arg(long, value_name = "BINS")]
     histogram: Option<usize>,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Runs the command.
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
     let path = path.display().to_string();
-    let result = super::open(&task, &args.target, &args.with);
+    let result = super::open(&task, &args.target, &args.opening);
     let (document, node, node_path) = match result {
         Ok(opened) => opened,
         Err(error) => return super::failed(&error, &path, args.json),

@@ -18,9 +18,8 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Runs the command.
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn one(args: &Args, path: &str) -> anyhow::Result<ExitCode> {
     let task = Task::new();
-    let opened = super::open(&task, path, &args.with);
+    let opened = super::open(&task, path, &args.opening);
     let printed = opened.and_then(|(mut document, node, _)| {
         document.root = node;
         match args.json {
