@@ -127,6 +127,11 @@ impl Choice {
     /// The scale for values of which this is known.
     pub(crate) fn scale(&self, survey: &Survey) -> Scale {
         let (mut low, mut high) = match self.range {
+            // Angles go round: their ends are the same wherever the data ends.
+            Range::MinMax | Range::Percent(_) if self.part == Part::Phase => {
+                let pi = std::f64::consts::PI;
+                return Scale { map: self.map, curve: Curve::Linear, low: -pi, high: pi };
+            }
             Range::MinMax => survey.range.unwrap_or((0.0, 1.0)),
             Range::Percent(share) => {
                 let share = share / 100.0;

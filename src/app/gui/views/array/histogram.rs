@@ -132,6 +132,11 @@ impl Histogram {
         });
     }
 
+    /// Forgets what was counted: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.counted.clear();
+    }
+
     /// Stops counting.
     pub(crate) fn stop(&self) {
         self.counted.cancel();

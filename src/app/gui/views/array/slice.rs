@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use gander::content::{Array, array};
+use gander::content::array::Axis;
+use gander::content::{Array, ArrayFacts, array};
 use gander::dtype::DType;
 use gander::error::Result;
 use gander::region::{Region, Span};
@@ -115,7 +116,13 @@ impl Slice {
         axis.and_then(|axis| self.spans.get(axis)).map_or(n, |span| span.index(n))
     }
 
-    fn region(&self, window: &Window) -> Region {
+    /// The distance in the array between two neighbours of the plane along an axis.
+    pub(crate) fn step(&self, axis: Option<usize>) -> u64 {
+        axis.and_then(|axis| self.spans.get(axis)).map_or(1, |span| span.step.max(1))
+    }
+
+    /// The window as a region of the array.
+    pub(crate) fn region(&self, window: &Window) -> Region {
         let mut spans = self.spans.clone();
         for (axis, part) in [(self.rows, &window.rows), (self.columns, &window.columns)] {
             if let Some(span) = axis.and_then(|axis| spans.get_mut(axis)) {
@@ -185,6 +192,28 @@ impl Sliced {
         let shape: Vec<u64> = axes.iter().map(|&axis| slice.spans[axis].count).collect();
         Sliced { array, spans: slice.spans.clone(), axes, shape }
     }
+
+    /// The region of the inner array that a region of this one is.
+    fn outer(&self, region: &Region) -> Region {
+        let mut spans = self.spans.clone();
+        for (&axis, part) in self.axes.iter().zip(&region.0) {
+            let span = &mut spans[axis];
+            *span = Span {
+                start: span.index(part.start),
+                count: part.count,
+                step: span.step.saturating_mul(part.step),
+            };
+        }
+        Region(spans)
+    }
+
+    /// What an axis means: coordinates hold only where all of it is left.
+    fn axis(&self, whole: &Axis, axis: usize) -> Axis {
+        if self.spans[axis] == Span::all(self.array.shape()[axis]) {
+            return whole.clone();
+        }
+        Axis { name: whole.name.clone(), unit: whole.unit.clone(), ..Axis::default() }
+    }
 }
 
 impl Array for Sliced {
@@ -200,16 +229,26 @@ impl Array for Sliced {
         if out.is_empty() {
             return Ok(());
         }
-        let mut spans = self.spans.clone();
-        for (&axis, part) in self.axes.iter().zip(&region.0) {
-            let span = &mut spans[axis];
-            *span = Span {
-                start: span.index(part.start),
-                count: part.count,
-                step: span.step.saturating_mul(part.step),
-            };
+        self.array.read(task, &self.outer(region), out)
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<arrow::array::ArrayRef> {
+        self.array.column(task, &self.outer(region))
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let facts = self.array.facts();
+        let axes = match facts.axes.len() == self.spans.len() {
+            true => self.axes.iter().map(|&axis| self.axis(&facts.axes[axis], axis)).collect(),
+            false => Vec::new(),
+        };
+        ArrayFacts {
+            unit: facts.unit,
+            scaling: facts.scaling,
+            value_names: facts.value_names,
+            axes,
+            ..ArrayFacts::default()
         }
-        self.array.read(task, &Region(spans), out)
     }
 }
 
