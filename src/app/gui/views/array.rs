@@ -128,6 +128,8 @@ struct ArrayView {
     lines: Lines,
     histogram: Histogram,
     volume: Volume,
+    /// Whether the cross-hair of the volume stands somewhere.
+    crossed: bool,
     hunt: Hunt,
     /// Whether the mapping is settled: by the session, or by arrays of this shape seen before.
     settled: bool,
@@ -151,6 +153,7 @@ impl ArrayView {
             lines: Lines::default(),
             histogram: Histogram::default(),
             volume: Volume::default(),
+            crossed: false,
             hunt: Hunt::default(),
             settled: false,
             name: target.title().to_owned(),
@@ -305,6 +308,11 @@ impl ArrayView {
             Mode::Line => self.lines.ui(ui, cx, &array, &slice, self.choice.part, meaning),
             Mode::Histogram => self.histogram.ui(ui, cx, &array, &slice, &mut self.choice),
             Mode::Volume => {
+                if !std::mem::replace(&mut self.crossed, true) {
+                    self.heat.framed(&slice).into_iter().for_each(|index| {
+                        index.iter().enumerate().for_each(|(axis, &at)| self.mapping.set_position(axis, at));
+                    });
+                }
                 let shown = volume::Shown { array: &array, choice: self.choice, title, meaning };
                 self.volume.ui(ui, cx, &shown, &mut self.mapping);
             }

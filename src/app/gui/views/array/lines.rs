@@ -115,7 +115,11 @@ impl Lines {
             });
         }
         if slice.height() > 1 && slice.width() > 1 {
-            let words = if self.is_down(slice) { "columns" } else { "rows" };
+            let down = self.is_down(slice);
+            let words = if down { "columns" } else { "rows" };
+            let across = if down { slice.columns } else { slice.rows };
+            let name = across.map_or(String::new(), |axis| format!("at {}", meaning.name(axis)));
+            ui.label(theme::dim(Theme::of(ui), name));
             let mut text = if self.picks.is_empty() { "0".to_owned() } else { self.picks.clone() };
             let edit = TextEdit::singleline(&mut text).font(theme::mono_font()).desired_width(96.0);
             let response = ui.add(edit.margin(vec2(6.0, 4.0)));
@@ -280,7 +284,10 @@ impl Lines {
                 return String::new();
             }
             let index = slice.along(axis, x as u64);
-            axis.and_then(|axis| meaning.coordinate(axis, index)).unwrap_or_else(|| index.to_string())
+            axis.and_then(|axis| meaning.coordinate(axis, index)).unwrap_or_else(|| match index {
+                10_000_000.. if index.is_multiple_of(1_000_000) => format!("{} M", index / 1_000_000),
+                _ => index.to_string(),
+            })
         };
         let mut plot = calm(plot, theme, whole, brief);
         if curves.len() > 1 {

@@ -155,6 +155,12 @@ impl Pictured {
         self.picked.take()
     }
 
+    /// The full index of the framed element; of the one in the middle, if none is framed.
+    pub(crate) fn framed(&self, slice: &Slice) -> Option<Vec<u64>> {
+        let [column, row] = self.cursor.unwrap_or([slice.width() / 2, slice.height() / 2]);
+        (column < slice.width() && row < slice.height()).then(|| slice.index(row, column))
+    }
+
     /// Whether it has the keys.
     pub(crate) fn has_focus(&self, ui: &Ui) -> bool {
         self.id.is_some_and(|id| ui.memory(|memory| memory.has_focus(id)))
@@ -240,7 +246,14 @@ impl Pictured {
             self.camera.fit_into(rect, plane, LARGEST_FITTED);
         }
         if let Some([column, row]) = self.go_to.take() {
-            self.camera.look_at(plane, column as f64, row as f64, 10.0);
+            const LARGE: f64 = 10.0;
+            let sight = self.camera.sight(rect, plane);
+            let visible = sight.visible();
+            let seen = visible[0].contains(&column) && visible[1].contains(&row);
+            // What is in sight and large enough is framed where it stands.
+            if !seen || sight.zoom()[0].min(sight.zoom()[1]) < LARGE {
+                self.camera.look_at(plane, column as f64, row as f64, LARGE);
+            }
             self.cursor = Some([column, row]);
         }
     }
@@ -591,8 +604,10 @@ fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
     let font = theme::small_font();
     let painter = ui.painter();
     if let Some(title) = title(down) {
-        let at = pos2(outer.left() + space::S2, (picture.top() - 3.0).max(outer.top() + 14.0));
-        painter.text(at, egui::Align2::LEFT_BOTTOM, format!("{title} ↓"), font.clone(), theme.dim);
+        let galley = painter.layout_no_wrap(format!("{title} ↓"), font.clone(), theme.dim);
+        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
+        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
+        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
     }
     if let Some(title) = title(across) {
         let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
