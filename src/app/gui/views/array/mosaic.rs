@@ -2,6 +2,8 @@
 //! the first few tiles, and what follows refines it. Tiles are whole chunks, where the array has chunks, so
 //! that each is decoded once; one that is broken leaves a hole and hides nothing else.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use gander::content::Array;
@@ -26,12 +28,18 @@ const LATEST: Duration = Duration::from_millis(1200);
 const SAMPLE: u64 = 1 << 15;
 /// After so many tiles that failed, and none that did not, the rest is not tried.
 const GIVE_UP: usize = 4;
+/// Tiles that are read at a time.
+const READERS: usize = 4;
+/// An overview touches at most about so many bytes; what is left keeps the look of the coarser levels.
+const MOST: u64 = 64 << 30;
 
 /// How a window is cut into tiles: the first sample of each, and the end.
 #[derive(Debug, PartialEq)]
 struct Cut {
     rows: Vec<u64>,
     columns: Vec<u64>,
+    /// Bytes that a tile touches, about.
+    bytes: u64,
 }
 
 /// Whether a window is read at once: then it is worth to be read ahead.
@@ -82,8 +90,12 @@ impl Cut {
         self.columns.len().saturating_sub(1)
     }
 
+    fn whole(window: &Window) -> Self {
+        Cut { rows: vec![0, window.rows.count], columns: vec![0, window.columns.count], bytes: 0 }
+    }
+
     fn of(array: &dyn Array, slice: &Slice, window: &Window) -> Self {
-        let whole = Cut { rows: vec![0, window.rows.count], columns: vec![0, window.columns.count] };
+        let whole = Cut::whole(window);
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
         // Small windows need no look at how the array is stored.
         let extent = |span: &Span, axis| (span.end() - span.start).saturating_mul(slice.step(axis));
@@ -103,15 +115,16 @@ impl Cut {
         }
         let each = (TILE / line).max(lines.div_ceil(512)).max(1);
         let cuts = (0..lines).step_by(each as usize).chain([lines]).collect();
+        let bytes = each.saturating_mul(line);
         match across {
-            true => Cut { rows: cuts, ..whole },
-            false => Cut { columns: cuts, ..whole },
+            true => Cut { rows: cuts, bytes, ..whole },
+            false => Cut { columns: cuts, bytes, ..whole },
         }
     }
 
     /// Along the limits of chunks; several together where they are small.
     fn by_chunks(array: &dyn Array, slice: &Slice, window: &Window, tile: u64, at_once: u64) -> Self {
-        let whole = Cut { rows: vec![0, window.rows.count], columns: vec![0, window.columns.count] };
+        let whole = Cut::whole(window);
         let facts = array.facts();
         let Some(chunks) = facts.chunks.filter(|chunks| chunks.len() == slice.spans.len()) else {
             return whole;
@@ -136,6 +149,7 @@ impl Cut {
         Cut {
             rows: limits(slice, slice.rows, &window.rows, group(slice.rows, rows)),
             columns: limits(slice, slice.columns, &window.columns, group(slice.columns, columns)),
+            bytes: rows.saturating_mul(columns).saturating_mul(bytes),
         }
     }
 
@@ -245,14 +259,66 @@ impl<'a> Mosaic<'a> {
         let bytes = (self.window.elements() as usize).saturating_mul(self.size);
         self.raw = gander::limits::zeroed(bytes, "a picture of the array")?;
         let order = cut.order();
+        let most = usize::try_from(MOST / cut.bytes.max(1)).unwrap_or(usize::MAX).max(64);
+        let order = &order[..order.len().min(most)];
         let mut there = vec![false; cut.tiles()];
         task.expect(order.len() as u64);
+        let (next, (send, come)) = (AtomicUsize::new(0), mpsc::sync_channel(2 * READERS));
+        let windows: Vec<Window> = order.iter().map(|&at| self.outer(&cut.tile(at))).collect();
+        let (array, slice) = (self.array, self.slice);
+        std::thread::scope(|scope| {
+            let readers = std::thread::available_parallelism().map_or(1, usize::from).min(READERS);
+            for _ in 0..readers.min(order.len()) {
+                let (send, next, windows) = (send.clone(), &next, &windows);
+                let read = move || loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(window) = windows.get(n).filter(|_| !task.is_cancelled()) else { return };
+                    // A reader that panics ends this window's job, not the others.
+                    let raw = gander::open::guarded(|| slice.read(array, task, window));
+                    if send.send((n, raw)).is_err() {
+                        return;
+                    }
+                };
+                std::thread::Builder::new().name("tiles".to_owned()).spawn_scoped(scope, read)?;
+            }
+            drop(send);
+            let done = self.collect(task, cut, order, &mut there, &come, publish);
+            // What is left is not read: nobody takes it.
+            next.store(order.len(), Ordering::Relaxed);
+            drop(come);
+            done
+        })?;
+        if order.len() < cut.tiles() {
+            let share = order.len() as f32 / cut.tiles() as f32;
+            return Ok(self.plane(self.filled(cut, &there), share.min(0.999)));
+        }
+        let raw = std::mem::take(&mut self.raw);
+        Ok(self.plane(raw, 1.0))
+    }
+
+    /// Takes tiles as they come, and gives away what there is from time to time.
+    fn collect(
+        &mut self,
+        task: &Task,
+        cut: &Cut,
+        order: &[(usize, usize)],
+        there: &mut [bool],
+        come: &mpsc::Receiver<(usize, Result<Vec<u8>>)>,
+        publish: &mut dyn FnMut(Plane),
+    ) -> Result<()> {
         let (mut started, mut patience) = (Instant::now(), FIRST);
-        for (n, &at) in order.iter().enumerate() {
+        for n in 0..order.len() {
             task.check()?;
-            let tile = cut.tile(at);
-            match self.take(task, &tile) {
-                Ok(()) => there[at.0 * cut.across() + at.1] = true,
+            let Ok((which, raw)) = come.recv() else {
+                task.check()?;
+                return Err(self.error.clone().unwrap_or_else(|| Error::bug("array: tiles are missing")));
+            };
+            let (at, tile) = (order[which], cut.tile(order[which]));
+            match raw {
+                Ok(raw) => {
+                    self.put(&tile, &raw);
+                    there[at.0 * cut.across() + at.1] = true;
+                }
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     self.holes.push(tile);
@@ -265,30 +331,33 @@ impl<'a> Mosaic<'a> {
             }
             task.advance(1)?;
             if started.elapsed() >= patience && n + 1 < order.len() && n + 1 > self.holes.len() {
-                let share = (n + 1) as f32 / order.len() as f32;
-                publish(self.plane(self.filled(cut, &there), share.min(0.999)));
+                let share = (n + 1) as f32 / cut.tiles() as f32;
+                publish(self.plane(self.filled(cut, there), share.min(0.999)));
                 patience = (patience * 2).min(LATEST);
                 started = Instant::now();
             }
         }
-        let raw = std::mem::take(&mut self.raw);
-        Ok(self.plane(raw, 1.0))
+        Ok(())
     }
 
-    /// Reads a tile into its place.
-    fn take(&mut self, task: &Task, tile: &Window) -> Result<()> {
+    /// The window of the slice that a tile is.
+    fn outer(&self, tile: &Window) -> Window {
         let place = |outer: &Span, inner: &Span| Span {
             start: outer.index(inner.start),
             count: inner.count,
             step: outer.step,
         };
-        let window = Window {
+        Window {
             rows: place(&self.window.rows, &tile.rows),
             columns: place(&self.window.columns, &tile.columns),
-        };
-        let raw = self.slice.read(self.array, task, &window)?;
-        let values = numbers(self.array.dtype(), self.part, &raw);
-        self.tally.add(&values, self.places().then_some(window));
+        }
+    }
+
+    /// Puts a tile into its place.
+    fn put(&mut self, tile: &Window, raw: &[u8]) {
+        let values = numbers(self.array.dtype(), self.part, raw);
+        let place = self.places().then(|| self.outer(tile));
+        self.tally.add(&values, place);
         let line = tile.columns.count as usize * self.size;
         let whole = self.window.columns.count as usize * self.size;
         let left = tile.columns.start as usize * self.size;
@@ -296,7 +365,6 @@ impl<'a> Mosaic<'a> {
             let at = (tile.rows.start as usize + n) * whole + left;
             self.raw[at..at + line].copy_from_slice(from);
         }
-        Ok(())
     }
 
     /// The samples, where tiles are missing those of the next coarser tile that is there.
@@ -336,4 +404,62 @@ fn above(cut: &Cut, there: &[bool], row: usize, column: usize) -> Option<(usize,
         step *= 2;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use gander::content::array::Plain;
+    use gander::dtype::DType;
+    use gander::source::Source;
+
+    use super::*;
+
+    #[test]
+    fn tiles_cover_everything_once_coarse_first() {
+        let cut = Cut { rows: vec![0, 3, 6, 9], columns: (0..=40).collect(), bytes: 1 };
+        let mut order = cut.order();
+        assert_eq!(order[0], (0, 0));
+        assert!(order[..5].iter().all(|at| at.1.is_multiple_of(8)), "{:?}", &order[..5]);
+        order.sort_unstable();
+        let all: Vec<_> = (0..3).flat_map(|row| (0..40).map(move |column| (row, column))).collect();
+        assert_eq!(order, all);
+    }
+
+    #[test]
+    fn tiles_end_where_chunks_end() {
+        let spans = vec![Span { start: 5, count: 100, step: 3 }];
+        let slice = Slice { spans, rows: None, columns: Some(0), channels: None };
+        // Elements 5, 8, … of chunks of 50: the samples at 50, 101, 152, 200, 251 and 302 begin new ones.
+        let window = Span { start: 0, count: 100, step: 1 };
+        assert_eq!(limits(&slice, Some(0), &window, 50), [0, 15, 32, 49, 65, 82, 99, 100]);
+    }
+
+    #[test]
+    fn a_mosaic_is_what_one_read_gives() {
+        let bytes: Vec<u8> = (0..120 * 90u32).flat_map(|n| (n as u16).to_le_bytes()).collect();
+        let array = Plain::new(Source::memory("a", bytes), 0, DType::U16, vec![120, 90]).unwrap();
+        let slice = Slice {
+            spans: vec![Span::all(120), Span::all(90)],
+            rows: Some(1),
+            columns: Some(0),
+            channels: None,
+        };
+        let window = Window {
+            rows: Span { start: 2, count: 40, step: 2 },
+            columns: Span { start: 1, count: 110, step: 1 },
+        };
+        let task = Task::new();
+        let expected = slice.read(&array, &task, &window).unwrap();
+        let cut = Cut { rows: vec![0, 7, 30, 40], columns: vec![0, 50, 110], bytes: 1 };
+        let mut mosaic = Mosaic::new(&array, &slice, window, Part::Real);
+        let plane = mosaic.by_tiles(&task, &cut, &mut |_| {}).unwrap();
+        assert_eq!((plane.raw == expected, plane.survey.count, plane.is_whole()), (true, 4400, true));
+        // Before the rest came, every tile looks like the first.
+        let mut there = vec![false; 6];
+        there[0] = true;
+        mosaic.raw = expected.clone();
+        let filled = mosaic.filled(&cut, &there);
+        let at = |row: usize, column: usize| filled[(row * 110 + column) * 2];
+        assert_eq!((at(39, 109), at(3, 25)), (at(3, 25), expected[(3 * 110 + 25) * 2]));
+    }
 }

@@ -121,9 +121,10 @@ impl Array for Words {
             };
             list = list.into_iter().flat_map(along).collect();
         }
-        // Every seventh is missing.
-        let word = |(n, at): (usize, String)| (n % 7 != 6).then(|| format!("{}{at}", self.prefix));
-        Ok(Arc::new(list.into_iter().enumerate().map(word).collect::<StringArray>()))
+        // One of seven is missing.
+        let sum = |at: &str| at.split('.').filter_map(|n| n.parse::<u64>().ok()).sum::<u64>();
+        let word = |at: String| (sum(&at) % 7 != 6).then(|| format!("{}{at}", self.prefix));
+        Ok(Arc::new(list.into_iter().map(word).collect::<StringArray>()))
     }
 }
 
