@@ -6,7 +6,8 @@
 //! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
 //!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next;
 //! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
-//! - [`numbers`] with [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one element.
+//! - [`numbers`] with [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one element;
+//!   [`sample`]: where to look when not everything is looked at.
 //!
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
@@ -27,6 +28,7 @@ pub(super) mod options;
 pub(super) mod pictured;
 mod plotting;
 mod probe;
+pub(crate) mod sample;
 mod seen;
 pub(super) mod slice;
 #[cfg(test)]
@@ -166,6 +168,12 @@ impl ArrayView {
     fn modes(&self) -> Vec<(Mode, &'static str)> {
         let volume = volume::fits(self.array.shape());
         Mode::ALL.into_iter().filter(|(mode, _)| volume || *mode != Mode::Volume).collect()
+    }
+
+    /// Whether the numbers have any options.
+    fn has_options(&self) -> bool {
+        let dtype = self.array.dtype();
+        dtype.is_real() || dtype.is_complex() || !self.lens.fields.is_empty() || self.lens.scaling.is_some()
     }
 
     /// Shows one field of structured elements, or all of them.

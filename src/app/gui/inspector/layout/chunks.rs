@@ -313,10 +313,14 @@ impl ChunkMap {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
 
-    #[test]
-    fn a_plane_of_chunks_is_added_up() {
+    use super::*;
+    use crate::gui::views::Subject;
+
+    /// Two planes of 3 × 600 chunks; the second of the second plane is missing.
+    fn known() -> Known {
         let grid = vec![2u64, 3, 600];
         let blocks = (0..3600u64)
             .map(|n| Block {
@@ -327,19 +331,47 @@ mod tests {
                 ..Block::default()
             })
             .collect();
-        let plane = Plane { rows: 1, columns: 2, at: vec![1, 0, 0] };
-        assert_eq!(plane.index(&grid, 0, 1), 1801);
         let layout = gander::content::Layout { unit: "chunk", blocks, grid };
-        let known = Known::of_layout(layout, vec![20, 30, 6000], vec![10, 10, 10]);
+        Known::of_layout(layout, vec![20, 30, 6000], vec![10, 10, 10])
+    }
+
+    #[test]
+    fn a_plane_of_chunks_is_added_up() {
+        let known = known();
+        let plane = Plane { rows: 1, columns: 2, at: vec![1, 0, 0] };
+        assert_eq!(plane.index(&known.layout.grid, 0, 1), 1801);
         assert!(fits(&known));
         let cells = Cells::of(&known, plane);
         assert_eq!((cells.down, cells.across, cells.share), (3, 200, (1, 3)));
         assert_eq!((cells.all.missing, cells.all.blocks), (1, 1800));
-        assert_eq!(
-            cells.words(&known, 0, 0),
-            "3 chunks from [1, 0, 0] on · 0–9 × 0–29 · 33 B · 181.8× · 1 missing"
-        );
+        let words = cells.words(&known, 0, 0);
+        assert_eq!(words, "3 chunks from [1, 0, 0] on · 0–9 × 0–29 · 33 B · 181.8× · 1 missing");
         let usual = Plane::of(&known, &Mappings::default());
         assert_eq!((usual.rows, usual.columns), (1, 2));
+    }
+
+    #[test]
+    fn the_map_follows_the_view_and_tells_of_a_chunk() {
+        let (known, jobs) = (Arc::new(known()), Jobs::new(|| {}));
+        let key: Key = (1, 1, Subject::Node);
+        let mut mappings = Mappings::default();
+        let mapping = serde_json::json!({ "rows": 0, "columns": 1, "at": [0, 0, 5990] });
+        mappings.set(&[20, 30, 6000], serde_json::json!({ "mapping": mapping }));
+        let mut map = ChunkMap::default();
+        let mut harness = Harness::builder()
+            .with_size(vec2(304.0, 300.0))
+            .with_context_setup(theme::apply)
+            .build_ui(move |ui| map.ui(ui, &jobs, &key, &known, &mappings));
+        for _ in 0..100 {
+            harness.step();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        harness.get_by_label_contains("axis 2: chunk 599 of 600");
+        let rect = harness.get_by_label_contains("Map of 2 × 3 chunks").rect();
+        harness.hover_at(rect.max - vec2(2.0, 2.0));
+        harness.run();
+        harness.get_by_label_contains("chunk [1, 2, 599] · 10–19 × 20–29 · 609 B · 3.3×");
+        harness.get_by_label("Ratio").click();
+        harness.run();
     }
 }

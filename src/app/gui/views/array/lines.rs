@@ -289,7 +289,9 @@ impl Lines {
                 _ => index.to_string(),
             })
         };
-        let mut plot = calm(plot, theme, whole, brief);
+        let dtype = drawn.dtype;
+        let level = move |y: f64| meaning.date(dtype, y).unwrap_or_else(|| brief(y));
+        let mut plot = calm(plot, theme, whole, level);
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
         }
@@ -417,8 +419,11 @@ impl Drawn<'_> {
         let nearest = here.min_by(|a, b| far(&a.1).total_cmp(&far(&b.1)));
         let Some((curve, [_, low, high])) = nearest else { return };
         let index = if self.down { self.slice.index(n, curve.pick) } else { self.slice.index(curve.pick, n) };
+        let brief = |value: f64| self.meaning.date(self.dtype, value).unwrap_or_else(|| brief(value));
         let value = if curve.envelope {
             format!("{} … {}", brief(low), brief(high))
+        } else if let Some(date) = self.meaning.date(self.dtype, low) {
+            date
         } else if self.dtype.is_float() || self.dtype.is_complex() {
             gander::cell::float64(low)
         } else {

@@ -144,7 +144,7 @@ pub(super) fn numbers_in_cells(
         for column in visible[0].clone() {
             let Some(bytes) = plane.element(row, column) else { continue };
             let value = numbers(&plane.dtype, part, bytes).first().copied().unwrap_or(f64::NAN);
-            let exact = probe::text(&plane.dtype, bytes);
+            let exact = meaning.text(&plane.dtype, bytes);
             let text = match meaning.value_name(&plane.dtype, bytes) {
                 Some(name) if name.chars().count() <= room => name.to_owned(),
                 _ if !plane.dtype.is_complex() && exact.chars().count() <= room => exact,
@@ -205,6 +205,37 @@ fn readable_on(theme: &Theme, under: Color32) -> Color32 {
     let (dark_text, light_text) = (Theme::light().text, Theme::dark().text);
     let _ = theme;
     if light > 128.0 { dark_text } else { light_text }
+}
+
+/// A colour bar that lies, with its ends and its unit below it.
+pub(super) fn level_bar(ui: &mut Ui, scale: &Scale, unit: &str) {
+    const STEPS: u32 = 64;
+    let theme = Theme::of(ui);
+    ui.add_space(space::S3);
+    let width = ui.available_width().min(240.0);
+    let (bar, _) = ui.allocate_exact_size(vec2(width, 12.0), egui::Sense::hover());
+    let mut mesh = Mesh::default();
+    for n in 0..=STEPS {
+        let t = n as f32 / STEPS as f32;
+        let (color, x) = (scale.color(f64::from(t)), bar.left() + bar.width() * t);
+        for y in [bar.top(), bar.bottom()] {
+            mesh.vertices.push(Vertex { pos: pos2(x, y), uv: WHITE_UV, color });
+        }
+        if n > 0 {
+            let at = 2 * n;
+            mesh.indices.extend([at - 2, at - 1, at, at - 1, at, at + 1]);
+        }
+    }
+    ui.painter().add(Shape::mesh(mesh));
+    ui.painter().rect_stroke(bar, 2.0, theme.hairline(), StrokeKind::Outside);
+    let (line, _) = ui.allocate_exact_size(vec2(width, 16.0), egui::Sense::hover());
+    let font = theme::mono_small_font();
+    let ends =
+        [(line.left_center(), Align2::LEFT_CENTER, 0.0), (line.right_center(), Align2::RIGHT_CENTER, 1.0)];
+    for (at, anchor, place) in ends {
+        ui.painter().text(at, anchor, brief(scale.value(place)), font.clone(), theme.dim);
+    }
+    ui.painter().text(line.center(), Align2::CENTER_CENTER, unit, theme::small_font(), theme.dim);
 }
 
 /// The unit of the values, above the colour bar.

@@ -15,6 +15,7 @@ use gander::region::Region;
 use gander::task::Task;
 use std::sync::Arc;
 
+use super::probe;
 use super::values::{Part, drawable, numbers};
 
 /// Longer coordinates are not read: 16 MB of f64.
@@ -28,7 +29,11 @@ pub(crate) struct Meaning {
     axes: Vec<Dimension>,
     /// The unit of the values.
     pub(crate) unit: Option<String>,
+    /// How values are read that count time from a date.
+    times: Option<Times>,
     names: HashMap<i64, String>,
+    /// Whether values are whole numbers although their type is a float: integers of which some are missing.
+    pub(super) whole: bool,
 }
 
 #[derive(Default)]
@@ -53,7 +58,9 @@ impl Meaning {
         let mut meaning = Meaning {
             axes: Vec::new(),
             unit: facts.unit.filter(|unit| !unit.trim().is_empty() && unit != "1"),
+            times: facts.times,
             names: facts.value_names.into_iter().collect(),
+            whole: false,
         };
         if facts.axes.len() == rank {
             meaning.axes = facts.axes.into_iter().map(Dimension::of).collect();
@@ -139,18 +146,43 @@ impl Meaning {
         self.names.get(&(value as i64)).map(String::as_str)
     }
 
-    /// Whether values have names.
-    pub(crate) fn names_values(&self) -> bool {
-        !self.names.is_empty()
+    /// What stands beside a value: its name, or the date that it counts to.
+    pub(crate) fn value_words(&self, dtype: &DType, bytes: &[u8]) -> Option<String> {
+        if let Some(name) = self.value_name(dtype, bytes) {
+            return Some(name.to_owned());
+        }
+        let times = self.times.as_ref().filter(|_| dtype.is_real())?;
+        times.text(numbers(dtype, Part::Real, bytes).first().copied()?)
+    }
+
+    /// Whether something stands beside values.
+    pub(crate) fn has_value_words(&self) -> bool {
+        !self.names.is_empty() || self.times.is_some()
+    }
+
+    /// The date that a number stands for, where values count time.
+    pub(crate) fn date(&self, dtype: &DType, value: f64) -> Option<String> {
+        match dtype {
+            DType::DateTime(_) | DType::TimeDelta(_) => {
+                Some(cell::element(dtype, &(value.round() as i64).to_le_bytes()))
+            }
+            _ => self.times.as_ref()?.text(value),
+        }
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&self, dtype: &DType, bytes: &[u8]) -> String {
+        let text = probe::text(dtype, bytes);
+        if self.whole { trimmed(text) } else { text }
     }
 
     /// A value with its name and unit: `3 (forest)`, `281.4 K`.
     pub(crate) fn value(&self, dtype: &DType, bytes: &[u8], text: String) -> String {
-        let text = match self.value_name(dtype, bytes) {
-            Some(name) => format!("{text} ({name})"),
+        let text = match self.value_words(dtype, bytes) {
+            Some(words) => format!("{text} ({words})"),
             None => text,
         };
-        match &self.unit {
+        match self.unit.as_ref().filter(|_| self.times.is_none()) {
             Some(unit) if dtype.is_real() || dtype.is_complex() => format!("{text} {unit}"),
             _ => text,
         }
@@ -294,6 +326,11 @@ mod tests {
         assert_eq!((meaning.title(0).as_str(), meaning.title(1).as_str()), ("time", "lat (degrees_north)"));
         assert_eq!(meaning.value(&DType::U8, &[3], "3".to_owned()), "3 (forest) K");
         assert_eq!(meaning.coordinate(1, 2), None);
+        let times = Times::parse("hours since 2000-01-01", "");
+        let unit = Some("hours since 2000-01-01".to_owned());
+        let meaning =
+            Meaning::of(&Node::new("t", "array"), ArrayFacts { times, unit, ..Default::default() }, 1);
+        assert_eq!(meaning.value(&DType::U8, &[48], "48".to_owned()), "48 (2000-01-03)");
     }
 
     #[test]

@@ -209,6 +209,9 @@ fn limits(slice: &Slice, axis: Option<usize>, span: &Span, group: u64) -> Vec<u6
     cuts
 }
 
+/// Samples, and the parts of them that could not be read.
+type Read = (Vec<u8>, Vec<(Window, Error)>);
+
 /// A plane in the making.
 struct Mosaic<'a> {
     array: &'a dyn Array,
@@ -237,12 +240,38 @@ impl<'a> Mosaic<'a> {
     }
 
     fn all(&mut self, task: &Task) -> Result<Plane> {
-        self.raw = self.slice.read(self.array, task, &self.window)?;
-        let values = numbers(self.array.dtype(), self.part, &self.raw);
-        let place = self.places().then_some(self.window);
-        self.tally.add(&values, place);
-        let raw = std::mem::take(&mut self.raw);
+        let (raw, gaps) = self.slice.read_lenient(self.array, task, &self.window)?;
+        let whole =
+            Window { rows: Span::all(self.window.rows.count), columns: Span::all(self.window.columns.count) };
+        self.tell(&whole, &raw, gaps);
         Ok(self.plane(raw, 1.0))
+    }
+
+    /// Counts the values of a tile, without those in its gaps, which become holes.
+    fn tell(&mut self, tile: &Window, raw: &[u8], gaps: Vec<(Window, Error)>) {
+        let mut values = numbers(self.array.dtype(), self.part, raw);
+        let mut place = self.places().then(|| self.outer(tile));
+        if !gaps.is_empty() {
+            let (width, depth) = (tile.columns.count.max(1), self.slice.depth().max(1));
+            let within = |span: &Span, at: u64| at >= span.start && at < span.end();
+            let mut n = 0;
+            values.retain(|_| {
+                let (row, column) = (n / depth / width, n / depth % width);
+                n += 1;
+                !gaps.iter().any(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column))
+            });
+            // What is left does not stand in rows any more.
+            place = None;
+        }
+        self.tally.add(&values, place);
+        for (gap, error) in gaps {
+            let shift = |span: &Span, by: u64| Span::range(span.start + by, span.end() - span.start);
+            self.holes.push(Window {
+                rows: shift(&gap.rows, tile.rows.start),
+                columns: shift(&gap.columns, tile.columns.start),
+            });
+            self.error.get_or_insert(error);
+        }
     }
 
     fn plane(&self, raw: Vec<u8>, share: f32) -> Plane {
@@ -274,7 +303,7 @@ impl<'a> Mosaic<'a> {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(window) = windows.get(n).filter(|_| !task.is_cancelled()) else { return };
                     // A reader that panics ends this window's job, not the others.
-                    let raw = gander::open::guarded(|| slice.read(array, task, window));
+                    let raw = gander::open::guarded(|| slice.read_lenient(array, task, window));
                     if send.send((n, raw)).is_err() {
                         return;
                     }
@@ -303,10 +332,11 @@ impl<'a> Mosaic<'a> {
         cut: &Cut,
         order: &[(usize, usize)],
         there: &mut [bool],
-        come: &mpsc::Receiver<(usize, Result<Vec<u8>>)>,
+        come: &mpsc::Receiver<(usize, Result<Read>)>,
         publish: &mut dyn FnMut(Plane),
     ) -> Result<()> {
         let (mut started, mut patience) = (Instant::now(), FIRST);
+        let mut failed = 0;
         for n in 0..order.len() {
             task.check()?;
             let Ok((which, raw)) = come.recv() else {
@@ -315,22 +345,23 @@ impl<'a> Mosaic<'a> {
             };
             let (at, tile) = (order[which], cut.tile(order[which]));
             match raw {
-                Ok(raw) => {
-                    self.put(&tile, &raw);
+                Ok((raw, gaps)) => {
+                    self.put(&tile, &raw, gaps);
                     there[at.0 * cut.across() + at.1] = true;
                 }
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     self.holes.push(tile);
+                    failed += 1;
                     let first = self.error.get_or_insert(error).clone();
-                    let none = self.holes.len() == n + 1;
+                    let none = failed == n + 1;
                     if none && (n + 1 == order.len() || n + 1 >= GIVE_UP) {
                         return Err(first);
                     }
                 }
             }
             task.advance(1)?;
-            if started.elapsed() >= patience && n + 1 < order.len() && n + 1 > self.holes.len() {
+            if started.elapsed() >= patience && n + 1 < order.len() && n + 1 > failed {
                 let share = (n + 1) as f32 / cut.tiles() as f32;
                 publish(self.plane(self.filled(cut, there), share.min(0.999)));
                 patience = (patience * 2).min(LATEST);
@@ -354,10 +385,8 @@ impl<'a> Mosaic<'a> {
     }
 
     /// Puts a tile into its place.
-    fn put(&mut self, tile: &Window, raw: &[u8]) {
-        let values = numbers(self.array.dtype(), self.part, raw);
-        let place = self.places().then(|| self.outer(tile));
-        self.tally.add(&values, place);
+    fn put(&mut self, tile: &Window, raw: &[u8], gaps: Vec<(Window, Error)>) {
+        self.tell(tile, raw, gaps);
         let line = tile.columns.count as usize * self.size;
         let whole = self.window.columns.count as usize * self.size;
         let left = tile.columns.start as usize * self.size;

@@ -78,6 +78,8 @@ struct Block {
     slice: Slice,
     window: Window,
     values: Values,
+    /// Parts that could not be read, in rows and columns of the window.
+    gaps: Vec<(Window, Error)>,
 }
 
 enum Values {
@@ -87,11 +89,23 @@ enum Values {
 
 impl Block {
     fn read(array: &dyn Array, task: &Task, slice: Slice, window: Window) -> Result<Self> {
-        let values = match array.dtype() {
-            DType::Variable(_) => Values::Texts(Texts::read(array, task, &slice, window)?),
-            _ => Values::Bytes(slice.read(array, task, &window)?),
+        let (values, gaps) = match array.dtype() {
+            DType::Variable(_) => (Values::Texts(Texts::read(array, task, &slice, window)?), Vec::new()),
+            _ => {
+                let (raw, gaps) = slice.read_lenient(array, task, &window)?;
+                (Values::Bytes(raw), gaps)
+            }
         };
-        Ok(Block { slice, window, values })
+        Ok(Block { slice, window, values, gaps })
+    }
+
+    /// Why an element of the slice could not be read, if it could not.
+    fn gap(&self, row: u64, column: u64) -> Option<&Error> {
+        let row = row.checked_sub(self.window.rows.start)?;
+        let column = column.checked_sub(self.window.columns.start)?;
+        let within = |span: &Span, at: u64| at >= span.start && at < span.end();
+        let gap = self.gaps.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
+        gap.map(|(_, error)| error)
     }
 }
 
@@ -445,7 +459,7 @@ impl Model<'_> {
             }
             _ => None,
         };
-        let text = text.unwrap_or_else(|| probe::text(dtype, bytes));
+        let text = text.unwrap_or_else(|| self.meaning.text(dtype, bytes));
         match probe::bits(dtype, bytes).filter(|_| self.bits && self.notation != Notation::Bits) {
             Some(bits) => format!("{text}  {bits}"),
             None => text,
@@ -505,6 +519,9 @@ impl GridModel for Model<'_> {
         if let Some(cell) = self.text_cell(row, column) {
             return cell;
         }
+        if let Some(error) = self.block.as_ref().and_then(|block| block.gap(row, self.across(column))) {
+            return Cell::failed(error.to_string());
+        }
         let Some(bytes) = self.bytes(row, column) else {
             return match &self.error {
                 Some(error) if !error.is_cancelled() => Cell::failed(error.to_string()),
@@ -514,7 +531,7 @@ impl GridModel for Model<'_> {
         if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
             return self.field_cell(field, bytes);
         }
-        let text = match self.meaning.value_name(self.array.dtype(), bytes) {
+        let text = match self.meaning.value_words(self.array.dtype(), bytes) {
             Some(name) => format!("{}  {name}", self.text(bytes)),
             None => self.text(bytes),
         };
@@ -578,7 +595,7 @@ impl GridModel for Model<'_> {
         match self.notation {
             Notation::Bits => bits,
             Notation::Scientific => 14.0 + beside,
-            _ if self.meaning.names_values() => likely_width(dtype) + beside + 12.0,
+            _ if self.meaning.has_value_words() => likely_width(dtype) + beside + 14.0,
             _ => likely_width(dtype) + beside,
         }
     }
@@ -631,6 +648,9 @@ fn copy_text(array: &dyn Array, task: &Task, slice: &Slice, request: &CopyReques
         columns: Span::range(first, end - first),
     };
     let block = Block::read(array, task, slice.clone(), window)?;
+    if let Some((_, error)) = block.gaps.first() {
+        return Err(error.clone());
+    }
     let value = |row: u64, column: usize| -> Option<String> {
         let at = window.find(row, across(column))?;
         let raw = match &block.values {

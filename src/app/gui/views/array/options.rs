@@ -59,6 +59,7 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
             seen(view, ui);
             view.histogram.toolbar(ui);
         }),
+        Mode::Numbers if narrow && !view.has_options() => {}
         Mode::Numbers if narrow => folded(ui, |ui| {
             seen(view, ui);
             view.numbers.toolbar(ui, view.array.dtype());
@@ -252,7 +253,11 @@ fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
 }
 
 fn map_menu(ui: &mut Ui, choice: &mut Choice) {
+    let mut group = "";
     for map in Map::all() {
+        if std::mem::replace(&mut group, map.group()) != map.group() {
+            ui.label(egui::RichText::new(map.group()).font(theme::small_font()).color(Theme::of(ui).dim));
+        }
         ui.horizontal(|ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(64.0, 12.0), Sense::hover());
             swatch(ui, rect, map);

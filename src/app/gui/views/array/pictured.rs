@@ -395,7 +395,7 @@ impl Pictured {
         let dtype = look.array.dtype();
         let say = |bytes: &[u8]| {
             let bits = probe::bits(dtype, bytes).unwrap_or_default();
-            let text = look.meaning.value(dtype, bytes, probe::text(dtype, bytes));
+            let text = look.meaning.value(dtype, bytes, look.meaning.text(dtype, bytes));
             (text, bits, probe::is_nan(dtype, bytes))
         };
         let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));

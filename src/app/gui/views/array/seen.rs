@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use gander::content::array::{Axis, Scaling};
+use gander::content::array::{Axis, Gap, Scaling};
 use gander::content::{Array, ArrayFacts, array};
 use gander::dtype::DType;
 use gander::error::Result;
 use gander::limits;
 use gander::node::Node;
-use gander::region::Region;
+use gander::region::{Region, Span};
 use gander::task::Task;
 use serde_json::{Value, json};
 
@@ -34,7 +34,10 @@ impl Lens {
     pub(super) fn new(array: &Arc<dyn Array>, node: &Arc<Node>) -> Self {
         let scaling = array.facts().scaling.filter(|_| array.dtype().is_real());
         let fields = fields(array.dtype());
-        Lens { whole: array.clone(), node: node.clone(), fields, field: None, scaling, stored: false }
+        // Integers that f64 cannot hold stay as they are, unless somebody wants the missing ones marked.
+        let exact = matches!(array.dtype(), DType::I64 | DType::U64);
+        let stored = exact && scaling.as_ref().is_some_and(is_plain);
+        Lens { whole: array.clone(), node: node.clone(), fields, field: None, scaling, stored }
     }
 
     /// The field that is seen alone.
@@ -65,12 +68,15 @@ impl Lens {
     /// What its indices and values mean. The unit is that of what is meant, not of what is stored.
     pub(super) fn meaning(&self, array: &dyn Array) -> Meaning {
         let mut facts = array.facts();
-        if self.stored
-            && self.scaling.as_ref().is_some_and(|scaling| (scaling.scale, scaling.offset) != (1.0, 0.0))
-        {
+        let Some(scaling) = &self.scaling else {
+            return Meaning::of(&self.node, facts, array.shape().len());
+        };
+        if self.stored && !is_plain(scaling) {
             facts.unit = None;
         }
-        Meaning::of(&self.node, facts, array.shape().len())
+        let mut meaning = Meaning::of(&self.node, facts, array.shape().len());
+        meaning.whole = !self.stored && is_plain(scaling) && !self.whole.dtype().is_float();
+        meaning
     }
 
     /// For the session.
@@ -83,9 +89,14 @@ impl Lens {
         let before = (self.field, self.stored);
         let name = kept.get("field").and_then(Value::as_str);
         self.field = name.and_then(|name| self.fields.iter().position(|field| field.name == name));
-        self.stored = kept.get("stored").and_then(Value::as_bool).unwrap_or(false);
+        self.stored = kept.get("stored").and_then(Value::as_bool).unwrap_or(self.stored);
         before != (self.field, self.stored)
     }
+}
+
+/// Whether values stay the numbers that are stored, and only missing ones are marked.
+fn is_plain(scaling: &Scaling) -> bool {
+    (scaling.scale, scaling.offset) == (1.0, 0.0)
 }
 
 /// Fields that are offered, with those inside them.
@@ -143,6 +154,23 @@ impl OfField {
     fn outer(&self, region: &Region) -> Region {
         Region(region.0.iter().take(self.array.shape().len()).copied().collect())
     }
+
+    /// Copies the field out of whole elements.
+    fn take(&self, region: &Region, raw: &[u8], out: &mut [u8]) {
+        let size = self.field.dtype.size() as usize;
+        let places = places(&self.field.shape, &region.0[self.array.shape().len()..]);
+        let element = (self.array.dtype().size() as usize).max(1);
+        let start = self.field.offset as usize;
+        let mut out = out.chunks_exact_mut(size.max(1));
+        for element in raw.chunks_exact(element) {
+            for &place in &places {
+                let at = start + place * size;
+                if let (Some(to), Some(from)) = (out.next(), element.get(at..at + size)) {
+                    to.copy_from_slice(from);
+                }
+            }
+        }
+    }
 }
 
 impl Array for OfField {
@@ -161,20 +189,22 @@ impl Array for OfField {
         region.check(&self.shape)?;
         let outer = self.outer(region);
         let raw = array::read(&*self.array, task, &outer)?;
-        let size = self.field.dtype.size() as usize;
-        let places = places(&self.field.shape, &region.0[outer.0.len()..]);
-        let element = (self.array.dtype().size() as usize).max(1);
-        let start = self.field.offset as usize;
-        let mut out = out.chunks_exact_mut(size.max(1));
-        for element in raw.chunks_exact(element) {
-            for &place in &places {
-                let at = start + place * size;
-                if let (Some(to), Some(from)) = (out.next(), element.get(at..at + size)) {
-                    to.copy_from_slice(from);
-                }
-            }
-        }
+        self.take(region, &raw, out);
         Ok(())
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        region.check(&self.shape)?;
+        let (raw, mut gaps) = lenient(&*self.array, task, &self.outer(region))?;
+        self.take(region, &raw, out);
+        for gap in &mut gaps {
+            let inner = region.0.iter().skip(gap.part.0.len()).map(|span| Span::all(span.count));
+            gap.part.0.extend(inner.collect::<Vec<_>>());
+        }
+        Ok(gaps)
     }
 
     fn facts(&self) -> ArrayFacts {
@@ -193,7 +223,7 @@ impl Array for OfField {
 }
 
 /// The places in a field's value, in elements, of a region of it, in C order.
-fn places(shape: &[u64], spans: &[gander::region::Span]) -> Vec<usize> {
+fn places(shape: &[u64], spans: &[Span]) -> Vec<usize> {
     let mut places = vec![0usize];
     for (&len, span) in shape.iter().zip(spans) {
         let along = |at: usize| (0..span.count).map(move |n| at * len as usize + span.index(n) as usize);
@@ -232,22 +262,10 @@ impl Scaled {
         let dtype = if few { DType::F32 } else { DType::F64 };
         Some(Scaled { array, scaling, dtype })
     }
-}
 
-impl Array for Scaled {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.array.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let count = limits::elements(&region.shape())?;
-        let raw = array::read(&*self.array, task, region)?;
-        let mut values = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
-        self.array.dtype().decode(&raw, &mut values);
+    fn apply(&self, raw: &[u8], out: &mut [u8]) {
+        let mut values = Vec::with_capacity(raw.len() / self.array.dtype().size().max(1) as usize);
+        self.array.dtype().decode(raw, &mut values);
         let values = values.into_iter().map(|stored| self.scaling.apply(stored));
         match self.dtype {
             DType::F32 => {
@@ -261,7 +279,36 @@ impl Array for Scaled {
                 }
             }
         }
+    }
+}
+
+/// Reads a region, with the parts that could not be read.
+fn lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<Gap>)> {
+    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+    let mut raw = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    let gaps = array.read_lenient(task, region, &mut raw)?;
+    Ok((raw, gaps))
+}
+
+impl Array for Scaled {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let raw = array::read(&*self.array, task, region)?;
+        self.apply(&raw, out);
         Ok(())
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        let (raw, gaps) = lenient(&*self.array, task, region)?;
+        self.apply(&raw, out);
+        Ok(gaps)
     }
 
     fn facts(&self) -> ArrayFacts {
@@ -297,7 +344,6 @@ pub(super) fn words(scaling: &Scaling) -> String {
 mod tests {
     use gander::content::array::Plain;
     use gander::dtype::{Field, Record};
-    use gander::region::Span;
     use gander::source::Source;
 
     use super::*;

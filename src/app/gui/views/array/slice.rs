@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use gander::content::array::Axis;
+use gander::content::array::{Axis, Gap};
 use gander::content::{Array, ArrayFacts, array};
 use gander::dtype::DType;
-use gander::error::Result;
+use gander::error::{Error, Result};
+use gander::limits;
 use gander::region::{Region, Span};
 use gander::task::Task;
 
@@ -152,6 +153,33 @@ impl Slice {
         Ok(self.permuted(&raw, &region, array.dtype().size() as usize))
     }
 
+    /// As [`Slice::read`], but parts that cannot be read are left as the array leaves them and listed, in
+    /// rows and columns of the window.
+    pub(crate) fn read_lenient(
+        &self,
+        array: &dyn Array,
+        task: &Task,
+        window: &Window,
+    ) -> Result<(Vec<u8>, Vec<(Window, Error)>)> {
+        let region = self.region(window);
+        region.check(array.shape())?;
+        let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+        let bytes = limits::check(bytes, limits::READ, "this part of the array")?;
+        let mut raw = limits::zeroed(bytes, "the array")?;
+        let gaps = array.read_lenient(task, &region, &mut raw)?;
+        let place = |gap: Gap| {
+            let along = |axis: Option<usize>| axis.and_then(|axis| gap.part.0.get(axis).copied());
+            let span = |axis| along(axis).unwrap_or(Span::range(0, 1));
+            (Window { rows: span(self.rows), columns: span(self.columns) }, gap.error)
+        };
+        let gaps = gaps.into_iter().map(place).collect();
+        let wanted: Vec<usize> = [self.rows, self.columns, self.channels].into_iter().flatten().collect();
+        if wanted.is_sorted() {
+            return Ok((raw, gaps));
+        }
+        Ok((self.permuted(&raw, &region, array.dtype().size() as usize), gaps))
+    }
+
     /// Puts what came in the order of the axes into the order rows, columns, channels.
     fn permuted(&self, raw: &[u8], region: &Region, size: usize) -> Vec<u8> {
         let shape: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
@@ -242,8 +270,12 @@ impl Array for Sliced {
             true => self.axes.iter().map(|&axis| self.axis(&facts.axes[axis], axis)).collect(),
             false => Vec::new(),
         };
+        // A view begins where a chunk does only if it is whole; elsewhere their shape still tells what is near.
+        let chunks = facts.chunks.filter(|chunks| chunks.len() == self.spans.len());
         ArrayFacts {
+            chunks: chunks.map(|chunks| self.axes.iter().map(|&axis| chunks[axis]).collect()),
             unit: facts.unit,
+            times: facts.times,
             scaling: facts.scaling,
             value_names: facts.value_names,
             axes,

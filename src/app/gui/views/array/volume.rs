@@ -13,6 +13,7 @@ use super::color::{Choice, Range};
 use super::dims::drop_down;
 use super::layer::Style;
 use super::mapping::Mapping;
+use super::marks;
 use super::meaning::Meaning;
 use super::pictured::{Look, Pictured};
 use super::probe::{self, Probe};
@@ -101,7 +102,8 @@ impl Volume {
             theme::empty_state(ui, Icon::Volume, "No volume", "Three axes with elements are needed.");
             return;
         };
-        let style = Style::Heat(self.common(&planes, shown.choice));
+        let common = self.common(&planes, shown.choice);
+        let style = Style::Heat(common);
         let outer = ui.available_rect_before_wrap();
         let theme = Theme::of(ui);
         let middle = outer.center().round();
@@ -132,6 +134,10 @@ impl Volume {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("place"));
         child.shrink_clip_rect(place);
         self.place(&mut child, cx, shown, mapping);
+        if let Some(survey) = self.panes[0].known(&planes[0], common.part) {
+            let unit = shown.meaning.unit.as_deref().filter(|_| common.part != Part::Phase);
+            marks::level_bar(&mut child, &common.scale(&survey), unit.unwrap_or(""));
+        }
     }
 
     /// The colours of all three: they cover what is known of any of them.
@@ -175,7 +181,7 @@ impl Volume {
         let dtype = shown.array.dtype();
         let bytes = self.probe.get(cx.jobs, shown.array, &index);
         let value = bytes.map(|bytes| {
-            let text = shown.meaning.value(dtype, &bytes, probe::text(dtype, &bytes));
+            let text = shown.meaning.value(dtype, &bytes, shown.meaning.text(dtype, &bytes));
             (text, probe::is_nan(dtype, &bytes))
         });
         let (text, nan) = value.unwrap_or_else(|| ("…".to_owned(), false));
@@ -233,7 +239,7 @@ fn heading(ui: &mut Ui, slice: &Slice, meaning: &Meaning, mapping: &Mapping) {
         let at = mapping.position(axis);
         let stands =
             meaning.coordinate_with_unit(axis, at).map_or(String::new(), |words| format!(": {words}"));
-        words += &format!("   {} {at}{stands}", meaning.name(axis));
+        words += &format!("   {} = {at}{stands}", meaning.name(axis));
     }
     let area = ui.available_rect_before_wrap();
     let row = Rect::from_min_size(
