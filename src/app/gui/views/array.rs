@@ -308,7 +308,8 @@ impl ArrayView {
             _ => Style::Heat(self.choice),
         };
         let meaning: &Meaning = &self.dims.meaning;
-        let look = Look { array: &array, slice: &slice, style, title, hidden: 0, meaning, cross: None };
+        let (hidden, cross, neighbours) = (0, None, true);
+        let look = Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),

@@ -138,7 +138,10 @@ impl ImageView {
                 let style = Style::Photo(self.photo);
                 let meaning = &Meaning::default();
                 let (title, cross) = (title.as_str(), None);
-                let look = Look { array: &array, slice: &slice, style, title, hidden, meaning, cross };
+                // The array is one frame: it has no other slices.
+                let neighbours = false;
+                let look =
+                    Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
                 self.pictured.ui(ui, cx, &look);
             }
             Mode::Histogram => self.bars(ui, cx, &array, &slice),

@@ -86,6 +86,8 @@ pub(crate) struct Look<'a> {
     pub(crate) meaning: &'a Meaning,
     /// Where the cross-hair stands, column and row, if there is one: then a drag moves it.
     pub(crate) cross: Option<[u64; 2]>,
+    /// Whether the array holds the slices beside this one too, which are then read ahead.
+    pub(crate) neighbours: bool,
 }
 
 /// What of a slice is there.
@@ -301,6 +303,9 @@ impl Pictured {
 
     /// Reads the slices that will probably come next, once this one is there.
     fn read_ahead(&mut self, cx: &ViewCx<'_>, look: &Look<'_>) {
+        if !look.neighbours {
+            return;
+        }
         let window = look.slice.coarse(OVERVIEW);
         let there = self.layers[0].has(look.slice, &window);
         let next = Next {

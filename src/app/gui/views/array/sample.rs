@@ -41,11 +41,12 @@ fn place(shape: &[u64], chunks: &[u64], n: u64, count: u64, most: u64) -> Region
 /// The n-th place along an axis, 0 to 1: evenly along the first, and along the others so that no two axes go
 /// together (an additive recurrence).
 fn spread(n: u64, count: u64, axis: usize) -> f64 {
-    const PLASTIC: f64 = 1.324_717_957_244_746;
+    // The golden ratio, and its kin for three and four dimensions.
+    const STEPS: [f64; 3] = [0.618_033_988_75, 0.569_840_290_998, 0.819_172_513_396];
     if axis == 0 {
         return if count > 1 { n as f64 / (count - 1) as f64 * 0.999_999 } else { 0.0 };
     }
-    (0.5 + n as f64 * PLASTIC.powi(-(axis as i32))).fract()
+    (0.5 + n as f64 * STEPS[(axis - 1) % STEPS.len()]).fract()
 }
 
 #[cfg(test)]

@@ -120,7 +120,8 @@ impl Volume {
             child.shrink_clip_rect(quarter);
             heading(&mut child, slice, shown.meaning, &before);
             let (array, title, meaning) = (shown.array, shown.title, shown.meaning);
-            let look = Look { array, slice, style, title, hidden: 0, meaning, cross };
+            let (hidden, neighbours) = (0, true);
+            let look = Look { array, slice, style, title, hidden, meaning, cross, neighbours };
             self.panes[n].ui(&mut child, cx, &look);
             if let Some([column, row]) = self.panes[n].picked() {
                 for (axis, at) in [(slice.columns, column), (slice.rows, row)] {
