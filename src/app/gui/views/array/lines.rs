@@ -424,6 +424,8 @@ impl Drawn<'_> {
             format!("{} … {}", brief(low), brief(high))
         } else if let Some(date) = self.meaning.date(self.dtype, low) {
             date
+        } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
+            gander::cell::float32(low as f32)
         } else if self.dtype.is_float() || self.dtype.is_complex() {
             gander::cell::float64(low)
         } else {

@@ -211,7 +211,7 @@ fn readable_on(theme: &Theme, under: Color32) -> Color32 {
 pub(super) fn level_bar(ui: &mut Ui, scale: &Scale, unit: &str) {
     const STEPS: u32 = 64;
     let theme = Theme::of(ui);
-    ui.add_space(space::S3);
+    ui.add_space(space::S2);
     let width = ui.available_width().min(240.0);
     let (bar, _) = ui.allocate_exact_size(vec2(width, 12.0), egui::Sense::hover());
     let mut mesh = Mesh::default();

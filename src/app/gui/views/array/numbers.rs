@@ -617,7 +617,8 @@ fn likely_width(dtype: &DType) -> f32 {
         DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
         DType::DateTime(_) => 24.0,
         DType::TimeDelta(_) => 14.0,
-        DType::Struct(_) | DType::Variable(_) => 40.0,
+        DType::Variable(_) => 22.0,
+        DType::Struct(_) => 40.0,
     }
 }
 

@@ -156,15 +156,16 @@ impl Volume {
     /// Where the cross-hair stands, and the value there.
     fn place(&self, ui: &mut Ui, cx: &ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
         let theme = Theme::of(ui);
+        ui.spacing_mut().item_spacing.y = 1.0;
         theme::section_head(ui, "Cross-hair", None);
-        ui.add_space(space::S2);
+        ui.add_space(space::S1);
         let shape = mapping.shape().to_vec();
         let index: Vec<u64> = (0..shape.len()).map(|axis| mapping.position(axis)).collect();
         for (axis, &len) in shape.iter().enumerate().filter(|(_, len)| **len > 1) {
             let name = shown.meaning.name(axis);
-            let row = vec2(ui.available_width(), size::CONTROL);
+            let row = vec2(ui.available_width(), size::ROW);
             ui.allocate_ui_with_layout(row, Layout::left_to_right(Align::Center), |ui| {
-                ui.add_sized(vec2(90.0, size::CONTROL), Label::new(theme::dim(theme, &name)).truncate());
+                ui.add_sized(vec2(90.0, size::ROW), Label::new(theme::dim(theme, &name)).truncate());
                 let mut at = index[axis];
                 let response = ui.add(DragValue::new(&mut at).range(0..=len - 1).speed(0.2));
                 response.widget_info(|| {
