@@ -269,6 +269,9 @@ impl TableView {
         let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
         let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs });
+        if std::mem::take(&mut sheet.widths_came) {
+            grid.forget_suggested_widths();
+        }
         sheet.grid = grid;
         if response.activated.is_some() {
             self.inspect.toggle();
