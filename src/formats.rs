@@ -10,6 +10,7 @@ pub mod table {
     pub mod arrow;
     pub mod csv;
     pub mod dataset;
+    pub mod json;
     pub mod jsonl;
     pub mod parquet;
     pub mod pcd;
@@ -80,6 +81,7 @@ pub static FORMATS: &[&Format] = &[
     &plain::known::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
+    &table::json::FORMAT,
     &table::csv::FORMAT,
     &plain::folder::FORMAT,
     &plain::text::FORMAT,

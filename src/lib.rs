@@ -28,6 +28,7 @@
 //! | [`cf`] | times as counts since a date, in the calendars of climate models |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
+//! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
 //! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
 //! | [`stats`] | one pass over an array or a table |
@@ -86,6 +87,7 @@ pub mod error;
 pub mod format;
 pub mod formats;
 pub mod jobs;
+pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod node;
