@@ -18,6 +18,8 @@ pub mod table {
     pub mod orc;
     pub mod parquet;
     pub mod pcd;
+    pub mod sqlite;
+    pub mod xlsx;
 }
 
 /// Formats of arrays.
@@ -67,6 +69,8 @@ pub static FORMATS: &[&Format] = &[
     &array::netcdf3::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
+    &table::sqlite::FORMAT,
+    &table::xlsx::FORMAT,
     &media::image::PNG,
     &media::image::JPEG,
     &media::image::WEBP,
