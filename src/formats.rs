@@ -13,10 +13,13 @@ pub mod table {
     pub mod dataset;
     pub mod delta;
     pub mod iceberg;
+    pub mod json;
     pub mod jsonl;
     pub mod orc;
     pub mod parquet;
     pub mod pcd;
+    pub mod sqlite;
+    pub mod xlsx;
 }
 
 /// Formats of arrays.
@@ -82,6 +85,8 @@ pub static FORMATS: &[&Format] = &[
     &array::fits::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
+    &table::sqlite::FORMAT,
+    &table::xlsx::FORMAT,
     &media::image::PNG,
     &media::image::JPEG,
     &media::image::WEBP,
@@ -109,6 +114,7 @@ pub static FORMATS: &[&Format] = &[
     &array::raw::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
+    &table::json::FORMAT,
     &table::csv::FORMAT,
     &plain::folder::FORMAT,
     &plain::text::FORMAT,

@@ -47,9 +47,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Some(Content::Text(t)) => lines(&task, args, t),
             Some(Content::Image(i)) => pixels(&task, args, i.as_ref()),
             Some(Content::Bytes(s)) => bytes(&task, args, s),
-            None => match &node.problem {
-                Some(problem) => Err(problem.clone()),
-                None => Err(Error::unsupported(
+            None => match (&node.problem, &node.value) {
+                (_, Some(value)) if args.json => Ok(format!("{}\n", json!({ "value": value }))),
+                (_, Some(value)) => Ok(format!("{value}\n")),
+                (Some(problem), None) => Err(problem.clone()),
+                (None, None) => Err(Error::unsupported(
                     "this node is a group without values; `gander tree` lists what is in it",
                 )),
             },

@@ -6,7 +6,7 @@ use gander::node::Node;
 use gander::source::Source;
 use gander::stats::{ArrayStats, Distinct};
 use gander::{Error, Task, limits};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -68,22 +68,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
-    let Some(content) = &node.content else { return Ok(Json::Null) };
-    let facts = gander::open::guarded(|| match content {
+    let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
+    let facts = gander::open::guarded(|| facts(task, node, bins));
+    let mut object = json!({ "path": path, "name": node.name, "kind": kind });
+    match facts {
+        Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => object["error"] = json::error(&error),
+    }
+    Ok(object)
+}
+
+/// What a pass over a node tells: its own survey, its content's statistics.
+fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Json>, Error> {
+    let mut facts = Map::new();
+    if let Some(survey) = &node.survey {
+        facts.extend(survey.survey(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    let content = node.content.as_ref().map(|content| match content {
         Content::Array(array) => gander::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
         Content::Table(table) => table_json(task, table.as_ref()),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text),
         Content::Bytes(source) => bytes_json(task, source),
     });
-    let mut object = json!({ "path": path, "name": node.name, "kind": content.kind().word() });
-    match facts {
-        Ok(Json::Object(facts)) => facts.into_iter().for_each(|(k, v)| object[k] = v),
-        Ok(_) => {}
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => object["error"] = json::error(&error),
+    if let Some(Json::Object(of_content)) = content.transpose()? {
+        facts.extend(of_content);
     }
-    Ok(object)
+    Ok(facts)
 }
 
 /// A number's text as a JSON number where it is one, exactly; else as a string.

@@ -43,7 +43,6 @@ const LINES: &[Line] = &[
         &[(0, b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19")],
     ),
     // tables and databases
-    ("an SQLite database", &[(0, b"SQLite format 3\0")]),
     ("a DuckDB database", &[(8, b"DUCK")]),
     ("an ORC file", &[(0, b"ORC")]),
     ("an Avro file", &[(0, b"Obj\x01")]),

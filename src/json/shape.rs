@@ -1,8 +1,7 @@
 //! The shape of JSON values: which kinds were seen, and from them the Arrow type that all of them fit.
 
-use super::line;
+use super::record;
 use arrow::datatypes::{DataType, Field};
-use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ const NESTED: usize = 64;
 
 /// What was seen of a value in many lines.
 #[derive(Default, Debug)]
-pub(super) struct Shape {
+pub struct Shape {
     boolean: bool,
     integer: bool,
     float: bool,
@@ -23,29 +22,29 @@ pub(super) struct Shape {
     /// The items of lists.
     item: Option<Box<Shape>>,
     /// The fields of objects, in the order of their first appearance.
-    pub(super) fields: Vec<(String, Shape)>,
+    pub fields: Vec<(String, Shape)>,
     /// Where each field stands.
     places: HashMap<String, usize>,
 }
 
 impl Shape {
     /// Takes one value into account.
-    pub(super) fn see(&mut self, raw: &str, depth: usize) {
+    pub fn see(&mut self, raw: &str, depth: usize) {
         match raw.as_bytes().first() {
             Some(b't' | b'f') => self.boolean = true,
             Some(b'"') => self.string = true,
             Some(b'[') => {
                 self.list = true;
                 if depth < DEPTH
-                    && let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw)
+                    && let Some(items) = record::elements(raw)
                 {
                     let item = self.item.get_or_insert_default();
-                    items.iter().for_each(|value| item.see(value.get(), depth + 1));
+                    items.iter().for_each(|value| item.see(value, depth + 1));
                 }
             }
             Some(b'{') => {
                 if depth < DEPTH
-                    && let Ok(fields) = line::object(raw)
+                    && let Some(fields) = record::object(raw)
                 {
                     self.see_object(&fields, depth + 1);
                 }
@@ -60,7 +59,7 @@ impl Shape {
     }
 
     /// Takes the fields of one object into account.
-    pub(super) fn see_object(&mut self, fields: &[(std::borrow::Cow<'_, str>, &str)], depth: usize) {
+    pub fn see_object(&mut self, fields: &[(std::borrow::Cow<'_, str>, &str)], depth: usize) {
         self.object = true;
         for (name, raw) in fields {
             let place = match self.places.get(name.as_ref()) {
@@ -80,8 +79,14 @@ impl Shape {
         }
     }
 
+    /// Adds a field whose shape is known.
+    pub fn push(&mut self, name: &str, shape: Shape) {
+        self.places.insert(name.to_owned(), self.fields.len());
+        self.fields.push((name.to_owned(), shape));
+    }
+
     /// The type that all values fit; text where there is none.
-    pub(super) fn data_type(&self) -> DataType {
+    pub fn data_type(&self) -> DataType {
         let kinds = [self.boolean, self.integer || self.float, self.string, self.list, self.object];
         if kinds.iter().filter(|seen| **seen).count() != 1 {
             return DataType::Utf8;
