@@ -12,20 +12,35 @@ NEEDS := /usr/bin/cc:gcc /usr/bin/g++:g++ /usr/bin/make:make /usr/bin/Xvfb:xvfb 
          /usr/lib/x86_64-linux-gnu/libXcursor.so.1:libxcursor1 /usr/lib/x86_64-linux-gnu/libXi.so.6:libxi6 \
          /usr/lib/x86_64-linux-gnu/libXrandr.so.2:libxrandr2
 
-.PHONY: run test packages
+# libhdf5 is built by CMake, 3.26 or newer; where the system has none, it comes from PyPI.
+NEW_CMAKE := $(shell v=$$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*//p'); \
+               [ -n "$$v" ] && [ "$$(printf '3.26\n%s\n' "$$v" | sort -V | head -n 1)" = 3.26 ] && echo cmake)
+ifeq ($(NEW_CMAKE),)
+  OWN_CMAKE := $(CURDIR)/.venv-build/bin/cmake
+  export CMAKE := $(OWN_CMAKE)
+endif
+
+.PHONY: run test packages tools
 
 packages:
 	@missing=""; for need in $(NEEDS); do [ -e "$${need%%:*}" ] || missing="$$missing $${need##*:}"; done; \
+	[ -z "$(OWN_CMAKE)" ] || [ -e "$(OWN_CMAKE)" ] || python3 -c "import ensurepip" 2>/dev/null || missing="$$missing python3-venv"; \
 	if [ -n "$$missing" ]; then \
 	  if command -v apt-get >/dev/null; then echo "installing:$$missing"; \
 	    $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	  else echo "please install:$$missing"; fi; fi
 
-test: packages
+tools: packages $(OWN_CMAKE)
+
+$(CURDIR)/.venv-build/bin/cmake:
+	python3 -m venv .venv-build
+	.venv-build/bin/pip install --quiet 'cmake>=3.26,<4'
+
+test: tools
 	cargo test
 	cargo check --no-default-features --lib --bins
 
-run: packages
+run: tools
 	cargo build --release
 	@files="$(or $(FILE),fixtures/showcase)"; \
 	if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then exec target/release/gander $$files; fi; \

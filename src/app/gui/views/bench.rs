@@ -32,6 +32,16 @@ pub(super) struct Bench {
     pub(super) frames: Vec<Duration>,
 }
 
+/// The median and the longest of the times that frames took, without the first, which makes the fonts. They
+/// are printed too: `cargo test --release --bin gander slow -- --nocapture --test-threads 1` measures them.
+pub(super) fn frame_times(frames: &[Duration]) -> (Duration, Duration) {
+    let mut times = frames[1..].to_vec();
+    times.sort();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("{} frames while a read takes 5 s: median {median:.1?}, longest {longest:.1?}", times.len());
+    (median, longest)
+}
+
 pub(super) const SIZE: Vec2 = vec2(900.0, 600.0);
 
 /// A node with this content, in a document of one byte.
