@@ -4,6 +4,8 @@
 mod array;
 mod floats;
 mod image;
+mod sketch;
+pub mod summary;
 mod table;
 
 pub use array::{ArrayStats, array};
