@@ -181,3 +181,9 @@ fn runtime() -> Result<&'static tokio::runtime::Runtime> {
 
 /// The stack of threads that walk expressions.
 const STACK: usize = 64 << 20;
+
+/// The names by which statements and filters call the columns of a table: those in the file, but all
+/// different and none empty.
+pub fn column_names(schema: &arrow::datatypes::SchemaRef) -> Vec<String> {
+    names::unique(schema.fields().iter().map(|field| field.name().as_str()))
+}

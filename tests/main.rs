@@ -5,5 +5,6 @@
 mod cli;
 mod fixtures;
 mod golden;
+mod query;
 mod roundtrip;
 mod tidy;

@@ -1,6 +1,7 @@
 //! Filters and sorting as a view edits them — a condition on a column each, all of them to hold — and the
 //! SQL text that they are.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// A column's name as a statement writes it.
@@ -15,7 +16,7 @@ pub fn text_literal(text: &str) -> String {
 
 /// What a cell is asked. Values are texts as [`crate::cell::text`] gives them; they are compared in the
 /// column's own type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Test {
     /// The cell is this.
     Equals(String),
@@ -73,7 +74,7 @@ enum Kind {
 }
 
 /// A test of a column, or of a field inside one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// The column's name, as the query room calls it (see [`super::Known`]).
     pub column: String,
@@ -84,7 +85,7 @@ pub struct Condition {
 }
 
 /// Conditions that all have to hold, and perhaps an expression written by hand.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// The chips.
     pub conditions: Vec<Condition>,
@@ -93,7 +94,7 @@ pub struct Filter {
 }
 
 /// A direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Order {
     Ascending,
@@ -101,7 +102,7 @@ pub enum Order {
 }
 
 /// One key of a sort.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sort {
     /// The column's name.
     pub column: String,

@@ -64,15 +64,15 @@ pub fn filtered(
         false => Vec::new(),
     };
     let columns: Vec<String> = names.into_iter().chain([super::quoted(ROW)]).collect();
-    let mut sql = format!("SELECT {} FROM \"table\"", columns.join(", "));
+    let mut sql = format!("SELECT {}\nFROM \"table\"", columns.join(", "));
     if let Some(condition) = filter.sql(&schema) {
-        sql = format!("{sql} WHERE {condition}\n");
+        sql = format!("{sql}\nWHERE {condition}");
     }
     if !sort.is_empty() {
         let mut keys: Vec<String> = sort.iter().map(Sort::sql).collect();
         // Rows that are alike stay in the table's order.
         keys.push(format!("{} ASC", super::quoted(ROW)));
-        sql = format!("{sql} ORDER BY {}", keys.join(", "));
+        sql = format!("{sql}\nORDER BY {}", keys.join(", "));
     }
     let answer = engine.start_rows(task, &sql, &asked, typed.map(|typed| (guesses, typed)))?;
     Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })

@@ -9,6 +9,7 @@ mod model;
 mod pages;
 mod part;
 mod record;
+pub(crate) mod sieve;
 pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use bar::Bar;
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
 use record::Record;
+use sieve::{Change, Numbers, Sieve};
 use sums::Sums;
 
 /// The view of `table`, the content of `target`.
@@ -70,6 +72,9 @@ type Tail = (Option<u64>, Arc<dyn Table>);
 struct TableView {
     name: String,
     mode: Mode,
+    /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
+    base: Arc<dyn Table>,
+    sieve: Sieve,
     main: Sheet,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
@@ -128,6 +133,8 @@ impl TableView {
         TableView {
             name: name.to_owned(),
             mode: Mode::Table,
+            base: table.clone(),
+            sieve: Sieve::default(),
             main: Sheet::new(table, name, Labels::From(0)),
             tail: None,
             tail_asked: false,
@@ -179,6 +186,25 @@ impl TableView {
             None => self.tail_asked = true,
         }
         self.main.grid.request_focus();
+    }
+
+    /// Shows other rows, with the columns as they stand.
+    fn change(&mut self, change: Change) {
+        let mut sheet = match change {
+            Change::Whole => Sheet::new(self.base.clone(), &self.name, Labels::From(0)),
+            Change::Rows(rows) => {
+                let mut sheet = Sheet::new(rows.clone(), &self.name, Labels::From(0));
+                sheet.numbers = Some(Numbers::new(rows));
+                sheet
+            }
+        };
+        sheet.grid.set_layout(self.main.grid.layout().clone());
+        sheet.grid.set_position(RowPosition::default(), self.main.grid.column_position());
+        self.main.pages.cancel();
+        self.main.heads.cancel();
+        self.main = sheet;
+        self.tail = None;
+        self.tail_slot.clear();
     }
 
     /// Asks for the last rows until they are there.
@@ -268,7 +294,12 @@ impl TableView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs });
+        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, sieve: &mut self.sieve });
+        if let Some(click) = response.header_clicked
+            && let Some(name) = sheet.names.get(click.column)
+        {
+            self.sieve.sort_by(name, click.shift);
+        }
         sheet.grid = grid;
         if response.activated.is_some() {
             self.inspect.toggle();
@@ -372,7 +403,13 @@ impl TableView {
             };
         }
         let columns = gander::display::plural(sheet.columns() as u64, "column");
-        let whole = format!("{} rows × {columns}", self.rows().words());
+        let whole = match self.sieve.rows() {
+            Some(_) => {
+                let all = model::rows(self.base.rows()).words();
+                format!("{} of {all} rows × {columns}", self.rows().words())
+            }
+            None => format!("{} rows × {columns}", self.rows().words()),
+        };
         let several = sheet.grid.selection().is_some_and(|selection| {
             selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
         });
@@ -439,7 +476,11 @@ impl View for TableView {
         self.start(cx);
         self.take_tail(cx);
         self.escape(ui, cx);
+        if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
+            self.change(change);
+        }
         let whole = ui.available_rect_before_wrap();
+        let whole = self.sieve.ui(ui, whole, &self.base);
         let area = self.footer(ui, whole);
         let (top, bottom) = self.inspect.split(ui, area);
         let mut upper = ui.new_child(UiBuilder::new().max_rect(top).id_salt("rows"));
@@ -482,11 +523,16 @@ impl View for TableView {
 
     fn export(&self) -> Option<(String, Data)> {
         let sheet = self.sheet();
-        let selection = sheet.grid.selection()?;
-        let (rows, columns) = sheet.grid.selected()?;
+        let sifted = || {
+            let rows = self.sieve.rows()?;
+            let words = format!("the filtered table: {} rows", model::rows(rows.rows()).words());
+            Some((words, Data::Table(rows.clone())))
+        };
+        let Some(selection) = sheet.grid.selection() else { return sifted() };
+        let Some((rows, columns)) = sheet.grid.selected() else { return sifted() };
         let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
         if single || selection.kind == SelectionKind::All || columns.is_empty() {
-            return None;
+            return sifted();
         }
         let words = format!("the selection: {}", copy::words(&rows, columns.len()));
         let part = part::Part::new(sheet.table.clone(), rows, columns).ok()?;
@@ -501,11 +547,13 @@ impl View for TableView {
             "layout": grid.layout(),
             "cursor": grid.cursor().map(|cell| (cell.row, cell.column)),
             "record": self.mode == Mode::Record,
+            "sieve": self.sieve.keep(),
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
+        self.sieve.restore(&part("sieve"));
         if let Ok(layout) = serde_json::from_value(part("layout")) {
             self.main.grid.set_layout(layout);
         }

@@ -45,6 +45,10 @@ impl TableView {
             self.step_bar(ui);
         }
         self.columns_menu(ui);
+        let words = if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
+        if theme::icon_button(ui, Icon::Filter, words).clicked() {
+            self.sieve.toggle();
+        }
         let narrow = ui.max_rect().width() < NARROW;
         if narrow {
             self.more_menu(ui, cx);
@@ -74,7 +78,7 @@ impl TableView {
     fn rows_words(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let theme = Theme::of(ui);
         let rows = self.main.table.rows();
-        if rows.exact().is_some() {
+        if rows.exact().is_some() || self.sieve.rows().is_some() {
             return;
         }
         let hint = match rows {
