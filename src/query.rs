@@ -30,7 +30,7 @@ pub use answer::Answer;
 pub use catalog::{Known, stem};
 pub use fault::{Failure, Mistake, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
-pub use filtered::{Filtered, filtered};
+pub use filtered::{Filtered, containing, filtered};
 
 use crate::adapt::Typed;
 use crate::content::Table;

@@ -15,7 +15,7 @@ use crate::content::{Rows, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
-use arrow::datatypes::{FieldRef, Int64Type, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -257,4 +257,33 @@ impl Table for Filtered {
         facts.row_groups = None;
         facts
     }
+}
+
+/// The filter that lets rows through in which some cell has `text` in it, whatever the case. Nested and
+/// binary columns are not looked at.
+pub fn containing(table: &dyn Table, text: &str) -> Filter {
+    let names = provider::plain_schema(table.schema());
+    let typed = Typed::applies(table);
+    let wanted = super::text_literal(&text.to_lowercase());
+    let one = |field: &FieldRef| {
+        let data_type = match field.data_type() {
+            DataType::Dictionary(_, value) => value.as_ref(),
+            other => other,
+        };
+        let bytes = matches!(
+            data_type,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_)
+        );
+        if data_type.is_nested() || bytes || *data_type == DataType::Null {
+            return None;
+        }
+        // Of a text format's cells the text is asked, as it stands.
+        let name = if typed { super::quoted(&format!("\u{1}{}", field.name())) } else { super::quoted(field.name()) };
+        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        let cell = if is_text { name } else { format!("CAST({name} AS VARCHAR)") };
+        Some(format!("contains(lower({cell}), {wanted})"))
+    };
+    let parts: Vec<String> = names.fields().iter().filter_map(one).collect();
+    let expression = if parts.is_empty() { "FALSE".to_owned() } else { parts.join("\nOR ") };
+    Filter { conditions: Vec::new(), expression }
 }

@@ -3,6 +3,7 @@
 
 mod bar;
 mod copy;
+mod find;
 mod heads;
 mod inspect;
 mod model;
@@ -36,6 +37,7 @@ use crate::gui::grid::{
 };
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
+use find::Find;
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
 use record::Record;
@@ -75,6 +77,7 @@ struct TableView {
     /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
     base: Arc<dyn Table>,
     sieve: Sieve,
+    find: Find,
     main: Sheet,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
@@ -135,6 +138,7 @@ impl TableView {
             mode: Mode::Table,
             base: table.clone(),
             sieve: Sieve::default(),
+            find: Find::default(),
             main: Sheet::new(table, name, Labels::From(0)),
             tail: None,
             tail_asked: false,
@@ -450,7 +454,9 @@ impl TableView {
         if !cx.active || !ui.input(|input| input.key_pressed(Key::Escape)) {
             return;
         }
-        if self.sheet().pages.pending().is_some() {
+        if self.find.close() {
+            self.main.grid.request_focus();
+        } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
             self.inspect.close();
@@ -481,6 +487,11 @@ impl View for TableView {
         }
         let whole = ui.available_rect_before_wrap();
         let whole = self.sieve.ui(ui, whole, &self.base);
+        let (whole, met) = self.find.ui(ui, whole, cx.jobs, &self.main.table, self.main.grid.cursor());
+        if let Some(cell) = met {
+            self.tail = None;
+            self.main.grid.scroll_to(cell.row, Some(cell.column));
+        }
         let area = self.footer(ui, whole);
         let (top, bottom) = self.inspect.split(ui, area);
         let mut upper = ui.new_child(UiBuilder::new().max_rect(top).id_salt("rows"));
@@ -510,7 +521,7 @@ impl View for TableView {
                 true
             }
             Request::Find => {
-                self.bar.open_columns();
+                self.find.open();
                 true
             }
             _ => false,

@@ -22,15 +22,7 @@ const NARROW: f32 = 520.0;
 #[derive(Default)]
 pub(super) struct Bar {
     filter: String,
-    open_columns: bool,
     options: Option<Options>,
-}
-
-impl Bar {
-    /// Opens the list of columns in the next frame.
-    pub(super) fn open_columns(&mut self) {
-        self.open_columns = true;
-    }
 }
 
 impl TableView {
@@ -159,13 +151,9 @@ impl TableView {
             0 => gander::display::plural(count, "column"),
             hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
         };
-        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns (Ctrl+F)");
-        let opened = std::mem::take(&mut self.bar.open_columns);
-        if opened {
-            Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
-        }
+        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns");
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);
-        popup.show(|ui| self.columns_list(ui, opened || button.clicked()));
+        popup.show(|ui| self.columns_list(ui, button.clicked()));
     }
 
     fn columns_list(&mut self, ui: &mut Ui, focus: bool) {
