@@ -11,6 +11,7 @@ mod pages;
 mod part;
 mod record;
 pub(crate) mod sieve;
+mod summary;
 pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,8 @@ enum Mode {
     Table,
     /// One row as a form.
     Record,
+    /// A line for each column.
+    Summary,
 }
 
 /// Rows that the end of a table is shown with before it is counted.
@@ -78,6 +81,7 @@ struct TableView {
     base: Arc<dyn Table>,
     sieve: Sieve,
     find: Find,
+    summary: summary::Page,
     main: Sheet,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
@@ -139,6 +143,7 @@ impl TableView {
             base: table.clone(),
             sieve: Sieve::default(),
             find: Find::default(),
+            summary: summary::Page::default(),
             main: Sheet::new(table, name, Labels::From(0)),
             tail: None,
             tail_asked: false,
@@ -313,6 +318,14 @@ impl TableView {
         }
         if let Some(crate::gui::grid::MenuChoice::CopyName(column)) = response.menu {
             cx.actions.push(Action::Copy(self.sheet().column_name(column).to_owned()));
+        }
+    }
+
+    fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let table = self.main.table.clone();
+        if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &table, &self.name) {
+            let condition = self.main.asked(column, click);
+            condition.into_iter().for_each(|condition| self.sieve.add(condition));
         }
     }
 
@@ -499,6 +512,7 @@ impl View for TableView {
         match self.mode {
             Mode::Table => self.grid_ui(&mut upper, cx),
             Mode::Record => self.record_ui(&mut upper, cx),
+            Mode::Summary => self.summary_ui(&mut upper, cx),
         }
         if let Some(place) = bottom {
             let cell = self.cursor();

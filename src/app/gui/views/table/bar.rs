@@ -28,7 +28,7 @@ pub(super) struct Bar {
 impl TableView {
     pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = self.mode;
-        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record")])
+        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary")])
             && before == Mode::Record
         {
             self.main.grid.request_focus();

@@ -136,6 +136,14 @@ impl Sheet {
 }
 
 impl Sheet {
+    /// The condition that a click in a picture of a column's values asks for.
+    pub(super) fn asked(&self, column: usize, click: Click) -> Option<Condition> {
+        match click {
+            Click::Range(low, high, last) => self.within(column, low, high, last),
+            Click::Value(text) => self.equal(column, &Cell::new(CellKind::Text, text)),
+        }
+    }
+
     /// The condition that a column has the value of this cell, where that can be asked.
     fn equal(&self, column: usize, cell: &Cell<'_>) -> Option<Condition> {
         let name = self.names.get(column)?.clone();
@@ -243,10 +251,7 @@ impl GridModel for Model<'_> {
             _ => None,
         };
         let Some(click) = self.sheet.heads.ui(ui, column, share) else { return };
-        let condition = match click {
-            Click::Range(low, high, last) => self.sheet.within(column, low, high, last),
-            Click::Value(text) => self.sheet.equal(column, &Cell::new(CellKind::Text, text)),
-        };
+        let condition = self.sheet.asked(column, click);
         condition.into_iter().for_each(|condition| self.sieve.add(condition));
     }
 
