@@ -239,7 +239,7 @@ impl Page {
         text(ui, pos2(left, rect.top() + 46.0), wide, &missing, small_font(), color);
         let picture = Rect::from_min_size(pos2(left + wide + space::S3, rect.top() + 8.0), vec2(200.0, LINE - 18.0));
         let click = picture_ui(ui, picture, column, summary);
-        let words = pos2(picture.right() + space::S5, rect.top() + 8.0);
+        let words = pos2(picture.right() + space::S4, rect.top() + 8.0);
         let room = rect.right() - words.x - space::S2;
         for (n, (line, odd)) in lines(summary, table).into_iter().take(4).enumerate() {
             let color = if odd { theme.warn } else { theme.text };
