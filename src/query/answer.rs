@@ -136,6 +136,7 @@ impl Answer {
             changed: Condvar::new(),
             cache: Cache::new(KEPT),
         });
+        let mut handles = Vec::with_capacity(count);
         for part in 0..count {
             let (inner, body, context) = (inner.clone(), planned.body.clone(), planned.context.clone());
             let work = async move {
@@ -152,9 +153,9 @@ impl Answer {
                 });
                 inner.finish(part, result.map_err(of_run));
             };
-            let handle = runtime.spawn(work).abort_handle();
-            inner.state.lock().handles.push(handle);
+            handles.push(runtime.spawn(work).abort_handle());
         }
+        inner.state.lock().handles = handles;
         let Planned { whole, guessed, sql, planning, .. } = planned;
         Ok(Answer { inner, guessed, plan: whole, sql, planning })
     }

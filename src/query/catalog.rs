@@ -121,10 +121,6 @@ impl Catalog {
         self.entries.write().retain(|entry| entry.name != name);
     }
 
-    pub(super) fn all(&self) -> Vec<Entry> {
-        self.entries.read().clone()
-    }
-
     pub(super) fn known(&self) -> Vec<Known> {
         let one = |entry: &Entry| {
             let (table, _) = entry.typed();

@@ -193,7 +193,7 @@ pub(super) fn name_columns(query: &mut Query) {
     }
     for item in &mut select.projection {
         let SelectItem::UnnamedExpr(expr) = item else { continue };
-        let (name, plain) = match expr {
+        let (name, plain) = match &*expr {
             Expr::Identifier(ident) => (ident.value.clone(), true),
             Expr::CompoundIdentifier(parts) => {
                 (parts.last().map(|p| p.value.clone()).unwrap_or_default(), parts.len() <= 2)

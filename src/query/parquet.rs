@@ -125,10 +125,15 @@ fn access(metadata: &ParquetMetaData, parts: usize) -> Vec<ParquetAccessPlan> {
 }
 
 /// Gives readers of one file.
-#[derive(Debug)]
 struct Files {
     file: ParquetFile,
     task: Task,
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.file.fmt(f)
+    }
 }
 
 impl ParquetFileReaderFactory for Files {
