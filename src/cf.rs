@@ -1,238 +1,350 @@
-//! Climate and forecast conventions that several formats share: times as counts since a date, in the
-//! calendars that models use. <https://cfconventions.org/cf-conventions/cf-conventions.html>, section 4.4.
+//! Climate and forecast conventions that several formats share: what the attributes of a variable and the
+//! variables beside it say of its values and axes. NetCDF files of every kind and Zarr stores of xarray
+//! follow them. <https://cfconventions.org/cf-conventions/cf-conventions.html>, and for packed and missing
+//! values <https://docs.unidata.ucar.edu/nug/current/attribute_conventions.html>.
+//!
+//! A reader of such a format calls [`describe`] for each variable and puts the answer into the facts of its
+//! array ([`Described::add_to`]).
 
-/// Numbers that count time from a date: `days since 1950-01-01`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Times {
-    /// Seconds of one unit.
-    unit: f64,
-    /// Seconds from the calendar's year 0 to the date that zero stands for.
-    epoch: f64,
-    calendar: Calendar,
-    /// The offset that the file names after the date, in minutes; only shown.
-    zone: i32,
+mod times;
+
+pub use times::{Calendar, Times};
+
+use crate::content::array::{Axis, Scaling};
+use crate::content::{Array, ArrayFacts};
+use crate::dtype::DType;
+use crate::node::Value;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// A variable, as its file gives it.
+#[derive(Clone, Copy)]
+pub struct Variable<'a> {
+    /// Its name, without groups.
+    pub name: &'a str,
+    /// Its attributes. Numbers are JSON numbers, or texts that read as one; several are a JSON array.
+    pub attributes: &'a [(String, Value)],
+    /// The type of its elements.
+    pub dtype: &'a DType,
+    /// The name of each dimension, without groups; empty where they have none.
+    pub dimensions: &'a [String],
+    /// The length of each dimension.
+    pub shape: &'a [u64],
 }
 
-/// How long years are (CF 4.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calendar {
-    /// `standard`, `gregorian`, `proleptic_gregorian`.
-    Gregorian,
-    /// `noleap`, `365_day`.
-    NoLeap,
-    /// `all_leap`, `366_day`.
-    AllLeap,
-    /// `360_day`: twelve months of thirty days.
-    Days360,
-    /// `julian`.
-    Julian,
+/// Another variable that a convention refers to.
+pub struct Found {
+    /// Its attributes.
+    pub attributes: Vec<(String, Value)>,
+    /// Its values; characters joined to texts, so that there is one element for each index.
+    pub array: Arc<dyn Array>,
 }
 
-const DAY: f64 = 86_400.0;
-/// Days before each month in a year without a leap day.
-const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+/// What the conventions say of a variable.
+#[derive(Clone, Debug, Default)]
+pub struct Described {
+    /// The unit of its values.
+    pub unit: Option<String>,
+    /// How its values are read where they count time from a date.
+    pub times: Option<Times>,
+    /// One for each dimension, or none.
+    pub axes: Vec<Axis>,
+    /// What stored values stand for, where that is another number.
+    pub scaling: Option<Scaling>,
+    /// The names of values (`flag_meanings`).
+    pub value_names: Vec<(i64, String)>,
+}
 
-impl Calendar {
-    /// The calendar of an attribute's word; `standard` where there is none.
-    pub fn parse(word: &str) -> Option<Self> {
-        Some(match word.trim().to_ascii_lowercase().as_str() {
-            "" | "standard" | "gregorian" | "proleptic_gregorian" => Calendar::Gregorian,
-            "noleap" | "365_day" => Calendar::NoLeap,
-            "all_leap" | "366_day" => Calendar::AllLeap,
-            "360_day" => Calendar::Days360,
-            "julian" => Calendar::Julian,
+impl Described {
+    /// Puts everything into the facts of an array.
+    pub fn add_to(self, facts: &mut ArrayFacts) {
+        facts.unit = self.unit;
+        facts.times = self.times;
+        facts.axes = self.axes;
+        facts.scaling = self.scaling;
+        facts.value_names = self.value_names;
+    }
+}
+
+/// What the conventions say of `variable`. `lookup` gives the variable of a name as seen from it: in its own
+/// group, else in those above; `None` where there is none. It is asked for each dimension and for the names
+/// in `coordinates`.
+pub fn describe(variable: Variable<'_>, lookup: &dyn Fn(&str) -> Option<Found>) -> Described {
+    let attributes = variable.attributes;
+    Described {
+        unit: text(attributes, "units"),
+        times: times(attributes),
+        axes: axes(variable, lookup),
+        scaling: scaling(attributes, variable.dtype),
+        value_names: flags(attributes),
+    }
+}
+
+fn times(attributes: &[(String, Value)]) -> Option<Times> {
+    Times::parse(&text(attributes, "units")?, &text(attributes, "calendar").unwrap_or_default())
+}
+
+/// Dimensions by name; their coordinates are the variables of the same name, else the first of those in
+/// `coordinates` that lies along the dimension alone.
+fn axes(variable: Variable<'_>, lookup: &dyn Fn(&str) -> Option<Found>) -> Vec<Axis> {
+    let (names, shape) = (variable.dimensions, variable.shape);
+    if names.len() != shape.len() {
+        return Vec::new();
+    }
+    let mut axes: Vec<Axis> = names.iter().map(|n| Axis { name: n.clone(), ..Axis::default() }).collect();
+    for (axis, &len) in axes.iter_mut().zip(shape) {
+        if axis.name.is_empty() {
+            continue;
+        }
+        if axis.name == variable.name {
+            // It is the coordinate itself.
+            axis.unit = text(variable.attributes, "units");
+            axis.times = times(variable.attributes);
+        } else if let Some(found) = lookup(&axis.name)
+            && found.array.shape() == [len]
+        {
+            fill(axis, found);
+        }
+    }
+    let others = text(variable.attributes, "coordinates").unwrap_or_default();
+    for name in others.split_whitespace().filter(|name| *name != variable.name) {
+        let Some(found) = lookup(name) else { continue };
+        let along: Option<String> = found.array.facts().axes.first().map(|axis| axis.name.clone());
+        let free = axes.iter_mut().zip(shape).find(|(axis, _)| Some(&axis.name) == along.as_ref());
+        if let Some((axis, &len)) = free
+            && axis.coordinate.is_none()
+            && axis.name != variable.name
+            && found.array.shape() == [len]
+        {
+            fill(axis, found);
+        }
+    }
+    axes
+}
+
+fn fill(axis: &mut Axis, found: Found) {
+    axis.unit = text(&found.attributes, "units");
+    axis.times = times(&found.attributes);
+    axis.coordinate = Some(found.array);
+}
+
+/// `scale_factor`, `add_offset`, `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`.
+/// `None` where stored values stand for themselves, and for what is no number.
+pub fn scaling(attributes: &[(String, Value)], dtype: &DType) -> Option<Scaling> {
+    if !dtype.is_real() || *dtype == DType::Bool {
+        return None;
+    }
+    let one = |name: &str| numbers(attributes, name).first().copied().filter(|n| n.is_finite());
+    let scale = one("scale_factor").filter(|scale| *scale != 0.0).unwrap_or(1.0);
+    let offset = one("add_offset").unwrap_or(0.0);
+    let mut fill: Vec<f64> = Vec::new();
+    for value in ["_FillValue", "missing_value"].iter().flat_map(|name| numbers(attributes, name)) {
+        let stored = as_stored(dtype, value);
+        if !stored.is_nan() && !fill.contains(&stored) {
+            fill.push(stored);
+        }
+    }
+    let packed = scale != 1.0 || offset != 0.0;
+    // Limits of a wider type than the packed values are limits of what those stand for.
+    let limit = |(value, float): (f64, bool)| match packed && float && !dtype.is_float() {
+        true => (value - offset) / scale,
+        false => as_stored(dtype, value),
+    };
+    let bound = |name: &str, at: usize| typed(attributes, name).get(at).copied().map(limit);
+    let low = bound("valid_range", 0).or(bound("valid_min", 0)).filter(|n| !n.is_nan());
+    let high = bound("valid_range", 1).or(bound("valid_max", 0)).filter(|n| !n.is_nan());
+    let valid = match (low, high) {
+        (None, None) => None,
+        (low, high) => {
+            let (low, high) = (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY));
+            // A negative factor turns limits of unpacked values round.
+            Some(if low <= high { (low, high) } else { (high, low) })
+        }
+    };
+    let plain = !packed && fill.is_empty() && valid.is_none();
+    (!plain).then_some(Scaling { scale, offset, fill, valid })
+}
+
+/// A number of an attribute as the value that an element of `dtype` has for it: rounded to narrow floats,
+/// and negative ones as what they are unsigned.
+fn as_stored(dtype: &DType, value: f64) -> f64 {
+    match dtype {
+        DType::F32 => f64::from(value as f32),
+        DType::F16 => half::f16::from_f64(value).to_f64(),
+        DType::BF16 => half::bf16::from_f64(value).to_f64(),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 if value < 0.0 => {
+            value + 2f64.powi(dtype.bits() as i32)
+        }
+        _ => value,
+    }
+}
+
+/// `flag_values` or `flag_masks` with `flag_meanings`.
+fn flags(attributes: &[(String, Value)]) -> Vec<(i64, String)> {
+    let Some(meanings) = text(attributes, "flag_meanings") else { return Vec::new() };
+    let mut values = numbers(attributes, "flag_values");
+    if values.is_empty() {
+        values = numbers(attributes, "flag_masks");
+    }
+    values.iter().map(|value| *value as i64).zip(meanings.split_whitespace().map(str::to_owned)).collect()
+}
+
+/// The text of an attribute.
+pub fn text(attributes: &[(String, Value)], name: &str) -> Option<String> {
+    let (_, value) = attributes.iter().find(|(key, _)| key == name)?;
+    match value {
+        Value::Text(text) | Value::Json(Json::String(text)) => Some(text.trim().to_owned()),
+        Value::Json(Json::Array(list)) => match list.as_slice() {
+            [Json::String(text)] => Some(text.trim().to_owned()),
+            _ => None,
+        },
+        Value::Json(_) => None,
+    }
+    .filter(|text| !text.is_empty())
+}
+
+/// The numbers of an attribute; none where it is missing or holds something else.
+pub fn numbers(attributes: &[(String, Value)], name: &str) -> Vec<f64> {
+    typed(attributes, name).into_iter().map(|(number, _)| number).collect()
+}
+
+/// The numbers of an attribute, and whether each is written as a float.
+fn typed(attributes: &[(String, Value)], name: &str) -> Vec<(f64, bool)> {
+    let Some((_, value)) = attributes.iter().find(|(key, _)| key == name) else { return Vec::new() };
+    let one = |json: &Json| match json {
+        Json::Number(number) => Some((number.as_f64()?, number.is_f64())),
+        Json::String(text) => number(text),
+        _ => None,
+    };
+    match value {
+        Value::Text(text) => number(text).into_iter().collect(),
+        Value::Json(Json::Array(list)) => list.iter().filter_map(one).collect(),
+        Value::Json(json) => one(json).into_iter().collect(),
+    }
+}
+
+/// A number that stands as text: in digits, or as xarray writes fill values into Zarr's JSON (the base64 of
+/// a little-endian double).
+fn number(text: &str) -> Option<(f64, bool)> {
+    let text = text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return Some((number, !text.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'+')));
+    }
+    let digits = text.strip_suffix('=').filter(|digits| digits.len() == 11)?;
+    let mut bits = 0u128;
+    for byte in digits.bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
             _ => return None,
-        })
-    }
-
-    fn is_leap(self, year: i64) -> bool {
-        match self {
-            Calendar::Gregorian => year % 4 == 0 && (year % 100 != 0 || year % 400 == 0),
-            Calendar::Julian => year.rem_euclid(4) == 0,
-            Calendar::AllLeap => true,
-            Calendar::NoLeap | Calendar::Days360 => false,
-        }
-    }
-
-    /// Days from the first of January of year 0 to that of `year`.
-    fn days_before(self, year: i64) -> i64 {
-        let past = |n: i64| (year - 1).div_euclid(n) + 1;
-        match self {
-            Calendar::NoLeap => year * 365,
-            Calendar::AllLeap => year * 366,
-            Calendar::Days360 => year * 360,
-            Calendar::Julian => year * 365 + past(4),
-            Calendar::Gregorian => year * 365 + past(4) - past(100) + past(400),
-        }
-    }
-
-    fn days_of(self, year: i64, month: u32, day: u32) -> Option<i64> {
-        let before = self.before_month(year, month.checked_sub(1)? as usize)?;
-        (1..=31).contains(&day).then(|| self.days_before(year) + before + i64::from(day) - 1)
-    }
-
-    /// Days from the start of the year to a month, counted from 0.
-    fn before_month(self, year: i64, month: usize) -> Option<i64> {
-        if self == Calendar::Days360 {
-            return (month < 12).then_some(month as i64 * 30);
-        }
-        Some(BEFORE.get(month)? + i64::from(month > 1 && self.is_leap(year)))
-    }
-
-    /// Year, month and day of a count of days since year 0.
-    fn date_of(self, days: i64) -> (i64, usize, i64) {
-        let mean = match self {
-            Calendar::NoLeap => 365.0,
-            Calendar::AllLeap => 366.0,
-            Calendar::Days360 => 360.0,
-            Calendar::Julian => 365.25,
-            Calendar::Gregorian => 365.2425,
         };
-        let mut year = (days as f64 / mean).floor() as i64;
-        while self.days_before(year) > days {
-            year -= 1;
-        }
-        while self.days_before(year + 1) <= days {
-            year += 1;
-        }
-        let within = days - self.days_before(year);
-        let month =
-            (0..12).rev().find(|&m| self.before_month(year, m).is_some_and(|before| before <= within));
-        let month = month.unwrap_or(0);
-        (year, month + 1, within - self.before_month(year, month).unwrap_or(0) + 1)
+        bits = bits << 6 | u128::from(digit);
     }
-}
-
-impl Times {
-    /// Reads `units` (`hours since 1900-01-01 00:00:0.0`) and `calendar` (empty: standard). `None` where they
-    /// are no count of time.
-    pub fn parse(units: &str, calendar: &str) -> Option<Self> {
-        let calendar = Calendar::parse(calendar)?;
-        let mut words = units.split_whitespace();
-        let unit = seconds_of(words.next()?, calendar)?;
-        if !words.next()?.eq_ignore_ascii_case("since") {
-            return None;
-        }
-        let rest: Vec<&str> = words.flat_map(|word| word.split(['T', 't'])).collect();
-        let (date, rest) = rest.split_first()?;
-        let negative = date.starts_with('-');
-        let mut parts = date.trim_start_matches('-').split('-');
-        let year: i64 = parts.next()?.parse().ok().filter(|year| *year < 1_000_000)?;
-        let month: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
-        let day: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
-        let days = calendar.days_of(if negative { -year } else { year }, month, day)?;
-        let time = rest.first().map_or(Some(0.0), |text| time_of(text))?;
-        let zone = rest.get(1).and_then(|text| zone_of(text)).unwrap_or(0);
-        Some(Times { unit, epoch: days as f64 * DAY + time, calendar, zone })
-    }
-
-    /// The calendar that is counted in.
-    pub fn calendar(&self) -> Calendar {
-        self.calendar
-    }
-
-    /// The date and time of a stored number, as ISO 8601; without a time of day at midnight. `None` for NaN
-    /// and for what is too far away.
-    pub fn text(&self, value: f64) -> Option<String> {
-        let seconds = self.epoch + value * self.unit;
-        if !seconds.is_finite() || seconds.abs() > 1e15 {
-            return None;
-        }
-        // A count in days or hours as a float is a little off the second; milliseconds are enough.
-        let millis = (seconds * 1000.0).round() as i64;
-        let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
-        let (year, month, day) = self.calendar.date_of(days);
-        let mut text = format!("{year:04}-{month:02}-{day:02}");
-        if rest > 0 {
-            let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
-            text += &format!("T{hour:02}:{minute:02}:{second:02}");
-            if rest % 1000 > 0 {
-                text += &format!(".{:03}", rest % 1000);
-            }
-        }
-        if self.zone != 0 {
-            let (sign, minutes) = (if self.zone < 0 { '-' } else { '+' }, self.zone.abs());
-            text += &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60);
-        }
-        Some(text)
-    }
-}
-
-/// Seconds of a unit of time. Years and months are UDUNITS' mean ones, except where a calendar fixes them.
-fn seconds_of(word: &str, calendar: Calendar) -> Option<f64> {
-    let year = if calendar == Calendar::Days360 { 360.0 * DAY } else { 31_556_925.974_7 };
-    Some(match word.to_ascii_lowercase().as_str() {
-        "nanoseconds" | "nanosecond" | "nsec" | "ns" => 1e-9,
-        "microseconds" | "microsecond" | "microsec" | "microsecs" | "us" => 1e-6,
-        "milliseconds" | "millisecond" | "millisec" | "millisecs" | "msec" | "msecs" | "ms" => 1e-3,
-        "seconds" | "second" | "sec" | "secs" | "s" => 1.0,
-        "minutes" | "minute" | "min" | "mins" => 60.0,
-        "hours" | "hour" | "hr" | "hrs" | "h" => 3600.0,
-        "days" | "day" | "d" => DAY,
-        "weeks" | "week" => 7.0 * DAY,
-        "months" | "month" | "mon" => year / 12.0,
-        "years" | "year" | "yr" => year,
-        "common_years" | "common_year" => 365.0 * DAY,
-        _ => return None,
-    })
-}
-
-/// Seconds of `12`, `12:30`, `12:30:15.5` or `12:30:15Z`.
-fn time_of(text: &str) -> Option<f64> {
-    let text = text.trim_end_matches(['Z', 'z']);
-    let mut seconds = 0.0;
-    for (part, weight) in text.split(':').zip([3600.0, 60.0, 1.0]) {
-        seconds += part.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)? * weight;
-    }
-    Some(seconds)
-}
-
-/// Minutes of `+05:30`, `-6` or `UTC`.
-fn zone_of(text: &str) -> Option<i32> {
-    let sign = if text.starts_with('-') { -1 } else { 1 };
-    let mut parts = text.trim_start_matches(['+', '-']).split(':');
-    let hours: i32 = parts.next()?.parse().ok().filter(|h| *h <= 24)?;
-    let minutes: i32 = parts.next().map_or(Some(0), |m| m.parse().ok()).filter(|m| *m < 60)?;
-    Some(sign * (hours * 60 + minutes))
+    let bytes = u64::try_from(bits >> 2).ok()?.to_be_bytes();
+    Some((f64::from_le_bytes(bytes), true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::Source;
+    use crate::content::array::Plain;
+    use serde_json::json;
 
-    fn text(units: &str, calendar: &str, value: f64) -> String {
-        Times::parse(units, calendar).unwrap().text(value).unwrap()
+    fn attributes(json: Json) -> Vec<(String, Value)> {
+        let Json::Object(map) = json else { panic!("an object") };
+        map.into_iter().map(|(name, value)| (name, value.into())).collect()
     }
 
     #[test]
-    fn dates_are_those_that_cftime_gives() {
-        assert_eq!(text("days since 1950-01-01", "", 0.5), "1950-01-01T12:00:00");
-        assert_eq!(text("hours since 1900-01-01 00:00:0.0", "gregorian", 1_043_135.0), "2019-01-01T23:00:00");
-        assert_eq!(text("seconds since 1970-01-01T00:00:00Z", "standard", 1e9), "2001-09-09T01:46:40");
-        assert_eq!(text("days since 2000-1-1", "noleap", 59.0), "2000-03-01");
-        assert_eq!(text("days since 2000-01-01", "360_day", 59.0), "2000-02-30");
-        assert_eq!(text("days since 2001-01-01", "all_leap", 59.0), "2001-02-29");
-        assert_eq!(text("days since 1-1-1", "proleptic_gregorian", 719_162.0), "1970-01-01");
-        assert_eq!(text("minutes since 2020-02-29 12:30 +05:30", "", 1.0), "2020-02-29T12:31:00+05:30");
+    fn packed_values_and_missing_ones() {
+        let packed = attributes(json!({
+            "scale_factor": 0.01, "add_offset": [273.15], "_FillValue": -32767, "missing_value": [-32767, "-1"],
+            "valid_range": [-30000, 30000],
+        }));
+        let scaling = scaling(&packed, &DType::I16).unwrap();
+        assert_eq!((scaling.scale, scaling.offset), (0.01, 273.15));
+        assert_eq!(scaling.fill, [-32767.0, -1.0]);
+        assert_eq!(scaling.valid, Some((-30000.0, 30000.0)));
+        assert!(scaling.apply(-32767.0).is_nan() && scaling.apply(30001.0).is_nan());
+        assert_eq!(scaling.apply(100.0), 100.0 * 0.01 + 273.15);
     }
 
     #[test]
-    fn what_counts_no_time_is_none() {
-        for units in ["K", "days", "days since", "days after 2000-01-01", "days since yesterday", "m s-1"] {
-            assert_eq!(Times::parse(units, ""), None, "{units}");
-        }
-        assert_eq!(Times::parse("days since 2000-01-01", "lunar"), None);
-        assert_eq!(Times::parse("days since 2000-01-01", "").unwrap().text(f64::NAN), None);
+    fn attributes_are_compared_in_the_type_of_the_elements() {
+        let narrow = attributes(json!({ "_FillValue": 9.96921e36 }));
+        let fill = scaling(&narrow, &DType::F32).unwrap().fill;
+        assert_eq!(fill, [f64::from(9.96921e36f32)]);
+        let negative = attributes(json!({ "_FillValue": -1 }));
+        assert_eq!(scaling(&negative, &DType::U8).unwrap().fill, [255.0]);
+        // A float limit of packed integers is one of what they stand for; a negative factor turns them.
+        let wide = attributes(json!({ "scale_factor": -0.5, "valid_min": -10.0, "valid_max": 10.0 }));
+        assert_eq!(scaling(&wide, &DType::I16).unwrap().valid, Some((-20.0, 20.0)));
+        let xarray = attributes(json!({ "_FillValue": "AAAAAAAAWUA=" }));
+        assert_eq!(scaling(&xarray, &DType::F64).unwrap().fill, [100.0]);
+        let nan = attributes(json!({ "_FillValue": "AAAAAAAA+H8=" }));
+        assert_eq!(scaling(&nan, &DType::F64), None);
+        assert_eq!(scaling(&attributes(json!({ "units": "K", "scale_factor": 0 })), &DType::F64), None);
+        assert_eq!(scaling(&packed_text(), &DType::Bytes(1)), None);
     }
 
-    proptest! {
-        #[test]
-        fn every_day_has_one_date(days in -2_000_000i64..4_000_000, which in 0usize..5) {
-            use Calendar::*;
-            let calendar = [Gregorian, NoLeap, AllLeap, Days360, Julian][which];
-            let (year, month, day) = calendar.date_of(days);
-            prop_assert_eq!(calendar.days_of(year, month as u32, day as u32), Some(days));
-        }
+    fn packed_text() -> Vec<(String, Value)> {
+        attributes(json!({ "_FillValue": "0", "scale_factor": 2 }))
+    }
+
+    #[test]
+    fn flags_have_names() {
+        let flags = attributes(json!({ "flag_values": [0, 1, 2], "flag_meanings": "sea land  ice" }));
+        let names: Vec<(i64, String)> =
+            [(0, "sea"), (1, "land"), (2, "ice")].map(|(n, s)| (n, s.to_owned())).to_vec();
+        assert_eq!(super::flags(&flags), names);
+    }
+
+    #[test]
+    fn dimensions_have_their_coordinates() {
+        let dimensions = ["time".to_owned(), "station".to_owned(), "level".to_owned()];
+        let lookup = |name: &str| {
+            let (along, len, units) = match name {
+                "time" => ("time", 4, "days since 2000-01-01"),
+                "name" => ("station", 3, ""),
+                "level" => ("level", 9, "hPa"),
+                _ => return None,
+            };
+            let plain =
+                Plain::new(Source::memory("a", vec![0; len]), 0, DType::U8, vec![len as u64]).unwrap();
+            let mut facts = ArrayFacts::default();
+            facts.axes.push(Axis { name: along.to_owned(), ..Axis::default() });
+            let attributes = attributes(json!({ "units": units, "calendar": "noleap" }));
+            Some(Found { attributes, array: Arc::new(plain.with_facts(facts)) })
+        };
+        let of = attributes(json!({ "units": "K", "coordinates": "nothing name" }));
+        let variable = Variable {
+            name: "t",
+            attributes: &of,
+            dtype: &DType::F32,
+            dimensions: &dimensions,
+            shape: &[4, 3, 5],
+        };
+        let described = describe(variable, &lookup);
+        assert_eq!(described.unit.as_deref(), Some("K"));
+        let [time, station, level] = described.axes.as_slice() else { panic!("{:?}", described.axes) };
+        assert_eq!(time.times.as_ref().unwrap().text(59.0).unwrap(), "2000-03-01");
+        assert!(time.coordinate.is_some() && station.coordinate.is_some());
+        // Of another length than the dimension.
+        assert!(level.coordinate.is_none());
+        let itself = describe(
+            Variable {
+                name: "time",
+                attributes: &attributes(json!({ "units": "days since 2000-01-01" })),
+                dimensions: &dimensions[..1],
+                shape: &[4],
+                ..variable
+            },
+            &lookup,
+        );
+        assert!(itself.times.is_some() && itself.axes[0].coordinate.is_none());
     }
 }

@@ -88,6 +88,12 @@ impl Error {
         Self::new(ErrorKind::Bug, message)
     }
 
+    /// Says first which part it is of: "chunk [3, 0]: …".
+    pub fn of(mut self, part: &str) -> Self {
+        self.0.message = format!("{part}: {}", self.0.message);
+        self
+    }
+
     /// Adds the byte offset in the file, unless an inner place is known already.
     pub fn at(mut self, offset: u64) -> Self {
         self.0.at.get_or_insert(offset);

@@ -8,15 +8,21 @@ use crate::format::Format;
 /// Formats of tables.
 pub mod table {
     pub mod arrow;
+    pub mod avro;
     pub mod csv;
     pub mod dataset;
+    pub mod delta;
+    pub mod iceberg;
     pub mod jsonl;
+    pub mod orc;
     pub mod parquet;
     pub mod pcd;
 }
 
 /// Formats of arrays.
 pub mod array {
+    pub mod hdf5;
+    pub mod netcdf3;
     pub mod npy;
     pub mod npz;
 }
@@ -46,13 +52,18 @@ pub mod plain {
 pub static FORMATS: &[&Format] = &[
     // folders that are one thing
     &model::safetensors::SHARDED,
+    &table::delta::FORMAT,
+    &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &table::avro::FORMAT,
+    &table::orc::FORMAT,
     &array::npy::FORMAT,
     &array::npz::FORMAT,
+    &array::netcdf3::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &media::image::PNG,

@@ -28,8 +28,11 @@
 //! | [`cf`] | times as counts since a date, in the calendars of climate models |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
+//! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
+//! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
 //! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
+//! | [`lake`] | tables whose rows lie in many files and whose schema stands in metadata |
 //! | [`stats`] | one pass over an array or a table |
 //! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
 //! | [`query`](mod@query) | SQL, filters, sorting: a result is a table again; the only room with an asynchronous runtime |
@@ -77,6 +80,8 @@ pub mod adapt;
 pub mod cache;
 pub mod cell;
 pub mod cf;
+pub mod chunked;
+pub mod codec;
 pub mod concat;
 pub mod container;
 pub mod content;
@@ -87,6 +92,7 @@ pub mod error;
 pub mod format;
 pub mod formats;
 pub mod jobs;
+pub mod lake;
 pub mod limits;
 pub mod lines;
 pub mod node;

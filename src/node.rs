@@ -8,6 +8,7 @@ use crate::content::{Content, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::task::Task;
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,6 +70,39 @@ pub trait Listing: Send + Sync {
                 return Ok(Some(found));
             }
         }
+    }
+}
+
+type Make = dyn Fn(&Task) -> Result<Node> + Send + Sync;
+
+/// What a deferred node stands for.
+struct Deferred {
+    make: Box<Make>,
+    made: Mutex<Option<Arc<Node>>>,
+}
+
+impl Deferred {
+    fn node(&self, task: &Task) -> Result<Arc<Node>> {
+        if let Some(node) = &*self.made.lock() {
+            return Ok(node.clone());
+        }
+        let node = Arc::new((self.make)(task)?);
+        *self.made.lock() = Some(node.clone());
+        Ok(node)
+    }
+}
+
+impl Listing for Deferred {
+    fn count(&self) -> Option<u64> {
+        self.made.lock().as_ref().map(|node| node.child_count().unwrap_or(1))
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        self.node(task)?.child_page(task, range)
+    }
+
+    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
+        self.node(task).map(Some)
     }
 }
 
@@ -143,6 +177,15 @@ impl Node {
     pub fn lazy(mut self, children: impl Listing + 'static) -> Self {
         self.children = Children::Lazy(Arc::new(children));
         self
+    }
+
+    /// A node that is made when somebody looks into it, once.
+    pub fn deferred(
+        name: impl Into<String>,
+        label: &'static str,
+        make: impl Fn(&Task) -> Result<Node> + Send + Sync + 'static,
+    ) -> Self {
+        Node::new(name, label).lazy(Deferred { make: Box::new(make), made: Mutex::new(None) })
     }
 
     /// With the separator between its path and its children's names.

@@ -149,7 +149,10 @@ pub fn nested(
     label: &'static str,
     make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
 ) -> Node {
-    Node::new(name, label).lazy(Nested { make: Box::new(make), opened: Mutex::new(None) })
+    Node::deferred(name, label, move |task| {
+        let source = make(task)?;
+        nested_now(task, source.name(), "file", &source)
+    })
 }
 
 /// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
@@ -173,40 +176,6 @@ pub fn nested_now(task: &Task, name: &str, label: &'static str, source: &Source)
             let node = Node::new(name, label).problem(error);
             Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
         }
-    }
-}
-
-type Make = dyn Fn(&Task) -> Result<Source> + Send + Sync;
-
-/// The one "child" of a nested file that was not opened yet: its own opened root.
-struct Nested {
-    make: Box<Make>,
-    opened: Mutex<Option<Arc<Node>>>,
-}
-
-impl Nested {
-    fn open(&self, task: &Task) -> Result<Arc<Node>> {
-        if let Some(node) = &*self.opened.lock() {
-            return Ok(node.clone());
-        }
-        let source = (self.make)(task)?;
-        let node = Arc::new(nested_now(task, source.name(), "file", &source)?);
-        *self.opened.lock() = Some(node.clone());
-        Ok(node)
-    }
-}
-
-impl Listing for Nested {
-    fn count(&self) -> Option<u64> {
-        self.opened.lock().as_ref().map(|node| node.child_count().unwrap_or(1))
-    }
-
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        self.open(task)?.child_page(task, range)
-    }
-
-    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
-        self.open(task).map(Some)
     }
 }
 

@@ -2,13 +2,14 @@
 //! counted and how is fixed in CLI.md (*stats --json*).
 
 mod array;
+mod blocks;
 mod floats;
 mod image;
 mod sketch;
 pub mod summary;
 mod table;
 
-pub use array::{ArrayStats, array};
+pub use array::{ArrayStats, Scaled, array};
 pub use image::{ChannelStats, ImageStats, image};
 pub use table::{ColumnStats, Distinct, TableStats, table};
 

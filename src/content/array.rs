@@ -35,12 +35,17 @@ pub trait Array: Send + Sync {
     /// # Errors
     /// As `read`; `Limit` for more than [`limits::READ`] bytes.
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
-        region.check(self.shape())?;
-        let count = region.elements()?;
-        let bytes = limits::check(limits::bytes(&[count], self.dtype().size())?, limits::READ, "this part")?;
-        let mut out = limits::zeroed(bytes, "the array")?;
-        self.read(task, region, &mut out)?;
-        adapt::column(self.dtype(), &[], &out, limits::check(count, u64::MAX, "this part")?)
+        column_of_bytes(self, task, region)
+    }
+
+    /// As `read`, but a part of the file that cannot be read leaves its elements at the fill value (or zero)
+    /// and is listed, so that its neighbours can be shown.
+    ///
+    /// # Errors
+    /// `Cancelled`, and what concerns all of it; for arrays without parts all that `read` gives.
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        self.read(task, region, out)?;
+        Ok(Vec::new())
     }
 
     /// Its blocks in the file. May read an index of chunks, so it takes a task.
@@ -51,6 +56,15 @@ pub trait Array: Send + Sync {
     /// Decodes the chunks of `region` into the cache, where there is one: what a view will probably ask for
     /// next. Failures are not reported; the read that follows does.
     fn prefetch(&self, _task: &Task, _region: &Region) {}
+}
+
+/// A part of what was read that could not be read.
+#[derive(Clone, Debug)]
+pub struct Gap {
+    /// Where it lies in the result: indices of the region that was asked for, not of the array.
+    pub part: Region,
+    /// Why.
+    pub error: Error,
 }
 
 /// What is known of an array's storage.
@@ -68,6 +82,8 @@ pub struct ArrayFacts {
     pub details: Vec<(String, String)>,
     /// The unit of the values, as the file spells it (`K`, `m s-1`).
     pub unit: Option<String>,
+    /// How values are read where they count time from a date.
+    pub times: Option<Times>,
     /// What each dimension is: one a dimension, or empty where nothing is known.
     pub axes: Vec<Axis>,
     /// What stored values mean, where that is another number.
@@ -116,6 +132,19 @@ impl Scaling {
         let outside = self.valid.is_some_and(|(low, high)| stored < low || stored > high);
         if outside || self.fill.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
     }
+}
+
+/// [`Array::column`] for elements that `read` gives.
+///
+/// # Errors
+/// As `read`; `Limit` for more than [`limits::READ`] bytes.
+pub fn column_of_bytes<A: Array + ?Sized>(array: &A, task: &Task, region: &Region) -> Result<ArrayRef> {
+    region.check(array.shape())?;
+    let count = region.elements()?;
+    let bytes = limits::check(limits::bytes(&[count], array.dtype().size())?, limits::READ, "this part")?;
+    let mut out = limits::zeroed(bytes, "the array")?;
+    array.read(task, region, &mut out)?;
+    adapt::column(array.dtype(), &[], &out, limits::check(count, u64::MAX, "this part")?)
 }
 
 /// Reads `region` into a fresh buffer of at most [`limits::READ`] bytes.
@@ -180,6 +209,12 @@ impl Plain {
     /// Further facts for the inspector; byte order and stored bytes are filled in here.
     pub fn detail(mut self, name: &str, value: impl Into<String>) -> Self {
         self.facts.details.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// With everything that is known of it; byte order, stored bytes and order are filled in here.
+    pub fn with_facts(mut self, facts: ArrayFacts) -> Self {
+        self.facts = ArrayFacts { bytes_stored: self.facts.bytes_stored, ..facts };
         self
     }
 

@@ -8,9 +8,11 @@
 //! compared with what it was at open; a file that shrinks *during* a read of the map is caught by
 //! [`map`]'s guard. Both end in an error that says so, not in a crash or in mixed data.
 
+mod folder;
 mod map;
 mod reader;
 
+pub use folder::Folder;
 pub use map::is_open;
 pub use reader::Reader;
 

@@ -1,8 +1,10 @@
-//! Statistics of an array: pieces of the region in C order, read and summed on all cores.
+//! Statistics of an array: pieces of it — whole chunks where it has chunks —, read and summed on all cores.
 
+use super::blocks::{blocks, crc_share};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
+use crate::content::array::Scaling;
 use crate::dtype::{DType, Long};
 use crate::error::Result;
 use crate::limits;
@@ -12,6 +14,8 @@ use rayon::prelude::*;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
+/// Pieces of more bytes than this are read one after the other, to spare memory.
+const LARGE: u64 = 64 << 20;
 
 /// What one pass over an array tells.
 #[derive(Clone, Debug, Default)]
@@ -38,13 +42,31 @@ pub struct ArrayStats {
     pub complex_sum: Option<(f64, f64)>,
     /// CRC-32 of the elements in C order, little-endian, packed.
     pub crc32: u32,
+    /// The same of what stored values stand for, where that is another number.
+    pub scaled: Option<Scaled>,
     /// Counts in bins from min to max; only on request, from a second pass.
     pub histogram: Option<Histogram>,
+}
+
+/// Statistics of what stored values stand for: scale and offset applied, missing ones left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scaled {
+    /// Elements that are missing.
+    pub missing: u64,
+    /// The smallest finite value.
+    pub min: Option<f64>,
+    /// The largest finite value.
+    pub max: Option<f64>,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Their sum.
+    pub sum: Option<f64>,
 }
 
 /// One piece's part.
 #[derive(Clone, Default)]
 struct Part {
+    scaled: Part64,
     count: u64,
     nan: u64,
     inf: u64,
@@ -53,7 +75,58 @@ struct Part {
     high: Option<Extreme>,
     moments: Moments,
     imaginary: f64,
-    crc: crc32fast::Hasher,
+    /// Its share of the checksum (see `blocks`).
+    crc: u32,
+}
+
+/// One piece's part of scaled values.
+#[derive(Clone, Copy, Default)]
+struct Part64 {
+    missing: u64,
+    count: u64,
+    low: f64,
+    high: f64,
+    sum: f64,
+}
+
+impl Part64 {
+    fn measure(values: &[f64], scaling: &Scaling) -> Self {
+        let mut part = Part64::default();
+        for &stored in values {
+            let value = scaling.apply(stored);
+            part.missing += u64::from(value.is_nan() && !stored.is_nan());
+            if value.is_finite() {
+                part = part.merge(Part64 { missing: 0, count: 1, low: value, high: value, sum: value });
+            }
+        }
+        part
+    }
+
+    fn merge(self, other: Part64) -> Self {
+        let missing = self.missing + other.missing;
+        match (self.count, other.count) {
+            (_, 0) => Part64 { missing, ..self },
+            (0, _) => Part64 { missing, ..other },
+            (a, b) => Part64 {
+                missing,
+                count: a + b,
+                low: self.low.min(other.low),
+                high: self.high.max(other.high),
+                sum: self.sum + other.sum,
+            },
+        }
+    }
+
+    fn finish(self) -> Scaled {
+        let known = |value: f64| (self.count > 0).then_some(value);
+        Scaled {
+            missing: self.missing,
+            min: known(self.low),
+            max: known(self.high),
+            mean: known(self.sum / self.count.max(1) as f64),
+            sum: known(self.sum),
+        }
+    }
 }
 
 /// An extreme value: by its number, and its exact bytes for integers beyond 2⁵³.
@@ -81,9 +154,20 @@ impl Extreme {
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
     let size = array.dtype().size().max(1);
     task.expect(limits::bytes(array.shape(), size)?);
-    let parts = each_piece(array, task, |bytes| {
-        let mut part = measure(array.dtype(), bytes);
-        part.crc.update(&packed(array.dtype(), bytes));
+    let (dtype, shape) = (array.dtype(), array.shape());
+    let scaling = array.facts().scaling;
+    let parts = each_piece(array, task, |region, bytes| {
+        let mut part = Part::default();
+        for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
+            let mut piece = measure(dtype, bytes);
+            if let Some(scaling) = &scaling {
+                let mut values = Vec::new();
+                dtype.decode(bytes, &mut values);
+                piece.scaled = Part64::measure(&values, scaling);
+            }
+            part = merge(part, piece);
+        }
+        part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
         part
     })?;
     let mut total = Part::default();
@@ -91,6 +175,7 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
         total = merge(total, part);
     }
     let mut stats = finish(array.dtype(), &total);
+    stats.scaled = scaling.map(|_| total.scaled.finish());
     if let Some(crc) = crc_across_pieces(array, task)? {
         stats.crc32 = crc;
     }
@@ -110,7 +195,7 @@ fn as_f64(extreme: Extreme) -> f64 {
 
 /// Counts of the finite elements in bins from `low` to `high`, in one pass.
 fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -> Result<Histogram> {
-    let parts = each_piece(array, task, |bytes| {
+    let parts = each_piece(array, task, |_, bytes| {
         let mut values = Vec::new();
         array.dtype().decode(bytes, &mut values);
         let mut histogram = Histogram::new(low, high, bins);
@@ -122,24 +207,30 @@ fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -
     Ok(total)
 }
 
-/// Reads the array piece by piece on all cores; the results in C order.
-fn each_piece<T: Send>(array: &dyn Array, task: &Task, work: impl Fn(&[u8]) -> T + Sync) -> Result<Vec<T>> {
-    let size = array.dtype().size().max(1);
-    let regions: Vec<_> = pieces(array.shape(), (PIECE / size).max(1)).collect();
-    regions
-        .par_iter()
-        .map_init(Vec::new, |buffer, region| {
-            let bytes = limits::check(
-                region.elements()?.saturating_mul(array.dtype().size()),
-                limits::CHUNK,
-                "a piece",
-            )?;
-            buffer.resize(bytes, 0);
-            array.read(task, region, buffer)?;
-            task.advance(bytes as u64)?;
-            Ok(work(buffer))
-        })
-        .collect()
+/// Reads the array piece by piece on all cores; the results in the order of the pieces.
+fn each_piece<T: Send>(
+    array: &dyn Array,
+    task: &Task,
+    work: impl Fn(&Region, &[u8]) -> T + Sync,
+) -> Result<Vec<T>> {
+    let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
+    // Elements under a byte are summed up byte by byte in C order.
+    let chunks = array.facts().chunks.filter(|_| dtype.bits() >= 8);
+    let regions = blocks(array.shape(), chunks.as_deref(), size, PIECE);
+    let one = |buffer: &mut Vec<u8>, region: &Region| -> Result<T> {
+        let bytes = region.elements()?.saturating_mul(dtype.size());
+        let bytes = limits::check(bytes, limits::CHUNK, "a piece")?;
+        buffer.resize(bytes, 0);
+        array.read(task, region, buffer)?;
+        task.advance(bytes as u64)?;
+        Ok(work(region, buffer))
+    };
+    let largest = regions.first().map_or(Ok(0), Region::elements)?.saturating_mul(size);
+    if largest > LARGE {
+        let mut buffer = Vec::new();
+        return regions.iter().map(|region| one(&mut buffer, region)).collect();
+    }
+    regions.par_iter().map_init(Vec::new, one).collect()
 }
 
 /// Elements under a byte packed again, from the low bits upwards, as they are stored.
@@ -290,8 +381,6 @@ fn merge(a: Part, b: Part) -> Part {
         (Some(a), Some(b)) => Some(if b > a { b } else { a }),
         (a, b) => a.or(b),
     };
-    let mut crc = a.crc;
-    crc.combine(&b.crc);
     Part {
         count: a.count + b.count,
         nan: a.nan + b.nan,
@@ -301,7 +390,8 @@ fn merge(a: Part, b: Part) -> Part {
         high: most(a.high, b.high),
         moments: a.moments.merge(b.moments),
         imaginary: a.imaginary + b.imaginary,
-        crc,
+        crc: a.crc ^ b.crc,
+        scaled: a.scaled.merge(b.scaled),
     }
 }
 
@@ -318,7 +408,8 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
         std: total.moments.std().filter(|_| numeric),
         sum: (numeric || dtype.is_complex()).then_some(total.moments.sum),
         complex_sum: dtype.is_complex().then_some((total.moments.sum, total.imaginary)),
-        crc32: total.crc.clone().finalize(),
+        crc32: total.crc,
+        scaled: None,
         histogram: None,
     }
 }
@@ -350,6 +441,19 @@ mod tests {
         assert_eq!(s.histogram.unwrap().counts, [1, 0, 0, 1, 2]);
         let empty = stats(&[], None);
         assert_eq!((empty.count, empty.min, empty.mean), (0, None, None));
+    }
+
+    #[test]
+    fn scaled_values_have_statistics_of_their_own() {
+        let bytes: Vec<u8> = [-1i16, 100, 300, -99, 2000].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let scaling = Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: Some((-10.0, 1000.0)) };
+        let facts = crate::content::ArrayFacts { scaling: Some(scaling), ..Default::default() };
+        let plain = Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![5]).unwrap().with_facts(facts);
+        let s = array(&plain, &Task::new(), None).unwrap();
+        assert_eq!((s.min.as_deref(), s.max.as_deref()), (Some("-99"), Some("2000")));
+        let scaled = s.scaled.unwrap();
+        assert_eq!((scaled.missing, scaled.min, scaled.max), (2, Some(9.5), Some(160.0)));
+        assert_eq!((scaled.sum, scaled.mean), (Some(229.5), Some(76.5)));
     }
 
     #[test]

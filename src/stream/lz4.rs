@@ -1,6 +1,7 @@
 //! LZ4 frames (LZ4 Frame Format 1.6.4), the old "legacy" frames with them.
 
 use super::{Codec, Feed, Notes, zstd};
+use crate::codec::checksum::{self, Xxh32};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use lz4_flex::block;
@@ -266,7 +267,7 @@ fn header(task: &Task, feed: &mut Feed, frame: u64) -> Result<Header> {
         block_checksum: flags & 16 != 0,
         block_size,
         content_size,
-        content: (flags & 4 != 0).then(Xxh32::new),
+        content: (flags & 4 != 0).then(|| Xxh32::new(0)),
         made: 0,
     })
 }
@@ -279,97 +280,6 @@ fn cut(frame: u64) -> Error {
     Error::malformed(format!("LZ4 frame {frame}: it ends early; the file may be cut off"))
 }
 
-const P: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
-
-/// The checksum of LZ4 (xxHash, 32 bits, seed 0).
-struct Xxh32 {
-    lanes: [u32; 4],
-    rest: Vec<u8>,
-    len: u32,
-    long: bool,
-}
-
-impl Xxh32 {
-    fn new() -> Self {
-        let lanes = [P[0].wrapping_add(P[1]), P[1], 0, P[0].wrapping_neg()];
-        Xxh32 { lanes, rest: Vec::with_capacity(16), len: 0, long: false }
-    }
-
-    fn stripe(&mut self, stripe: &[u8]) {
-        for (lane, word) in self.lanes.iter_mut().zip(stripe.as_chunks::<4>().0) {
-            *lane = lane
-                .wrapping_add(u32::from_le_bytes(*word).wrapping_mul(P[1]))
-                .rotate_left(13)
-                .wrapping_mul(P[0]);
-        }
-        self.long = true;
-    }
-
-    fn update(&mut self, mut bytes: &[u8]) {
-        self.len = self.len.wrapping_add(bytes.len() as u32);
-        if !self.rest.is_empty() {
-            let (fill, after) = bytes.split_at((16 - self.rest.len()).min(bytes.len()));
-            self.rest.extend_from_slice(fill);
-            bytes = after;
-            if self.rest.len() < 16 {
-                return;
-            }
-            let rest = std::mem::take(&mut self.rest);
-            self.stripe(&rest);
-        }
-        let (stripes, rest) = bytes.as_chunks::<16>();
-        for stripe in stripes {
-            self.stripe(stripe);
-        }
-        self.rest.extend_from_slice(rest);
-    }
-
-    fn finish(&self) -> u32 {
-        let [a, b, c, d] = self.lanes;
-        let mut hash = match self.long {
-            true => a
-                .rotate_left(1)
-                .wrapping_add(b.rotate_left(7))
-                .wrapping_add(c.rotate_left(12))
-                .wrapping_add(d.rotate_left(18)),
-            false => P[4],
-        };
-        hash = hash.wrapping_add(self.len);
-        let (words, bytes) = self.rest.as_chunks::<4>();
-        for word in words {
-            hash = hash
-                .wrapping_add(u32::from_le_bytes(*word).wrapping_mul(P[2]))
-                .rotate_left(17)
-                .wrapping_mul(P[3]);
-        }
-        for &byte in bytes {
-            hash = hash.wrapping_add(u32::from(byte).wrapping_mul(P[4])).rotate_left(11).wrapping_mul(P[0]);
-        }
-        hash = (hash ^ hash >> 15).wrapping_mul(P[1]);
-        hash = (hash ^ hash >> 13).wrapping_mul(P[2]);
-        hash ^ hash >> 16
-    }
-}
-
 fn xxh32(bytes: &[u8]) -> u32 {
-    let mut hash = Xxh32::new();
-    hash.update(bytes);
-    hash.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_has_its_published_values() {
-        assert_eq!(xxh32(b""), 0x02cc_5d05);
-        assert_eq!(xxh32(b"a"), 0x550d_7456);
-        assert_eq!(xxh32(b"Nobody inspects the spammish repetition"), 0xe229_3b2f);
-        let mut parts = Xxh32::new();
-        for part in b"Nobody inspects the spammish repetition".chunks(7) {
-            parts.update(part);
-        }
-        assert_eq!(parts.finish(), 0xe229_3b2f);
-    }
+    checksum::xxhash32(bytes, 0)
 }

@@ -107,6 +107,12 @@ fn array_json(s: &ArrayStats) -> Json {
         object["sum_real"] = float(Some(real));
         object["sum_imag"] = float(Some(imaginary));
     }
+    if let Some(scaled) = &s.scaled {
+        object["scaled"] = json!({
+            "missing": scaled.missing, "min": float(scaled.min), "max": float(scaled.max),
+            "mean": float(scaled.mean), "sum": float(scaled.sum),
+        });
+    }
     if let Some(h) = &s.histogram {
         let edges: Vec<Json> = h.edges.iter().map(|&e| float(Some(e))).collect();
         object["histogram"] = json!({ "edges": edges, "counts": h.counts });

@@ -11,6 +11,7 @@ use crate::content::{Content, Kind, Table};
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening, Options};
 use crate::formats;
+use crate::lake::unescaped;
 use crate::limits;
 use crate::node::{Listing, Node};
 use crate::open::{nested, open_source, table_of};
@@ -62,26 +63,6 @@ fn is_hidden(name: &str) -> bool {
 fn partition(name: &str) -> Option<(&str, Option<String>)> {
     let (key, value) = name.split_once('=')?;
     (!key.is_empty()).then(|| (key, (value != NULL).then(|| unescaped(value))))
-}
-
-/// Text with `%2F` and the like resolved; what is no such escape stays.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|h| std::str::from_utf8(h).ok());
-        match hex.filter(|_| first == b'%').and_then(|h| u8::from_str_radix(h, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 fn sniff(head: &Head) -> Match {

@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn a_box_says_what_it_holds() {
         let block = |first, stored| Block { first, count: 1000, stored, raw: 3 * stored, ..Block::default() };
-        let layout = Layout { unit: "row group", blocks: vec![block(0, 100), block(1000, 200)], ..Layout::default() };
+        let layout =
+            Layout { unit: "row group", blocks: vec![block(0, 100), block(1000, 200)], ..Layout::default() };
         assert_eq!(
             words(&layout, 1, &layout.blocks[1..], "row group"),
             "row group 1 · rows 1,000–1,999 · 200 B · 3.0×"

@@ -8,7 +8,6 @@
 
 mod ascii;
 mod header;
-mod lzf;
 mod planes;
 
 use crate::adapt::{ArrayTable, arrow_of};

@@ -2,8 +2,8 @@
 //! It is decoded as a whole when values are first asked for, and kept.
 
 use super::header::Header;
-use super::lzf;
 use crate::adapt;
+use crate::codec::lzf;
 use crate::content::table::{Rows, Table, TableFacts, batch, cut};
 use crate::dtype::Field;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl Planes {
         task.say("decompressing the points");
         let most = (self.stream.end - self.stream.start) as usize;
         let packed = self.source.read_up_to(task, self.stream.start, most)?;
-        let made = lzf::decode(task, &packed, self.raw)?;
+        let made = lzf::partial(task, &packed, self.raw)?;
         let made = (Bytes::from(made.bytes), made.stopped.map(|at| self.stream.start + at));
         *decoded = Some(made.clone());
         Ok(made)

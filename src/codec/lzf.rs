@@ -1,7 +1,8 @@
 //! LZF: runs of literal bytes and references to earlier ones.
 //! <http://oldhome.schmorp.de/marc/liblzf.html>
 
-use crate::error::Result;
+use super::{cut_off, too_much};
+use crate::error::{Error, Result};
 use crate::limits;
 use crate::task::Task;
 
@@ -11,19 +12,45 @@ const RATIO: u64 = 88;
 const STEP: usize = 1 << 20;
 
 /// What `packed` bytes can stand for at most.
-pub(super) fn most(packed: u64) -> u64 {
+pub fn most(packed: u64) -> u64 {
     packed.saturating_mul(RATIO)
 }
 
 /// What was decoded, and the byte of the input where it had to stop, if it did.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Decoded {
-    pub(super) bytes: Vec<u8>,
-    pub(super) stopped: Option<u64>,
+pub struct Decoded {
+    /// As far as the input is good.
+    pub bytes: Vec<u8>,
+    /// Where it had to stop.
+    pub stopped: Option<u64>,
+}
+
+/// Decodes all of `packed`.
+///
+/// # Errors
+/// `Malformed` for damage or more than `most` bytes.
+pub fn decode(packed: &[u8], most: usize) -> Result<Vec<u8>> {
+    let room = most.min(packed.len().saturating_mul(RATIO as usize));
+    let mut out = limits::buffer(room as u64, "LZF data")?;
+    out.clear();
+    let mut at = 0;
+    while let Some(rest) = packed.get(at..).filter(|rest| !rest.is_empty()) {
+        match token(rest, &mut out, room) {
+            Some(used) => at += used,
+            // With unlimited room it says whether the room or the data is to blame.
+            None if token(rest, &mut out, usize::MAX).is_some() => return Err(too_much("LZF data", most)),
+            None if rest.len() < 3 => return Err(cut_off("LZF data")),
+            None => return Err(Error::malformed(format!("LZF data: damaged at its byte {at}"))),
+        }
+    }
+    Ok(out)
 }
 
 /// Decodes `packed` to at most `raw` bytes: as many as the input is good for.
-pub(super) fn decode(task: &Task, packed: &[u8], raw: u64) -> Result<Decoded> {
+///
+/// # Errors
+/// `Limit`, and `Cancelled`.
+pub fn partial(task: &Task, packed: &[u8], raw: u64) -> Result<Decoded> {
     let room = raw.min(most(packed.len() as u64));
     let mut out = limits::buffer(room, "the decompressed points")?;
     out.clear();
@@ -77,7 +104,7 @@ mod tests {
     use super::*;
 
     fn decoded(packed: &[u8], raw: u64) -> (Vec<u8>, Option<u64>) {
-        let decoded = decode(&Task::new(), packed, raw).unwrap();
+        let decoded = partial(&Task::new(), packed, raw).unwrap();
         (decoded.bytes, decoded.stopped)
     }
 
@@ -94,5 +121,13 @@ mod tests {
         assert_eq!(decoded(b"\x02abc\x60\x02", 5), (b"abc".to_vec(), Some(4)));
         assert_eq!(decoded(b"\0a", 2), (b"a".to_vec(), Some(2)));
         assert_eq!(decoded(b"", u64::MAX), (vec![], Some(0)));
+    }
+
+    #[test]
+    fn whole_buffers() {
+        assert_eq!(decode(b"\x02abc\x60\x02", 8).unwrap(), b"abcabcab");
+        assert!(decode(b"\x02abc\x60\x02", 7).unwrap_err().message().contains("more than"));
+        assert!(decode(b"\x02abc\x60", 8).is_err());
+        assert!(decode(b"\x02abc\x60\x09", 8).is_err());
     }
 }

@@ -1,0 +1,255 @@
+//! Times as counts since a date, in the calendars that models use (section 4.4 of the conventions).
+
+/// Numbers that count time from a date: `days since 1950-01-01`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Times {
+    /// Seconds of one unit.
+    unit: f64,
+    /// Seconds from the calendar's year 0 to the date that zero stands for.
+    epoch: f64,
+    calendar: Calendar,
+    /// The offset that the file names after the date, in minutes; only shown.
+    zone: i32,
+}
+
+/// How long years are (CF 4.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calendar {
+    /// `standard`, `gregorian`: Julian up to 1582-10-04, Gregorian from the day after it, 1582-10-15.
+    Standard,
+    /// `proleptic_gregorian`.
+    Gregorian,
+    /// `noleap`, `365_day`.
+    NoLeap,
+    /// `all_leap`, `366_day`.
+    AllLeap,
+    /// `360_day`: twelve months of thirty days.
+    Days360,
+    /// `julian`.
+    Julian,
+}
+
+const DAY: f64 = 86_400.0;
+/// The first day of the Gregorian calendar, 1582-10-15, in days since its own year 0.
+const REFORM: i64 = 578_101;
+/// What is to be added to days since the Julian year 0 for days since the Gregorian one.
+const BEHIND: i64 = -2;
+/// Days before each month in a year without a leap day.
+const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+
+impl Calendar {
+    /// The calendar of an attribute's word; `standard` where there is none.
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word.trim().to_ascii_lowercase().as_str() {
+            "" | "standard" | "gregorian" => Calendar::Standard,
+            "proleptic_gregorian" => Calendar::Gregorian,
+            "noleap" | "365_day" => Calendar::NoLeap,
+            "all_leap" | "366_day" => Calendar::AllLeap,
+            "360_day" => Calendar::Days360,
+            "julian" => Calendar::Julian,
+            _ => return None,
+        })
+    }
+
+    fn is_leap(self, year: i64) -> bool {
+        match self {
+            Calendar::Standard | Calendar::Gregorian => year % 4 == 0 && (year % 100 != 0 || year % 400 == 0),
+            Calendar::Julian => year.rem_euclid(4) == 0,
+            Calendar::AllLeap => true,
+            Calendar::NoLeap | Calendar::Days360 => false,
+        }
+    }
+
+    /// Days from the first of January of year 0 to that of `year`.
+    fn days_before(self, year: i64) -> i64 {
+        let past = |n: i64| (year - 1).div_euclid(n) + 1;
+        match self {
+            Calendar::NoLeap => year * 365,
+            Calendar::AllLeap => year * 366,
+            Calendar::Days360 => year * 360,
+            Calendar::Julian => year * 365 + past(4),
+            Calendar::Standard | Calendar::Gregorian => year * 365 + past(4) - past(100) + past(400),
+        }
+    }
+
+    fn days_of(self, year: i64, month: u32, day: u32) -> Option<i64> {
+        if self == Calendar::Standard {
+            let julian = (year, month, day) < (1582, 10, 15);
+            let days =
+                if julian { Calendar::Julian } else { Calendar::Gregorian }.days_of(year, month, day)?;
+            return Some(if julian { days + BEHIND } else { days });
+        }
+        let before = self.before_month(year, month.checked_sub(1)? as usize)?;
+        (1..=31).contains(&day).then(|| self.days_before(year) + before + i64::from(day) - 1)
+    }
+
+    /// Days from the start of the year to a month, counted from 0.
+    fn before_month(self, year: i64, month: usize) -> Option<i64> {
+        if self == Calendar::Days360 {
+            return (month < 12).then_some(month as i64 * 30);
+        }
+        Some(BEFORE.get(month)? + i64::from(month > 1 && self.is_leap(year)))
+    }
+
+    /// Year, month and day of a count of days since year 0.
+    fn date_of(self, days: i64) -> (i64, usize, i64) {
+        let mean = match self {
+            Calendar::Standard if days < REFORM => return Calendar::Julian.date_of(days - BEHIND),
+            Calendar::Standard => return Calendar::Gregorian.date_of(days),
+            Calendar::NoLeap => 365.0,
+            Calendar::AllLeap => 366.0,
+            Calendar::Days360 => 360.0,
+            Calendar::Julian => 365.25,
+            Calendar::Gregorian => 365.2425,
+        };
+        let mut year = (days as f64 / mean).floor() as i64;
+        while self.days_before(year) > days {
+            year -= 1;
+        }
+        while self.days_before(year + 1) <= days {
+            year += 1;
+        }
+        let within = days - self.days_before(year);
+        let month =
+            (0..12).rev().find(|&m| self.before_month(year, m).is_some_and(|before| before <= within));
+        let month = month.unwrap_or(0);
+        (year, month + 1, within - self.before_month(year, month).unwrap_or(0) + 1)
+    }
+}
+
+impl Times {
+    /// Reads `units` (`hours since 1900-01-01 00:00:0.0`) and `calendar` (empty: standard). `None` where they
+    /// are no count of time.
+    pub fn parse(units: &str, calendar: &str) -> Option<Self> {
+        let calendar = Calendar::parse(calendar)?;
+        let mut words = units.split_whitespace();
+        let unit = seconds_of(words.next()?, calendar)?;
+        if !words.next()?.eq_ignore_ascii_case("since") {
+            return None;
+        }
+        let rest: Vec<&str> = words.flat_map(|word| word.split(['T', 't'])).collect();
+        let (date, rest) = rest.split_first()?;
+        let negative = date.starts_with('-');
+        let mut parts = date.trim_start_matches('-').split('-');
+        let year: i64 = parts.next()?.parse().ok().filter(|year| *year < 1_000_000)?;
+        let month: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
+        let day: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
+        let days = calendar.days_of(if negative { -year } else { year }, month, day)?;
+        let time = rest.first().map_or(Some(0.0), |text| time_of(text))?;
+        let zone = rest.get(1).and_then(|text| zone_of(text)).unwrap_or(0);
+        Some(Times { unit, epoch: days as f64 * DAY + time, calendar, zone })
+    }
+
+    /// The calendar that is counted in.
+    pub fn calendar(&self) -> Calendar {
+        self.calendar
+    }
+
+    /// The date and time of a stored number, as ISO 8601; without a time of day at midnight. `None` for NaN
+    /// and for what is too far away.
+    pub fn text(&self, value: f64) -> Option<String> {
+        let seconds = self.epoch + value * self.unit;
+        if !seconds.is_finite() || seconds.abs() > 1e15 {
+            return None;
+        }
+        // A count in days or hours as a float is a little off the second; milliseconds are enough.
+        let millis = (seconds * 1000.0).round() as i64;
+        let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+        let (year, month, day) = self.calendar.date_of(days);
+        let mut text = format!("{year:04}-{month:02}-{day:02}");
+        if rest > 0 {
+            let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
+            text += &format!("T{hour:02}:{minute:02}:{second:02}");
+            if rest % 1000 > 0 {
+                text += &format!(".{:03}", rest % 1000);
+            }
+        }
+        if self.zone != 0 {
+            let (sign, minutes) = (if self.zone < 0 { '-' } else { '+' }, self.zone.abs());
+            text += &format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+        }
+        Some(text)
+    }
+}
+
+/// Seconds of a unit of time. Years and months are UDUNITS' mean ones, except where a calendar fixes them.
+fn seconds_of(word: &str, calendar: Calendar) -> Option<f64> {
+    let year = if calendar == Calendar::Days360 { 360.0 * DAY } else { 31_556_925.974_7 };
+    Some(match word.to_ascii_lowercase().as_str() {
+        "nanoseconds" | "nanosecond" | "nsec" | "ns" => 1e-9,
+        "microseconds" | "microsecond" | "microsec" | "microsecs" | "us" => 1e-6,
+        "milliseconds" | "millisecond" | "millisec" | "millisecs" | "msec" | "msecs" | "ms" => 1e-3,
+        "seconds" | "second" | "sec" | "secs" | "s" => 1.0,
+        "minutes" | "minute" | "min" | "mins" => 60.0,
+        "hours" | "hour" | "hr" | "hrs" | "h" => 3600.0,
+        "days" | "day" | "d" => DAY,
+        "weeks" | "week" => 7.0 * DAY,
+        "months" | "month" | "mon" => year / 12.0,
+        "years" | "year" | "yr" => year,
+        "common_years" | "common_year" => 365.0 * DAY,
+        _ => return None,
+    })
+}
+
+/// Seconds of `12`, `12:30`, `12:30:15.5` or `12:30:15Z`.
+fn time_of(text: &str) -> Option<f64> {
+    let text = text.trim_end_matches(['Z', 'z']);
+    let mut seconds = 0.0;
+    for (part, weight) in text.split(':').zip([3600.0, 60.0, 1.0]) {
+        seconds += part.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)? * weight;
+    }
+    Some(seconds)
+}
+
+/// Minutes of `+05:30`, `-6` or `UTC`.
+fn zone_of(text: &str) -> Option<i32> {
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let mut parts = text.trim_start_matches(['+', '-']).split(':');
+    let hours: i32 = parts.next()?.parse().ok().filter(|h| *h <= 24)?;
+    let minutes: i32 = parts.next().map_or(Some(0), |m| m.parse().ok()).filter(|m| *m < 60)?;
+    Some(sign * (hours * 60 + minutes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(units: &str, calendar: &str, value: f64) -> String {
+        Times::parse(units, calendar).unwrap().text(value).unwrap()
+    }
+
+    #[test]
+    fn dates_are_those_that_cftime_gives() {
+        assert_eq!(text("days since 1950-01-01", "", 0.5), "1950-01-01T12:00:00");
+        assert_eq!(text("hours since 1900-01-01 00:00:0.0", "gregorian", 1_043_135.0), "2018-12-31T23:00:00");
+        assert_eq!(text("seconds since 1970-01-01T00:00:00Z", "standard", 1e9), "2001-09-09T01:46:40");
+        assert_eq!(text("days since 2000-1-1", "noleap", 59.0), "2000-03-01");
+        assert_eq!(text("days since 2000-01-01", "360_day", 59.0), "2000-02-30");
+        assert_eq!(text("days since 2001-01-01", "all_leap", 59.0), "2001-02-29");
+        assert_eq!(text("days since 1-1-1", "proleptic_gregorian", 719_162.0), "1970-01-01");
+        assert_eq!(text("days since 1-1-1", "standard", 719_164.0), "1970-01-01");
+        assert_eq!(text("days since 1582-10-04", "gregorian", 1.0), "1582-10-15");
+        assert_eq!(text("days since 1582-10-15", "", -1.0), "1582-10-04");
+        assert_eq!(text("minutes since 2020-02-29 12:30 +05:30", "", 1.0), "2020-02-29T12:31:00+05:30");
+    }
+
+    #[test]
+    fn what_counts_no_time_is_none() {
+        for units in ["K", "days", "days since", "days after 2000-01-01", "days since yesterday", "m s-1"] {
+            assert_eq!(Times::parse(units, ""), None, "{units}");
+        }
+        assert_eq!(Times::parse("days since 2000-01-01", "lunar"), None);
+        assert_eq!(Times::parse("days since 2000-01-01", "").unwrap().text(f64::NAN), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_day_has_one_date(days in -2_000_000i64..4_000_000, which in 0usize..6) {
+            use Calendar::*;
+            let calendar = [Standard, Gregorian, NoLeap, AllLeap, Days360, Julian][which];
+            let (year, month, day) = calendar.date_of(days);
+            prop_assert_eq!(calendar.days_of(year, month as u32, day as u32), Some(days));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! B-trees of version 2: records of one size in order, found by comparison or by position. They index
+//! links, attributes, objects of fractal heaps, shared messages and chunks (section III.A.2).
+
+use super::checksum;
+use super::file::{Cursor, File};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use bytes::Bytes;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// The largest node that is read.
+const NODE: u64 = 16 << 20;
+/// The nodes that are kept.
+const KEPT: usize = 256;
+
+/// A B-tree, with the nodes that were read last.
+pub struct BTree2 {
+    file: File,
+    address: u64,
+    /// The type of its records (1 to 11).
+    pub kind: u8,
+    /// Bytes of one record.
+    pub record: usize,
+    node_size: u64,
+    depth: u16,
+    root: Option<Child>,
+    levels: Vec<Level>,
+    /// Bytes of a number of records in a pointer to a child.
+    count_size: usize,
+    nodes: parking_lot::Mutex<HashMap<u64, std::sync::Arc<Node>>>,
+}
+
+/// What is the same for all nodes of one height above the leaves.
+#[derive(Clone, Copy)]
+struct Level {
+    /// Records that a subtree of this height can hold at most.
+    most: u64,
+    /// Bytes of such a number in a pointer to a child.
+    total_size: usize,
+}
+
+/// A pointer to a child: its address, the records in it and those in its whole subtree.
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    address: u64,
+    records: u64,
+    total: u64,
+}
+
+struct Node {
+    bytes: Bytes,
+    /// Where the records start.
+    start: usize,
+    children: Vec<Child>,
+    records: usize,
+}
+
+impl BTree2 {
+    /// Reads the header at `address`; no nodes.
+    ///
+    /// # Errors
+    /// `Malformed` where there is none, its checksum is wrong or its sizes are impossible.
+    pub fn read(file: &File, task: &Task, address: u64) -> Result<Self> {
+        let len = 4 + 2 + 4 + 2 + 2 + 2 + file.offset_size() + 2 + file.length_size() + 4;
+        let bytes = file.read(task, address, len as u64)?;
+        let mut cursor = file.cursor("B-tree", address, &bytes);
+        cursor.signature(b"BTHD")?;
+        let version = cursor.u8()?;
+        if version != 0 {
+            return Err(super::message::unknown("B-tree", version, &cursor));
+        }
+        let kind = cursor.u8()?;
+        let node_size = u64::from(cursor.u32()?);
+        let (record, depth) = (usize::from(cursor.u16()?), cursor.u16()?);
+        cursor.skip(2)?;
+        let (root, records, total) = (cursor.address()?, u64::from(cursor.u16()?), cursor.size()?);
+        if !checksum::is_right(&bytes) {
+            return Err(cursor.error("its checksum is wrong; it is damaged"));
+        }
+        limits::check(node_size, NODE, "a node of a B-tree")?;
+        let root = root.map(|address| Child { address, records, total });
+        let (levels, count_size) = levels(file, &cursor, node_size, record, depth)?;
+        let nodes = parking_lot::Mutex::default();
+        Ok(BTree2 {
+            file: file.clone(),
+            address,
+            kind,
+            record,
+            node_size,
+            depth,
+            root,
+            levels,
+            count_size,
+            nodes,
+        })
+    }
+
+    /// How many records it says it has.
+    pub fn len(&self) -> u64 {
+        self.root.map_or(0, |root| root.total)
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `each` with the records from number `first` on, in order, until it answers `false`.
+    ///
+    /// # Errors
+    /// Of damaged nodes, after the records before them.
+    pub fn each(&self, task: &Task, first: u64, each: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        let Some(root) = self.root else { return Ok(()) };
+        let mut skip = first;
+        self.walk(task, root, self.depth, &mut skip, each).map(drop)
+    }
+
+    fn walk(
+        &self,
+        task: &Task,
+        at: Child,
+        height: u16,
+        skip: &mut u64,
+        each: &mut dyn FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<bool> {
+        task.check()?;
+        if at.total <= *skip {
+            *skip -= at.total;
+            return Ok(true);
+        }
+        let node = self.node(task, at, height)?;
+        for n in 0..=node.records {
+            if let Some(child) = node.children.get(n)
+                && !self.walk(task, *child, height.saturating_sub(1), skip, each)?
+            {
+                return Ok(false);
+            }
+            let Some(record) = node.record(n, self.record) else { continue };
+            if *skip > 0 {
+                *skip -= 1;
+            } else if !each(record)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All records for which `compare` answers `Equal`; it says how a record stands to what is looked for.
+    pub fn find(&self, task: &Task, compare: &dyn Fn(&[u8]) -> Ordering) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        if let Some(root) = self.root {
+            self.search(task, root, self.depth, compare, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn search(
+        &self,
+        task: &Task,
+        at: Child,
+        height: u16,
+        compare: &dyn Fn(&[u8]) -> Ordering,
+        found: &mut Vec<Vec<u8>>,
+    ) -> Result<()> {
+        task.check()?;
+        let node = self.node(task, at, height)?;
+        let mut n = 0;
+        loop {
+            // Between two records lies a child: it is looked into where the record before is not beyond and
+            // the one after not before what is looked for.
+            let record = node.record(n, self.record);
+            let order = record.map(compare);
+            if order != Some(Ordering::Less)
+                && let Some(child) = node.children.get(n)
+            {
+                self.search(task, *child, height.saturating_sub(1), compare, found)?;
+            }
+            match (record, order) {
+                (Some(record), Some(Ordering::Equal)) => found.push(record.to_vec()),
+                (None, _) | (_, Some(Ordering::Greater)) => return Ok(()),
+                _ => {}
+            }
+            n += 1;
+        }
+    }
+
+    fn node(&self, task: &Task, at: Child, height: u16) -> Result<std::sync::Arc<Node>> {
+        if let Some(node) = self.nodes.lock().get(&at.address) {
+            return Ok(node.clone());
+        }
+        let node = std::sync::Arc::new(self.read_node(task, at, height)?);
+        let mut nodes = self.nodes.lock();
+        if nodes.len() >= KEPT {
+            nodes.clear();
+        }
+        nodes.insert(at.address, node.clone());
+        Ok(node)
+    }
+
+    fn read_node(&self, task: &Task, at: Child, height: u16) -> Result<Node> {
+        let bytes = self.file.read(task, at.address, self.node_size)?;
+        let mut cursor = self.file.cursor("B-tree node", at.address, &bytes);
+        cursor.signature(if height == 0 { b"BTLF" } else { b"BTIN" })?;
+        cursor.skip(1)?;
+        let kind = cursor.u8()?;
+        let records = usize::try_from(at.records).unwrap_or(usize::MAX);
+        if kind != self.kind || at.address == self.address {
+            return Err(cursor.error(format!("it is of type {kind}, its tree of {}", self.kind)));
+        }
+        let start = cursor.taken();
+        let len = records.checked_mul(self.record).unwrap_or(usize::MAX);
+        cursor.skip(len)?;
+        let mut children = Vec::new();
+        if height > 0 {
+            for _ in 0..=records {
+                children.push(self.child(&mut cursor, height)?);
+            }
+        }
+        let covered = cursor.taken();
+        if checksum::lookup3(&bytes[..covered]) != cursor.u32()? {
+            return Err(cursor.error("its checksum is wrong; it is damaged"));
+        }
+        Ok(Node { bytes, start, children, records })
+    }
+
+    fn child(&self, cursor: &mut Cursor<'_>, height: u16) -> Result<Child> {
+        let address = cursor.defined()?;
+        let records = cursor.uint(self.count_size)?;
+        let below = usize::from(height).checked_sub(1).and_then(|n| self.levels.get(n));
+        let level = below.ok_or_else(|| Error::bug("a B-tree's node lies deeper than its tree"))?;
+        let total = if height > 1 { cursor.uint(level.total_size)? } else { records };
+        if total > level.most {
+            return Err(cursor.error(format!("{total} records in a subtree that holds {}", level.most)));
+        }
+        Ok(Child { address, records, total })
+    }
+}
+
+impl Node {
+    fn record(&self, n: usize, size: usize) -> Option<&[u8]> {
+        if n >= self.records {
+            return None;
+        }
+        let start = self.start + n * size;
+        self.bytes.get(start..start + size)
+    }
+}
+
+/// How many records nodes of each height can hold, and how many bytes such numbers take.
+fn levels(
+    file: &File,
+    cursor: &Cursor<'_>,
+    node_size: u64,
+    record: usize,
+    depth: u16,
+) -> Result<(Vec<Level>, usize)> {
+    let prefix = 10;
+    let record = record as u64;
+    if record == 0 || node_size < prefix + record || depth > 64 {
+        return Err(cursor.error(format!("nodes of {node_size} bytes, records of {record}, depth {depth}")));
+    }
+    let leaf = (node_size - prefix) / record;
+    let count_size = enough(leaf);
+    let mut levels = vec![Level { most: leaf, total_size: 0 }];
+    for height in 1..=usize::from(depth) {
+        let below = levels[height - 1];
+        let pointer = (file.offset_size() + count_size + below.total_size) as u64;
+        let room = node_size.checked_sub(prefix + pointer);
+        let here = room.map_or(0, |room| room / (record + pointer));
+        if here == 0 {
+            return Err(cursor.error(format!("nodes of {node_size} bytes hold no record of {record}")));
+        }
+        let most = (here + 1).saturating_mul(below.most).saturating_add(here);
+        levels.push(Level { most, total_size: enough(most) });
+    }
+    Ok((levels, count_size))
+}
+
+/// How many bytes hold numbers up to `most`.
+pub(super) fn enough(most: u64) -> usize {
+    most.checked_ilog2().unwrap_or(0) as usize / 8 + 1
+}

@@ -1,0 +1,182 @@
+//! The chunks of a dataset: found by its index, read, their filters undone, their elements delivered.
+
+use super::super::datatype::Datatype;
+use super::super::file::File;
+use super::super::message::{self, ChunkIndex, FilterPipeline};
+use super::super::object::Dataset;
+use super::column::Places;
+use super::deliver::Delivery;
+use super::index::{ChunkRecord, Grid, Index};
+use super::{Names, pipeline, plain};
+use crate::chunked::Chunks;
+use crate::content::Block;
+use crate::content::Layout;
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use arrow::array::ArrayRef;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The most chunks that a map of the storage shows.
+const MAPPED: u64 = 1 << 20;
+
+/// Chunks as a file stores them.
+pub(super) struct Stored {
+    file: File,
+    names: Arc<dyn Names>,
+    index: Index,
+    grid: Grid,
+    /// The dataset's shape.
+    dims: Vec<u64>,
+    /// Bytes of a chunk without filters.
+    raw: u64,
+    pipeline: FilterPipeline,
+    /// Whether chunks over the edge were left without filters.
+    plain_edges: bool,
+    way: Delivery,
+    datatype: Arc<Datatype>,
+    /// Dimensions of array elements, which are never cut.
+    inner: usize,
+}
+
+impl Stored {
+    pub(super) fn new(
+        file: &File,
+        dataset: &Dataset,
+        layout: &message::Chunked,
+        way: Delivery,
+        names: Arc<dyn Names>,
+    ) -> Result<Self> {
+        let dims = dataset.space.dims.clone();
+        let raw = limits::bytes(&layout.chunk, dataset.datatype.size)?;
+        if layout.element != dataset.datatype.size {
+            let what = format!(
+                "HDF5 dataset: chunks of elements of {} bytes, its type has {}",
+                layout.element, dataset.datatype.size
+            );
+            return Err(Error::malformed(what).at(dataset.address));
+        }
+        let most =
+            |(max, side): (&Option<u64>, &u64)| max.map_or(u64::MAX, |max| max.div_ceil((*side).max(1)));
+        let most = dataset.space.max.iter().zip(&layout.chunk).map(most).collect();
+        let grid = Grid { most, chunk: layout.chunk.clone(), bytes: raw };
+        let index = index_of(layout, &dataset.space.max, raw);
+        let datatype = Arc::new(plain::element(&dataset.datatype).clone());
+        let inner = way.dims.len();
+        Ok(Stored {
+            file: file.clone(),
+            names,
+            index,
+            grid,
+            dims,
+            raw,
+            pipeline: dataset.pipeline.clone(),
+            plain_edges: layout.plain_edges,
+            way,
+            datatype,
+            inner,
+        })
+    }
+
+    /// The kind of index, for the inspector.
+    pub(super) fn index_word(&self) -> &'static str {
+        self.index.word()
+    }
+
+    /// The coordinates without those of array elements.
+    fn outer<'a>(&self, index: &'a [u64]) -> &'a [u64] {
+        index.get(..index.len().saturating_sub(self.inner)).unwrap_or_default()
+    }
+
+    fn find(&self, task: &Task, index: &[u64]) -> Result<Option<ChunkRecord>> {
+        self.index.find(task, &self.file, &self.grid, self.outer(index))
+    }
+
+    /// A chunk's stored elements.
+    fn elements(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
+        let Some(record) = self.find(task, index)? else { return Ok(None) };
+        let raw = limits::check(self.raw, limits::CHUNK, "a chunk")?;
+        let is_plain = self.pipeline.filters.is_empty() || self.plain_edges && self.is_cut(index);
+        let stored = if is_plain { self.raw } else { record.stored };
+        let bytes = self.file.read(task, record.address, stored)?;
+        if is_plain {
+            return Ok(Some(bytes));
+        }
+        let place = super::bytes::place(&self.file, record.address);
+        let bytes = pipeline::undo(&self.pipeline, bytes, record.mask, raw).map_err(|e| e.at(place))?;
+        Ok(Some(if bytes.len() > raw { bytes.slice(..raw) } else { bytes }))
+    }
+
+    /// Whether the chunk reaches over the dataset's edge.
+    fn is_cut(&self, index: &[u64]) -> bool {
+        let sides = self.outer(index).iter().zip(&self.grid.chunk).zip(&self.dims);
+        sides.into_iter().any(|((at, side), len)| at.saturating_add(1).saturating_mul(*side) > *len)
+    }
+}
+
+/// The index that a layout message describes.
+fn index_of(layout: &message::Chunked, max: &[Option<u64>], raw: u64) -> Index {
+    let Some(address) = layout.address else { return Index::Empty };
+    match &layout.index {
+        ChunkIndex::BTree1 => Index::btree1(address),
+        ChunkIndex::Single { filtered } => {
+            let (stored, mask) = filtered.unwrap_or((raw, 0));
+            Index::Single(ChunkRecord { address, stored, mask })
+        }
+        ChunkIndex::Implicit => Index::Implicit(address),
+        ChunkIndex::FixedArray { .. } => Index::fixed(address),
+        ChunkIndex::ExtensibleArray { .. } => {
+            Index::extensible(address, max.iter().position(Option::is_none).unwrap_or(0))
+        }
+        ChunkIndex::BTree2 { .. } => Index::btree2(address),
+    }
+}
+
+impl Chunks for Stored {
+    fn chunk(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
+        self.elements(task, index)?.map(|stored| self.way.deliver(stored)).transpose()
+    }
+
+    fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
+        let Some(stored) = self.elements(task, index)? else { return Ok(None) };
+        let places = Places { task, file: &self.file, names: self.names.as_ref() };
+        let count = stored.len().checked_div(self.way.stored()).unwrap_or(0);
+        places.column(&self.datatype, &stored, count).map(Some)
+    }
+
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        let counts: Vec<u64> =
+            self.dims.iter().zip(&self.grid.chunk).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+        let total = limits::elements(&counts)?;
+        limits::check(total, MAPPED, "a map of chunks")?;
+        let mut blocks = Vec::new();
+        let mut index = vec![0u64; counts.len()];
+        for _ in 0..total {
+            if blocks.len() % 256 == 0 {
+                task.check()?;
+            }
+            let record = self.index.find(task, &self.file, &self.grid, &index)?;
+            let first = index.first().zip(self.grid.chunk.first()).map_or(0, |(at, side)| at * side);
+            let count = self.grid.chunk.first().zip(self.dims.first());
+            let count = count.map_or(1, |(side, len)| (*side).min(len.saturating_sub(first)));
+            let stored = record.map_or(0, |record| record.stored);
+            blocks.push(Block {
+                name: format!("{index:?}"),
+                first,
+                count,
+                stored,
+                raw: self.raw,
+                missing: record.is_none(),
+            });
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < counts[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+        Ok(Layout { unit: "chunk", blocks, grid: counts })
+    }
+}

@@ -1,0 +1,108 @@
+//! Global heaps: where variable-length values, references and the mappings of virtual datasets lie. One
+//! collection holds many objects (section III.E of the specification).
+
+use super::file::File;
+use super::message::HeapId;
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The bytes of collections that are kept.
+const KEPT: u64 = 64 << 20;
+
+/// The collections that were read so far, the latest ones up to a limit.
+#[derive(Default)]
+pub struct GlobalHeaps(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    collections: HashMap<u64, Arc<Collection>>,
+    bytes: u64,
+}
+
+/// One collection: its bytes, and where each object lies in them.
+struct Collection {
+    bytes: Bytes,
+    objects: HashMap<u32, (usize, usize)>,
+}
+
+impl GlobalHeaps {
+    /// The bytes of one object; empty where `id` says that there is no value.
+    ///
+    /// # Errors
+    /// `Malformed` where the collection cannot be read or lacks the object.
+    pub fn object(&self, file: &File, task: &Task, id: HeapId) -> Result<Bytes> {
+        let address = match id.address {
+            None | Some(0) => return Ok(Bytes::new()),
+            Some(address) => address,
+        };
+        let collection = self.collection(file, task, address)?;
+        let (start, len) = collection.objects.get(&id.index).copied().ok_or_else(|| {
+            Error::malformed(format!("HDF5 global heap: it has no object {}", id.index)).at(address)
+        })?;
+        Ok(collection.bytes.slice(start..start + len))
+    }
+
+    fn collection(&self, file: &File, task: &Task, address: u64) -> Result<Arc<Collection>> {
+        if let Some(collection) = self.0.lock().collections.get(&address) {
+            return Ok(collection.clone());
+        }
+        let collection = Arc::new(Collection::read(file, task, address)?);
+        let size = collection.bytes.len() as u64;
+        let mut kept = self.0.lock();
+        if kept.bytes + size > KEPT {
+            kept.collections.clear();
+            kept.bytes = 0;
+        }
+        if kept.collections.insert(address, collection.clone()).is_none() {
+            kept.bytes += size;
+        }
+        Ok(collection)
+    }
+}
+
+impl Collection {
+    fn read(file: &File, task: &Task, address: u64) -> Result<Self> {
+        let head_len = 8 + file.length_size();
+        let head = file.read(task, address, head_len as u64)?;
+        let mut cursor = file.cursor("global heap", address, &head);
+        cursor.signature(b"GCOL")?;
+        let version = cursor.u8()?;
+        if version != 1 {
+            return Err(super::message::unknown("global heap", version, &cursor));
+        }
+        cursor.skip(3)?;
+        let size = cursor.size()?;
+        limits::check(size, limits::CHUNK, "a global heap")?;
+        // A file that is cut off in a collection still has the objects before the cut.
+        let bytes = file.read_up_to(task, address, size)?;
+        let objects = objects(file, address, &bytes, head_len)?;
+        Ok(Collection { bytes, objects })
+    }
+}
+
+/// Where the objects of a collection lie in its bytes.
+fn objects(file: &File, address: u64, bytes: &[u8], start: usize) -> Result<HashMap<u32, (usize, usize)>> {
+    let mut objects = HashMap::new();
+    let mut cursor = file.cursor("global heap", address, bytes);
+    cursor.skip(start)?;
+    let head = 8 + file.length_size();
+    while cursor.left() >= head {
+        let index = u32::from(cursor.u16()?);
+        cursor.skip(6)?;
+        let size = cursor.size()?;
+        // Object 0 is the free space at the end.
+        if index == 0 {
+            break;
+        }
+        let Some(len) = usize::try_from(size).ok().filter(|len| *len <= cursor.left()) else { break };
+        objects.insert(index, (cursor.taken(), len));
+        cursor.skip(len)?;
+        cursor.align(8);
+    }
+    Ok(objects)
+}

@@ -1,0 +1,112 @@
+use super::*;
+use crate::Source;
+use crate::format::Options;
+use crate::open::open_source;
+
+fn table(bytes: Vec<u8>) -> Result<Arc<dyn Table>> {
+    let task = Task::new();
+    let document = open_source(&task, &Source::memory("a.avro", bytes), &Options::default())?;
+    match &document.root.content {
+        Some(Content::Table(table)) => Ok(table.clone()),
+        _ => panic!("no table"),
+    }
+}
+
+/// Zig-zag.
+fn long(value: i64) -> Vec<u8> {
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    let mut out = Vec::new();
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+    out
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [long(text.len() as i64), text.as_bytes().to_vec()].concat()
+}
+
+/// A file with these blocks of (count, records).
+fn file(schema: &str, blocks: &[(i64, Vec<u8>)]) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend([long(1), text("avro.schema"), text(schema), long(0)].concat());
+    out.extend([7; 16]);
+    for (count, records) in blocks {
+        out.extend([long(*count), long(records.len() as i64), records.clone(), vec![7; 16]].concat());
+    }
+    out
+}
+
+fn cells(table: &dyn Table, rows: Range<u64>) -> Vec<Vec<Option<String>>> {
+    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let batch = table.read(&Task::new(), rows, &columns).unwrap();
+    let row = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    (0..batch.num_rows()).map(row).collect()
+}
+
+#[test]
+fn rows_of_several_blocks_and_single_columns() {
+    let schema = r#"{"type":"record","name":"r","fields":[{"name":"s","type":["null","string"]},{"name":"n","type":"long"}]}"#;
+    let one = [long(1), text("a"), long(-3)].concat();
+    let two = [long(0), long(1 << 40)].concat();
+    let bytes = file(schema, &[(2, [one.clone(), two.clone()].concat()), (1, two)]);
+    let table = table(bytes).unwrap();
+    assert_eq!(table.rows(), Rows::Exact(3));
+    let big = Some((1i64 << 40).to_string());
+    assert_eq!(cells(&*table, 0..2), [vec![Some("a".into()), Some("-3".into())], vec![None, big.clone()]]);
+    assert_eq!(cells(&*table, 1..9), [vec![None, big.clone()], vec![None, big.clone()]]);
+    let batch = table.read(&Task::new(), 0..3, &[1]).unwrap();
+    assert_eq!(crate::cell::text(batch.column(0), 2), big);
+}
+
+#[test]
+fn types_within_themselves_are_json() {
+    let schema = r#"{"type":"record","name":"n","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","n"]}]}"#;
+    let records = [long(1), long(1), long(2), long(1), long(3), long(0)].concat();
+    let table = table(file(schema, &[(1, records)])).unwrap();
+    let got = cells(&*table, 0..1);
+    let inner: Json = serde_json::from_str(got[0][1].as_ref().unwrap()).unwrap();
+    assert_eq!(inner["next"]["v"], "3");
+    assert_eq!(inner["next"]["next"], Json::Null);
+}
+
+#[test]
+fn unions_of_several_types_keep_them() {
+    let table = table(file(
+        r#"["int","string","null"]"#,
+        &[(3, [long(1), text("x"), long(0), long(7), long(2)].concat())],
+    ));
+    let got = cells(&*table.unwrap(), 0..3);
+    assert_eq!(got, [[Some("x".to_owned())], [Some("7".to_owned())], [None]]);
+}
+
+#[test]
+fn decimals_have_any_length() {
+    let schema = r#"{"type":"bytes","logicalType":"decimal","precision":20,"scale":2}"#;
+    let records = [long(1), vec![0xff], long(3), vec![1, 0, 0]].concat();
+    let got = cells(&*table(file(schema, &[(2, records)])).unwrap(), 0..2);
+    assert_eq!(got, [[Some("-0.01".to_owned())], [Some("655.36".to_owned())]]);
+}
+
+#[test]
+fn a_file_that_is_cut_off_gives_what_is_whole() {
+    let schema = r#""long""#;
+    let mut bytes = file(schema, &[(2, [long(5), long(6)].concat()), (1, long(7))]);
+    bytes.truncate(bytes.len() - 3);
+    let task = Task::new();
+    let document = open_source(&task, &Source::memory("a.avro", bytes), &Options::default()).unwrap();
+    assert!(document.root.problem.as_ref().unwrap().to_string().contains("cut off"));
+    let Some(Content::Table(table)) = &document.root.content else { panic!() };
+    assert_eq!(cells(&**table, 0..9), [[Some("5".to_owned())], [Some("6".to_owned())]]);
+}
+
+#[test]
+fn hostile_counts_end_soon() {
+    let nulls = table(file(r#""null""#, &[(i64::MAX, vec![])])).unwrap();
+    assert!(nulls.read(&Task::new(), 0..i64::MAX as u64, &[0]).is_err());
+    let items = table(file(r#"{"type":"array","items":"null"}"#, &[(1, [long(1 << 40), long(0)].concat())]));
+    assert!(items.unwrap().read(&Task::new(), 0..1, &[0]).is_err());
+    assert!(table(file(r#"{"type":"record","name":"r","fields":[{"name":"a","type":"x"}]}"#, &[])).is_err());
+}

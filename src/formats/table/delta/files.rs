@@ -1,0 +1,157 @@
+//! The data files of a version: as parts of its table, and listed with what the log says of them.
+
+use super::action::{Add, Snapshot};
+use super::log::Log;
+use crate::error::{Error, Result};
+use crate::format::Options;
+use crate::lake::{DataFile, Deletes, PHYSICAL_NAME, Places, constant, text_table, unescaped};
+use crate::node::Node;
+use crate::open::{open_source, table_of};
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use arrow::datatypes::{DataType, Field, SchemaRef};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most files of the folder that are compared with the log.
+const LISTED: usize = 1_000_000;
+
+/// Milliseconds since 1970 as ISO 8601.
+pub(super) fn time(millis: i64) -> String {
+    let array = TimestampMillisecondArray::from(vec![millis]).with_timezone("UTC");
+    crate::cell::text(&array, 0).unwrap_or_default()
+}
+
+/// The name of a column in files and partition values.
+fn physical(field: &Field) -> &str {
+    field.metadata().get(PHYSICAL_NAME).unwrap_or(field.name())
+}
+
+/// The files as parts of the table of `schema`.
+pub(super) fn data_files(places: &Places, snapshot: &Snapshot, schema: &SchemaRef) -> Result<Vec<DataFile>> {
+    let partitions = snapshot.partition_columns();
+    snapshot.adds.iter().map(|add| data_file(places, add, schema, &partitions)).collect()
+}
+
+fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]) -> Result<DataFile> {
+    let relative = places.relative(&unescaped(&add.path));
+    let name = relative.as_ref().map_or_else(|_| add.path.clone(), Clone::clone);
+    let mut constants = Vec::new();
+    for (place, field) in schema.fields().iter().enumerate() {
+        if partitions.contains(&field.name().as_str()) {
+            let value = add.partition.iter().find(|(key, _)| key == physical(field) || key == field.name());
+            // The empty text is null, for every type (PROTOCOL.md, *Partition Value Serialization*).
+            let text = value.and_then(|(_, text)| text.as_deref()).filter(|text| !text.is_empty());
+            constants.push((place, partition_value(text, field.data_type()).map_err(|e| e.in_file(&name))?));
+        }
+    }
+    let mut deletes: Vec<Deletes> = Vec::new();
+    if let Some(vector) = add.vector.clone() {
+        let places = places.clone();
+        deletes.push(Box::new(move |task, _| vector.read(task, &places)));
+    }
+    let places = places.clone();
+    let open = Box::new(move |task: &Task| {
+        let source = places.open(task, &relative.clone()?)?;
+        table_of(&open_source(task, &source, &Options::default())?)
+    });
+    Ok(DataFile { name, bytes: add.bytes, open, constants, deletes })
+}
+
+/// A partition's value: binary ones are written with `\u0001` escapes.
+fn partition_value(text: Option<&str>, data_type: &DataType) -> Result<ArrayRef> {
+    match (data_type, text) {
+        (DataType::Binary, Some(text)) => {
+            let quoted = format!("\"{}\"", text.replace('"', "\\\""));
+            let text = serde_json::from_str::<String>(&quoted).unwrap_or_else(|_| text.to_owned());
+            let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();
+            Ok(Arc::new(arrow::array::BinaryArray::from(vec![bytes.as_slice()])))
+        }
+        _ => constant(text, data_type),
+    }
+}
+
+/// What is below the table's folder: paths with sizes; without the log and hidden folders.
+fn present(task: &Task, folder: &Source, prefix: &str, found: &mut BTreeMap<String, u64>) -> Result<()> {
+    for entry in folder.entries(task)? {
+        task.check()?;
+        let path = format!("{prefix}{}", entry.name);
+        if found.len() >= LISTED {
+            return Err(Error::limit(format!("the table's folder has more than {LISTED} files")));
+        }
+        if !entry.is_folder {
+            found.insert(path, entry.bytes);
+        } else if !entry.name.starts_with(['_', '.']) || entry.name.contains('=') {
+            let inner = folder.child(task, &entry.name)?;
+            present(task, &inner, &format!("{path}/"), found)?;
+        }
+    }
+    Ok(())
+}
+
+/// The node `files`: the files of a version with their statistics, and those of the folder that are none.
+pub(super) fn node(task: &Task, log: &Log, snapshot: &Snapshot) -> Result<Node> {
+    let mut there = BTreeMap::new();
+    present(task, log.root(), "", &mut there)?;
+    let places = Places::new(log.root().clone(), None);
+    let mut rows: Vec<Row> = Vec::with_capacity(snapshot.adds.len());
+    for add in &snapshot.adds {
+        task.check()?;
+        let path = places.relative(&unescaped(&add.path)).unwrap_or_else(|_| add.path.clone());
+        let state = if there.remove(&path).is_some() { "in the table" } else { "missing" };
+        rows.push(Row { path, state, add: Some(add), bytes: add.bytes });
+    }
+    let strangers = there
+        .into_iter()
+        .filter(|(path, _)| !path.rsplit('/').next().unwrap_or_default().starts_with(['.', '_']));
+    rows.extend(strangers.map(|(path, bytes)| Row { path, state: "not in this version", add: None, bytes }));
+    let count = |state: &str| rows.iter().filter(|row| row.state == state).count();
+    let (missing, others) = (count("missing"), count("not in this version"));
+    let mut node = Node::new("files", "files").content(table(&rows)?);
+    if missing > 0 {
+        node.problem =
+            Some(Error::io(format!("{missing} files of version {} are missing", snapshot.version)));
+    }
+    if others > 0 {
+        node = node.remark(format!("{others} files of the folder are not in version {}", snapshot.version));
+    }
+    Ok(node)
+}
+
+struct Row<'a> {
+    path: String,
+    state: &'static str,
+    add: Option<&'a Add>,
+    bytes: u64,
+}
+
+fn table(rows: &[Row]) -> Result<crate::content::Content> {
+    let text = |of: &dyn Fn(&Row) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<StringArray>())
+    };
+    let number = |of: &dyn Fn(&Row) -> Option<i64>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<Int64Array>())
+    };
+    let stat = |row: &Row, key: &str| row.add?.stats.as_ref()?.get(key).cloned();
+    let modified: TimestampMillisecondArray = rows.iter().map(|row| row.add?.modified).collect();
+    let partition = |row: &Row| {
+        let add = row.add.filter(|add| !add.partition.is_empty())?;
+        let pairs =
+            add.partition.iter().map(|(k, v)| (k.clone(), v.clone().map_or(Json::Null, Json::String)));
+        Some(Json::Object(pairs.collect()).to_string())
+    };
+    text_table(vec![
+        ("path", text(&|row| Some(row.path.clone()))),
+        ("state", text(&|row| Some(row.state.to_owned()))),
+        ("bytes", number(&|row| i64::try_from(row.bytes).ok())),
+        ("rows", number(&|row| stat(row, "numRecords")?.as_i64())),
+        ("deleted rows", number(&|row| i64::try_from(row.add?.vector.as_ref()?.cardinality).ok())),
+        ("modified", Arc::new(modified.with_timezone("UTC"))),
+        ("partition", text(&partition)),
+        ("min", text(&|row| Some(stat(row, "minValues")?.to_string()))),
+        ("max", text(&|row| Some(stat(row, "maxValues")?.to_string()))),
+        ("nulls", text(&|row| Some(stat(row, "nullCount")?.to_string()))),
+    ])
+}

@@ -1,0 +1,207 @@
+//! Delta Lake: a folder of Parquet files and a log (`_delta_log`) that says which of them are the table, at
+//! every version. <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>
+//!
+//! Opening reads the log up to the newest version: the last checkpoint (classic, in parts, or version 2 with
+//! sidecars) and the commits after it. Every version that the log still has is a node `version=N`; beside
+//! them stand the history of operations and the files of the newest version with their statistics.
+
+mod action;
+mod files;
+mod log;
+mod schema;
+mod vector;
+
+#[cfg(test)]
+mod tests;
+
+use crate::content::{Content, Kind};
+use crate::error::{Error, Result};
+use crate::format::{Format, Opening};
+use crate::lake::{self, By, Places, text_table};
+use crate::limits;
+use crate::node::{Listing, Node, Value};
+use crate::sniff::{Head, Match};
+use crate::task::Task;
+use action::Snapshot;
+use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use log::Log;
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Delta Lake tables.
+pub static FORMAT: Format = Format {
+    extensions: &[],
+    sniff: Some(sniff),
+    reads: &[Kind::Table],
+    ..Format::new("delta", "Delta Lake table", open)
+};
+
+/// The most remarks about single files.
+const REMARKS: usize = 20;
+
+fn sniff(head: &Head) -> Match {
+    let log = head.is_folder && head.entries.iter().any(|e| e.is_folder && e.name == "_delta_log");
+    if log { Match::Yes } else { Match::No }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let log = Arc::new(Log::list(opening.task, opening.source)?);
+    let newest = log.newest()?;
+    let snapshot = log.snapshot(opening.task, newest);
+    let mut node = match snapshot {
+        Ok(snapshot) => at_version(opening.task, &log, &snapshot, opening.source.name())?,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => Node::new(opening.source.name(), "table").problem(error),
+    };
+    node.remarks.extend(log.remarks());
+    let versions = log.versions();
+    Ok(node.separator("").lazy(Below { log, versions, newest }))
+}
+
+/// The table at a version, without children.
+fn at_version(task: &Task, log: &Log, snapshot: &Snapshot, name: &str) -> Result<Node> {
+    let mut node = Node::new(name, "table").attribute("version", snapshot.version.to_string());
+    snapshot.describe(&mut node);
+    if let Some(problem) = snapshot.unreadable() {
+        return Ok(node.problem(problem));
+    }
+    let schema = match snapshot.schema() {
+        Ok(schema) => schema,
+        Err(error) => return Ok(node.problem(error)),
+    };
+    let places = Places::new(log.root().clone(), None);
+    let by = if snapshot.maps_by_id() { By::Id } else { By::Name };
+    let parts = files::data_files(&places, snapshot, &schema)?;
+    let joined = match lake::table(task, &schema, by, parts) {
+        Ok(joined) => joined,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => return Ok(node.problem(error)),
+    };
+    if joined.fitting < joined.opened {
+        let missing = joined.opened - joined.fitting;
+        node.problem = Some(Error::malformed(format!(
+            "version {}: {} of its {} files cannot be read: {}",
+            snapshot.version,
+            missing,
+            snapshot.adds.len(),
+            joined.differences.first().map_or("", String::as_str),
+        )));
+    }
+    let more = joined.differences.len().saturating_sub(REMARKS);
+    node.remarks.extend(joined.differences.into_iter().take(REMARKS));
+    if more > 0 {
+        node.remarks.push(format!("{more} more files differ"));
+    }
+    Ok(node.content(Content::Table(joined.table)))
+}
+
+/// What lies below the table: its history, its files, its versions.
+struct Below {
+    log: Arc<Log>,
+    versions: Vec<u64>,
+    newest: u64,
+}
+
+impl Below {
+    fn history(&self) -> Node {
+        let (log, versions) = (self.log.clone(), self.versions.clone());
+        Node::deferred("history", "history", move |task| {
+            Ok(Node::new("history", "history").content(history(task, &log, &versions)?))
+        })
+    }
+
+    fn files(&self) -> Node {
+        let (log, newest) = (self.log.clone(), self.newest);
+        Node::deferred("files", "files", move |task| {
+            let snapshot = log.snapshot(task, newest)?;
+            files::node(task, &log, &snapshot)
+        })
+    }
+
+    fn version(&self, version: u64) -> Node {
+        let log = self.log.clone();
+        let name = format!("version={version}");
+        Node::deferred(name.clone(), "version", move |task| {
+            let snapshot = log.snapshot(task, version)?;
+            let mut node = at_version(task, &log, &snapshot, &name)?;
+            node.label = "version";
+            if let Ok(commit) = log.commit_info(task, version) {
+                node.attributes.extend(commit);
+            }
+            Ok(node)
+        })
+    }
+
+    fn nth(&self, n: u64) -> Option<Node> {
+        match n {
+            0 => Some(self.history()),
+            1 => Some(self.files()),
+            _ => self.versions.get(usize::try_from(n - 2).ok()?).map(|&version| self.version(version)),
+        }
+    }
+}
+
+impl Listing for Below {
+    fn count(&self) -> Option<u64> {
+        Some(self.versions.len() as u64 + 2)
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        task.check()?;
+        let end = range.end.min(range.start.saturating_add(limits::LISTED));
+        Ok((range.start..end).map_while(|n| self.nth(n)).map(Arc::new).collect())
+    }
+
+    fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        let version = || name.strip_prefix("version=").and_then(|text| text.parse().ok());
+        Ok(match name {
+            "history" => Some(Arc::new(self.history())),
+            "files" => Some(Arc::new(self.files())),
+            _ => version().filter(|v| self.versions.contains(v)).map(|v| Arc::new(self.version(v))),
+        })
+    }
+}
+
+/// The commits that are still in the log, as a table.
+fn history(task: &Task, log: &Log, versions: &[u64]) -> Result<Content> {
+    let mut infos: Vec<(u64, Json)> = Vec::new();
+    for &version in versions.iter().filter(|v| log.has_commit(**v)) {
+        task.check()?;
+        infos.push((version, log.raw_info(task, version).unwrap_or(Json::Null)));
+    }
+    let text = |key: &str| -> ArrayRef {
+        let one = |(_, info): &(u64, Json)| match info.get(key) {
+            None | Some(Json::Null) => None,
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        Arc::new(infos.iter().map(one).collect::<StringArray>())
+    };
+    let number = |key: &str| infos.iter().map(|(_, info)| info.get(key).and_then(Json::as_i64));
+    let times: TimestampMillisecondArray = number("timestamp").collect();
+    let numbers = Int64Array::from_iter_values(infos.iter().map(|(version, _)| *version as i64));
+    text_table(vec![
+        ("version", Arc::new(numbers)),
+        ("timestamp", Arc::new(times.with_timezone("UTC"))),
+        ("operation", text("operation")),
+        ("parameters", text("operationParameters")),
+        ("metrics", text("operationMetrics")),
+        ("read version", Arc::new(number("readVersion").collect::<Int64Array>())),
+        ("user", text("userName")),
+        ("engine", text("engineInfo")),
+    ])
+}
+
+/// A commit's information as attributes.
+fn info_attributes(info: &Json) -> Vec<(String, Value)> {
+    let Json::Object(info) = info else { return Vec::new() };
+    let one = |(key, value): (&String, &Json)| {
+        let value = match (key.as_str(), value.as_i64()) {
+            ("timestamp", Some(millis)) => Value::Text(files::time(millis)),
+            _ => Value::from(value.clone()),
+        };
+        (key.clone(), value)
+    };
+    info.iter().map(one).collect()
+}

@@ -1,0 +1,104 @@
+use super::*;
+use crate::Source;
+use crate::format::Options;
+use crate::open::{Document, open_source};
+
+fn opened(name: &str) -> Document {
+    let path = format!("{}/fixtures/delta/{name}", env!("CARGO_MANIFEST_DIR"));
+    let task = Task::new();
+    open_source(&task, &Source::open(&task, path.as_ref()).unwrap(), &Options::default()).unwrap()
+}
+
+fn find(document: &Document, node: &str) -> Arc<Node> {
+    document.root.find(&Task::new(), node).unwrap().unwrap()
+}
+
+/// Rows of a node's table as texts.
+fn rows(node: &Node) -> Vec<Vec<Option<String>>> {
+    let Some(Content::Table(table)) = &node.content else { panic!("{:?}", node.problem) };
+    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let batch = table.read(&Task::new(), 0..1000, &columns).unwrap();
+    let cell = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    (0..batch.num_rows()).map(cell).collect()
+}
+
+fn ids(node: &Node) -> Vec<i64> {
+    let mut ids: Vec<i64> = rows(node).iter().map(|row| row[0].as_ref().unwrap().parse().unwrap()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn every_version_is_there() {
+    let document = opened("versions");
+    assert_eq!(document.format.id, "delta");
+    assert_eq!(ids(&document.root), [100, 101, 102]);
+    assert_eq!(ids(&find(&document, "version=0")), (0..6).collect::<Vec<_>>());
+    assert_eq!(ids(&find(&document, "version=1")), (0..10).collect::<Vec<_>>());
+    assert_eq!(ids(&find(&document, "version=2")), (2..10).collect::<Vec<_>>());
+    assert!(document.root.find(&Task::new(), "version=4").unwrap().is_none());
+    let operations: Vec<_> = rows(&find(&document, "history")).into_iter().map(|row| row[2].clone().unwrap()).collect();
+    assert_eq!(operations, ["WRITE", "WRITE", "DELETE", "WRITE"]);
+}
+
+#[test]
+fn files_are_listed_with_what_the_log_says() {
+    let document = opened("versions");
+    let node = find(&document, "files");
+    let states: Vec<_> = rows(&node).into_iter().map(|row| row[1].clone().unwrap()).collect();
+    assert_eq!(states.iter().filter(|s| *s == "in the table").count(), 1);
+    assert!(states.iter().any(|s| s == "not in this version"));
+    assert!(node.problem.is_none());
+    let missing = find(&opened("malformed/file_missing"), "files");
+    assert!(missing.problem.as_ref().unwrap().to_string().contains("missing"));
+}
+
+#[test]
+fn partition_columns_come_from_the_log() {
+    let all = rows(&opened("partitioned").root);
+    let seven = all.iter().find(|row| row[0].as_deref() == Some("7")).unwrap();
+    assert_eq!(seven[2].as_deref(), Some("south"));
+    assert_eq!(all.iter().filter(|row| row[2].is_none()).count(), 3);
+}
+
+#[test]
+fn checkpoints_and_the_commits_after_them() {
+    let document = opened("checkpointed");
+    assert_eq!(ids(&document.root), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(ids(&find(&document, "version=4")), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn old_files_lack_what_was_added() {
+    let mut all = rows(&opened("evolved").root);
+    all.sort();
+    let one = |a: &str, b: Option<&str>| vec![Some(a.to_owned()), b.map(str::to_owned)];
+    assert_eq!(all, [one("1", None), one("2", None), one("3", Some("new"))]);
+}
+
+#[test]
+fn vectors_delete_and_mapped_columns_are_found() {
+    let document = opened("deletion_vector");
+    assert_eq!(ids(&document.root), [0, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(ids(&find(&document, "version=0")).len(), 10);
+    let mapped = opened("column_mapping");
+    let Some(Content::Table(table)) = &mapped.root.content else { panic!() };
+    assert_eq!(table.schema().field(1).name(), "the, letter");
+    assert_eq!(rows(&mapped.root)[1][1].as_deref(), Some("y"));
+}
+
+#[test]
+fn what_is_broken_is_named() {
+    let problem = |name: &str| opened(name).root.problem.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(problem("malformed/gap").contains("version 1"), "{}", problem("malformed/gap"));
+    assert!(problem("malformed/unknown_feature").contains("telepathy"));
+    assert!(problem("malformed/vector_broken").contains("checksum"));
+    let broken = opened("malformed/not_json");
+    assert!(broken.root.problem.as_ref().unwrap().to_string().contains("no JSON"));
+    // What comes before the broken commit is still there.
+    assert_eq!(ids(&find(&broken, "version=1")).len(), 10);
+    let path = format!("{}/fixtures/delta/malformed/no_log", env!("CARGO_MANIFEST_DIR"));
+    let task = Task::new();
+    let error = open_source(&task, &Source::open(&task, path.as_ref()).unwrap(), &Options::default()).err();
+    assert!(error.unwrap().to_string().contains("no commit"));
+}

@@ -1,0 +1,255 @@
+//! Table metadata: which file it is, and what it says (specification, *Table Metadata*).
+
+use crate::error::{Error, Result};
+use crate::lake::Places;
+use crate::limits;
+use crate::node::{Node, Value};
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::TimestampMillisecondArray;
+use serde_json::Value as Json;
+use std::io::Read;
+
+/// The folder of the metadata below the table's.
+pub(super) const FOLDER: &str = "metadata";
+
+/// What a metadata file says, as far as it is looked at here.
+pub(super) struct Metadata {
+    json: Json,
+    /// The name of the metadata file.
+    file: String,
+    pub(super) places: Places,
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) references: Vec<Reference>,
+}
+
+/// One state of the table.
+pub(super) struct Snapshot {
+    pub(super) id: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) sequence: Option<i64>,
+    /// Milliseconds since 1970.
+    pub(super) timestamp: Option<i64>,
+    pub(super) schema: Option<i64>,
+    json: Json,
+}
+
+/// A branch or a tag.
+pub(super) struct Reference {
+    pub(super) name: String,
+    /// `branch` or `tag`.
+    pub(super) kind: &'static str,
+    pub(super) snapshot: i64,
+}
+
+impl Metadata {
+    /// The newest metadata of the table in the folder `root`; `None` where there is none.
+    pub(super) fn find(task: &Task, root: &Source) -> Result<Option<Metadata>> {
+        let folder = root.child(task, FOLDER)?;
+        let entries = folder.entries(task)?;
+        let mut candidates: Vec<(u64, String)> = entries
+            .iter()
+            .filter(|entry| !entry.is_folder)
+            .filter_map(|entry| Some((version(&entry.name)?, entry.name.clone())))
+            .collect();
+        candidates.sort();
+        let hint = entries.iter().any(|entry| entry.name == "version-hint.text");
+        if hint && let Ok(hinted) = hinted(task, &folder) {
+            // What the catalog of the folder says is the table, even if a failed commit left a newer file.
+            candidates.sort_by_key(|(version, _)| *version == hinted);
+        }
+        let Some((_, name)) = candidates.pop() else { return Ok(None) };
+        let source = folder.child(task, &name)?;
+        Metadata::read(task, root, &source, name.clone()).map(Some).map_err(|e| e.in_file(&name))
+    }
+
+    fn read(task: &Task, root: &Source, source: &Source, file: String) -> Result<Metadata> {
+        let json = json(task, source)?;
+        let version = json.get("format-version").and_then(Json::as_i64).unwrap_or(1);
+        if !(1..=3).contains(&version) {
+            return Err(Error::unsupported(format!("Iceberg: format version {version}; known are 1 to 3")));
+        }
+        let snapshots = json.get("snapshots").and_then(Json::as_array).cloned().unwrap_or_default();
+        let snapshots = snapshots.into_iter().filter_map(Snapshot::parse).collect();
+        let references = json.get("refs").and_then(Json::as_object);
+        let references = references.into_iter().flatten().filter_map(Reference::parse).collect();
+        let places = Places::new(root.clone(), json.get("location").and_then(Json::as_str));
+        Ok(Metadata { file, places, snapshots, references, json })
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Json> {
+        self.json.get(key).filter(|value| !value.is_null())
+    }
+
+    /// The snapshot that is the table now.
+    pub(super) fn current(&self) -> Option<&Snapshot> {
+        let id = self.get("current-snapshot-id")?.as_i64()?;
+        self.snapshots.iter().find(|snapshot| snapshot.id == id)
+    }
+
+    /// All schemas, in the file's order.
+    pub(super) fn schemas(&self) -> Vec<&Json> {
+        match self.get("schemas").and_then(Json::as_array) {
+            Some(list) if !list.is_empty() => list.iter().collect(),
+            _ => self.get("schema").into_iter().collect(),
+        }
+    }
+
+    fn schema_by_id(&self, id: i64) -> Option<&Json> {
+        self.schemas().into_iter().find(|s| s.get("schema-id").and_then(Json::as_i64).unwrap_or(0) == id)
+    }
+
+    /// The schema that the table has now.
+    pub(super) fn current_schema(&self) -> &Json {
+        let id = self.get("current-schema-id").and_then(Json::as_i64);
+        let found = id.and_then(|id| self.schema_by_id(id)).or_else(|| self.schemas().first().copied());
+        found.unwrap_or(&Json::Null)
+    }
+
+    /// The schema that the table had at a snapshot.
+    pub(super) fn schema_of(&self, snapshot: &Snapshot) -> &Json {
+        snapshot.schema.and_then(|id| self.schema_by_id(id)).unwrap_or_else(|| self.current_schema())
+    }
+
+    /// The fields of a partition spec.
+    pub(super) fn spec(&self, id: i64) -> Vec<Json> {
+        let specs = self.get("partition-specs").and_then(Json::as_array);
+        let spec = specs.into_iter().flatten().find(|s| s.get("spec-id").and_then(Json::as_i64) == Some(id));
+        let fields = spec.and_then(|s| s.get("fields")).or_else(|| self.get("partition-spec"));
+        fields.and_then(Json::as_array).cloned().unwrap_or_default()
+    }
+
+    /// Tells a node what the table is.
+    pub(super) fn describe(&self, node: &mut Node) {
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                node.attributes.push((name.to_owned(), value));
+            }
+        };
+        let text = |key: &str| self.get(key).map(|value| Value::Text(Value::from(value.clone()).to_string()));
+        put("format version", text("format-version"));
+        put("metadata file", Some(self.file.as_str().into()));
+        put("table uuid", text("table-uuid"));
+        put("location", text("location"));
+        let updated = self.get("last-updated-ms").and_then(Json::as_i64);
+        put("updated", updated.map(|millis| time(millis).into()));
+        put("snapshots", Some(self.snapshots.len().to_string().into()));
+        put("current schema", Some(self.current_schema().clone().into()));
+        let several = |key: &str| self.get(key).filter(|list| list.as_array().is_some_and(|l| !l.is_empty()));
+        put("schemas", several("schemas").cloned().map(Value::from));
+        put(
+            "partition specs",
+            several("partition-specs").or(several("partition-spec")).cloned().map(Value::from),
+        );
+        put("sort orders", several("sort-orders").cloned().map(Value::from));
+        put("statistics", several("statistics").cloned().map(Value::from));
+        for (name, value) in self.get("properties").and_then(Json::as_object).into_iter().flatten() {
+            put(name, Some(value.clone().into()));
+        }
+    }
+}
+
+impl Snapshot {
+    fn parse(json: Json) -> Option<Snapshot> {
+        let number = |key: &str| json.get(key).and_then(Json::as_i64);
+        Some(Snapshot {
+            id: number("snapshot-id")?,
+            parent: number("parent-snapshot-id"),
+            sequence: number("sequence-number"),
+            timestamp: number("timestamp-ms"),
+            schema: number("schema-id"),
+            json,
+        })
+    }
+
+    /// An entry of the summary.
+    pub(super) fn summary(&self, key: &str) -> Option<String> {
+        self.json.get("summary")?.get(key)?.as_str().map(str::to_owned)
+    }
+
+    /// Where its manifests are listed.
+    pub(super) fn manifest_list(&self) -> Option<&str> {
+        self.json.get("manifest-list")?.as_str()
+    }
+
+    /// Its manifests, where version 1 names them one by one.
+    pub(super) fn manifests(&self) -> Vec<&str> {
+        let list = self.json.get("manifests").and_then(Json::as_array);
+        list.into_iter().flatten().filter_map(Json::as_str).collect()
+    }
+
+    pub(super) fn describe(&self, node: &mut Node) {
+        node.attributes.push(("snapshot".to_owned(), self.id.to_string().into()));
+        if let Some(millis) = self.timestamp {
+            node.attributes.push(("snapshot time".to_owned(), time(millis).into()));
+        }
+        for (name, value) in self.json.get("summary").and_then(Json::as_object).into_iter().flatten() {
+            node.attributes.push((name.clone(), value.clone().into()));
+        }
+    }
+}
+
+impl Reference {
+    fn parse((name, json): (&String, &Json)) -> Option<Reference> {
+        let kind = if json.get("type").and_then(Json::as_str) == Some("tag") { "tag" } else { "branch" };
+        Some(Reference { name: name.clone(), kind, snapshot: json.get("snapshot-id")?.as_i64()? })
+    }
+}
+
+/// Milliseconds since 1970 as ISO 8601.
+fn time(millis: i64) -> String {
+    let array = TimestampMillisecondArray::from(vec![millis]).with_timezone("UTC");
+    crate::cell::text(&array, 0).unwrap_or_default()
+}
+
+/// The version of a metadata file: `v3.metadata.json`, `00003-uuid.metadata.json`, also gzipped.
+fn version(name: &str) -> Option<u64> {
+    let endings = [".gz.metadata.json", ".metadata.json.gz", ".metadata.json"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending))?;
+    let digits = stem.trim_start_matches('v');
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    // One without a number is older than all that have one.
+    Some(digits.get(..end)?.parse().unwrap_or(0))
+}
+
+/// The version that `version-hint.text` names.
+fn hinted(task: &Task, folder: &Source) -> Result<u64> {
+    let bytes = folder.child(task, "version-hint.text")?.read_up_to(task, 0, 64)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim();
+    let number = text.parse().ok().or_else(|| version(&format!("{text}.metadata.json")));
+    number.ok_or_else(|| Error::malformed("version-hint.text holds no version"))
+}
+
+/// A file of JSON, perhaps gzipped.
+fn json(task: &Task, source: &Source) -> Result<Json> {
+    let len = limits::check(source.len(task)?, limits::HEADER, "the metadata")? as u64;
+    let bytes = source.read(task, 0..len)?;
+    let mut inflated = Vec::new();
+    let text: &[u8] = if bytes.starts_with(&[0x1f, 0x8b]) {
+        let reader = flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(limits::HEADER + 1);
+        { reader }
+            .read_to_end(&mut inflated)
+            .map_err(|e| Error::malformed(format!("Iceberg metadata: it cannot be decompressed: {e}")))?;
+        limits::check(inflated.len() as u64, limits::HEADER, "the metadata")?;
+        &inflated
+    } else {
+        &bytes
+    };
+    serde_json::from_slice(text)
+        .map_err(|e| Error::malformed(format!("Iceberg metadata: it is no JSON: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn versions_of_metadata_files() {
+        assert_eq!(version("v12.metadata.json"), Some(12));
+        assert_eq!(version("00003-1f38-ab.metadata.json"), Some(3));
+        assert_eq!(version("v2.gz.metadata.json"), Some(2));
+        assert_eq!(version("00001-x.metadata.json.gz"), Some(1));
+        assert_eq!(version("snap-1.avro"), None);
+    }
+}

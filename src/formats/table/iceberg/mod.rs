@@ -1,0 +1,214 @@
+//! Apache Iceberg, versions 1 to 3: a folder of data files and a tree of metadata (`metadata/*.json`, lists of
+//! manifests, manifests) that says which of them are the table, at every snapshot.
+//! <https://iceberg.apache.org/spec/>
+//!
+//! Opening reads the newest metadata file and the manifests of the current snapshot. Every snapshot is a node
+//! `snapshot=ID`, branches and tags are `branch=NAME` and `tag=NAME`; beside them stand the history and the
+//! files. Metadata holds absolute paths of where the table was written: they are looked up where it is now.
+
+mod deletes;
+mod files;
+mod manifest;
+mod metadata;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+use crate::content::{Content, Kind};
+use crate::error::{Error, Result};
+use crate::format::{Format, Opening};
+use crate::formats;
+use crate::lake::{self, By, Places, text_table};
+use crate::limits;
+use crate::node::{Listing, Node};
+use crate::sniff::{Head, Match};
+use crate::task::Task;
+use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use metadata::{Metadata, Reference, Snapshot};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Iceberg tables.
+pub static FORMAT: Format = Format {
+    extensions: &[],
+    sniff: Some(sniff),
+    reads: &[Kind::Table],
+    ..Format::new("iceberg", "Iceberg table", open)
+};
+
+/// The most remarks about single files.
+const REMARKS: usize = 20;
+
+fn sniff(head: &Head) -> Match {
+    let has = |name: &str| head.entries.iter().any(|e| e.is_folder && e.name == name);
+    // Whether the folder holds an Iceberg table shows only inside; `open` gives it back if not.
+    if head.is_folder && has(metadata::FOLDER) && !has("_delta_log") { Match::Yes } else { Match::No }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let Some(metadata) = Metadata::find(opening.task, opening.source)? else {
+        let folder = formats::by_id("folder").ok_or_else(|| Error::bug("there is no format for folders"))?;
+        return (folder.open)(opening);
+    };
+    let metadata = Arc::new(metadata);
+    let name = opening.source.name();
+    let mut node = match metadata.current() {
+        Some(snapshot) => at_snapshot(opening.task, &metadata, snapshot, metadata.current_schema(), name)?,
+        // A table that was created and never written to.
+        None => {
+            let schema = schema::schema(metadata.current_schema())?;
+            let empty = lake::table(opening.task, &schema, By::Id, Vec::new())?;
+            Node::new(name, "table").content(Content::Table(empty.table))
+        }
+    };
+    let own = std::mem::take(&mut node.attributes);
+    metadata.describe(&mut node);
+    node.attributes.extend(own);
+    Ok(node.separator("").lazy(Below { metadata }))
+}
+
+/// The table at a snapshot with the columns of `columns`, without children.
+fn at_snapshot(
+    task: &Task,
+    metadata: &Arc<Metadata>,
+    snapshot: &Snapshot,
+    columns: &serde_json::Value,
+    name: &str,
+) -> Result<Node> {
+    let mut node = Node::new(name, "table");
+    snapshot.describe(&mut node);
+    let made = schema::schema(columns).and_then(|schema| {
+        let parts = files::data_files(task, metadata, snapshot, &schema, columns)?;
+        let count = parts.len();
+        lake::table(task, &schema, By::Id, parts).map(|joined| (joined, count))
+    });
+    let (joined, count) = match made {
+        Ok(made) => made,
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => return Ok(node.problem(error)),
+    };
+    if joined.fitting < joined.opened {
+        node.problem = Some(Error::malformed(format!(
+            "snapshot {}: {} of its {count} files cannot be read: {}",
+            snapshot.id,
+            joined.opened - joined.fitting,
+            joined.differences.first().map_or("", String::as_str),
+        )));
+    }
+    let more = joined.differences.len().saturating_sub(REMARKS);
+    node.remarks.extend(joined.differences.into_iter().take(REMARKS));
+    if more > 0 {
+        node.remarks.push(format!("{more} more files differ"));
+    }
+    Ok(node.content(Content::Table(joined.table)))
+}
+
+/// What lies below the table: history, files, branches and tags, snapshots.
+struct Below {
+    metadata: Arc<Metadata>,
+}
+
+impl Below {
+    fn history(&self) -> Node {
+        let metadata = self.metadata.clone();
+        Node::deferred("history", "history", move |task| {
+            task.check()?;
+            Ok(Node::new("history", "history").content(history(&metadata)?))
+        })
+    }
+
+    fn files(&self) -> Node {
+        let metadata = self.metadata.clone();
+        Node::deferred("files", "files", move |task| files::node(task, &metadata))
+    }
+
+    fn reference(&self, reference: &Reference) -> Node {
+        let (metadata, id, kind) = (self.metadata.clone(), reference.snapshot, reference.kind);
+        let name = format!("{kind}={}", reference.name);
+        Node::deferred(name.clone(), kind, move |task| {
+            let mut node = snapshot_node(task, &metadata, id, &name)?;
+            node.label = kind;
+            Ok(node)
+        })
+    }
+
+    fn snapshot(&self, id: i64) -> Node {
+        let (metadata, name) = (self.metadata.clone(), format!("snapshot={id}"));
+        Node::deferred(name.clone(), "snapshot", move |task| snapshot_node(task, &metadata, id, &name))
+    }
+
+    fn nth(&self, n: usize) -> Option<Node> {
+        let (references, snapshots) = (&self.metadata.references, &self.metadata.snapshots);
+        match n {
+            0 => Some(self.history()),
+            1 => Some(self.files()),
+            n if n - 2 < references.len() => references.get(n - 2).map(|r| self.reference(r)),
+            n => snapshots.get(n - 2 - references.len()).map(|s| self.snapshot(s.id)),
+        }
+    }
+}
+
+fn snapshot_node(task: &Task, metadata: &Arc<Metadata>, id: i64, name: &str) -> Result<Node> {
+    let snapshot = metadata.snapshots.iter().find(|snapshot| snapshot.id == id);
+    let snapshot = snapshot.ok_or_else(|| Error::malformed(format!("there is no snapshot {id}")))?;
+    let columns = metadata.schema_of(snapshot);
+    let mut node = at_snapshot(task, metadata, snapshot, columns, name)?;
+    node.label = "snapshot";
+    Ok(node)
+}
+
+impl Listing for Below {
+    fn count(&self) -> Option<u64> {
+        Some(2 + self.metadata.references.len() as u64 + self.metadata.snapshots.len() as u64)
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        task.check()?;
+        let end = range.end.min(range.start.saturating_add(limits::LISTED));
+        Ok((range.start..end).map_while(|n| self.nth(usize::try_from(n).ok()?)).map(Arc::new).collect())
+    }
+
+    fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        let id = name.strip_prefix("snapshot=").and_then(|text| text.parse::<i64>().ok());
+        let known = |id: &i64| self.metadata.snapshots.iter().any(|snapshot| snapshot.id == *id);
+        let reference = || self.metadata.references.iter().find(|r| format!("{}={}", r.kind, r.name) == name);
+        Ok(match name {
+            "history" => Some(self.history()),
+            "files" => Some(self.files()),
+            _ => id
+                .filter(known)
+                .map(|id| self.snapshot(id))
+                .or_else(|| reference().map(|r| self.reference(r))),
+        }
+        .map(Arc::new))
+    }
+}
+
+/// The snapshots as a table.
+fn history(metadata: &Metadata) -> Result<Content> {
+    let snapshots = &metadata.snapshots;
+    let number = |of: &dyn Fn(&Snapshot) -> Option<i64>| -> ArrayRef {
+        Arc::new(snapshots.iter().map(of).collect::<Int64Array>())
+    };
+    let summary = |key: &str| -> ArrayRef {
+        Arc::new(snapshots.iter().map(|s| s.summary(key)).collect::<StringArray>())
+    };
+    let times: TimestampMillisecondArray = snapshots.iter().map(|s| s.timestamp).collect();
+    let current = metadata.current().map(|s| s.id);
+    let is_current: arrow::array::BooleanArray =
+        snapshots.iter().map(|s| Some(Some(s.id) == current)).collect();
+    text_table(vec![
+        ("snapshot", number(&|s| Some(s.id))),
+        ("parent", number(&|s| s.parent)),
+        ("timestamp", Arc::new(times.with_timezone("UTC"))),
+        ("operation", summary("operation")),
+        ("sequence number", number(&|s| s.sequence)),
+        ("schema", number(&|s| s.schema)),
+        ("added rows", summary("added-records")),
+        ("deleted rows", summary("deleted-records")),
+        ("total rows", summary("total-records")),
+        ("total files", summary("total-data-files")),
+        ("current", Arc::new(is_current)),
+    ])
+}

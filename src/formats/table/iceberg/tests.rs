@@ -1,0 +1,69 @@
+use super::*;
+use crate::Source;
+use crate::format::Options;
+use crate::open::{Document, open_source};
+
+fn try_open(name: &str) -> Result<Document> {
+    let path = format!("{}/fixtures/iceberg/{name}", env!("CARGO_MANIFEST_DIR"));
+    let task = Task::new();
+    open_source(&task, &Source::open(&task, path.as_ref()).unwrap(), &Options::default())
+}
+
+/// Rows of a node's table as texts, sorted.
+fn rows(node: &Node) -> Vec<Vec<Option<String>>> {
+    let Some(Content::Table(table)) = &node.content else { panic!("{:?}", node.problem) };
+    let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let batch = table.read(&Task::new(), 0..1000, &columns).unwrap();
+    let cell = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    let mut rows: Vec<_> = (0..batch.num_rows()).map(cell).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn every_snapshot_and_tag_is_there_though_the_table_was_moved() {
+    let document = try_open("snapshots").unwrap();
+    assert_eq!(document.format.id, "iceberg");
+    assert_eq!(rows(&document.root).len(), 8);
+    let task = Task::new();
+    let history = document.root.find(&task, "history").unwrap().unwrap();
+    let snapshots: Vec<String> = rows(&history).into_iter().map(|row| row[0].clone().unwrap()).collect();
+    let mut counts: Vec<usize> = snapshots
+        .iter()
+        .map(|id| rows(&document.root.find(&task, &format!("snapshot={id}")).unwrap().unwrap()).len())
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts.first(), Some(&6));
+    assert_eq!(counts.last(), Some(&10));
+    assert_eq!(rows(&document.root.find(&task, "tag=ringed").unwrap().unwrap()).len(), 8);
+    assert!(document.root.find(&task, "snapshot=1").unwrap().is_none());
+    let files = document.root.find(&task, "files").unwrap().unwrap();
+    assert!(files.problem.is_none() && !rows(&files).is_empty());
+}
+
+#[test]
+fn columns_are_found_by_id() {
+    let document = try_open("evolved").unwrap();
+    let Some(Content::Table(table)) = &document.root.content else { panic!() };
+    let names: Vec<&str> = table.schema().fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["id", "called", "weight"]);
+    let all = rows(&document.root);
+    assert_eq!(all[0], [Some("0".into()), Some("goose 0".into()), None]);
+    assert_eq!(all[2], [Some("9".into()), Some("nine".into()), Some("4".into())]);
+}
+
+#[test]
+fn partitions_and_old_versions_and_nothing_at_all() {
+    assert_eq!(rows(&try_open("partitioned").unwrap().root).len(), 6);
+    assert_eq!(rows(&try_open("version_1").unwrap().root).len(), 3);
+    assert_eq!(rows(&try_open("empty").unwrap().root).len(), 0);
+}
+
+#[test]
+fn what_is_broken_is_named() {
+    let problem = |name: &str| try_open(name).unwrap().root.problem.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(problem("malformed/manifest_missing").contains("avro"), "{}", problem("malformed/manifest_missing"));
+    assert!(problem("malformed/data_missing").contains("parquet"), "{}", problem("malformed/data_missing"));
+    assert!(try_open("malformed/not_json").err().unwrap().to_string().contains("no JSON"));
+    assert!(try_open("malformed/version_9").err().unwrap().to_string().contains("format version 9"));
+}

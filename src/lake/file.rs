@@ -1,0 +1,232 @@
+//! One data file as a table of the lake table's schema, without the rows that are deleted.
+
+use super::DataFile;
+use super::fit::{By, fit};
+use crate::content::table::{batch, cut};
+use crate::content::{Rows, Table, TableFacts};
+use crate::error::{Error, Result};
+use crate::task::Task;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::datatypes::SchemaRef;
+use roaring::RoaringTreemap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Finds the positions of deleted rows of a file; gets the file as it is.
+pub type Deletes = Box<dyn Fn(&Task, &Arc<dyn Table>) -> Result<RoaringTreemap> + Send + Sync>;
+
+/// Where a column's values come from.
+enum Origin {
+    /// This column of the file.
+    Own(usize),
+    /// The same value in all rows.
+    Constant(ArrayRef),
+    /// Nowhere: null.
+    Missing,
+}
+
+struct FileTable {
+    inner: Arc<dyn Table>,
+    schema: SchemaRef,
+    by: By,
+    origins: Vec<Origin>,
+    /// Positions in the file; none where nothing is deleted.
+    deleted: Option<RoaringTreemap>,
+}
+
+/// Opens a data file as a table of `schema`.
+///
+/// # Errors
+/// What opening it or its deletes gives.
+pub fn file_table(task: &Task, schema: &SchemaRef, by: By, file: &DataFile) -> Result<Arc<dyn Table>> {
+    let inner = (file.open)(task)?;
+    let mut deleted = RoaringTreemap::new();
+    for deletes in &file.deletes {
+        deleted |= deletes(task, &inner)?;
+    }
+    if !deleted.is_empty() {
+        // Positions beyond the end would be counted as rows that are gone.
+        let rows = inner.count(task)?;
+        deleted.remove_range(rows..);
+    }
+    let origin = |(place, field): (usize, &Arc<arrow::datatypes::Field>)| {
+        let constant = file.constants.iter().find(|(at, _)| *at == place);
+        match (by.find(inner.schema().fields(), field), constant) {
+            (Some(own), _) => Origin::Own(own),
+            (None, Some((_, value))) => Origin::Constant(value.clone()),
+            (None, None) => Origin::Missing,
+        }
+    };
+    let origins = schema.fields().iter().enumerate().map(origin).collect();
+    let deleted = (!deleted.is_empty()).then_some(deleted);
+    Ok(Arc::new(FileTable { inner, schema: schema.clone(), by, origins, deleted }))
+}
+
+impl FileTable {
+    /// The position in the file of row `row` of those that are left.
+    fn position(deleted: &RoaringTreemap, row: u64) -> u64 {
+        // The smallest position before and at which `row + 1` rows are left.
+        let (mut low, mut high) = (row, row.saturating_add(deleted.len()));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if middle + 1 - deleted.rank(middle) > row {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    /// The rows `rows` that are left, of the columns `needed` of the file.
+    fn left(&self, task: &Task, rows: Range<u64>, needed: &[usize]) -> Result<(Vec<ArrayRef>, usize)> {
+        let Some(deleted) = &self.deleted else {
+            let rows = cut(&rows, self.inner.rows().number());
+            let read = self.inner.read(task, rows.clone(), needed)?;
+            let count = if needed.is_empty() { (rows.end - rows.start) as usize } else { read.num_rows() };
+            return Ok((read.columns().to_vec(), count));
+        };
+        let rows = cut(&rows, self.rows().number());
+        if rows.is_empty() {
+            let none = self.inner.read(task, 0..0, needed)?;
+            return Ok((none.columns().to_vec(), 0));
+        }
+        let physical = Self::position(deleted, rows.start)..Self::position(deleted, rows.end - 1) + 1;
+        let read = self.inner.read(task, physical.clone(), needed)?;
+        let keep: BooleanArray = physical.map(|at| Some(!deleted.contains(at))).collect();
+        let columns: Vec<ArrayRef> =
+            read.columns().iter().map(|c| arrow::compute::filter(c, &keep)).collect::<Result<_, _>>()?;
+        Ok((columns, (rows.end - rows.start) as usize))
+    }
+}
+
+impl Table for FileTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        let gone = self.deleted.as_ref().map_or(0, RoaringTreemap::len);
+        match self.inner.rows() {
+            Rows::Exact(n) => Rows::Exact(n.saturating_sub(gone)),
+            other if gone == 0 => other,
+            // They were counted before positions were cut to them.
+            other => Rows::AtLeast(other.number().saturating_sub(gone)),
+        }
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let mut needed: Vec<usize> = Vec::new();
+        for &column in columns {
+            if let Some(Origin::Own(own)) = self.origins.get(column)
+                && !needed.contains(own)
+            {
+                needed.push(*own);
+            }
+        }
+        let (read, count) = self.left(task, rows, &needed)?;
+        let theirs = self.inner.schema();
+        let one = |&column: &usize| -> Result<ArrayRef> {
+            let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            match self.origins.get(column) {
+                Some(Origin::Own(own)) => {
+                    let at = needed.iter().position(|n| n == own).and_then(|at| read.get(at));
+                    let array = at.ok_or_else(|| Error::bug("a column that was not read"))?;
+                    fit(array, theirs.field(*own), field, self.by)
+                }
+                Some(Origin::Constant(value)) => {
+                    Ok(arrow::compute::take(value, &UInt32Array::from(vec![0; count]), None)?)
+                }
+                _ => Ok(new_null_array(field.data_type(), count)),
+            }
+        };
+        let arrays = columns.iter().map(one).collect::<Result<_>>()?;
+        // Columns that the metadata promises without nulls may lack in old files.
+        let fields = columns.iter().filter_map(|&n| self.schema.fields().get(n));
+        if fields.clone().any(|field| !field.is_nullable()) {
+            return nullable(fields, arrays, count);
+        }
+        batch(&self.schema, columns, arrays, count)
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        let gone = self.deleted.as_ref().map_or(0, RoaringTreemap::len);
+        Ok(self.inner.count(task)?.saturating_sub(gone))
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        match &self.deleted {
+            None => self.inner.scan_step(at),
+            Some(deleted) => self.inner.scan_step(Self::position(deleted, at)),
+        }
+    }
+
+    fn facts(&self) -> TableFacts {
+        self.inner.facts()
+    }
+}
+
+/// A batch whose fields may all be null, whatever the schema says.
+fn nullable<'a>(
+    fields: impl Iterator<Item = &'a arrow::datatypes::FieldRef>,
+    arrays: Vec<ArrayRef>,
+    count: usize,
+) -> Result<RecordBatch> {
+    let fields: Vec<_> = fields.map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
+    let all: Vec<usize> = (0..arrays.len()).collect();
+    batch(&schema, &all, arrays, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::table::MemoryTable;
+    use arrow::array::{AsArray, Int64Array};
+    use arrow::datatypes::{DataType, Field, Int64Type, Schema};
+    use proptest::prelude::*;
+
+    fn opened(rows: i64, gone: &[u64], constants: Vec<(usize, ArrayRef)>) -> Arc<dyn Table> {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+        let inner: Arc<dyn Table> =
+            Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("a", numbers)]).unwrap()));
+        let gone: RoaringTreemap = gone.iter().copied().collect();
+        let file = DataFile {
+            name: "part".into(),
+            bytes: 0,
+            open: Box::new(move |_| Ok(inner.clone())),
+            constants,
+            deletes: vec![Box::new(move |_, _| Ok(gone.clone()))],
+        };
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("p", DataType::Int64, true),
+            Field::new("a", DataType::Int64, true),
+        ]));
+        file_table(&Task::new(), &schema, By::Name, &file).unwrap()
+    }
+
+    #[test]
+    fn partition_values_are_columns() {
+        let table = opened(3, &[], vec![(0, Arc::new(Int64Array::from(vec![9])))]);
+        let got = table.read(&Task::new(), 1..3, &[0, 1]).unwrap();
+        assert_eq!(got.column(0).as_primitive::<Int64Type>().values(), &[9, 9]);
+        assert_eq!(got.column(1).as_primitive::<Int64Type>().values(), &[1, 2]);
+        assert_eq!(table.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn deleted_rows_are_never_seen(
+            rows in 0u64..60, gone in prop::collection::btree_set(0u64..70, 0..60), a in 0u64..70, b in 0u64..70,
+        ) {
+            let gone: Vec<u64> = gone.into_iter().collect();
+            let table = opened(rows as i64, &gone, Vec::new());
+            let left: Vec<i64> = (0..rows).filter(|n| !gone.contains(n)).map(|n| n as i64).collect();
+            prop_assert_eq!(table.rows(), Rows::Exact(left.len() as u64));
+            let (from, to) = (a.min(b), a.max(b));
+            let got = table.read(&Task::new(), from..to, &[1]).unwrap();
+            let cut = |n: u64| (n as usize).min(left.len());
+            prop_assert_eq!(&got.column(0).as_primitive::<Int64Type>().values()[..], &left[cut(from)..cut(to)]);
+        }
+    }
+}
