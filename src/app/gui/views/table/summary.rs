@@ -256,7 +256,9 @@ impl Page {
             correlation(source.as_ref(), task, &all)
         });
         let at = rect.min + vec2(space::S3, space::S3);
-        let say = |words: String| drop(ui.painter().text(at, Align2::LEFT_TOP, words, body_font(), theme.dim));
+        let say = |words: String| {
+            ui.painter().text(at, Align2::LEFT_TOP, words, body_font(), theme.dim);
+        };
         if let Some(error) = shown.error {
             return say(format!("Correlations: {error}"));
         }
