@@ -188,6 +188,10 @@ pub(super) fn of_planner(sql: &str, error: DataFusionError) -> Failure {
             let (message, word) = schema_words(schema);
             placed(Mistake::new(message), &word).into()
         }
+        _ if let Some((call, takes)) = unfit_call(&error.strip_backtrace()) => {
+            let name = call.split('(').next().unwrap_or_default();
+            placed(Mistake::new(format!("no function fits {call}; there is {takes}")), name).into()
+        }
         DataFusionError::Plan(text) | DataFusionError::NotImplemented(text) => {
             let text = plainly(text);
             let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default().to_owned();
@@ -201,6 +205,15 @@ pub(super) fn of_planner(sql: &str, error: DataFusionError) -> Failure {
             error => error.into(),
         },
     }
+}
+
+/// A call whose arguments fit no function of its name, and what would fit.
+fn unfit_call(text: &str) -> Option<(String, String)> {
+    let (_, rest) = text.split_once("No function matches the given name and argument types '")?;
+    let (call, rest) = rest.split_once("'. ")?;
+    let (_, takes) = rest.split_once("Candidate functions:")?;
+    let takes: Vec<&str> = takes.lines().map(str::trim).filter(|line| !line.is_empty()).take(6).collect();
+    Some((call.to_owned(), takes.join(", ")))
 }
 
 fn schema_words(error: &SchemaError) -> (String, String) {

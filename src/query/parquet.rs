@@ -20,10 +20,11 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parquet::arrow::RowNumber;
-use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::basic::{LogicalType, Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +38,40 @@ pub(super) fn row_number(name: &str) -> FieldRef {
     Arc::new(Field::new(name, arrow::datatypes::DataType::Int64, false).with_extension_type(RowNumber))
 }
 
-/// The statistics of a footer. Those of floats do not know NaN, so they are only bounds.
+/// A file whose footer says nothing of floats: their statistics leave NaN out, which is greater than every
+/// number here, so that parts that have it would be left out too.
+pub(super) fn trusted(mut file: ParquetFile) -> ParquetFile {
+    let metadata = file.metadata.metadata();
+    let is_float = |column: &ColumnChunkMetaData| {
+        let half = matches!(column.column_descr().logical_type_ref(), Some(LogicalType::Float16));
+        matches!(column.column_type(), Type::FLOAT | Type::DOUBLE) || half
+    };
+    if !metadata.row_groups().iter().any(|group| group.columns().iter().any(is_float)) {
+        return file;
+    }
+    let silent = |column: &ColumnChunkMetaData| match is_float(column) {
+        true => {
+            let builder = column.clone().into_builder().clear_statistics();
+            builder.set_column_index_offset(None).set_column_index_length(None).build()
+        }
+        false => Ok(column.clone()),
+    };
+    let group = |group: &RowGroupMetaData| -> Result<RowGroupMetaData, ParquetError> {
+        let columns = group.columns().iter().map(silent).collect::<Result<_, _>>()?;
+        group.clone().into_builder().set_column_metadata(columns).build()
+    };
+    let made = || -> Result<ArrowReaderMetadata, ParquetError> {
+        let groups = metadata.row_groups().iter().map(group).collect::<Result<_, _>>()?;
+        let builder = metadata.as_ref().clone().into_builder().set_row_groups(groups);
+        ArrowReaderMetadata::try_new(Arc::new(builder.build()), ArrowReaderOptions::new())
+    };
+    if let Ok(metadata) = made() {
+        file.metadata = metadata;
+    }
+    file
+}
+
+/// The statistics of a footer.
 pub(super) fn statistics(file: &ParquetFile, schema: &SchemaRef) -> Option<Statistics> {
     let metadata = file.metadata.metadata();
     let found = crate::open::distrusted("statistics", || {
@@ -45,7 +79,7 @@ pub(super) fn statistics(file: &ParquetFile, schema: &SchemaRef) -> Option<Stati
     });
     let mut statistics = found.ok()?;
     for (column, field) in statistics.column_statistics.iter_mut().zip(schema.fields()) {
-        if field.data_type().is_floating() || field.data_type().is_nested() {
+        if field.data_type().is_nested() {
             column.min_value = std::mem::take(&mut column.min_value).to_inexact();
             column.max_value = std::mem::take(&mut column.max_value).to_inexact();
         }
