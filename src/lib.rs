@@ -36,6 +36,7 @@
 //! | [`lake`] | tables whose rows lie in many files and whose schema stands in metadata |
 //! | [`stats`] | one pass over an array or a table |
 //! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
+//! | [`query`](mod@query) | SQL, filters, sorting: a result is a table again; the only room with an asynchronous runtime |
 //! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
 //! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
 //!
@@ -99,6 +100,7 @@ pub mod lines;
 pub mod node;
 pub mod open;
 pub mod output;
+pub mod query;
 pub mod region;
 pub mod sniff;
 pub mod source;

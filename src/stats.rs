@@ -5,6 +5,8 @@ mod array;
 mod blocks;
 mod floats;
 mod image;
+mod sketch;
+pub mod summary;
 mod table;
 
 pub use array::{ArrayStats, Scaled, array};

@@ -6,5 +6,6 @@ mod cli;
 mod fixtures;
 mod golden;
 mod hdf5;
+mod query;
 mod roundtrip;
 mod tidy;

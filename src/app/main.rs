@@ -55,6 +55,8 @@ enum Command {
     Show(cli::show::Args),
     /// One full pass over the data: counts, extremes, sums, checksums
     Stats(cli::stats::Args),
+    /// SQL over files: each is a table named after its stem
+    Query(cli::query::Args),
     /// Writes content in another format: any nodes to any writer that accepts them
     Convert(cli::convert::Args),
     /// Every format: extensions, kinds read, kinds written
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Some(Command::Tree(args)) => cli::tree::run(&args),
         Some(Command::Show(args)) => cli::show::run(&args),
         Some(Command::Stats(args)) => cli::stats::run(&args),
+        Some(Command::Query(args)) => cli::query::run(&args),
         Some(Command::Convert(args)) => cli::convert::run(&args),
         Some(Command::Formats(args)) => cli::formats::run(&args),
         None => window(arguments.files, arguments.window),

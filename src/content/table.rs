@@ -2,9 +2,11 @@
 
 use super::Layout;
 use crate::error::{Error, Result};
+use crate::source::Source;
 use crate::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -99,6 +101,28 @@ pub trait Table: Send + Sync {
     /// Its blocks in the file.
     fn layout(&self) -> Layout {
         Layout::default()
+    }
+
+    /// The plain Parquet file that it is, for readers that skip parts of it by its own statistics.
+    fn parquet(&self) -> Option<ParquetFile> {
+        None
+    }
+}
+
+/// A Parquet file whose footer was read and checked, and whose columns are the table's.
+#[derive(Clone)]
+pub struct ParquetFile {
+    /// Its bytes.
+    pub source: Source,
+    /// How many there are.
+    pub len: u64,
+    /// What the footer says, without page indexes.
+    pub metadata: ArrowReaderMetadata,
+}
+
+impl std::fmt::Debug for ParquetFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.source.name())
     }
 }
 

@@ -145,7 +145,7 @@ impl Fold {
         };
         self.stats.unfit += unfit;
         self.stats.nulls += nulls.saturating_sub(unfit);
-        let array = &plain(&array)?;
+        let array = &decoded(&array)?;
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
@@ -283,7 +283,7 @@ impl Fold {
 }
 
 /// Dictionaries and run ends are looked through.
-fn plain(array: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, value) => Ok(arrow::compute::cast(array, value)?),
         DataType::RunEndEncoded(_, value) => Ok(arrow::compute::cast(array, value.data_type())?),
@@ -292,7 +292,7 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// The rows of the smallest and the largest cell; NaN and infinities are left out.
-fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
+pub(super) fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
     let array = array.as_ref();
     match array.data_type() {
         DataType::Float16 => {
@@ -383,7 +383,7 @@ impl Hasher for Mixer {
 }
 
 /// Keeps the better of the best so far and row `index` of `array`.
-fn replace(
+pub(super) fn replace(
     best: &mut Option<ArrayRef>,
     array: &ArrayRef,
     index: Option<usize>,

@@ -12,7 +12,7 @@ pub mod gzip;
 pub mod indexed;
 pub mod lz4;
 mod raw;
-mod spool;
+pub(crate) mod spool;
 mod spooled;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Where decoded bytes are kept: the first ones in memory, the rest in a temporary file without a
+//! Where decoded bytes and results of queries are kept: the first ones in memory, the rest in a temporary file without a
 //! name, which the system removes when the process ends, however it ends.
 
 use crate::error::{Error, Result};
@@ -19,24 +19,26 @@ const SHARE: u64 = 2;
 const LOOK: u64 = 64 << 20;
 
 /// Bytes that grow at the end and can be read anywhere, also while they grow.
-pub(super) struct Spool {
+pub(crate) struct Spool {
+    /// What is kept, for errors.
+    what: &'static str,
     memory: RwLock<Vec<u8>>,
     file: OnceLock<File>,
     len: AtomicU64,
 }
 
 impl Spool {
-    pub(super) fn new() -> Self {
-        Spool { memory: RwLock::new(Vec::new()), file: OnceLock::new(), len: AtomicU64::new(0) }
+    pub(crate) fn new(what: &'static str) -> Self {
+        Spool { what, memory: RwLock::new(Vec::new()), file: OnceLock::new(), len: AtomicU64::new(0) }
     }
 
     /// How many bytes are there.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len.load(Ordering::Acquire)
     }
 
     /// Adds bytes. One thread at a time may do that; the owner sees to it.
-    pub(super) fn push(&self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn push(&self, bytes: &[u8]) -> Result<()> {
         let len = self.len();
         let room = MEMORY.saturating_sub(usize::try_from(len).unwrap_or(usize::MAX));
         let (near, far) = bytes.split_at(room.min(bytes.len()));
@@ -53,7 +55,7 @@ impl Spool {
     }
 
     /// Copies from `offset`; how many bytes were there.
-    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         let there = self.len().saturating_sub(offset);
         let want = out.len().min(usize::try_from(there).unwrap_or(usize::MAX));
         let out = out.get_mut(..want).unwrap_or_default();
@@ -79,7 +81,7 @@ impl Spool {
         let file = match self.file.get() {
             Some(file) => file,
             None => {
-                let made = temporary()?;
+                let made = temporary(self.what)?;
                 self.file.get_or_init(|| made)
             }
         };
@@ -89,7 +91,8 @@ impl Spool {
             let full = |free: u64| free < RESERVE + LOOK || at > free.saturating_add(at) / SHARE;
             if free.is_ok_and(full) {
                 return Err(Error::limit(format!(
-                    "decompressed data would take more than half of what is free for temporary files: {} bytes so far",
+                    "{} would take more than half of what is free for temporary files: {} bytes so far",
+                    self.what,
                     self.len()
                 )));
             }
@@ -99,7 +102,7 @@ impl Spool {
 }
 
 /// A new file without a name. `/var/tmp` rather than `/tmp`, which is often memory.
-fn temporary() -> Result<File> {
+fn temporary(what: &str) -> Result<File> {
     let named = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = named.into_iter().chain([PathBuf::from("/var/tmp"), std::env::temp_dir()]);
     let mut last = None;
@@ -121,7 +124,7 @@ fn temporary() -> Result<File> {
         }
     }
     let why = last.map(|e| Error::from(e).message()).unwrap_or_default();
-    Err(Error::io(format!("no temporary file for decompressed data: {why}")))
+    Err(Error::io(format!("no temporary file for {what}: {why}")))
 }
 
 fn unique() -> u64 {

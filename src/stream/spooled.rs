@@ -56,7 +56,7 @@ impl Spooled {
             start,
             make,
             most: u64::MAX,
-            spool: Spool::new(),
+            spool: Spool::new("decompressed data"),
             front: Mutex::new(Front { running: None, again: 0, buffer: Vec::new() }),
             end: RwLock::new(None),
             told: AtomicBool::new(false),

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return list(args.json);
     }
     let Some((out, sources)) = args.paths.split_last() else { return Ok(ExitCode::from(2)) };
-    let request = target(args, out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
+    let request = target(args.to.as_deref(), out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
     let (target, selection, options) = match request {
         Ok(request) => request,
         Err(error) => {
@@ -98,9 +98,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn target(args: &Args, out: &str) -> Result<&'static Target, Error> {
+/// The target of this id, or else of the file's extension.
+pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, Error> {
     let ids = || TARGETS.iter().map(|t| t.id).collect::<Vec<_>>().join(", ");
-    match &args.to {
+    match to {
         Some(id) => Target::by_id(id)
             .ok_or_else(|| Error::unsupported(format!("there is no writer {id:?}; there are {}", ids()))),
         None => Target::of_path(Path::new(out)).ok_or_else(|| {
@@ -164,13 +165,13 @@ fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(refused)))
 }
 
-fn losses_json(losses: &[&Loss]) -> Json {
+pub(crate) fn losses_json(losses: &[&Loss]) -> Json {
     let one = |loss: &&Loss| json!({ "subject": loss.subject, "what": loss.what, "serious": loss.serious });
     Json::Array(losses.iter().map(one).collect())
 }
 
 /// Runs work with a bar on stderr, where that is a terminal.
-fn with_progress<T>(task: &Task, work: impl FnOnce() -> T) -> T {
+pub(crate) fn with_progress<T>(task: &Task, work: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
         return work();
     }

@@ -3,6 +3,7 @@
 pub(crate) mod convert;
 pub(crate) mod formats;
 pub(crate) mod json;
+pub(crate) mod query;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tree;

@@ -3,12 +3,15 @@
 
 mod bar;
 mod copy;
+mod find;
 mod heads;
 mod inspect;
 mod model;
 mod pages;
 mod part;
 mod record;
+pub(crate) mod sieve;
+mod summary;
 pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
@@ -35,9 +38,11 @@ use crate::gui::grid::{
 };
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
+use find::Find;
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
 use record::Record;
+use sieve::{Change, Numbers, Sieve};
 use sums::Sums;
 
 /// The view of `table`, the content of `target`.
@@ -53,6 +58,8 @@ enum Mode {
     Table,
     /// One row as a form.
     Record,
+    /// A line for each column.
+    Summary,
 }
 
 /// Rows that the end of a table is shown with before it is counted.
@@ -70,6 +77,11 @@ type Tail = (Option<u64>, Arc<dyn Table>);
 struct TableView {
     name: String,
     mode: Mode,
+    /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
+    base: Arc<dyn Table>,
+    sieve: Sieve,
+    find: Find,
+    summary: summary::Page,
     main: Sheet,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
@@ -128,6 +140,10 @@ impl TableView {
         TableView {
             name: name.to_owned(),
             mode: Mode::Table,
+            base: table.clone(),
+            sieve: Sieve::default(),
+            find: Find::default(),
+            summary: summary::Page::default(),
             main: Sheet::new(table, name, Labels::From(0)),
             tail: None,
             tail_asked: false,
@@ -179,6 +195,25 @@ impl TableView {
             None => self.tail_asked = true,
         }
         self.main.grid.request_focus();
+    }
+
+    /// Shows other rows, with the columns as they stand.
+    fn change(&mut self, change: Change) {
+        let mut sheet = match change {
+            Change::Whole => Sheet::new(self.base.clone(), &self.name, Labels::From(0)),
+            Change::Rows(rows) => {
+                let mut sheet = Sheet::new(rows.clone(), &self.name, Labels::From(0));
+                sheet.numbers = Some(Numbers::new(rows));
+                sheet
+            }
+        };
+        sheet.grid.set_layout(self.main.grid.layout().clone());
+        sheet.grid.set_position(RowPosition::default(), self.main.grid.column_position());
+        self.main.pages.cancel();
+        self.main.heads.cancel();
+        self.main = sheet;
+        self.tail = None;
+        self.tail_slot.clear();
     }
 
     /// Asks for the last rows until they are there.
@@ -268,9 +303,14 @@ impl TableView {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("sheet"));
         let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
-        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs });
+        let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, sieve: &mut self.sieve });
         if std::mem::take(&mut sheet.widths_came) {
             grid.forget_suggested_widths();
+        }
+        if let Some(click) = response.header_clicked
+            && let Some(name) = sheet.names.get(click.column)
+        {
+            self.sieve.sort_by(name, click.shift);
         }
         sheet.grid = grid;
         if response.activated.is_some() {
@@ -281,6 +321,14 @@ impl TableView {
         }
         if let Some(crate::gui::grid::MenuChoice::CopyName(column)) = response.menu {
             cx.actions.push(Action::Copy(self.sheet().column_name(column).to_owned()));
+        }
+    }
+
+    fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let table = self.main.table.clone();
+        if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &table, &self.name) {
+            let condition = self.main.asked(column, click);
+            condition.into_iter().for_each(|condition| self.sieve.add(condition));
         }
     }
 
@@ -375,7 +423,13 @@ impl TableView {
             };
         }
         let columns = gander::display::plural(sheet.columns() as u64, "column");
-        let whole = format!("{} rows × {columns}", self.rows().words());
+        let whole = match self.sieve.rows() {
+            Some(_) => {
+                let all = model::rows(self.base.rows()).words();
+                format!("{} of {all} rows × {columns}", self.rows().words())
+            }
+            None => format!("{} rows × {columns}", self.rows().words()),
+        };
         let several = sheet.grid.selection().is_some_and(|selection| {
             selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor
         });
@@ -416,7 +470,9 @@ impl TableView {
         if !cx.active || !ui.input(|input| input.key_pressed(Key::Escape)) {
             return;
         }
-        if self.sheet().pages.pending().is_some() {
+        if self.find.close() {
+            self.main.grid.request_focus();
+        } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
             self.inspect.close();
@@ -442,7 +498,16 @@ impl View for TableView {
         self.start(cx);
         self.take_tail(cx);
         self.escape(ui, cx);
+        if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
+            self.change(change);
+        }
         let whole = ui.available_rect_before_wrap();
+        let whole = self.sieve.ui(ui, whole, &self.base);
+        let (whole, met) = self.find.ui(ui, whole, cx.jobs, &self.main.table, self.main.grid.cursor());
+        if let Some(cell) = met {
+            self.tail = None;
+            self.main.grid.scroll_to(cell.row, Some(cell.column));
+        }
         let area = self.footer(ui, whole);
         let (top, bottom) = self.inspect.split(ui, area);
         let mut upper = ui.new_child(UiBuilder::new().max_rect(top).id_salt("rows"));
@@ -450,6 +515,7 @@ impl View for TableView {
         match self.mode {
             Mode::Table => self.grid_ui(&mut upper, cx),
             Mode::Record => self.record_ui(&mut upper, cx),
+            Mode::Summary => self.summary_ui(&mut upper, cx),
         }
         if let Some(place) = bottom {
             let cell = self.cursor();
@@ -472,7 +538,7 @@ impl View for TableView {
                 true
             }
             Request::Find => {
-                self.bar.open_columns();
+                self.find.open();
                 true
             }
             _ => false,
@@ -485,11 +551,16 @@ impl View for TableView {
 
     fn export(&self) -> Option<(String, Data)> {
         let sheet = self.sheet();
-        let selection = sheet.grid.selection()?;
-        let (rows, columns) = sheet.grid.selected()?;
+        let sifted = || {
+            let rows = self.sieve.rows()?;
+            let words = format!("the filtered table: {} rows", model::rows(rows.rows()).words());
+            Some((words, Data::Table(rows.clone())))
+        };
+        let Some(selection) = sheet.grid.selection() else { return sifted() };
+        let Some((rows, columns)) = sheet.grid.selected() else { return sifted() };
         let single = selection.kind == SelectionKind::Cells && selection.anchor == selection.cursor;
         if single || selection.kind == SelectionKind::All || columns.is_empty() {
-            return None;
+            return sifted();
         }
         let words = format!("the selection: {}", copy::words(&rows, columns.len()));
         let part = part::Part::new(sheet.table.clone(), rows, columns).ok()?;
@@ -504,11 +575,13 @@ impl View for TableView {
             "layout": grid.layout(),
             "cursor": grid.cursor().map(|cell| (cell.row, cell.column)),
             "record": self.mode == Mode::Record,
+            "sieve": self.sieve.keep(),
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
+        self.sieve.restore(&part("sieve"));
         if let Ok(layout) = serde_json::from_value(part("layout")) {
             self.main.grid.set_layout(layout);
         }

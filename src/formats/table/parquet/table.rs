@@ -6,7 +6,7 @@
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
 use crate::cache::Cache;
-use crate::content::table::{batch, cut};
+use crate::content::table::{ParquetFile, batch, cut};
 use crate::content::{Layout, Rows, Table, TableFacts, table::StoredStatistics};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -254,6 +254,14 @@ impl Table for ParquetTable {
 
     fn layout(&self) -> Layout {
         facts::layout(self.metadata(), &self.starts)
+    }
+
+    fn parquet(&self) -> Option<ParquetFile> {
+        // A file with an Arrow schema that does not fit, or with fields that hold nothing, is for us alone.
+        let fields = self.metadata().file_metadata().schema_descr().root_schema().get_fields().len();
+        let plain = !self.plain_schema && fields == self.schema.fields().len();
+        let file = || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
+        plain.then(file)
     }
 }
 

@@ -22,21 +22,13 @@ const NARROW: f32 = 520.0;
 #[derive(Default)]
 pub(super) struct Bar {
     filter: String,
-    open_columns: bool,
     options: Option<Options>,
-}
-
-impl Bar {
-    /// Opens the list of columns in the next frame.
-    pub(super) fn open_columns(&mut self) {
-        self.open_columns = true;
-    }
 }
 
 impl TableView {
     pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = self.mode;
-        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record")])
+        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary")])
             && before == Mode::Record
         {
             self.main.grid.request_focus();
@@ -45,6 +37,10 @@ impl TableView {
             self.step_bar(ui);
         }
         self.columns_menu(ui);
+        let words = if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
+        if theme::icon_button(ui, Icon::Filter, words).clicked() {
+            self.sieve.toggle();
+        }
         let narrow = ui.max_rect().width() < NARROW;
         if narrow {
             self.more_menu(ui, cx);
@@ -74,7 +70,7 @@ impl TableView {
     fn rows_words(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let theme = Theme::of(ui);
         let rows = self.main.table.rows();
-        if rows.exact().is_some() {
+        if rows.exact().is_some() || self.sieve.rows().is_some() {
             return;
         }
         let hint = match rows {
@@ -155,13 +151,9 @@ impl TableView {
             0 => gander::display::plural(count, "column"),
             hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
         };
-        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns (Ctrl+F)");
-        let opened = std::mem::take(&mut self.bar.open_columns);
-        if opened {
-            Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
-        }
+        let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns");
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(300.0);
-        popup.show(|ui| self.columns_list(ui, opened || button.clicked()));
+        popup.show(|ui| self.columns_list(ui, button.clicked()));
     }
 
     fn columns_list(&mut self, ui: &mut Ui, focus: bool) {

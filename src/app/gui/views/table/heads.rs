@@ -43,8 +43,19 @@ pub(super) struct Summary {
     high: f64,
     /// The most frequent values and their share.
     top: Vec<(String, f32)>,
+    /// The same values in full.
+    whole: Vec<String>,
     /// Whether only some rows were looked at.
     sampled: bool,
+}
+
+/// What was clicked in the head of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Click {
+    /// A bar: from one number to another, which belongs to it only in the last bar.
+    Range(f64, f64, bool),
+    /// A frequent value.
+    Value(String),
 }
 
 /// The summaries that are there, and what the file itself says of columns.
@@ -120,11 +131,11 @@ impl Heads {
         self.off = true;
     }
 
-    /// Draws what is known of a column into `ui`.
-    pub(super) fn ui(&self, ui: &mut Ui, column: usize, stored_nulls: Option<f64>) {
+    /// Draws what is known of a column into `ui`; what was clicked.
+    pub(super) fn ui(&self, ui: &mut Ui, column: usize, stored_nulls: Option<f64>) -> Option<Click> {
         let theme = Theme::of(ui);
         let area = ui.max_rect();
-        let Some(summary) = self.known.get(&column) else { return };
+        let summary = self.known.get(&column)?;
         let picture =
             Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
         if !summary.bins.is_empty() {
@@ -140,8 +151,16 @@ impl Heads {
             let at = pos2(area.left(), area.bottom() + 1.0);
             ui.painter().text(at, Align2::LEFT_BOTTOM, words, small_font(), theme.dim);
         }
-        let hover = ui.interact(area, ui.unique_id().with(("summary", column)), Sense::hover());
-        hover.on_hover_text(summary.words());
+        let id = ui.unique_id().with(("summary", column));
+        if summary.bins.is_empty() && summary.whole.is_empty() {
+            ui.interact(area, id, Sense::hover()).on_hover_text(summary.words());
+            return None;
+        }
+        let response = ui.interact(picture, id, Sense::click());
+        let clicked = response.clicked().then(|| response.interact_pointer_pos()).flatten();
+        let hint = format!("{}\nClick to filter", summary.words());
+        response.on_hover_text(hint);
+        summary.at(picture, clicked?)
     }
 }
 
@@ -155,6 +174,19 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 impl Summary {
+    /// What of the picture in `area` stands at a place.
+    fn at(&self, area: Rect, place: egui::Pos2) -> Option<Click> {
+        if !self.bins.is_empty() {
+            let across = (place.x - area.left()) / area.width() * self.bins.len() as f32;
+            let bin = (across.max(0.0) as usize).min(self.bins.len() - 1);
+            let edge = |n: usize| self.low + (self.high - self.low) * n as f64 / self.bins.len() as f64;
+            let last = bin + 1 == self.bins.len();
+            return Some(Click::Range(edge(bin), if last { self.high } else { edge(bin + 1) }, last));
+        }
+        let line = ((place.y - area.top()) / area.height() * 2.0) as usize;
+        self.whole.get(line.min(1)).filter(|text| text.len() < super::pages::SHOWN).cloned().map(Click::Value)
+    }
+
     fn words(&self) -> String {
         let of = gander::display::count(self.seen);
         let mut words = match self.sampled {
@@ -311,6 +343,7 @@ impl Summary {
         let short =
             |text: &str| text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
         let share = |count: u64| count as f32 / self.seen.max(1) as f32;
+        self.whole = list.iter().take(2).map(|(text, _)| text.clone()).collect();
         self.top = list.iter().take(5).map(|(text, count)| (short(text), share(*count))).collect();
     }
 }

@@ -5,11 +5,17 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, Int64Array};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use gander::content::{Rows, Table};
 use gander::jobs::Jobs;
+use gander::query::{Condition, Order, Test};
 
-use super::heads::Heads;
+use super::heads::{Click, Heads};
 use super::pages::{self, Pages};
+use super::sieve::{Numbers, Sieve};
+use crate::gui::icons::Icon;
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 
 /// A table on a grid: its rows in memory, and where it is scrolled to.
@@ -21,6 +27,10 @@ pub(super) struct Sheet {
     pub(super) heads: Heads,
     pub(super) grid: Grid,
     pub(super) labels: Labels,
+    /// The numbers that the rows have in the whole table, where this is a part of it.
+    pub(super) numbers: Option<Numbers>,
+    /// The columns as queries call them.
+    pub(super) names: Vec<String>,
     /// How each column looks.
     looks: Vec<(CellKind, Side)>,
     small: OnceCell<bool>,
@@ -52,8 +62,10 @@ impl Sheet {
             heads: Heads::default(),
             grid,
             values: super::typed::typed(&table),
+            names: gander::query::column_names(table.schema()),
             table,
             labels,
+            numbers: None,
             looks,
             small: OnceCell::new(),
             widths_came: false,
@@ -114,6 +126,9 @@ impl Sheet {
 
     /// The number of a row as its label has it.
     pub(super) fn label(&self, row: u64) -> String {
+        if let Some(numbers) = &self.numbers {
+            return numbers.get(row).map_or("…".to_owned(), thousands);
+        }
         match self.labels {
             Labels::From(first) => thousands(first.saturating_add(row)),
             Labels::FromEnd => {
@@ -121,6 +136,55 @@ impl Sheet {
                 format!("end − {}", thousands(back))
             }
         }
+    }
+}
+
+impl Sheet {
+    /// The condition that a click in a picture of a column's values asks for.
+    pub(super) fn asked(&self, column: usize, click: Click) -> Option<Condition> {
+        match click {
+            Click::Range(low, high, last) => self.within(column, low, high, last),
+            Click::Value(text) => self.equal(column, &Cell::new(CellKind::Text, text)),
+        }
+    }
+
+    /// The condition that a column has the value of this cell, where that can be asked.
+    fn equal(&self, column: usize, cell: &Cell<'_>) -> Option<Condition> {
+        let name = self.names.get(column)?.clone();
+        let test = match &cell.kind {
+            CellKind::Null => Test::Null,
+            CellKind::Nan if cell.text.to_lowercase().contains("nan") => Test::Nan,
+            CellKind::Pending | CellKind::Failed(_) | CellKind::Nested => return None,
+            _ if cell.text.len() >= pages::SHOWN => return None,
+            _ => Test::Equals(cell.text.clone().into_owned()),
+        };
+        Some(Condition::new(name, test))
+    }
+
+    /// The condition that a column lies between two numbers of its histogram; the upper one counts if
+    /// `closed`.
+    fn within(&self, column: usize, low: f64, high: f64, closed: bool) -> Option<Condition> {
+        let name = self.names.get(column)?.clone();
+        let data_type = self.values.schema().fields().get(column)?.data_type().clone();
+        let whole = data_type.is_integer() || data_type.is_temporal();
+        let text = |value: f64| match whole {
+            true => {
+                let number: ArrayRef = Arc::new(Int64Array::from(vec![value as i64]));
+                let narrow = match data_type {
+                    DataType::Date32 | DataType::Time32(_) => cast(&number, &DataType::Int32).ok()?,
+                    _ => number,
+                };
+                gander::cell::text(cast(&narrow, &data_type).ok()?.as_ref(), 0)
+            }
+            false => Some(gander::cell::float64(value)),
+        };
+        let (low, high) = match (whole, closed) {
+            (true, true) => (low.ceil(), high.floor()),
+            (true, false) => (low.ceil(), high.ceil()),
+            _ => (low, high),
+        };
+        let test = Test::Between { low: Some(text(low)?), high: Some(text(high)?), closed };
+        Some(Condition::new(name, test))
     }
 }
 
@@ -137,6 +201,7 @@ pub(super) fn rows(rows: Rows) -> GridRows {
 pub(super) struct Model<'a> {
     pub(super) sheet: &'a mut Sheet,
     pub(super) jobs: &'a Jobs,
+    pub(super) sieve: &'a mut Sieve,
 }
 
 impl GridModel for Model<'_> {
@@ -158,7 +223,7 @@ impl GridModel for Model<'_> {
             side,
             width: self.sheet.width(index),
             remark: None,
-            sort: None,
+            sort: self.sheet.names.get(index).and_then(|name| self.sieve.mark(name)),
         }
     }
 
@@ -170,6 +235,9 @@ impl GridModel for Model<'_> {
         let sheet = &mut *self.sheet;
         sheet.pages.want(self.jobs, rows.clone(), columns);
         sheet.want_stored(self.jobs, columns);
+        if let Some(numbers) = &mut sheet.numbers {
+            numbers.want(self.jobs, &rows);
+        }
         // Pictures in the heads wait until the cells are there.
         if sheet.pages.pending().is_none() {
             sheet.heads.want(self.jobs, &sheet.values, columns);
@@ -187,8 +255,58 @@ impl GridModel for Model<'_> {
             (Some(nulls), Some(rows)) if rows > 0 => Some(nulls as f64 / rows as f64),
             _ => None,
         };
-        self.sheet.heads.ui(ui, column, share);
+        let Some(click) = self.sheet.heads.ui(ui, column, share) else { return };
+        let condition = self.sheet.asked(column, click);
+        condition.into_iter().for_each(|condition| self.sieve.add(condition));
     }
+
+    fn header_menu(&mut self, ui: &mut egui::Ui, column: usize) {
+        let Some(name) = self.sheet.names.get(column).cloned() else { return };
+        let more = ui.input(|input| input.modifiers.shift);
+        let orders = [
+            ("Sort ascending", Icon::ArrowUp, Some(Order::Ascending)),
+            ("Sort descending", Icon::ArrowDown, Some(Order::Descending)),
+            ("Do not sort by this", Icon::Close, None),
+        ];
+        for (words, icon, order) in orders {
+            if (order.is_some() || self.sieve.mark(&name).is_some()) && menu_row(ui, icon, words) {
+                self.sieve.set_order(&name, order, more || order.is_none());
+            }
+        }
+        for (words, test) in [("Only nulls", Test::Null), ("Without nulls", Test::NotNull)] {
+            if menu_row(ui, Icon::Filter, words) {
+                self.sieve.add(Condition::new(name.clone(), test));
+            }
+        }
+        ui.separator();
+    }
+
+    fn cell_menu(&mut self, ui: &mut egui::Ui, row: u64, column: usize) {
+        let cell = self.sheet.cell(row, column);
+        let Some(same) = self.sheet.equal(column, &cell) else { return };
+        let other = match &same.test {
+            Test::Equals(text) => Test::Differs(text.clone()),
+            Test::Null => Test::NotNull,
+            _ => Test::NotNan,
+        };
+        let other = Condition::new(same.column.clone(), other);
+        for (words, condition) in [("Only rows like this", same), ("Without rows like this", other)] {
+            if menu_row(ui, Icon::Filter, words) {
+                self.sieve.add(condition);
+            }
+        }
+        ui.separator();
+    }
+}
+
+/// A row of a context menu.
+fn menu_row(ui: &mut egui::Ui, icon: Icon, words: &str) -> bool {
+    let response = ui.add(egui::Button::new(crate::gui::theme::icon_text(icon, words)));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
+    if response.clicked() {
+        ui.close();
+    }
+    response.clicked()
 }
 
 /// A type for the head of a column: dictionaries by their values, long ones cut.

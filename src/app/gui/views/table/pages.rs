@@ -23,7 +23,7 @@ const PAGE: u64 = 64;
 /// Bytes of texts that are kept.
 const LIMIT: usize = 64 << 20;
 /// Of a longer value only so many bytes of text are kept.
-const SHOWN: usize = 1200;
+pub(super) const SHOWN: usize = 1200;
 /// Of a longer list only so many items are made into text.
 const ITEMS: usize = 40;
 /// Rows that one job reads at most.

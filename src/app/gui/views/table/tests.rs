@@ -273,3 +273,87 @@ fn rows_are_understood_as_people_type_them() {
     assert_eq!(row_of("1_000", 5000), Some(1000));
     assert_eq!((row_of("-1", 5000), row_of("9999", 5000), row_of("x", 5000)), (Some(4999), Some(4999), None));
 }
+
+/// The first cells of the rows that are shown, once all are there.
+fn numbers(bench: &Bench, rows: u64) -> Vec<String> {
+    (0..rows).map(|row| bench.view.main.cell(row, 0).text.into_owned()).collect()
+}
+
+#[test]
+fn filters_and_sorting_show_rows_by_their_own_numbers() {
+    let mut harness = bench(Made::new(Rows::Exact(5000)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    harness.get_by_label("Filter and sort rows").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("Filter expression (SQL WHERE)").type_text("n >= 100 and word LIKE '%7'");
+    harness.step();
+    harness.key_press(Key::Enter);
+    let exact = |rows: u64| move |b: &Bench| b.view.sieve.rows().is_some_and(|r| r.rows() == Rows::Exact(rows));
+    // Every 70th n is null where it ends in 7: it leaves the filter.
+    let expected: Vec<u64> = (100..5000).filter(|n| n % 10 == 7 && n % 7 != 3).collect();
+    until(&mut harness, exact(expected.len() as u64));
+    until(&mut harness, |b| b.view.main.cell(0, 0).text == "107" && b.view.main.label(0) == "107");
+    assert!(harness.state().view.export().is_some_and(|(words, _)| words.contains("filtered")));
+    harness.state_mut().view.sieve.sort_by("n", false);
+    harness.state_mut().view.sieve.sort_by("n", false);
+    until(&mut harness, |b| b.view.main.cell(0, 0).text == "4997" && b.view.main.label(0) == "4,997");
+    assert!(harness.state().view.sieve.mark("n").is_some_and(|mark| mark.descending));
+    // What a session keeps comes back.
+    let kept = harness.state().view.keep();
+    let mut again = bench(Made::new(Rows::Exact(5000)));
+    again.state_mut().view.restore(&kept);
+    until(&mut again, |b| b.view.main.cell(0, 0).text == "4997");
+    harness.get_by_label("Clear").click();
+    until(&mut harness, |b| b.view.sieve.rows().is_none() && b.view.main.cell(0, 0).text == "0");
+}
+
+#[test]
+fn a_mistake_in_a_filter_is_said_and_the_rows_stay() {
+    let mut harness = bench(Made::new(Rows::Exact(5000)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    harness.state_mut().view.sieve.toggle();
+    harness.step();
+    harness.get_by_label("Filter expression (SQL WHERE)").type_text("wrod = 'w1'");
+    harness.step();
+    harness.key_press(Key::Enter);
+    let said = "there is no column \"wrod\"; did you mean \"word\"?";
+    let started = Instant::now();
+    while harness.query_by_label(said).is_none() {
+        assert!(started.elapsed() < Duration::from_secs(20), "nothing is said");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(numbers(harness.state(), 2), ["0", "1"]);
+}
+
+#[test]
+fn a_text_is_found_in_all_cells() {
+    let mut harness = bench(Made::new(Rows::Exact(5000)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    assert!(request(&mut harness, &Request::Find));
+    harness.step();
+    harness.step();
+    harness.get_by_label("Find in all cells").type_text("W499");
+    until(&mut harness, |b| b.status.under == "word[499] = w499");
+    harness.key_press(Key::F3);
+    until(&mut harness, |b| b.status.under == "word[4,990] = w4990");
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::F3);
+    until(&mut harness, |b| b.status.under == "word[499] = w499");
+    until(&mut harness, |_| true);
+    harness.get_by_label("1 of 11 rows");
+}
+
+#[test]
+fn the_summary_page_tells_of_every_column() {
+    let mut harness = bench(Made::new(Rows::Exact(5000)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    harness.get_by_label("Summary").click();
+    harness.step();
+    let started = Instant::now();
+    while harness.query_by_label("of all rows").is_none() {
+        assert!(started.elapsed() < Duration::from_secs(20), "no summary");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,237 @@
+//! `gander query`: SQL over files; each file is a table named after its stem.
+
+use super::{convert, json, show};
+use gander::content::{Content, Table};
+use gander::convert::{Consent, Item, Selection};
+use gander::format::{Loss, Options};
+use gander::query::{Answer, Engine, Failure, Settings, stem};
+use gander::{Error, Task, cell};
+use serde_json::json;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Arguments of `gander query`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The statement: SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW TABLES; files may be named in quotes
+    sql: String,
+    /// Files, folders or nodes (PATH#NODE); each is a table named after its stem
+    paths: Vec<String>,
+    /// Write the result to this file, in the format of its extension
+    #[arg(short, long, value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// The format to write; without it the extension of OUT decides
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    overwrite: bool,
+    /// Write even if values get lost; the losses are printed
+    #[arg(long)]
+    allow_loss: bool,
+    /// Rows A..B of the result to print; all as JSON, else the first 20
+    #[arg(long)]
+    rows: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the plan with its timing after the result, on stderr
+    #[arg(long)]
+    plan: bool,
+    /// Megabytes of memory for sorting, joining and grouping; beyond it temporary files are used
+    #[arg(long, value_name = "MB")]
+    memory: Option<usize>,
+    /// How many threads work
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Open the files with an option of their format: name=value
+    #[arg(long = "with", value_name = "NAME=VALUE")]
+    with: Vec<String>,
+}
+
+/// Rows printed as text when none are asked for.
+const ROWS: u64 = 20;
+/// Rows of JSON made at once.
+const STEP: u64 = 8_192;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let rows = match args.rows.as_deref().map(range).transpose() {
+        Ok(rows) => rows,
+        Err(error) => {
+            eprintln!("{error}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let task = Task::new();
+    let engine = Engine::new(settings(args), Vec::new());
+    for target in &args.paths {
+        if let Err(error) = add(&task, &engine, target, &args.with) {
+            let (path, _) = super::split_target(target);
+            return super::failed(&error, &path.display().to_string(), args.json);
+        }
+    }
+    let answer = match convert::with_progress(&task, || engine.run(&task, &args.sql, |_| {})) {
+        Ok(answer) => answer,
+        Err(failure) => return refused(args, &failure),
+    };
+    let done = match &args.out {
+        Some(out) => write(args, &task, &answer, out),
+        None => print(args, &task, &answer, rows),
+    };
+    if args.plan {
+        let (planning, first) = answer.timing();
+        let first = first.map_or(String::new(), |t| format!(", first rows after {:.3} s", t.as_secs_f64()));
+        eprintln!("{}planned in {:.3} s{first}, done in {:.3} s", answer.plan(), planning.as_secs_f64(), answer.elapsed().as_secs_f64());
+    }
+    done
+}
+
+fn settings(args: &Args) -> Settings {
+    let mut settings = Settings::default();
+    if let Some(megabytes) = args.memory {
+        settings.memory = megabytes.max(16) << 20;
+    }
+    if let Some(threads) = args.threads {
+        settings.threads = threads.clamp(1, 256);
+    }
+    settings
+}
+
+/// Makes a file, or the node of it that is named, a table.
+fn add(task: &Task, engine: &Engine, target: &str, with: &[String]) -> Result<(), Error> {
+    let (document, node, path) = super::open(task, target, with)?;
+    if path.is_empty() {
+        return engine.add_document(task, &document).map(drop);
+    }
+    match &node.content {
+        Some(Content::Table(table)) => {
+            let name = path.trim_matches(['/', '.']).replace('/', "_");
+            engine.add_table(&format!("{}_{name}", stem(document.source.name())), table.clone());
+            Ok(())
+        }
+        _ => Err(Error::unsupported(format!("{path} is no table"))),
+    }
+}
+
+fn range(text: &str) -> Result<Range<u64>, Error> {
+    let wrong = || Error::unsupported(format!("--rows {text}: it is not of the form A..B"));
+    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+    let place = |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
+    Ok(place(start, 0)?..place(end, u64::MAX)?)
+}
+
+/// A mistake in the statement is wrong usage; what could not be read is a failed read.
+fn refused(args: &Args, failure: &Failure) -> anyhow::Result<ExitCode> {
+    match failure {
+        Failure::Sql(mistake) => {
+            eprintln!("SQL: {mistake}");
+            if args.json {
+                let place = mistake.place.as_ref();
+                super::print_json(&json!({ "sql": args.sql, "error": {
+                    "kind": "unsupported", "message": mistake.message, "at": place.map(|p| p.bytes.start),
+                    "line": place.map(|p| p.line), "column": place.map(|p| p.column),
+                } }))?;
+            }
+            Ok(ExitCode::from(2))
+        }
+        Failure::Run(error) => {
+            eprintln!("{error}");
+            if args.json {
+                super::print_json(&json!({ "sql": args.sql, "error": json::error(error) }))?;
+            }
+            Ok(ExitCode::from(1))
+        }
+    }
+}
+
+/// Writes the result as `gander convert` writes a table.
+fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::Result<ExitCode> {
+    let name = out.display().to_string();
+    let target = match convert::target(args.to.as_deref(), &name) {
+        Ok(target) => target,
+        Err(error) => {
+            eprintln!("{error}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let table: Arc<dyn Table> = answer.clone();
+    let item = Item { name: stem(&name), content: Content::Table(table), attributes: Vec::new() };
+    let plan = match gander::convert::plan(&[item], target, &Options::default(), &Selection::default()) {
+        Ok(plan) => plan,
+        Err(error) => return super::failed(&error, &name, args.json),
+    };
+    if plan.is_lossy() && !args.allow_loss {
+        let serious = plan.losses.iter().filter(|loss| loss.serious);
+        serious.for_each(|loss| eprintln!("{name}: would lose: {loss}"));
+        eprintln!("{name}: nothing was written; --allow-loss writes it all the same");
+        return Ok(ExitCode::from(1));
+    }
+    let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
+    match convert::with_progress(task, || plan.run(task, out, consent)) {
+        Err(error) => super::failed(&error, &name, args.json),
+        Ok(done) => {
+            let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();
+            if args.json {
+                super::print_json(&json!({
+                    "path": name, "format": target.id, "bytes": done.bytes, "rows": answer.rows().exact(),
+                    "losses": convert::losses_json(&losses),
+                }))?;
+            } else {
+                losses.iter().for_each(|loss| eprintln!("{name}: {loss}"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn print(args: &Args, task: &Task, answer: &Arc<Answer>, rows: Option<Range<u64>>) -> anyhow::Result<ExitCode> {
+    let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
+    if args.json {
+        let out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let printed = print_json(task, answer, &columns, rows.unwrap_or(0..u64::MAX), out);
+        return match printed {
+            Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
+            other => other.map(|()| ExitCode::SUCCESS),
+        };
+    }
+    let rows = rows.unwrap_or(0..ROWS);
+    let batch = answer.read(task, rows.clone(), &columns)?;
+    super::print(&show::aligned(answer.as_ref(), &columns, Some(rows.start), &batch))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_closed(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// As `gander show --json`, a step of rows at a time.
+fn print_json(
+    task: &Task,
+    answer: &Answer,
+    columns: &[usize],
+    rows: Range<u64>,
+    mut out: impl Write,
+) -> anyhow::Result<()> {
+    let names: Vec<&str> = answer.schema().fields().iter().map(|f| f.name().as_str()).collect();
+    let total = answer.rows().number();
+    let end = rows.end.min(total);
+    write!(out, "{{\"columns\":{},\"first_row\":{},\"rows\":[", json!(names), rows.start)?;
+    let mut at = rows.start;
+    while at < end {
+        let batch = answer.read(task, at..(at + STEP).min(end), columns)?;
+        for row in 0..batch.num_rows() {
+            let comma = if row == 0 && at == rows.start { "" } else { "," };
+            let cells: serde_json::Value =
+                batch.columns().iter().map(|column| cell::text(column.as_ref(), row)).collect();
+            write!(out, "{comma}{cells}")?;
+        }
+        at += STEP;
+    }
+    writeln!(out, "],\"total\":{total}}}")?;
+    Ok(out.flush()?)
+}

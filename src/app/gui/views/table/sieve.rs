@@ -1,0 +1,418 @@
+//! Filters and sorting of a table view: the chips above the rows, the query behind them, the numbers of
+//! the rows that it let through.
+
+mod draft;
+mod numbers;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
+use gander::content::Table;
+use gander::error::Error;
+use gander::jobs::{Jobs, Priority, Slot};
+use gander::query::{Condition, Engine, Failure, Filter, Filtered, Mistake, Order, Settings, Sort, filtered};
+use gander::task::Task;
+use serde_json::{Value, json};
+
+use crate::gui::grid::{SortMark, thousands};
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+use draft::Draft;
+pub(super) use numbers::Numbers;
+
+/// The one engine of the window: what its queries take of the memory is bounded together.
+pub(crate) fn engine() -> Arc<Engine> {
+    static ENGINE: OnceLock<Arc<Engine>> = OnceLock::new();
+    ENGINE.get_or_init(|| Arc::new(Engine::new(Settings::default(), Vec::new()))).clone()
+}
+
+/// What is asked of the table.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Wish {
+    filter: Filter,
+    sort: Vec<Sort>,
+    /// Asked once more, because guessed types turned out wrong, or because it was stopped.
+    again: u32,
+}
+
+impl Wish {
+    fn is_empty(&self) -> bool {
+        self.filter.is_empty() && self.sort.is_empty()
+    }
+}
+
+/// Either the rows, or what is wrong with the expression.
+type Found = Result<Arc<Filtered>, Mistake>;
+
+/// The filters and sort keys of a view.
+#[derive(Default)]
+pub(super) struct Sieve {
+    wish: Wish,
+    /// Whether the bar is open although nothing is asked.
+    open: bool,
+    /// The expression as it is typed.
+    typed: String,
+    focus_typed: bool,
+    draft: Draft,
+    slot: Slot<Wish, Found>,
+    shown: Option<(Wish, Arc<Filtered>)>,
+    /// Shows the query among the jobs until it ends.
+    watch: Option<Task>,
+    mistake: Option<Mistake>,
+    error: Option<Error>,
+}
+
+/// What the view is to show from now on.
+pub(super) enum Change {
+    /// The table as it is.
+    Whole,
+    /// These rows of it.
+    Rows(Arc<Filtered>),
+}
+
+impl Drop for Sieve {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Sieve {
+    /// Whether rows are left out or moved, or soon will be.
+    pub(super) fn is_on(&self) -> bool {
+        !self.wish.is_empty()
+    }
+
+    /// Whether the bar is there.
+    pub(super) fn is_open(&self) -> bool {
+        self.open || self.is_on()
+    }
+
+    /// Opens or closes the bar. Closed, nothing is filtered any more.
+    pub(super) fn toggle(&mut self) {
+        if self.is_open() {
+            self.clear();
+            self.open = false;
+        } else {
+            self.open = true;
+            self.focus_typed = true;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.wish = Wish { again: self.wish.again + 1, ..Wish::default() };
+        self.typed.clear();
+        self.mistake = None;
+        self.error = None;
+    }
+
+    fn stop(&mut self) {
+        if let Some(task) = self.watch.take() {
+            task.cancel();
+        }
+        self.slot.cancel();
+    }
+
+    /// One more condition.
+    pub(super) fn add(&mut self, condition: Condition) {
+        if !self.wish.filter.conditions.contains(&condition) {
+            self.wish.filter.conditions.push(condition);
+        }
+    }
+
+    /// A click on the head of a column: up, down, as in the table; with `more` besides the other keys.
+    pub(super) fn sort_by(&mut self, column: &str, more: bool) {
+        let next = match self.wish.sort.iter().find(|key| key.column == column).map(|key| key.order) {
+            None => Some(Order::Ascending),
+            Some(Order::Ascending) => Some(Order::Descending),
+            Some(Order::Descending) => None,
+        };
+        self.set_order(column, next, more);
+    }
+
+    /// Sorts by a column in this order, or not by it.
+    pub(super) fn set_order(&mut self, column: &str, order: Option<Order>, more: bool) {
+        if !more {
+            self.wish.sort.retain(|key| key.column == column);
+        }
+        let place = self.wish.sort.iter().position(|key| key.column == column);
+        match (place, order) {
+            (Some(at), Some(order)) => self.wish.sort[at].order = order,
+            (Some(at), None) => drop(self.wish.sort.remove(at)),
+            (None, Some(order)) => {
+                self.wish.sort.push(Sort { column: column.to_owned(), order, nulls_first: false });
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// The mark in the head of a column.
+    pub(super) fn mark(&self, column: &str) -> Option<SortMark> {
+        let at = self.wish.sort.iter().position(|key| key.column == column)?;
+        let rank = if self.wish.sort.len() > 1 { at + 1 } else { 1 };
+        Some(SortMark { descending: self.wish.sort[at].order == Order::Descending, rank })
+    }
+
+    /// Asks for what is wished, once a frame; what is to be shown instead of what is.
+    pub(super) fn take(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) -> Option<Change> {
+        if self.wish.is_empty() {
+            let was = self.shown.take();
+            if was.is_some() || self.watch.is_some() {
+                self.stop();
+            }
+            return was.map(|_| Change::Whole);
+        }
+        if let Some((wish, found)) = &self.shown
+            && *wish == self.wish
+        {
+            if found.again() {
+                self.wish.again += 1;
+            }
+            return None;
+        }
+        let (table, wish) = (table.clone(), self.wish.clone());
+        let shown = self.slot.get(jobs, &self.wish, &format!("filtering {name}"), move |task| {
+            match filtered(&engine(), task, &table, &wish.filter, &wish.sort) {
+                Ok(found) => Ok(Ok(Arc::new(found))),
+                Err(Failure::Sql(mistake)) => Ok(Err(*mistake)),
+                Err(Failure::Run(error)) => Err(error),
+            }
+        });
+        self.error = shown.error;
+        let found = shown.value.filter(|_| shown.fresh)?;
+        match found.as_ref() {
+            Err(mistake) => {
+                self.mistake = Some(mistake.clone());
+                None
+            }
+            Ok(rows) => {
+                self.mistake = None;
+                self.shown = Some((self.wish.clone(), rows.clone()));
+                self.watch = Some(watch(jobs, rows, name));
+                // The rows live as long as they are shown, not as long as the slot remembers them.
+                self.slot = Slot::default();
+                Some(Change::Rows(rows.clone()))
+            }
+        }
+    }
+
+    /// The rows that are shown, if not all are.
+    pub(super) fn rows(&self) -> Option<&Arc<Filtered>> {
+        self.shown.as_ref().map(|(_, rows)| rows)
+    }
+
+    /// What a session keeps.
+    pub(super) fn keep(&self) -> Value {
+        match self.is_on() {
+            true => json!({ "filter": self.wish.filter, "sort": self.wish.sort }),
+            false => Value::Null,
+        }
+    }
+
+    /// Takes what a session kept.
+    pub(super) fn restore(&mut self, kept: &Value) {
+        let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
+        self.wish.filter = serde_json::from_value(part("filter")).unwrap_or_default();
+        self.wish.sort = serde_json::from_value(part("sort")).unwrap_or_default();
+        self.typed.clone_from(&self.wish.filter.expression);
+    }
+
+    /// Draws the bar at the top of `area`; what is left of it.
+    pub(super) fn ui(&mut self, ui: &mut Ui, area: Rect, table: &Arc<dyn Table>) -> Rect {
+        if !self.is_open() {
+            return area;
+        }
+        let theme = Theme::of(ui);
+        let wrong = self.mistake.is_some() || self.problem().is_some();
+        let height = if wrong { 2.0 * size::BAR } else { size::BAR };
+        let bar = Rect::from_min_size(area.min, vec2(area.width(), height.min(area.height())));
+        ui.painter().rect_filled(bar, 0.0, theme.bg1);
+        ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
+        let line = Rect::from_min_size(bar.min, vec2(bar.width(), size::BAR)).shrink2(vec2(space::S2, 2.0));
+        let builder = UiBuilder::new()
+            .max_rect(line)
+            .id_salt("sieve")
+            .layout(egui::Layout::left_to_right(egui::Align::Center));
+        let mut child = ui.new_child(builder);
+        child.shrink_clip_rect(bar);
+        egui::ScrollArea::horizontal().id_salt("chips").show(&mut child, |ui| {
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                self.chips(ui, table);
+                self.expression(ui);
+                self.state(ui);
+            });
+        });
+        if wrong {
+            self.say_wrong(ui, Rect::from_min_max(pos2(line.left(), line.bottom()), bar.max));
+        }
+        Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max)
+    }
+
+    fn chips(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) {
+        let mut remove = None;
+        for (at, condition) in self.wish.filter.conditions.iter().enumerate() {
+            let words = condition.words();
+            let rest = words.strip_prefix(condition.column.as_str()).map(str::trim);
+            let (name, value) = match rest {
+                Some(rest) => (condition.column.as_str(), rest),
+                None => (words.as_str(), ""),
+            };
+            let done = theme::chip(ui, name, value, true);
+            if done.removed {
+                remove = Some(at);
+            } else if done.clicked {
+                self.draft.edit(at, condition);
+            }
+        }
+        if let Some(at) = remove {
+            self.wish.filter.conditions.remove(at);
+        }
+        if let Some((at, condition)) = self.draft.ui(ui, table) {
+            match at.and_then(|at| self.wish.filter.conditions.get_mut(at)) {
+                Some(place) => *place = condition,
+                None => self.add(condition),
+            }
+        }
+        let mut change = None;
+        for key in &self.wish.sort {
+            let way = if key.order == Order::Ascending { "ascending" } else { "descending" };
+            let nulls = if key.nulls_first { ", nulls first" } else { "" };
+            let done = theme::chip(ui, &key.column, &format!("{way}{nulls}"), true);
+            if done.removed {
+                change = Some((key.column.clone(), None));
+            } else if done.clicked {
+                change = Some((key.column.clone(), Some(key.nulls_first)));
+            }
+        }
+        match change {
+            Some((column, None)) => self.set_order(&column, None, true),
+            Some((column, Some(_))) => {
+                // A click on the chip moves nulls to the other end.
+                for key in self.wish.sort.iter_mut().filter(|key| key.column == column) {
+                    key.nulls_first = !key.nulls_first;
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The expression that is typed by hand.
+    fn expression(&mut self, ui: &mut Ui) {
+        let theme = Theme::of(ui);
+        let field = egui::TextEdit::singleline(&mut self.typed)
+            .hint_text("WHERE …  such as  price > 3 AND name LIKE 'a%'")
+            .font(theme::mono_font())
+            .desired_width(280.0)
+            .margin(egui::Margin::symmetric(8, 5))
+            .text_color(if self.mistake.is_some() { theme.bad } else { theme.text });
+        let field = ui.add(field);
+        field.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter expression (SQL WHERE)")
+        });
+        if std::mem::take(&mut self.focus_typed) {
+            field.request_focus();
+        }
+        if field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+            let typed = self.typed.trim().to_owned();
+            if typed == self.wish.filter.expression {
+                self.wish.again += 1;
+            }
+            self.wish.filter.expression = typed;
+            self.mistake = None;
+        }
+    }
+
+    /// How many rows are left, and how long it took.
+    fn state(&mut self, ui: &mut Ui) {
+        let theme = Theme::of(ui);
+        if let Some((wish, rows)) = &self.shown
+            && *wish == self.wish
+        {
+            let answer = rows.answer();
+            let count = thousands(rows.rows().number());
+            match answer.ended() {
+                Some(Ok(())) => {
+                    let time = answer.elapsed().as_secs_f64();
+                    let words = format!("{count} rows · {time:.2} s");
+                    ui.label(theme::mono(words).color(theme.good)).on_hover_text(answer.sql());
+                }
+                Some(Err(_)) => {}
+                None => {
+                    let (done, total) = answer.progress();
+                    let part = match total {
+                        0 => String::new(),
+                        total => format!(" · {:.0} %", 100.0 * done as f64 / total.max(1) as f64),
+                    };
+                    ui.label(theme::mono(format!("≥ {count} rows{part}")).color(theme.warn));
+                    if theme::icon_button(ui, Icon::Stop, "Stop filtering").clicked() {
+                        answer.cancel();
+                    }
+                    ui.ctx().request_repaint_after(Duration::from_millis(100));
+                }
+            }
+        } else if self.is_on() && self.mistake.is_none() && self.error.is_none() {
+            ui.label(theme::dim(theme, "filtering…"));
+        }
+        if self.is_on() && theme::button(ui, "Clear").on_hover_text("Show all rows as they stand").clicked() {
+            self.clear();
+        }
+    }
+
+    /// What went wrong, other than a mistake in the expression.
+    fn problem(&self) -> Option<Error> {
+        let ended = self.shown.as_ref().and_then(|(_, rows)| rows.answer().ended());
+        self.error.clone().or_else(|| ended.and_then(Result::err))
+    }
+
+    fn say_wrong(&mut self, ui: &mut Ui, place: Rect) {
+        let theme = Theme::of(ui);
+        let words = match (&self.mistake, self.problem()) {
+            (Some(mistake), _) => match &mistake.place {
+                // The condition stands on the second line of the statement's own text.
+                Some(_) => format!("{}\n{}", mistake.message, mistake.context),
+                None => mistake.message.clone(),
+            },
+            (None, Some(error)) if error.is_cancelled() => "Filtering was stopped; not all rows are there".to_owned(),
+            (None, Some(error)) => error.to_string(),
+            (None, None) => return,
+        };
+        let builder = UiBuilder::new()
+            .max_rect(place)
+            .id_salt("sieve-wrong")
+            .layout(egui::Layout::left_to_right(egui::Align::Center));
+        let mut child = ui.new_child(builder);
+        child.label(theme::icon(Icon::Problem).color(theme.bad));
+        let first = words.lines().next().unwrap_or_default().to_owned();
+        let label = egui::Label::new(RichText::new(first).color(theme.bad)).truncate();
+        child.add(label).on_hover_text(theme::mono(words));
+        if self.mistake.is_none() && theme::button(&mut child, "Try again").clicked() {
+            self.error = None;
+            self.slot.clear();
+            self.wish.again += 1;
+        }
+    }
+}
+
+/// A job that lasts as long as the query, so that the status bar shows it and can end it.
+fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Task {
+    let answer = Arc::downgrade(rows.answer());
+    jobs.run(format!("filtering {name}"), Priority::Background, move |task| {
+        // Only looked at, so that a closed tab ends its query.
+        while let Some(answer) = answer.upgrade() {
+            if answer.ended().is_some() {
+                return;
+            }
+            if task.is_cancelled() {
+                answer.cancel();
+                return;
+            }
+            let (at, total) = answer.progress();
+            if task.progress().1 != total {
+                task.expect(total);
+            }
+            task.reached(at);
+            drop(answer);
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    })
+}

@@ -1,0 +1,319 @@
+//! The small form in which a condition is made: which column, what is asked of it, with which value.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field};
+use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
+use gander::content::Table;
+use gander::lines::types;
+use gander::query::{Condition, Test};
+
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+
+/// Of many columns so many are listed.
+const LISTED: usize = 300;
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ask {
+    #[default]
+    Equals,
+    Differs,
+    AtLeast,
+    AtMost,
+    Between,
+    Contains,
+    Starts,
+    Ends,
+    Matches,
+    In,
+    Null,
+    NotNull,
+    Nan,
+    Number,
+    Length,
+    Has,
+}
+
+impl Ask {
+    fn words(self) -> &'static str {
+        match self {
+            Ask::Equals => "is",
+            Ask::Differs => "is not",
+            Ask::AtLeast => "at least",
+            Ask::AtMost => "at most",
+            Ask::Between => "between",
+            Ask::Contains => "contains",
+            Ask::Starts => "starts with",
+            Ask::Ends => "ends with",
+            Ask::Matches => "matches (regex)",
+            Ask::In => "is one of",
+            Ask::Null => "is null",
+            Ask::NotNull => "is not null",
+            Ask::Nan => "is NaN",
+            Ask::Number => "is a number",
+            Ask::Length => "has elements",
+            Ask::Has => "has the element",
+        }
+    }
+
+    /// How many values it needs.
+    fn values(self) -> usize {
+        match self {
+            Ask::Null | Ask::NotNull | Ask::Nan | Ask::Number => 0,
+            Ask::Between | Ask::Length => 2,
+            _ => 1,
+        }
+    }
+
+    /// What can be asked of values of a type.
+    fn of(data_type: &DataType) -> Vec<Ask> {
+        let nothing = [Ask::Null, Ask::NotNull];
+        let mut all = match data_type {
+            DataType::Dictionary(_, inner) => return Ask::of(inner),
+            DataType::RunEndEncoded(_, inner) => return Ask::of(inner.data_type()),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => vec![
+                Ask::Contains, Ask::Equals, Ask::Differs, Ask::Starts, Ask::Ends, Ask::Matches, Ask::In, Ask::Between,
+            ],
+            DataType::Boolean => vec![Ask::Equals],
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => vec![
+                Ask::AtLeast, Ask::AtMost, Ask::Between, Ask::Equals, Ask::Differs, Ask::In, Ask::Nan, Ask::Number,
+            ],
+            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::ListView(_)
+            | DataType::LargeListView(_) => vec![Ask::Length, Ask::Has],
+            DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) | DataType::Null => Vec::new(),
+            _ => vec![Ask::AtLeast, Ask::AtMost, Ask::Between, Ask::Equals, Ask::Differs, Ask::In],
+        };
+        all.extend(nothing);
+        all
+    }
+}
+
+/// A condition while it is made.
+#[derive(Default)]
+pub(super) struct Draft {
+    /// The chip that is edited; none for a new one.
+    at: Option<usize>,
+    column: Option<usize>,
+    find: String,
+    ask: Ask,
+    first: String,
+    second: String,
+    /// The popup is to be opened.
+    open: bool,
+    focus: bool,
+    /// A condition from a chip, whose column is to be found.
+    from: Option<Condition>,
+}
+
+impl Draft {
+    /// Opens the form on an existing condition.
+    pub(super) fn edit(&mut self, at: usize, condition: &Condition) {
+        *self = Draft { at: Some(at), open: true, focus: true, from: Some(condition.clone()), ..Draft::default() };
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let count = |value: &Option<u64>| value.map_or(String::new(), |n| n.to_string());
+        (self.ask, self.first, self.second) = match &condition.test {
+            Test::Equals(v) => (Ask::Equals, v.clone(), String::new()),
+            Test::Differs(v) => (Ask::Differs, v.clone(), String::new()),
+            Test::In(values) => {
+                let list: Vec<&str> = values.iter().map(|v| v.as_deref().unwrap_or("null")).collect();
+                (Ask::In, list.join(", "), String::new())
+            }
+            Test::Contains { text, .. } => (Ask::Contains, text.clone(), String::new()),
+            Test::Starts(v) => (Ask::Starts, v.clone(), String::new()),
+            Test::Ends(v) => (Ask::Ends, v.clone(), String::new()),
+            Test::Matches(v) => (Ask::Matches, v.clone(), String::new()),
+            Test::Between { low, high: None, .. } => (Ask::AtLeast, text(low), String::new()),
+            Test::Between { low: None, high, .. } => (Ask::AtMost, text(high), String::new()),
+            Test::Between { low, high, .. } => (Ask::Between, text(low), text(high)),
+            Test::Null => (Ask::Null, String::new(), String::new()),
+            Test::NotNull => (Ask::NotNull, String::new(), String::new()),
+            Test::Nan => (Ask::Nan, String::new(), String::new()),
+            Test::NotNan => (Ask::Number, String::new(), String::new()),
+            Test::Length(low, high) => (Ask::Length, count(low), count(high)),
+            Test::Has(v) => (Ask::Has, v.clone(), String::new()),
+        };
+    }
+
+    /// Draws the button and, when it is open, the form. A condition that is ready, and the chip that it
+    /// replaces.
+    pub(super) fn ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<(Option<usize>, Condition)> {
+        if let Some(from) = self.from.take() {
+            self.column = table.schema().fields().iter().position(|f| *f.name() == from.column);
+        }
+        let words = "Add filter";
+        let label = egui::Button::new(theme::icon_text(Icon::Filter, words)).min_size(egui::vec2(0.0, size::CONTROL));
+        let button = ui.add(label);
+        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
+        if button.clicked() {
+            *self = Draft { focus: true, column: self.column, ..Draft::default() };
+        }
+        if std::mem::take(&mut self.open) {
+            Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
+        }
+        let mut made = None;
+        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(320.0);
+        popup.show(|ui| made = self.form(ui, table));
+        made
+    }
+
+    fn form(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<(Option<usize>, Condition)> {
+        let theme = Theme::of(ui);
+        let fields = table.schema().fields().clone();
+        let at = self.column.filter(|at| *at < fields.len()).unwrap_or(0);
+        let field = fields.get(at)?;
+        let mut chosen = at;
+        ui.horizontal(|ui| {
+            let combo = ComboBox::from_id_salt("filter column").selected_text(field.name()).width(190.0);
+            let response = combo.show_ui(ui, |ui| {
+                ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
+                let wanted = self.find.to_lowercase();
+                ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
+                    let fits = |f: &Field| f.name().to_lowercase().contains(&wanted);
+                    for (index, field) in fields.iter().enumerate().filter(|(_, f)| fits(f)).take(LISTED) {
+                        ui.selectable_value(&mut chosen, index, field.name());
+                    }
+                });
+            });
+            response.response.on_hover_text("Column");
+            ui.label(theme::dim(theme, gander::display::column_type(field)));
+        });
+        if chosen != at || self.column.is_none() {
+            self.column = Some(chosen);
+            self.focus = true;
+        }
+        let field = fields.get(chosen)?;
+        let data_type = types::inferred(field).unwrap_or_else(|| field.data_type().clone());
+        let asks = Ask::of(&data_type);
+        if !asks.contains(&self.ask) {
+            self.ask = asks.first().copied().unwrap_or(Ask::NotNull);
+        }
+        let mut done = false;
+        ui.add_space(space::S1);
+        ui.horizontal(|ui| {
+            let combo = ComboBox::from_id_salt("filter test").selected_text(self.ask.words()).width(120.0);
+            combo.show_ui(ui, |ui| {
+                for ask in asks {
+                    ui.selectable_value(&mut self.ask, ask, ask.words());
+                }
+            });
+            done |= self.values(ui, &data_type);
+        });
+        ui.add_space(space::S2);
+        ui.horizontal(|ui| {
+            let words = if self.at.is_some() { "Change" } else { "Add" };
+            done |= theme::primary_button(ui, words).clicked();
+            if theme::button(ui, "Cancel").clicked() {
+                ui.close();
+            }
+        });
+        let test = done.then(|| self.test(&data_type)).flatten()?;
+        ui.close();
+        // Columns of one name are told apart as the queries do it.
+        let name = gander::query::column_names(table.schema()).get(chosen).cloned()?;
+        Some((self.at.take(), Condition::new(name, test)))
+    }
+
+    /// The fields for values; whether Enter was pressed in one.
+    fn values(&mut self, ui: &mut Ui, data_type: &DataType) -> bool {
+        let hint = match (self.ask, data_type) {
+            (Ask::In, _) => "a, b, null",
+            (Ask::Length, _) => "from",
+            (_, DataType::Boolean) => "true",
+            (_, DataType::Date32 | DataType::Date64) => "2024-01-31",
+            (_, DataType::Timestamp(..)) => "2024-01-31T12:00",
+            (_, DataType::Time32(_) | DataType::Time64(_)) => "12:00:00",
+            _ => "value",
+        };
+        let mut entered = false;
+        for n in 0..self.ask.values() {
+            let (text, hint) = if n == 0 { (&mut self.first, hint) } else { (&mut self.second, "to") };
+            let width = if self.ask.values() == 2 { 80.0 } else { 168.0 };
+            let field = TextEdit::singleline(text).hint_text(hint).desired_width(width);
+            let field = ui.add(field.margin(egui::Margin::symmetric(8, 5)));
+            field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter value"));
+            if n == 0 && std::mem::take(&mut self.focus) {
+                field.request_focus();
+            }
+            entered |= field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        }
+        entered
+    }
+
+    /// The test that was made, if its values are there.
+    fn test(&self, data_type: &DataType) -> Option<Test> {
+        let text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        // Blanks mean something in texts only.
+        let trimmed = |value: &str| if text { value.to_owned() } else { value.trim().to_owned() };
+        let (first, second) = (trimmed(&self.first), trimmed(&self.second));
+        let some = |value: &str| (!value.is_empty()).then(|| value.to_owned());
+        let count = |value: &str| value.trim().parse::<u64>().ok();
+        Some(match self.ask {
+            Ask::Null => Test::Null,
+            Ask::NotNull => Test::NotNull,
+            Ask::Nan => Test::Nan,
+            Ask::Number => Test::NotNan,
+            Ask::Length => {
+                let (low, high) = (count(&first), count(&second));
+                low.or(high)?;
+                Test::Length(low, high)
+            }
+            Ask::Equals if text => Test::Equals(first),
+            Ask::Differs if text => Test::Differs(first),
+            Ask::Between => {
+                some(&first).or_else(|| some(&second))?;
+                Test::Between { low: some(&first), high: some(&second), closed: true }
+            }
+            _ if first.is_empty() => return None,
+            Ask::Equals => Test::Equals(first),
+            Ask::Differs => Test::Differs(first),
+            Ask::AtLeast => Test::Between { low: Some(first), high: None, closed: true },
+            Ask::AtMost => Test::Between { low: None, high: Some(first), closed: true },
+            Ask::Contains => Test::Contains { text: first, fold: true },
+            Ask::Starts => Test::Starts(first),
+            Ask::Ends => Test::Ends(first),
+            Ask::Matches => Test::Matches(first),
+            Ask::Has => Test::Has(first),
+            Ask::In => {
+                let word = |item: &str| match item.trim() {
+                    "null" => None,
+                    item => Some(item.to_owned()),
+                };
+                Test::In(first.split(',').map(word).collect())
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chip_opens_as_what_it_is() {
+        let tests = [
+            Test::Equals("a".into()), Test::Differs("a".into()), Test::In(vec![Some("a".into()), None]),
+            Test::Contains { text: "a b".into(), fold: true }, Test::Starts("a".into()), Test::Ends("a".into()),
+            Test::Matches("a+".into()), Test::Between { low: Some("a".into()), high: Some("b".into()), closed: true },
+            Test::Null, Test::NotNull,
+        ];
+        for test in tests {
+            let mut draft = Draft::default();
+            draft.edit(3, &Condition::new("c", test.clone()));
+            assert_eq!(draft.test(&DataType::Utf8), Some(test));
+        }
+        let numbers = [
+            Test::Between { low: Some("1".into()), high: None, closed: true },
+            Test::Between { low: None, high: Some("2".into()), closed: true },
+            Test::Nan, Test::NotNan,
+        ];
+        for test in numbers {
+            let mut draft = Draft::default();
+            draft.edit(0, &Condition::new("c", test.clone()));
+            assert_eq!(draft.test(&DataType::Float64), Some(test));
+        }
+        let empty = Draft { ask: Ask::AtLeast, first: " ".to_owned(), ..Draft::default() };
+        assert_eq!(empty.test(&DataType::Int64), None);
+    }
+}

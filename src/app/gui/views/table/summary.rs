@@ -1,0 +1,413 @@
+//! The summary page of a table: a line for each column — how its values spread, which are frequent, what is
+//! missing, what looks odd — and how the numeric ones go together. From a sample at once, from all rows
+//! when that is asked for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use gander::content::Table;
+use gander::error::Result;
+use gander::jobs::{Jobs, Priority, Slot};
+use gander::stats::summary::{Correlation, Depth, Different, Summaries, Summary, correlation, exact, sampled};
+use gander::task::Task;
+use parking_lot::Mutex;
+
+use super::heads::{Click, percent};
+use super::sums::short;
+use crate::gui::grid::thousands;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, small_font, space};
+
+/// The height of a line.
+const LINE: f32 = 76.0;
+/// Columns of one job.
+const COLUMNS: usize = 24;
+/// Of wider tables all rows are read for these many columns at a time.
+const WIDE: usize = 500;
+
+type Known = std::result::Result<Arc<Summary>, String>;
+
+/// What is known, and what runs.
+#[derive(Default)]
+pub(super) struct Page {
+    /// The table that this is about, by its place in memory.
+    of: usize,
+    known: HashMap<usize, Known>,
+    depth: Option<Depth>,
+    slot: Slot<Vec<usize>, Summaries>,
+    whole: Option<Whole>,
+    matrix: Slot<(), Correlation>,
+    show_matrix: bool,
+}
+
+/// The pass over all rows.
+struct Whole {
+    task: Task,
+    columns: Vec<usize>,
+    done: Arc<Mutex<Option<Result<Summaries>>>>,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl Page {
+    fn forget(&mut self) {
+        if let Some(whole) = self.whole.take() {
+            whole.task.cancel();
+        }
+        self.slot.cancel();
+        self.slot.clear();
+        self.matrix.cancel();
+        self.matrix.clear();
+        self.known.clear();
+        self.depth = None;
+    }
+
+    /// Draws the page into all that is left of `ui`; what was clicked, and in which column.
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        table: &Arc<dyn Table>,
+        name: &str,
+    ) -> Option<(usize, Click)> {
+        let place = Arc::as_ptr(table).cast::<()>() as usize;
+        if self.of != place {
+            self.forget();
+            self.of = place;
+        }
+        self.take_whole();
+        let columns = table.schema().fields().len();
+        let theme = Theme::of(ui);
+        ui.painter().rect_filled(ui.max_rect(), 0.0, theme.bg2);
+        self.head(ui, jobs, table, name);
+        let mut clicked = None;
+        let mut sight = 0..0;
+        ScrollArea::vertical().id_salt("summary").auto_shrink(false).show_viewport(ui, |ui, view| {
+            let below = if self.show_matrix { matrix_height(columns) } else { 0.0 };
+            ui.set_height(columns as f32 * LINE + below);
+            let first = (view.top() / LINE).max(0.0) as usize;
+            let last = ((view.bottom() / LINE).ceil().max(0.0) as usize).min(columns);
+            sight = first.min(last)..last;
+            let origin = ui.max_rect().min;
+            let width = ui.max_rect().width();
+            for column in sight.clone() {
+                let at = pos2(origin.x, origin.y + column as f32 * LINE);
+                let rect = Rect::from_min_size(at, vec2(width, LINE));
+                if let Some(click) = self.line(ui, rect, column, table) {
+                    clicked = Some((column, click));
+                }
+            }
+            if self.show_matrix {
+                let at = pos2(origin.x, origin.y + columns as f32 * LINE);
+                self.matrix(ui, Rect::from_min_size(at, vec2(width, below)), jobs, table);
+            }
+        });
+        self.want(jobs, table, sight.collect());
+        clicked
+    }
+
+    /// Asks for a sample of the columns in sight.
+    fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, sight: Vec<usize>) {
+        let missing: Vec<usize> = sight.into_iter().filter(|c| !self.known.contains_key(c)).take(COLUMNS).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let (source, wanted) = (table.clone(), missing.clone());
+        let shown = self.slot.get(jobs, &missing, "a sample for the summary", move |task| {
+            sampled(source.as_ref(), task, &wanted)
+        });
+        if let Some(found) = shown.value.filter(|_| shown.fresh) {
+            self.depth.get_or_insert(found.depth);
+            self.keep(&missing, &found);
+            jobs.wake();
+        } else if let Some(error) = shown.error {
+            missing.into_iter().for_each(|column| drop(self.known.insert(column, Err(error.to_string()))));
+        }
+    }
+
+    fn keep(&mut self, columns: &[usize], found: &Summaries) {
+        for (column, summary) in columns.iter().zip(&found.columns) {
+            let known = summary.as_ref().map(|s| Arc::new(s.clone())).map_err(ToString::to_string);
+            self.known.insert(*column, known);
+        }
+    }
+
+    fn take_whole(&mut self) {
+        let Some(whole) = &self.whole else { return };
+        let Some(done) = whole.done.lock().take() else { return };
+        let columns = whole.columns.clone();
+        self.whole = None;
+        if let Ok(found) = done {
+            self.depth = Some(found.depth);
+            if columns.len() < self.known.len() {
+                self.known.clear();
+            }
+            self.keep(&columns, &found);
+        }
+    }
+
+    /// The line above: how deep this looked, and what can be asked.
+    fn head(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) {
+        let theme = Theme::of(ui);
+        ui.horizontal(|ui| {
+            ui.set_height(size::BAR);
+            ui.add_space(space::S2);
+            let (words, color) = match self.depth {
+                None => ("…".to_owned(), theme.dim),
+                Some(Depth::Stored) => ("what the file says".to_owned(), theme.dim),
+                Some(Depth::Exact) => ("of all rows".to_owned(), theme.good),
+                Some(Depth::Sampled(rows)) => {
+                    let all = super::model::rows(table.rows()).words();
+                    (format!("of a sample: {} of {all} rows", thousands(rows)), theme.warn)
+                }
+            };
+            ui.label(egui::RichText::new(words).color(color));
+            match &self.whole {
+                Some(whole) => {
+                    let part = whole.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
+                    ui.label(theme::dim(theme, format!("reading all rows{part}")));
+                    if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
+                        whole.task.cancel();
+                        self.whole = None;
+                    }
+                    ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
+                }
+                None if self.depth.is_some_and(|depth| depth != Depth::Exact) => {
+                    if theme::button(ui, "Read all rows").on_hover_text("One pass over the whole table").clicked() {
+                        self.whole = Some(self.start(jobs, table, name));
+                    }
+                }
+                None => {}
+            }
+            let words = if self.show_matrix { "Hide correlations" } else { "Correlations" };
+            if theme::button(ui, words).clicked() {
+                self.show_matrix = !self.show_matrix;
+            }
+        });
+    }
+
+    fn start(&self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) -> Whole {
+        let all = table.schema().fields().len();
+        let columns: Vec<usize> = if all <= WIDE {
+            (0..all).collect()
+        } else {
+            let mut known: Vec<usize> = self.known.keys().copied().collect();
+            known.sort_unstable();
+            known.truncate(WIDE);
+            known
+        };
+        let done: Arc<Mutex<Option<Result<Summaries>>>> = Arc::default();
+        let (source, wanted, slot) = (table.clone(), columns.clone(), done.clone());
+        let task = jobs.run(format!("summary of {name}"), Priority::Background, move |task| {
+            let result = gander::open::guarded(|| exact(source.as_ref(), task, &wanted));
+            *slot.lock() = Some(result);
+        });
+        Whole { task, columns, done }
+    }
+
+    /// One column; what was clicked.
+    fn line(&self, ui: &mut Ui, rect: Rect, column: usize, table: &Arc<dyn Table>) -> Option<Click> {
+        let theme = Theme::of(ui);
+        let field = table.schema().fields().get(column)?.clone();
+        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, theme.hairline());
+        let left = rect.left() + space::S3;
+        let wide = (rect.width() * 0.2).clamp(110.0, 220.0);
+        let text = |ui: &Ui, at: Pos2, room: f32, words: &str, font: egui::FontId, color: egui::Color32| {
+            let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), font, color);
+            job.wrap = egui::text::TextWrapping::truncate_at_width(room.max(10.0));
+            let galley = ui.painter().layout_job(job);
+            ui.painter().galley(at, galley, color);
+        };
+        text(ui, pos2(left, rect.top() + 8.0), wide, field.name(), body_font(), theme.text);
+        let kind = gander::display::column_type(&field);
+        text(ui, pos2(left, rect.top() + 28.0), wide, &kind, small_font(), theme.dim);
+        let summary = match self.known.get(&column) {
+            None => return None,
+            Some(Err(error)) => {
+                text(ui, pos2(left + wide, rect.top() + 8.0), rect.width() - wide - 20.0, error, body_font(), theme.bad);
+                return None;
+            }
+            Some(Ok(summary)) => summary,
+        };
+        let missing = missing_words(summary);
+        let color = if summary.nulls > 0 || summary.unfit > 0 { theme.warn } else { theme.dim };
+        text(ui, pos2(left, rect.top() + 46.0), wide, &missing, small_font(), color);
+        let picture = Rect::from_min_size(pos2(left + wide + space::S3, rect.top() + 8.0), vec2(200.0, LINE - 18.0));
+        let click = picture_ui(ui, picture, column, summary);
+        let words = pos2(picture.right() + space::S4, rect.top() + 8.0);
+        let room = rect.right() - words.x - space::S2;
+        for (n, (line, odd)) in lines(summary, table).into_iter().take(4).enumerate() {
+            let color = if odd { theme.warn } else { theme.text };
+            text(ui, words + vec2(0.0, n as f32 * 16.0), room, &line, mono_small_font(), color);
+        }
+        click
+    }
+
+    fn matrix(&mut self, ui: &mut Ui, rect: Rect, jobs: &Jobs, table: &Arc<dyn Table>) {
+        let theme = Theme::of(ui);
+        let source = table.clone();
+        let shown = self.matrix.get(jobs, &(), "correlations", move |task| {
+            let all: Vec<usize> = (0..source.schema().fields().len()).collect();
+            correlation(source.as_ref(), task, &all)
+        });
+        let at = rect.min + vec2(space::S3, space::S3);
+        let say = |words: String| {
+            ui.painter().text(at, Align2::LEFT_TOP, words, body_font(), theme.dim);
+        };
+        if let Some(error) = shown.error {
+            return say(format!("Correlations: {error}"));
+        }
+        let Some(found) = shown.value.filter(|_| shown.fresh) else { return say("Correlations…".to_owned()) };
+        let count = found.columns.len();
+        if count < 2 {
+            return say("There are no two numeric columns".to_owned());
+        }
+        say(format!("Pearson's correlation, of a sample of {} rows", thousands(found.rows)));
+        let names = 150.0;
+        let side = ((rect.width() - names - 40.0) / count as f32).clamp(6.0, 36.0);
+        let origin = at + vec2(names, 28.0);
+        let name = |n: usize| found.columns.get(n).and_then(|c| table.schema().fields().get(*c)).map_or("", |f| f.name());
+        let pointer = ui.input(|input| input.pointer.hover_pos());
+        let mut tip = None;
+        for (index, &value) in found.values.iter().enumerate() {
+            let (row, column) = (index / count, index % count);
+            let cell = Rect::from_min_size(origin + vec2(column as f32 * side, row as f32 * side), vec2(side - 1.0, side - 1.0));
+            let color = match value {
+                v if v.is_nan() => theme.bg3,
+                v if v < 0.0 => theme.bg1.lerp_to_gamma(theme.bad, (-v) as f32),
+                v => theme.bg1.lerp_to_gamma(theme.accent, v as f32),
+            };
+            ui.painter().rect_filled(cell, 1.0, color);
+            if side >= 30.0 && !value.is_nan() {
+                let words = format!("{value:.2}");
+                ui.painter().text(cell.center(), Align2::CENTER_CENTER, words, mono_small_font(), theme.text);
+            }
+            if pointer.is_some_and(|at| cell.contains(at)) {
+                tip = Some((cell, format!("{} and {}: {value:.3}", name(row), name(column))));
+            }
+            if column == 0 {
+                let at = pos2(origin.x - space::S2, cell.center().y);
+                let words: String = name(row).chars().take(22).collect();
+                ui.painter().text(at, Align2::RIGHT_CENTER, words, small_font(), theme.dim);
+            }
+        }
+        if let Some((cell, words)) = tip {
+            ui.interact(cell, ui.unique_id().with("correlation"), Sense::hover()).on_hover_text(words);
+        }
+    }
+}
+
+fn matrix_height(columns: usize) -> f32 {
+    60.0 + 36.0 * columns.min(64) as f32
+}
+
+fn missing_words(summary: &Summary) -> String {
+    let share = |count: u64| percent(count as f64 / summary.rows.max(1) as f64);
+    let mut parts = Vec::new();
+    if summary.nulls > 0 {
+        parts.push(format!("{} null", share(summary.nulls)));
+    }
+    if summary.unfit > 0 {
+        parts.push(format!("{} of another type", share(summary.unfit)));
+    }
+    if summary.nan > 0 {
+        parts.push(format!("{} NaN", share(summary.nan)));
+    }
+    if summary.inf > 0 {
+        parts.push(format!("{} infinite", share(summary.inf)));
+    }
+    if parts.is_empty() { "nothing missing".to_owned() } else { parts.join(", ") }
+}
+
+/// The lines of words beside the picture; whether one is odd.
+fn lines(summary: &Summary, table: &Arc<dyn Table>) -> Vec<(String, bool)> {
+    let mut out = Vec::new();
+    let ends = summary.min.as_ref().zip(summary.max.as_ref());
+    let cut = |text: &str| text.chars().take(60).collect::<String>();
+    let different = match summary.different {
+        Some(Different::Exactly(n)) => format!("{} different", thousands(n)),
+        Some(Different::About(n)) => format!("≈ {} different", thousands(n)),
+        None => String::new(),
+    };
+    match ends {
+        Some((low, high)) => out.push((format!("{} … {}   {different}", cut(low), cut(high)), false)),
+        None if !different.is_empty() => out.push((different, false)),
+        None => {}
+    }
+    if let (Some(mean), Some(std)) = (summary.mean, summary.std) {
+        out.push((format!("mean {}  ± {}", short(mean), short(std)), false));
+    }
+    if let Some([low, q1, middle, q3, high]) = summary.quantiles {
+        let of = |value: f64| summary.text_of(value);
+        let words = format!("5 % {}  25 % {}  50 % {}  75 % {}  95 % {}", of(low), of(q1), of(middle), of(q3), of(high));
+        out.push((words, false));
+    }
+    if let Some((low, high, mean)) = summary.lengths {
+        out.push((format!("length {} … {}, {mean:.1} on average", thousands(low), thousands(high)), false));
+    }
+    let mut odd = Vec::new();
+    if summary.is_constant() {
+        odd.push("always the same value".to_owned());
+    }
+    if summary.nulls == summary.rows && summary.rows > 0 {
+        odd.push("always null".to_owned());
+    }
+    if let Some(other) = summary.same_as
+        && let Some(field) = table.schema().fields().get(other)
+    {
+        odd.push(format!("the same as {}", field.name()));
+    }
+    for (text, count) in summary.disguised.iter().take(3) {
+        odd.push(format!("{} × {text}, perhaps missing", thousands(*count)));
+    }
+    if !odd.is_empty() {
+        out.insert(out.len().min(3), (odd.join("; "), true));
+    }
+    out
+}
+
+/// The histogram or the frequent values; what was clicked.
+fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Option<Click> {
+    let theme = Theme::of(ui);
+    let color = theme.bg1.lerp_to_gamma(theme.accent, 0.75);
+    let response = ui.interact(area, ui.unique_id().with(("summary", column)), Sense::click());
+    let place = response.hover_pos().filter(|at| area.contains(*at));
+    let clicked = response.clicked();
+    if let Some(histogram) = &summary.histogram {
+        let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1) as f32;
+        let step = area.width() / histogram.counts.len().max(1) as f32;
+        for (bin, &count) in histogram.counts.iter().enumerate() {
+            let height = (count as f32 / most * area.height()).max(if count > 0 { 1.5 } else { 0.5 });
+            let left = area.left() + bin as f32 * step;
+            let bar = Rect::from_min_max(pos2(left, area.bottom() - height), pos2(left + (step - 1.0).max(1.0), area.bottom()));
+            ui.painter().rect_filled(bar, 0.0, color);
+        }
+        let bin = (((place?.x - area.left()) / step) as usize).min(histogram.counts.len().checked_sub(1)?);
+        let (low, high) = (*histogram.edges.get(bin)?, *histogram.edges.get(bin + 1)?);
+        let count = histogram.counts.get(bin).copied().unwrap_or(0);
+        let words = format!("{} to {}: {}", summary.text_of(low), summary.text_of(high), thousands(count));
+        response.on_hover_text(format!("{words}\nClick to filter"));
+        return clicked.then_some(Click::Range(low, high, false));
+    }
+    let most = summary.top.first().map_or(1, |(_, count)| *count).max(1) as f32;
+    let line = area.height() / 4.0;
+    for (n, (text, count)) in summary.top.iter().take(4).enumerate() {
+        let top = area.top() + n as f32 * line;
+        let width = (*count as f32 / most * 70.0).max(2.0);
+        ui.painter().rect_filled(Rect::from_min_size(pos2(area.left(), top + 3.0), vec2(width, line - 6.0)), 1.0, color);
+        let mut words: String = text.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        words += &format!("  {}", thousands(*count));
+        let at = pos2(area.left() + width + 6.0, top + line / 2.0);
+        ui.painter().with_clip_rect(area).text(at, Align2::LEFT_CENTER, words, small_font(), theme.dim);
+    }
+    let n = ((place?.y - area.top()) / line) as usize;
+    let (text, count) = summary.top.get(n)?;
+    let of = if summary.top_sampled { " in the sample" } else { "" };
+    response.on_hover_text(format!("{text}\n{}{of}\nClick to filter", thousands(*count)));
+    clicked.then(|| Click::Value(text.clone()))
+}

@@ -1,0 +1,354 @@
+//! Which tables there are, by which names, and the files that a statement names in quotes.
+
+use super::fault::{Failure, Mistake, nearest};
+use super::glob;
+use crate::adapt::{ArrayTable, Misfit, Typed};
+use crate::content::{Content, Rows, Table};
+use crate::error::{Error, Result};
+use crate::format::Options;
+use crate::open::{self, Document};
+use crate::source::Source;
+use crate::task::Task;
+use arrow::datatypes::DataType;
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+/// The most tables of one document.
+const TABLES: usize = 2_000;
+/// How deep tables are looked for in a document.
+const DEEP: usize = 6;
+
+/// A table as completion and lists show it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its name; statements write it in double quotes where it is not a plain word.
+    pub name: String,
+    /// Names and types of its columns, as a statement sees them.
+    pub columns: Vec<(String, DataType)>,
+    /// How many rows, as far as is known.
+    pub rows: Rows,
+}
+
+/// A table and what is known of its columns of text.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    aliases: Vec<String>,
+    pub(super) table: Arc<dyn Table>,
+    /// Columns whose guessed type did not hold.
+    pub(super) widened: Guesses,
+}
+
+/// Columns whose guessed type did not hold, with a wider one; shared by the queries of a table.
+pub(super) type Guesses = Arc<Mutex<BTreeMap<usize, Misfit>>>;
+
+impl Entry {
+    fn new(name: String, table: Arc<dyn Table>, aliases: &[String]) -> Self {
+        Entry { name, aliases: aliases.to_vec(), table, widened: Arc::default() }
+    }
+
+    /// The table with its columns of text as the types that were guessed.
+    pub(super) fn typed(&self) -> (Arc<dyn Table>, Option<Arc<Typed>>) {
+        if !Typed::applies(self.table.as_ref()) {
+            return (self.table.clone(), None);
+        }
+        let typed = Arc::new(Typed::new(self.table.clone(), &self.widened.lock()));
+        (typed.clone(), Some(typed))
+    }
+
+    fn is_called(&self, name: &str, same: impl Fn(&str, &str) -> bool) -> bool {
+        same(&self.name, name) || self.aliases.iter().any(|alias| same(alias, name))
+    }
+}
+
+/// All tables of an engine.
+pub(super) struct Catalog {
+    folders: Vec<PathBuf>,
+    entries: RwLock<Vec<Entry>>,
+    /// Files that statements named, by their text.
+    visited: Mutex<HashMap<String, Entry>>,
+    /// What is known of tables that were filtered.
+    guesses: Mutex<Vec<(Weak<dyn Table>, Guesses)>>,
+}
+
+impl Catalog {
+    pub(super) fn new(folders: Vec<PathBuf>) -> Self {
+        Catalog { folders, entries: RwLock::default(), visited: Mutex::default(), guesses: Mutex::default() }
+    }
+
+    /// Adds a table under `name`, or `name_2` and so on where that is taken; aliases only where they are
+    /// free.
+    pub(super) fn add(&self, name: &str, table: Arc<dyn Table>, aliases: &[String]) -> String {
+        let name = if name.is_empty() { "table" } else { name };
+        let mut entries = self.entries.write();
+        let taken =
+            |entries: &[Entry], name: &str| entries.iter().any(|e| e.is_called(name, str::eq_ignore_ascii_case));
+        let numbered = |n: u32| if n == 1 { name.to_owned() } else { format!("{name}_{n}") };
+        let free = (1..).map(numbered).find(|name| !taken(&entries, name)).unwrap_or_default();
+        let word = plain_word(&free);
+        let wanted = aliases.iter().cloned().chain(Some(word));
+        let aliases: Vec<String> = wanted.filter(|a| *a != free && !taken(&entries, a)).collect();
+        entries.push(Entry::new(free.clone(), table, &aliases));
+        free
+    }
+
+    pub(super) fn add_document(&self, task: &Task, document: &Document) -> Result<Vec<String>> {
+        let stem = stem(document.source.name());
+        let found = tables_in(task, document)?;
+        let only = found.len() == 1;
+        let mut names = Vec::new();
+        for (path, table) in found {
+            if path.is_empty() {
+                names.push(self.add(&stem, table, &[]));
+                continue;
+            }
+            let mut aliases = vec![format!("{stem}.{path}")];
+            aliases.extend(only.then(|| stem.clone()));
+            names.push(self.add(&format!("{stem}_{path}"), table, &aliases));
+        }
+        if names.is_empty() {
+            let why = document.root.problem.clone();
+            return Err(why.unwrap_or_else(|| {
+                Error::unsupported(format!("there is no table in this file ({})", document.format.name))
+            }));
+        }
+        Ok(names)
+    }
+
+    pub(super) fn remove(&self, name: &str) {
+        self.entries.write().retain(|entry| entry.name != name);
+    }
+
+    pub(super) fn known(&self) -> Vec<Known> {
+        let one = |entry: &Entry| {
+            let (table, _) = entry.typed();
+            let columns = super::provider::plain_schema(table.schema());
+            let columns = columns.fields().iter().map(|f| (f.name().clone(), f.data_type().clone()));
+            Known { name: entry.name.clone(), columns: columns.collect(), rows: table.rows() }
+        };
+        self.entries.read().iter().map(one).collect()
+    }
+
+    /// The table of this name, whatever the case where that is clear.
+    pub(super) fn find(&self, name: &str) -> Option<Entry> {
+        let entries = self.entries.read();
+        let exact = entries.iter().find(|e| e.name == name);
+        let exact = exact.or_else(|| entries.iter().find(|e| e.is_called(name, |a, b| a == b)));
+        exact.or_else(|| entries.iter().find(|e| e.is_called(name, str::eq_ignore_ascii_case))).cloned()
+    }
+
+    /// What is known of a table's guessed types, whether it has a name here or not.
+    pub(super) fn guesses(&self, table: &Arc<dyn Table>) -> Guesses {
+        let entries = self.entries.read();
+        if let Some(entry) = entries.iter().find(|entry| Arc::ptr_eq(&entry.table, table)) {
+            return entry.widened.clone();
+        }
+        let mut all = self.guesses.lock();
+        all.retain(|(table, _)| table.strong_count() > 0);
+        let weak = Arc::downgrade(table);
+        if let Some((_, known)) = all.iter().find(|(other, _)| other.ptr_eq(&weak)) {
+            return known.clone();
+        }
+        let fresh = Guesses::default();
+        all.push((weak, fresh.clone()));
+        fresh
+    }
+
+    /// Files are opened anew by the next statement.
+    pub(super) fn forget_visited(&self) {
+        self.visited.lock().clear();
+    }
+
+    /// What a statement means by `text`: a table, or (`quoted`, or where there is such a file) a path.
+    ///
+    /// # Errors
+    /// Where there is neither; what opening the file gives.
+    pub(super) fn lookup(&self, task: &Task, text: &str, quoted: bool) -> Result<Entry, Failure> {
+        if !quoted && let Some(entry) = self.find(text) {
+            return Ok(entry);
+        }
+        if let Some(entry) = self.visited.lock().get(text) {
+            return Ok(entry.clone());
+        }
+        let files = self.files(task, text)?;
+        if files.is_empty() {
+            return Err(self.missing(text, quoted).into());
+        }
+        let (_, node) = split_node(text);
+        let table = table_at(task, &files, node)?;
+        let name = stem(files.first().map(|f| f.to_string_lossy()).unwrap_or_default().as_ref());
+        let entry = Entry::new(name, table, &[]);
+        self.visited.lock().insert(text.to_owned(), entry.clone());
+        Ok(entry)
+    }
+
+    /// The files that a path or a pattern means, in natural order.
+    fn files(&self, task: &Task, text: &str) -> Result<Vec<PathBuf>> {
+        if text.contains("://") {
+            let what = format!("{text}: files are read from this machine only, not from a network");
+            return Err(Error::unsupported(what));
+        }
+        let mut here = vec![PathBuf::new()];
+        here.extend(self.folders.iter().cloned());
+        for path in [text, split_node(text).0] {
+            for folder in &here {
+                let whole = folder.join(path);
+                if !path.is_empty() && whole.exists() {
+                    return Ok(vec![whole]);
+                }
+                if glob::is_pattern(path) {
+                    let found = glob::files(task, &whole)?;
+                    if !found.is_empty() {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn missing(&self, text: &str, quoted: bool) -> Mistake {
+        if quoted {
+            let what = if glob::is_pattern(text) { "no file matches" } else { "there is no file" };
+            return Mistake::new(format!("{what} {text:?}"));
+        }
+        let entries = self.entries.read();
+        let names = || entries.iter().map(|e| e.name.as_str());
+        let advice = match nearest(text, names()) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None if entries.is_empty() => "name a file in quotes: FROM 'data/file.parquet'".to_owned(),
+            None => {
+                let all: Vec<&str> = names().take(20).collect();
+                let more = if entries.len() > 20 { ", …" } else { "" };
+                format!("there are {}{more}; a file is named in quotes: FROM 'file.csv'", all.join(", "))
+            }
+        };
+        Mistake::new(format!("there is no table {text:?}; {advice}"))
+    }
+}
+
+/// `path#node`.
+fn split_node(text: &str) -> (&str, &str) {
+    text.split_once('#').unwrap_or((text, ""))
+}
+
+/// The table that one file, a node of it, or several files together are.
+fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>> {
+    let [path] = files else { return open::table_of(&open::together(task, files)?) };
+    let named = |e: Error| e.in_file(path.display());
+    let document = open::open(task, path, &Options::default())?;
+    if !node.is_empty() && !path.to_string_lossy().ends_with(node) {
+        let found = document.root.find(task, node).map_err(named)?;
+        let found = found.ok_or_else(|| named(Error::io(format!("there is no node {node:?} in it"))))?;
+        let table = found.content.as_ref().and_then(|content| as_table(&found.name, content));
+        return table.ok_or_else(|| named(Error::unsupported(format!("{node} is no table"))));
+    }
+    let mut inside = tables_in(task, &document).map_err(named)?;
+    match inside.len() {
+        1 => Ok(inside.remove(0).1),
+        0 => Err(named(document.root.problem.clone().unwrap_or_else(|| {
+            Error::unsupported(format!("there is no table in this file ({})", document.format.name))
+        }))),
+        _ => {
+            let names: Vec<String> = inside.iter().take(10).map(|(name, _)| name.clone()).collect();
+            let what = format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
+            Err(named(Error::unsupported(what)))
+        }
+    }
+}
+
+/// A table, or an array that can be seen as one.
+fn as_table(name: &str, content: &Content) -> Option<Arc<dyn Table>> {
+    match content {
+        Content::Table(table) => Some(table.clone()),
+        Content::Array(array) => Some(Arc::new(ArrayTable::new(name, array.clone()).ok()?)),
+        _ => None,
+    }
+}
+
+/// The tables of a document with short names of their paths; the root's is empty.
+fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Table>)>> {
+    let root = &document.root;
+    if let Some(table) = root.content.as_ref().and_then(|content| as_table("value", content)) {
+        return Ok(vec![(String::new(), table)]);
+    }
+    let mut found: Vec<(String, Arc<dyn Table>)> = Vec::new();
+    open::walk(task, root, "", DEEP, &mut |node, path, _| {
+        let table = node.content.as_ref().and_then(|content| as_table(&node.name, content));
+        if let Some(table) = table {
+            found.push((plain_path(path), table));
+            // What lies below a table are its parts.
+            return Ok(false);
+        }
+        Ok(found.len() < TABLES)
+    })?;
+    Ok(found)
+}
+
+/// A node's path without what stands before it and without an extension of a table's file.
+fn plain_path(path: &str) -> String {
+    let path = path.trim_matches(['/', '.', ':', '\\']);
+    let known = [".csv", ".tsv", ".json", ".jsonl", ".parquet", ".arrow", ".feather", ".npy"];
+    known.iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path).replace('/', "_")
+}
+
+/// A name with every character that a plain word cannot have as `_`.
+fn plain_word(name: &str) -> String {
+    let word: String = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    match word.chars().next() {
+        Some(first) if first.is_numeric() => format!("_{word}"),
+        _ => word,
+    }
+}
+
+/// A file's name without folders and extensions, those of compression and then one more: `a.csv.gz` is `a`.
+pub fn stem(name: &str) -> String {
+    let name = Path::new(name).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
+    let packed = [".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip"];
+    let inner = packed.iter().find_map(|ext| name.strip_suffix(ext)).filter(|inner| !inner.is_empty());
+    let inner = inner.unwrap_or(&name);
+    match inner.rfind('.') {
+        Some(at) if at > 0 => inner.get(..at).unwrap_or(inner).to_owned(),
+        _ => inner.to_owned(),
+    }
+}
+
+/// Opens a file for a pattern's folder.
+pub(super) fn folder(task: &Task, path: &Path) -> Option<Source> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    Source::open(task, path).ok().filter(Source::is_folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::table::MemoryTable;
+    use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+
+    #[test]
+    fn stems_and_words() {
+        let stems = ["a.csv.gz", "/x/b.c.parquet", ".hidden", "folder", "t.zip"].map(stem);
+        assert_eq!(stems, ["a", "b.c", ".hidden", "folder", "t"]);
+        assert_eq!(plain_word("train-00000"), "train_00000");
+        assert_eq!(plain_word("2024 sales"), "_2024_sales");
+    }
+
+    #[test]
+    fn names_are_unique_and_found_in_any_case() {
+        let column: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+        let table =
+            || Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("a", column.clone())]).unwrap()));
+        let catalog = Catalog::new(Vec::new());
+        assert_eq!(catalog.add("Train-1", table(), &[]), "Train-1");
+        assert_eq!(catalog.add("train-1", table(), &[]), "train-1_2");
+        assert_eq!(catalog.find("TRAIN_1").unwrap().name, "Train-1");
+        assert_eq!(catalog.find("train-1_2").unwrap().name, "train-1_2");
+        assert!(catalog.find("other").is_none());
+        let said = catalog.lookup(&Task::new(), "trein-1", false).err().unwrap().to_string();
+        assert!(said.contains("did you mean \"Train-1\"?"), "{said}");
+        let said = catalog.lookup(&Task::new(), "http://x/y.csv", true).err().unwrap().to_string();
+        assert!(said.contains("not from a network"), "{said}");
+    }
+}

@@ -1,0 +1,289 @@
+//! A table filtered and sorted, as a table: which of its rows, in which order. Row numbers of the table are
+//! kept, so that a view can show them.
+//!
+//! The engine finds the rows. Where their values are small they come with the answer; where they are
+//! large (pictures, long texts, very many columns) only the numbers do, and values are read from the
+//! table when they are looked at.
+
+use super::answer::Answer;
+use super::fault::Failure;
+use super::filter::{Filter, Sort};
+use super::{Engine, provider};
+use crate::adapt::Typed;
+use crate::content::table::{batch, cut, project};
+use crate::content::{Rows, Table, TableFacts};
+use crate::error::{Error, Result};
+use crate::task::Task;
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
+use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The column of row numbers, named so that no column is called alike.
+pub(super) const ROW: &str = "\u{1}row";
+/// A row up to this many bytes comes with the answer.
+const SMALL: u64 = 4 << 10;
+/// Tables up to this many columns do.
+const NARROW: usize = 256;
+/// The rows that tell how large rows are.
+const SAMPLE: u64 = 256;
+
+/// Rows of a table, in an order.
+pub struct Filtered {
+    table: Arc<dyn Table>,
+    answer: Arc<Answer>,
+    schema: SchemaRef,
+    /// Whether the answer has the values too, in front of the row numbers.
+    whole: bool,
+}
+
+/// The rows of `table` that a filter lets through, sorted. Starts at once and grows while it runs.
+///
+/// # Errors
+/// A mistake in the filter's own expression; what reading the table gives.
+pub fn filtered(
+    engine: &Engine,
+    task: &Task,
+    table: &Arc<dyn Table>,
+    filter: &Filter,
+    sort: &[Sort],
+) -> Result<Filtered, Failure> {
+    // A text format's columns are asked as the types that they were guessed to be, and shown as they stand.
+    let guesses = engine.catalog.guesses(table);
+    let typed = Typed::applies(table.as_ref()).then(|| Arc::new(Typed::new(table.clone(), &guesses.lock())));
+    let asked: Arc<dyn Table> = match &typed {
+        Some(typed) => Arc::new(Both::new(table.clone(), typed.clone())),
+        None => table.clone(),
+    };
+    let schema = provider::plain_schema(asked.schema());
+    let own = table.schema().fields().len();
+    let whole = is_small(task, table.as_ref())?;
+    let shown = if typed.is_some() { own..2 * own } else { 0..own };
+    let names: Vec<String> = match whole {
+        true => shown.map(|i| super::quoted(schema.field(i).name())).collect(),
+        false => Vec::new(),
+    };
+    let columns: Vec<String> = names.into_iter().chain([super::quoted(ROW)]).collect();
+    let mut sql = format!("SELECT {}\nFROM \"table\"", columns.join(", "));
+    if let Some(condition) = filter.sql(&schema) {
+        sql = format!("{sql}\nWHERE {condition}");
+    }
+    if !sort.is_empty() {
+        let mut keys: Vec<String> = sort.iter().map(Sort::sql).collect();
+        // Rows that are alike stay in the table's order.
+        keys.push(format!("{} ASC", super::quoted(ROW)));
+        sql = format!("{sql}\nORDER BY {}", keys.join(", "));
+    }
+    let answer = engine.start_rows(task, &sql, &asked, typed.map(|typed| (guesses, typed)))?;
+    Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })
+}
+
+fn is_small(task: &Task, table: &dyn Table) -> Result<bool> {
+    let columns = table.schema().fields().len();
+    if columns > NARROW {
+        return Ok(false);
+    }
+    let all: Vec<usize> = (0..columns).collect();
+    let few = table.read(task, 0..SAMPLE, &all)?;
+    let bytes: usize = few
+        .columns()
+        .iter()
+        .map(|c| c.to_data().get_slice_memory_size().unwrap_or(usize::MAX >> 8))
+        .fold(0, usize::saturating_add);
+    Ok(bytes as u64 / few.num_rows().max(1) as u64 <= SMALL)
+}
+
+/// A table's columns as the types that were guessed, and behind them the same columns as they stand.
+struct Both {
+    plain: Arc<dyn Table>,
+    typed: Arc<Typed>,
+    schema: SchemaRef,
+}
+
+impl Both {
+    fn new(plain: Arc<dyn Table>, typed: Arc<Typed>) -> Self {
+        let names = provider::plain_schema(plain.schema());
+        let own = plain.schema().fields().iter().zip(names.fields());
+        let own = own.map(|(f, n)| Arc::new(f.as_ref().clone().with_name(format!("\u{1}{}", n.name()))));
+        let fields: Vec<FieldRef> = typed.schema().fields().iter().cloned().chain(own).collect();
+        Both { plain, typed, schema: Arc::new(Schema::new(fields)) }
+    }
+}
+
+impl Table for Both {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.plain.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let own = self.plain.schema().fields().len();
+        let (first, second): (Vec<usize>, Vec<usize>) = columns.iter().partition(|&&c| c < own);
+        let second: Vec<usize> = second.into_iter().map(|c| c - own).collect();
+        let count = |batch: &RecordBatch| batch.num_rows();
+        let typed = self.typed.read(task, rows.clone(), &first)?;
+        let mut rows_there = count(&typed);
+        let mut plain = None;
+        if !second.is_empty() {
+            let read = self.plain.read(task, rows, &second)?;
+            rows_there = count(&read);
+            plain = Some(read);
+        }
+        let (mut typed, mut plain) = (typed.columns().iter(), plain.iter().flat_map(RecordBatch::columns));
+        let next = |&c: &usize| if c < own { typed.next().cloned() } else { plain.next().cloned() };
+        let arrays: Vec<ArrayRef> = columns.iter().filter_map(next).collect();
+        batch(&self.schema, columns, arrays, rows_there)
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.plain.count(task)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        self.plain.scan_step(at)
+    }
+}
+
+impl Filtered {
+    /// Whether it failed because a guessed type did not hold: the same filter, asked again, has a wider one.
+    pub fn again(&self) -> bool {
+        matches!(self.answer.ended(), Some(Err(error)) if !error.is_cancelled()) && self.answer.widen()
+    }
+
+    /// The query behind it: its time, its progress, its end.
+    pub fn answer(&self) -> &Arc<Answer> {
+        &self.answer
+    }
+
+    /// The numbers in the table of the rows `rows` of this one.
+    ///
+    /// # Errors
+    /// What reading the answer gives.
+    pub fn numbers(&self, task: &Task, rows: Range<u64>) -> Result<Vec<u64>> {
+        let column = self.answer.schema().fields().len().saturating_sub(1);
+        let read = self.answer.read(task, rows, &[column])?;
+        let numbers = read.columns().first().and_then(|c| c.as_primitive_opt::<Int64Type>());
+        let numbers: &Int64Array = numbers.ok_or_else(|| Error::bug("row numbers are no numbers"))?;
+        Ok(numbers.values().iter().map(|&n| n.max(0) as u64).collect())
+    }
+
+    /// The rows of these numbers from the table itself: runs of neighbours in one read each.
+    fn gather(&self, task: &Task, numbers: &[u64], columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by_key(|&i| numbers[i]);
+        // Rows that stand near each other are read together, those between them too.
+        let mut runs: Vec<(Range<u64>, u64)> = Vec::new();
+        let (mut read_rows, mut place) = (0u64, vec![0u32; numbers.len()]);
+        for &i in &order {
+            let n = numbers[i];
+            match runs.last_mut() {
+                Some((run, first)) if n < run.end.saturating_add(64) => {
+                    run.end = run.end.max(n + 1);
+                    place[i] = (*first + (n - run.start)) as u32;
+                    read_rows = *first + (run.end - run.start);
+                }
+                _ => {
+                    runs.push((n..n + 1, read_rows));
+                    place[i] = read_rows as u32;
+                    read_rows += 1;
+                }
+            }
+        }
+        let mut parts: Vec<Vec<ArrayRef>> = columns.iter().map(|_| Vec::new()).collect();
+        for (run, _) in &runs {
+            task.check()?;
+            let read = self.table.read(task, run.clone(), columns)?;
+            if read.num_rows() as u64 != run.end - run.start {
+                return Err(Error::malformed(format!("table: row {} could not be read", run.end - 1)));
+            }
+            parts.iter_mut().zip(read.columns()).for_each(|(part, column)| part.push(column.clone()));
+        }
+        let indices = UInt32Array::from(place);
+        let mut out = Vec::with_capacity(columns.len());
+        for (parts, &column) in parts.iter().zip(columns) {
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            let joined = match parts.is_empty() {
+                true => arrow::array::new_empty_array(self.schema.field(column).data_type()),
+                false => arrow::compute::concat(&parts)?,
+            };
+            out.push(arrow::compute::take(&joined, &indices, None)?);
+        }
+        Ok(out)
+    }
+}
+
+impl Table for Filtered {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.answer.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let rows = cut(&rows, self.answer.rows().number());
+        let count = (rows.end - rows.start) as usize;
+        let wanted = project(&self.schema, columns)?;
+        let arrays = if self.whole {
+            let read = self.answer.read(task, rows, columns)?;
+            let back = |(array, field): (&ArrayRef, &arrow::datatypes::FieldRef)| match array.data_type()
+                == field.data_type()
+            {
+                true => Ok(array.clone()),
+                false => arrow::compute::cast(array, field.data_type()),
+            };
+            read.columns().iter().zip(wanted.fields()).map(back).collect::<Result<_, _>>()?
+        } else {
+            let numbers = self.numbers(task, rows)?;
+            self.gather(task, &numbers, columns)?
+        };
+        batch(&self.schema, columns, arrays, count)
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.answer.count(task)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        self.answer.scan_step(at).min(if self.whole { u64::MAX } else { 1_024 })
+    }
+
+    fn facts(&self) -> TableFacts {
+        let mut facts = self.table.facts();
+        facts.row_groups = None;
+        facts
+    }
+}
+
+/// The filter that lets rows through in which some cell has `text` in it, whatever the case. Nested and
+/// binary columns are not looked at.
+pub fn containing(table: &dyn Table, text: &str) -> Filter {
+    let names = provider::plain_schema(table.schema());
+    let typed = Typed::applies(table);
+    let wanted = super::text_literal(&text.to_lowercase());
+    let one = |field: &FieldRef| {
+        let data_type = match field.data_type() {
+            DataType::Dictionary(_, value) => value.as_ref(),
+            other => other,
+        };
+        let bytes = matches!(
+            data_type,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_)
+        );
+        if data_type.is_nested() || bytes || *data_type == DataType::Null {
+            return None;
+        }
+        // Of a text format's cells the text is asked, as it stands.
+        let name = if typed { super::quoted(&format!("\u{1}{}", field.name())) } else { super::quoted(field.name()) };
+        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        let cell = if is_text { name } else { format!("CAST({name} AS VARCHAR)") };
+        Some(format!("contains(lower({cell}), {wanted})"))
+    };
+    let parts: Vec<String> = names.fields().iter().filter_map(one).collect();
+    let expression = if parts.is_empty() { "FALSE".to_owned() } else { parts.join("\nOR ") };
+    Filter { conditions: Vec::new(), expression }
+}

@@ -1,0 +1,171 @@
+//! From a statement to a plan that can run.
+
+use super::catalog::Guesses;
+use super::fault::{Failure, of_planner};
+use super::provider::{Provider, QueryTask};
+use crate::content::Table;
+use super::statement::{Bound, Parsed, parse};
+use super::{Engine, STACK, runtime};
+use crate::adapt::Typed;
+use crate::error::{Error, Result};
+use crate::open::guarded;
+use crate::task::Task;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::{DataFusionError, TableReference};
+use datafusion::execution::TaskContext;
+use datafusion::execution::context::{SQLOptions, SessionContext};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::object_store::memory::InMemory;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::limit::GlobalLimitExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::parser::Statement as Planable;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A plan with what it needs to run.
+pub(super) struct Planned {
+    pub(super) sql: String,
+    pub(super) schema: SchemaRef,
+    /// The whole plan, to be shown.
+    pub(super) whole: Arc<dyn ExecutionPlan>,
+    /// The part of it whose partitions, one after the other, are the result but for `skip` and `fetch`.
+    pub(super) body: Arc<dyn ExecutionPlan>,
+    pub(super) skip: u64,
+    pub(super) fetch: Option<u64>,
+    pub(super) context: Arc<TaskContext>,
+    /// Cancels all reading of this query.
+    pub(super) task: Task,
+    pub(super) guessed: Vec<(Guesses, Arc<Typed>)>,
+    pub(super) planning: Duration,
+}
+
+/// Parses and plans, on a thread with a stack for deep expressions. With `only`, the statement is over that
+/// table alone, by the name `table` and with its row numbers.
+pub(super) fn prepare(
+    engine: &Engine,
+    task: &Task,
+    sql: &str,
+    only: Option<&Arc<dyn Table>>,
+) -> Result<Planned, Failure> {
+    std::thread::scope(|scope| {
+        let work = || guarded(|| Ok(prepare_here(engine, task, sql, only)));
+        let thread = std::thread::Builder::new().name("plan".to_owned()).stack_size(4 * STACK);
+        let thread = thread
+            .spawn_scoped(scope, work)
+            .map_err(|error| Error::io(format!("no thread for planning: {error}")))?;
+        match thread.join() {
+            Ok(Ok(done)) => done,
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(Error::bug("planning ended without a result").into()),
+        }
+    })
+}
+
+fn prepare_here(
+    engine: &Engine,
+    task: &Task,
+    sql: &str,
+    only: Option<&Arc<dyn Table>>,
+) -> Result<Planned, Failure> {
+    let begun = Instant::now();
+    let Parsed { statement, tables } = parse(engine, task, sql, only)?;
+    let inner = Task::new();
+    let session = session(engine, &inner)?;
+    let mut total = 0u64;
+    let mut guessed = Vec::new();
+    for bound in tables {
+        total = total.saturating_add(bound.table.rows().number());
+        let Bound { name, table, typed, entry } = bound;
+        if let (Some(entry), Some(typed)) = (entry, typed) {
+            guessed.push((entry.widened, typed));
+        }
+        let row = only.is_some().then_some(super::filtered::ROW);
+        let provider = Provider::with_rows(table, engine.settings.threads, row);
+        session
+            .register_table(TableReference::bare(name), Arc::new(provider))
+            .map_err(|error| of_planner(sql, error))?;
+    }
+    inner.expect(total);
+    let plan = async {
+        let state = session.state();
+        let logical = state.statement_to_plan(Planable::Statement(Box::new(statement))).await?;
+        let reading = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        reading.verify_plan(&logical)?;
+        let physical = state.create_physical_plan(&logical).await?;
+        Ok::<_, DataFusionError>((physical, state.task_ctx()))
+    };
+    let (whole, context) = runtime()?.block_on(plan).map_err(|error| of_planner(sql, error))?;
+    task.check()?;
+    let (body, skip, fetch) = peeled(&whole);
+    let schema = super::answer::result_schema(&whole.schema());
+    let planning = begun.elapsed();
+    let sql = sql.to_owned();
+    Ok(Planned { sql, schema, whole, body, skip, fetch, context, task: inner, guessed, planning })
+}
+
+/// The part of a plan whose partitions stand one behind the other in the result, and how many rows of them
+/// are skipped and taken. The rows of a table keep their order so.
+fn peeled(plan: &Arc<dyn ExecutionPlan>) -> (Arc<dyn ExecutionPlan>, u64, Option<u64>) {
+    let (mut body, mut skip, mut fetch) = (plan.clone(), 0u64, None);
+    if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
+        (skip, fetch) = (limit.skip() as u64, limit.fetch().map(|n| n as u64));
+        body = limit.input().clone();
+    }
+    let inner = body.downcast_ref::<CoalescePartitionsExec>().map(|c| (c.input().clone(), c.fetch()));
+    if let Some((input, most)) = inner {
+        let most = most.map(|n| (n as u64).saturating_sub(skip));
+        fetch = match (fetch, most) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        body = input;
+    } else if body.output_partitioning().partition_count() != 1 {
+        return (plan.clone(), 0, None);
+    }
+    (body, skip, fetch)
+}
+
+fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
+    let environment = environment(engine).map_err(super::fault::of_run)?;
+    let mut config = SessionConfig::new()
+        .with_target_partitions(engine.settings.threads)
+        .with_extension(Arc::new(QueryTask(task.clone())));
+    let options = config.options_mut();
+    // Names keep their case: `names` has settled it.
+    options.sql_parser.enable_ident_normalization = false;
+    options.sql_parser.collect_spans = true;
+    options.sql_parser.map_string_types_to_utf8view = false;
+    options.sql_parser.default_null_ordering = "nulls_last".to_owned();
+    // Sources come in as many ordered parts as there are threads; rows stay in the order of their table.
+    options.optimizer.enable_round_robin_repartition = false;
+    options.optimizer.repartition_file_scans = false;
+    options.execution.parquet.pushdown_filters = true;
+    options.execution.parquet.reorder_filters = true;
+    options.execution.parquet.schema_force_view_types = false;
+    options.explain.show_sizes = false;
+    Ok(SessionContext::new_with_config_rt(config, environment))
+}
+
+/// Memory from the engine's pool, temporary files in a folder of this query that goes when it ends.
+fn environment(engine: &Engine) -> Result<Arc<RuntimeEnv>, DataFusionError> {
+    let environment = RuntimeEnvBuilder::new()
+        .with_memory_pool(engine.pool.clone())
+        .with_max_temp_directory_size(engine.settings.spill)
+        .build_arc()?;
+    // Files come through our own sources; the engine only wants a store to be there.
+    environment.register_object_store(super::parquet::store().as_ref(), Arc::new(InMemory::new()));
+    Ok(environment)
+}
+
+/// The names of all functions, sorted.
+pub(super) fn functions() -> Vec<String> {
+    let state = SessionContext::new().state();
+    let scalar = state.scalar_functions().keys();
+    let all = scalar.chain(state.aggregate_functions().keys()).chain(state.window_functions().keys());
+    let mut names: Vec<String> = all.cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,410 @@
+//! Our tables as the engine's: parts of their rows read at the same time, only the columns that are
+//! wanted, no more rows than are wanted, exact counts where they are exact.
+
+use super::names;
+use crate::content::table::{ParquetFile, batch};
+use crate::content::{Rows, Table};
+use crate::error::{Error, Result};
+use crate::task::Task;
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ColumnStatistics, DataFusionError, ScalarValue, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use parking_lot::Mutex;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of the first read; each further one reads four times as many, up to a step of the table.
+const FIRST: u64 = 8_192;
+/// Batches that wait for the engine in each part.
+const WAITING: usize = 2;
+/// With a limit below this one part is enough.
+const FEW: usize = 100_000;
+
+/// The task of the running query, in the engine's settings.
+pub(super) struct QueryTask(pub(super) Task);
+
+/// A table's schema as statements see it: names that are different, types that the engine computes with,
+/// every column nullable (files break the promise that none is).
+pub(super) fn plain_schema(schema: &SchemaRef) -> SchemaRef {
+    let names = names::unique(schema.fields().iter().map(|f| f.name().as_str()));
+    let field = |(field, name): (&FieldRef, String)| {
+        let mut metadata = field.metadata().clone();
+        metadata.retain(|key, _| key.starts_with("ARROW:extension:"));
+        Field::new(name, plain_type(field.data_type()), true).with_metadata(metadata)
+    };
+    Arc::new(Schema::new(schema.fields().iter().zip(names).map(field).collect::<Vec<_>>()))
+}
+
+/// The type that stands for one that the engine has no functions for.
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::RunEndEncoded(_, values) => plain_type(values.data_type()),
+        DataType::ListView(field) => DataType::List(field.clone()),
+        DataType::LargeListView(field) => DataType::LargeList(field.clone()),
+        other => other.clone(),
+    }
+}
+
+/// A table for the engine.
+pub(super) struct Provider {
+    scan: Arc<Scan>,
+    /// The schema of the table, and after it the column of row numbers, if there is one.
+    schema: SchemaRef,
+    parquet: Option<ParquetFile>,
+    rows: Option<FieldRef>,
+    threads: usize,
+}
+
+impl Provider {
+    /// A table, with a further column of its rows' numbers where that gets a name.
+    pub(super) fn with_rows(table: Arc<dyn Table>, threads: usize, rows: Option<&str>) -> Self {
+        let schema = plain_schema(table.schema());
+        let same = |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
+        let plain = schema.fields().iter().zip(table.schema().fields()).all(same);
+        let parquet = table.parquet().filter(|_| plain).map(super::parquet::trusted);
+        let rows = rows.map(super::parquet::row_number);
+        let full = match &rows {
+            Some(field) => {
+                let fields = schema.fields().iter().cloned().chain([field.clone()]);
+                Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+            }
+            None => schema.clone(),
+        };
+        let scan = Arc::new(Scan { table, schema, full: full.clone(), starts: Mutex::new(None) });
+        Provider { scan, schema: full, parquet, rows, threads: threads.max(1) }
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table of {} rows", self.scan.table.rows())
+    }
+}
+
+#[async_trait]
+impl TableProvider for Provider {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let few = limit.is_some_and(|limit| limit <= FEW);
+        let parts = if few { 1 } else { self.threads };
+        if let Some(file) = &self.parquet {
+            let task = super::parquet::task_of(state.config());
+            let (schema, rows) = (&self.scan.schema, self.rows.clone());
+            return super::parquet::scan(file, schema, rows, projection, limit, parts, &task);
+        }
+        let all = || (0..self.schema.fields().len()).collect();
+        let columns = projection.cloned().unwrap_or_else(all);
+        Ok(Arc::new(ScanExec::new(self.scan.clone(), columns, parts, limit)?))
+    }
+}
+
+/// The rows of a table in parts.
+struct Scan {
+    table: Arc<dyn Table>,
+    schema: SchemaRef,
+    full: SchemaRef,
+    /// Where each part begins, and the end; known once the rows are counted.
+    starts: Mutex<Option<Result<Arc<[u64]>>>>,
+}
+
+impl Scan {
+    /// Where the parts begin. Counts the rows where that was not done; the first part that asks does it.
+    fn starts(&self, task: &Task, parts: usize) -> Result<Arc<[u64]>> {
+        let mut starts = self.starts.lock();
+        if let Some(Ok(known)) = &*starts
+            && known.len() == parts + 1
+        {
+            return Ok(known.clone());
+        }
+        let made = self.table.count(task).map(|total| split(self.table.as_ref(), total, parts));
+        if let Err(error) = &made
+            && error.is_cancelled()
+        {
+            return made;
+        }
+        *starts = Some(made.clone());
+        made
+    }
+
+    /// Reads the rows of one part and hands batches to `each`, until it says no.
+    fn run(
+        &self,
+        task: &Task,
+        rows: Range<u64>,
+        columns: &[usize],
+        size: usize,
+        each: &mut dyn FnMut(RecordBatch) -> bool,
+    ) -> Result<()> {
+        let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.schema.fields().len()).collect();
+        let (mut at, mut most) = (rows.start, FIRST);
+        while at < rows.end {
+            task.check()?;
+            let step = self.table.scan_step(at).min(most).max(1);
+            let end = at.saturating_add(step).min(rows.end);
+            let read = crate::open::guarded(|| self.table.read(task, at..end, &own))?;
+            let count = read.num_rows();
+            if count as u64 != end - at {
+                return Err(Error::malformed(format!("table: only {count} rows could be read from row {at} on")));
+            }
+            let whole = self.assembled(&read, columns, at)?;
+            let mut from = 0;
+            while from < count {
+                let len = size.min(count - from);
+                if !each(whole.slice(from, len)) {
+                    return Ok(());
+                }
+                from += len;
+            }
+            task.advance(end - at)?;
+            at = end;
+            most = most.saturating_mul(4);
+        }
+        Ok(())
+    }
+
+    /// A batch as the engine wants it: types that it computes with, row numbers where they are asked for.
+    fn assembled(&self, read: &RecordBatch, columns: &[usize], first: u64) -> Result<RecordBatch> {
+        let count = read.num_rows();
+        let mut own = read.columns().iter();
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+        for &column in columns {
+            if column >= self.schema.fields().len() {
+                let first = first as i64;
+                arrays.push(Arc::new(Int64Array::from_iter_values(first..first + count as i64)));
+                continue;
+            }
+            let array = own.next().ok_or_else(|| Error::bug("a batch without one of its columns"))?;
+            let wanted = self.schema.field(column).data_type();
+            arrays.push(match array.data_type() == wanted {
+                true => array.clone(),
+                false => arrow::compute::cast(array, wanted)?,
+            });
+        }
+        batch(&self.full, columns, arrays, count)
+    }
+}
+
+/// Begins of `parts` parts of about as many rows, at steps of the table where it has enough of them.
+fn split(table: &dyn Table, total: u64, parts: usize) -> Arc<[u64]> {
+    let parts = parts.max(1) as u64;
+    let even = |part: u64| (u128::from(total) * u128::from(part) / u128::from(parts)) as u64;
+    let mut starts = vec![0];
+    for part in 1..parts {
+        let (wanted, last) = (even(part), starts.last().copied().unwrap_or(0));
+        let step = table.scan_step(wanted).max(1);
+        // Steps are aligned for most tables; where they are not, a begin between them only costs a little.
+        let aligned = wanted - wanted % step;
+        starts.push(if aligned > last && step * 4 <= total / parts { aligned } else { wanted.max(last) });
+    }
+    starts.push(total);
+    starts.into()
+}
+
+/// One scan in a plan.
+struct ScanExec {
+    scan: Arc<Scan>,
+    columns: Vec<usize>,
+    parts: usize,
+    limit: Option<usize>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl ScanExec {
+    fn new(
+        scan: Arc<Scan>,
+        columns: Vec<usize>,
+        parts: usize,
+        limit: Option<usize>,
+    ) -> Result<Self, DataFusionError> {
+        let schema = Arc::new(scan.full.project(&columns)?);
+        let properties = Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(schema.clone()),
+            Partitioning::UnknownPartitioning(parts),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        ));
+        Ok(ScanExec { scan, columns, parts, limit, schema, properties })
+    }
+
+    /// The rows of one part. With a limit, and where that many rows are known, nothing is counted.
+    fn rows(&self, task: &Task, part: usize) -> Result<Range<u64>> {
+        let known = match self.scan.table.rows() {
+            Rows::Exact(n) | Rows::AtLeast(n) | Rows::About { known: n, .. } => n,
+        };
+        if let Some(limit) = self.limit.map(|limit| limit as u64)
+            && self.parts == 1
+            && limit <= known
+        {
+            return Ok(0..limit);
+        }
+        let starts = self.scan.starts(task, self.parts)?;
+        match starts.get(part..part + 2) {
+            Some(&[start, end]) => {
+                let most = self.limit.map_or(u64::MAX, |limit| start.saturating_add(limit as u64));
+                Ok(start..end.min(most))
+            }
+            _ => Err(Error::bug("a part of a table that is not there")),
+        }
+    }
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scan of {:?}", self.columns)
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let rows = self.scan.table.rows();
+        write!(f, "TableScan: rows={rows}, columns=[{}], parts={}", names.join(", "), self.parts)?;
+        if let Some(limit) = self.limit {
+            write!(f, ", limit={limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &'static str {
+        "TableScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion, DataFusionError>,
+    ) -> Result<TreeNodeRecursion, DataFusionError> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        if children.is_empty() { Ok(self) } else { internal_err!("a table has no inputs") }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream, DataFusionError> {
+        let task = super::parquet::task_of(context.session_config());
+        let size = context.session_config().batch_size();
+        let mut builder = RecordBatchReceiverStream::builder(self.schema.clone(), WAITING);
+        let sender = builder.tx();
+        let exec = ScanExec::new(self.scan.clone(), self.columns.clone(), self.parts, self.limit)?;
+        builder.spawn_blocking(move || {
+            let external = |error: Error| DataFusionError::External(Box::new(error));
+            let rows = exec.rows(&task, partition).map_err(external)?;
+            let mut each = |batch| sender.blocking_send(Ok(batch)).is_ok();
+            exec.scan.run(&task, rows, &exec.columns, size, &mut each).map_err(external)
+        });
+        Ok(builder.build())
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>, DataFusionError> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        if args.partition().is_some() {
+            return Ok(Arc::new(statistics));
+        }
+        let limit = |n: u64| self.limit.map_or(n, |limit| n.min(limit as u64)) as usize;
+        statistics.num_rows = match self.scan.table.rows() {
+            Rows::Exact(n) => Precision::Exact(limit(n)),
+            other => Precision::Inexact(limit(other.number())),
+        };
+        if self.limit.is_none() && self.scan.table.rows().exact().is_some() {
+            for (known, &column) in statistics.column_statistics.iter_mut().zip(&self.columns) {
+                if let Some(stored) = self.stored(column) {
+                    *known = stored;
+                }
+            }
+        }
+        Ok(Arc::new(statistics))
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let parts = if limit.is_some_and(|limit| limit <= FEW) { 1 } else { self.parts };
+        // A plan above may count on the parts that there are.
+        let parts = if self.parts == 1 { 1 } else { parts.max(self.parts) };
+        let exec = ScanExec::new(self.scan.clone(), self.columns.clone(), parts, limit).ok()?;
+        Some(Arc::new(exec))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}
+
+impl ScanExec {
+    /// What the file itself says of a column's nulls and, for integers, of its ends.
+    fn stored(&self, column: usize) -> Option<ColumnStatistics> {
+        let field = self.scan.schema.fields().get(column)?;
+        let said = self.scan.table.statistics(column)?;
+        let mut known = ColumnStatistics::new_unknown();
+        known.null_count = said.nulls.map_or(Precision::Absent, |n| Precision::Exact(n as usize));
+        if field.data_type().is_integer() && !said.bounds {
+            let value = |text: &Option<String>| {
+                let value = ScalarValue::try_from_string(text.clone()?, field.data_type()).ok()?;
+                Some(Precision::Exact(value))
+            };
+            known.min_value = value(&said.min).unwrap_or(Precision::Absent);
+            known.max_value = value(&said.max).unwrap_or(Precision::Absent);
+        }
+        Some(known)
+    }
+}

@@ -1,0 +1,331 @@
+//! What can be kept of very many values in little memory, and put together from parts: about how many are
+//! different, how they spread, which are frequent.
+
+use super::Histogram;
+use std::collections::HashMap;
+
+/// Spreads the bits of a word: both halves of a wide product depend on all bits of both factors.
+pub(super) fn mixed(seed: u64, word: u64) -> u64 {
+    let product = u128::from(seed ^ word) * 0x9e37_79b9_7f4a_7c15u128;
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// The hash of bytes.
+pub(super) fn hashed(seed: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let state = words.iter().fold(seed, |state, word| mixed(state, u64::from_le_bytes(*word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    finished(mixed(state, u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56))
+}
+
+/// The hash of a word.
+pub(super) fn hashed_word(seed: u64, word: u64) -> u64 {
+    finished(mixed(seed, word))
+}
+
+/// One more round, so that every bit of a hash is good.
+fn finished(state: u64) -> u64 {
+    mixed(state, state >> 32 ^ 0xd6e8_feb8_6659_fd93)
+}
+
+/// The bits of a hash that choose a register.
+const BITS: u32 = 14;
+
+/// About how many hashes were different: HyperLogLog with 16,384 registers, which errs by about 0.8 %.
+/// Flajolet and others 2007; the estimator without tables is Ertl's of 2017, <https://arxiv.org/abs/1702.01284>.
+#[derive(Clone)]
+pub(super) struct Distinct(Vec<u8>);
+
+impl Distinct {
+    pub(super) fn new() -> Self {
+        Distinct(vec![0; 1 << BITS])
+    }
+
+    pub(super) fn add(&mut self, hash: u64) {
+        let rank = ((hash << BITS) | 1 << (BITS - 1)).leading_zeros() as u8 + 1;
+        if let Some(register) = self.0.get_mut((hash >> (64 - BITS)) as usize) {
+            *register = rank.max(*register);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Distinct) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = (*a).max(*b));
+    }
+
+    /// The estimate.
+    pub(super) fn count(&self) -> u64 {
+        let most = (64 - BITS) as usize;
+        let registers = self.0.len() as f64;
+        let mut counts = vec![0u64; most + 2];
+        for &rank in &self.0 {
+            if let Some(count) = counts.get_mut(usize::from(rank)) {
+                *count += 1;
+            }
+        }
+        let of = |rank: usize| counts.get(rank).copied().unwrap_or(0) as f64;
+        let mut sum = registers * tau(1.0 - of(most + 1) / registers);
+        for rank in (1..=most).rev() {
+            sum = 0.5 * (sum + of(rank));
+        }
+        sum += registers * sigma(of(0) / registers);
+        if sum.is_infinite() {
+            return 0;
+        }
+        (registers * registers / (2.0 * std::f64::consts::LN_2 * sum)).round() as u64
+    }
+}
+
+fn sigma(mut x: f64) -> f64 {
+    if x == 1.0 {
+        return f64::INFINITY;
+    }
+    let (mut y, mut z) = (1.0, x);
+    loop {
+        x *= x;
+        let before = z;
+        z += x * y;
+        y += y;
+        if z == before {
+            return z;
+        }
+    }
+}
+
+fn tau(mut x: f64) -> f64 {
+    if x == 0.0 || x == 1.0 {
+        return 0.0;
+    }
+    let (mut y, mut z) = (1.0, 1.0 - x);
+    loop {
+        x = x.sqrt();
+        let before = z;
+        y *= 0.5;
+        z -= (1.0 - x).powi(2) * y;
+        if z == before {
+            return z / 3.0;
+        }
+    }
+}
+
+/// Bins of a growing histogram.
+const BINS: usize = 512;
+
+/// Counts of numbers in bins of equal width. The range doubles when a number lies outside, so every count
+/// is exact and the range need not be known.
+#[derive(Clone)]
+pub(super) struct Spread {
+    low: f64,
+    width: f64,
+    counts: Vec<u64>,
+    seen: bool,
+}
+
+impl Spread {
+    pub(super) fn new() -> Self {
+        Spread { low: 0.0, width: 0.0, counts: Vec::new(), seen: false }
+    }
+
+    /// Makes room for a range of finite numbers.
+    pub(super) fn cover(&mut self, low: f64, high: f64) {
+        if !self.seen {
+            self.seen = true;
+            // The width is a power of two and the begin a multiple of it, so that any two histograms have
+            // bins that fit into each other.
+            let span = (high - low).max(low.abs().max(high.abs()) * 1e-12).max(f64::MIN_POSITIVE * 1e10);
+            self.width = (span / (BINS as f64 - 2.0)).log2().ceil().exp2();
+            self.low = (low / self.width).floor() * self.width;
+            self.counts = vec![0; BINS];
+        }
+        let mut rounds = 0;
+        while (low < self.low || high >= self.end()) && rounds < 2_100 {
+            self.double(low);
+            rounds += 1;
+        }
+    }
+
+    fn end(&self) -> f64 {
+        self.low + self.width * BINS as f64
+    }
+
+    /// Twice as wide bins, with more room on the side where `towards` is.
+    fn double(&mut self, towards: f64) {
+        let wide = self.width * 2.0;
+        let mut low = (self.low / wide).floor() * wide;
+        if towards < self.low {
+            low -= wide * (BINS / 2 - 1) as f64;
+        }
+        let mut counts = vec![0; BINS];
+        for (i, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let middle = self.low + self.width * (i as f64 + 0.5);
+            let place = (((middle - low) / wide) as usize).min(BINS - 1);
+            counts[place] += count;
+        }
+        (self.low, self.width, self.counts) = (low, wide, counts);
+    }
+
+    /// Counts a number that lies in what was covered.
+    pub(super) fn add(&mut self, value: f64) {
+        let place = ((value - self.low) / self.width) as usize;
+        if let Some(count) = self.counts.get_mut(place.min(BINS - 1)) {
+            *count += 1;
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Spread) {
+        if !other.seen {
+            return;
+        }
+        if !self.seen {
+            self.clone_from(other);
+            return;
+        }
+        let mut other = other.clone();
+        let place = |s: &Spread, at: usize| s.low + s.width * at as f64;
+        let ends = |s: &Spread| {
+            let first = s.counts.iter().position(|c| *c > 0).unwrap_or(0);
+            let last = s.counts.iter().rposition(|c| *c > 0).unwrap_or(0);
+            (place(s, first) + s.width * 0.5, place(s, last) + s.width * 0.5)
+        };
+        let (low, high) = ends(&other);
+        self.cover(low, high);
+        let mut rounds = 0;
+        while other.width < self.width && rounds < 2_100 {
+            other.double(f64::INFINITY);
+            rounds += 1;
+        }
+        while self.width < other.width && rounds < 4_200 {
+            self.double(f64::INFINITY);
+            rounds += 1;
+        }
+        for (i, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let place = ((place(&other, i) + other.width * 0.5 - self.low) / self.width).max(0.0) as usize;
+            self.counts[place.min(BINS - 1)] += count;
+        }
+    }
+
+    /// At most `bins` bins from about the smallest to about the largest number.
+    pub(super) fn histogram(&self, bins: usize) -> Option<Histogram> {
+        let first = self.counts.iter().position(|count| *count > 0)?;
+        let last = self.counts.iter().rposition(|count| *count > 0)?;
+        let each = (last + 1 - first).div_ceil(bins.max(1));
+        let counts: Vec<u64> = self.counts[first..=last].chunks(each).map(|c| c.iter().sum()).collect();
+        let edge = |i: usize| self.low + self.width * (first + i * each) as f64;
+        Some(Histogram { edges: (0..=counts.len()).map(edge).collect(), counts })
+    }
+}
+
+/// The most different values that are counted one by one.
+pub(super) const COUNTED: usize = 4_096;
+
+/// How often each value occurs, as long as there are few different ones.
+#[derive(Clone, Default)]
+pub(super) struct Frequent {
+    /// By hash: how often, and a row where it stands.
+    counts: HashMap<u64, (u64, u64), Same>,
+    /// There were more different values.
+    pub(super) over: bool,
+}
+
+/// Hashes are hashes already.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Same(u64);
+
+impl std::hash::BuildHasher for Same {
+    type Hasher = Same;
+
+    fn build_hasher(&self) -> Same {
+        Same(0)
+    }
+}
+
+impl std::hash::Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Frequent {
+    pub(super) fn add(&mut self, hash: u64, row: u64, times: u64) {
+        if self.over {
+            return;
+        }
+        let entry = self.counts.entry(hash).or_insert((0, row));
+        entry.0 += times;
+        entry.1 = entry.1.min(row);
+        if self.counts.len() > COUNTED {
+            self.over = true;
+            self.counts = HashMap::default();
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Frequent) {
+        if other.over {
+            *self = Frequent { counts: HashMap::default(), over: true };
+        }
+        other.counts.iter().for_each(|(hash, (times, row))| self.add(*hash, *row, *times));
+    }
+
+    /// How many different values, if they were all counted.
+    pub(super) fn distinct(&self) -> Option<u64> {
+        (!self.over).then_some(self.counts.len() as u64)
+    }
+
+    /// The most frequent values: how often, and a row where each stands. Of equally frequent ones those
+    /// that come first.
+    pub(super) fn top(&self, most: usize) -> Vec<(u64, u64)> {
+        let mut all: Vec<(u64, u64)> = self.counts.values().copied().collect();
+        all.sort_by_key(|(times, row)| (std::cmp::Reverse(*times), *row));
+        all.truncate(most);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn about_how_many_are_different() {
+        for n in [0u64, 1, 10, 1_000, 50_000, 1_000_000] {
+            let mut parts = [Distinct::new(), Distinct::new()];
+            (0..n).for_each(|i| parts[(i % 2) as usize].add(hashed_word(7, i)));
+            let [mut whole, other] = parts;
+            whole.merge(&other);
+            (0..n / 2).for_each(|i| whole.add(hashed_word(7, i)));
+            let error = (whole.count() as f64 - n as f64).abs() / (n as f64).max(1.0);
+            assert!(error < 0.03, "{n}: {}", whole.count());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_growing_histogram_counts_everything(values in prop::collection::vec(-1e6f64..1e6, 1..300), cut in 0usize..300) {
+            let mut parts = [Spread::new(), Spread::new()];
+            for (i, &value) in values.iter().enumerate() {
+                let part = &mut parts[usize::from(i < cut)];
+                part.cover(value, value);
+                part.add(value);
+            }
+            let [mut whole, other] = parts;
+            whole.merge(&other);
+            let histogram = whole.histogram(20).unwrap();
+            prop_assert_eq!(histogram.counts.iter().sum::<u64>(), values.len() as u64);
+            prop_assert!(histogram.counts.len() <= 20);
+            for (bin, &count) in histogram.counts.iter().enumerate() {
+                let (low, high) = (histogram.edges[bin], histogram.edges[bin + 1]);
+                let there = values.iter().filter(|v| (low..high).contains(*v)).count() as u64;
+                prop_assert_eq!(there, count, "{}..{}", low, high);
+            }
+        }
+    }
+}

@@ -1,0 +1,903 @@
+//! What a person wants to know of a table's columns at a glance: how values spread, which are frequent,
+//! how many are missing or only seem to be there, which columns say the same.
+//!
+//! Three depths: [`stored`] reads nothing and says what the file does; [`sampled`] reads some thousand rows
+//! from all over the table; [`exact`] reads everything once, in parallel. Each says which it is.
+
+use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed};
+use super::table::{decoded, ends_of, replace};
+use super::{Histogram, Moments};
+use crate::cell;
+use crate::content::Table;
+use crate::content::table::read_each;
+use crate::error::{Error, Result};
+use crate::lines::types;
+use crate::task::Task;
+use arrow::array::*;
+use arrow::datatypes::*;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// How deep a summary looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What the file says of itself; nothing was read.
+    Stored,
+    /// So many rows from all over the table.
+    Sampled(u64),
+    /// All rows.
+    Exact,
+}
+
+/// Summaries of some columns.
+#[derive(Clone, Debug)]
+pub struct Summaries {
+    /// How deep.
+    pub depth: Depth,
+    /// Rows of the table, as far as is known.
+    pub rows: u64,
+    /// One entry a column, in the order asked.
+    pub columns: Vec<Result<Summary>>,
+}
+
+/// How many values are different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Different {
+    /// All were counted.
+    Exactly(u64),
+    /// An estimate that errs by about 1 %.
+    About(u64),
+}
+
+/// A column at a glance.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// The type of its values; of a column of text that one that was guessed.
+    pub data_type: DataType,
+    /// Rows that were looked at.
+    pub rows: u64,
+    /// Null cells.
+    pub nulls: u64,
+    /// Cells that do not fit the guessed type.
+    pub unfit: u64,
+    /// Cells that are NaN.
+    pub nan: u64,
+    /// Infinite cells.
+    pub inf: u64,
+    /// Cells that are zero.
+    pub zeros: u64,
+    /// The smallest value as text.
+    pub min: Option<String>,
+    /// The largest value.
+    pub max: Option<String>,
+    /// The mean of finite numbers.
+    pub mean: Option<f64>,
+    /// Their standard deviation (of the whole population).
+    pub std: Option<f64>,
+    /// Numbers, dates and times: the values below which 5, 25, 50, 75 and 95 % lie, from up to 65,536 rows
+    /// spread over the table.
+    pub quantiles: Option<[f64; 5]>,
+    /// How numbers, dates and times spread (dates and times as their stored numbers).
+    pub histogram: Option<Histogram>,
+    /// The most frequent values with their counts; null counts as none.
+    pub top: Vec<(String, u64)>,
+    /// Whether the counts in `top` are of the rows that a sample has, not of all rows.
+    pub top_sampled: bool,
+    /// Different values.
+    pub different: Option<Different>,
+    /// The fewest and the most characters, and their mean, of texts; bytes of binary; elements of lists.
+    pub lengths: Option<(u64, u64, f64)>,
+    /// Values that often stand for a missing one, with their counts.
+    pub disguised: Vec<(String, u64)>,
+    /// The first column (its place among those asked) whose cells are all the same as here.
+    pub same_as: Option<usize>,
+    fingerprint: u64,
+}
+
+/// Rows whose values are kept for quantiles.
+const KEPT: u64 = 65_536;
+/// Rows of a sample, in blocks of so many.
+const SAMPLE: u64 = 20_000;
+const BLOCK: u64 = 1_000;
+/// Bins of a histogram.
+const BINS: usize = 32;
+/// Frequent values.
+const TOP: usize = 12;
+/// Texts that stand for nothing.
+const NOTHING: [&str; 20] = [
+    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null", "None",
+    "none", "NIL", "missing",
+];
+/// Numbers that do, where they lie far from all others.
+const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0];
+
+impl Summary {
+    /// Whether every cell has the same value, none of them null.
+    pub fn is_constant(&self) -> bool {
+        self.rows > 1 && self.nulls == 0 && self.unfit == 0 && self.different == Some(Different::Exactly(1))
+    }
+
+    /// A number of the histogram or of the quantiles as text of the column's type.
+    pub fn text_of(&self, value: f64) -> String {
+        let whole = Int64Array::from(vec![value as i64]);
+        if self.data_type.is_temporal()
+            && let Ok(array) = temporal(&whole, &self.data_type)
+            && let Some(text) = cell::text(array.as_ref(), 0)
+        {
+            return text;
+        }
+        if self.data_type.is_integer() && value.abs() < 9e15 {
+            return (value.round() as i64).to_string();
+        }
+        if self.data_type == DataType::Float64 || value.abs() >= 1e9 {
+            return cell::float64(value);
+        }
+        cell::float32(value as f32)
+    }
+}
+
+/// Numbers as values of a type of dates or times.
+fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
+    let narrow = match data_type {
+        DataType::Date32 | DataType::Time32(_) => arrow::compute::cast(numbers, &DataType::Int32)?,
+        _ => std::sync::Arc::new(numbers.clone()),
+    };
+    Ok(arrow::compute::cast(&narrow, data_type)?)
+}
+
+/// What the file itself says; nothing is read.
+pub fn stored(table: &dyn Table, columns: &[usize]) -> Summaries {
+    let rows = table.rows().number();
+    let one = |&column: &usize| {
+        let field = table.schema().fields().get(column);
+        let field = field.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
+        let mut summary = Fold::new(field, 1).finish(&ArrayTexts::default());
+        if let Some(known) = table.statistics(column) {
+            summary.rows = rows;
+            summary.nulls = known.nulls.unwrap_or(0);
+            (summary.min, summary.max) = (known.min, known.max);
+            summary.different = known.distinct.map(Different::Exactly);
+        }
+        Ok(summary)
+    };
+    Summaries { depth: Depth::Stored, rows, columns: columns.iter().map(one).collect() }
+}
+
+/// From rows all over the table.
+///
+/// # Errors
+/// `Cancelled`; columns that cannot be read have their own error.
+pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    let rows = table.rows();
+    let total = rows.number();
+    // Rows that are only guessed to be there are not asked for.
+    let known = match rows {
+        crate::content::Rows::About { known, .. } => known,
+        _ => total,
+    };
+    let blocks = (SAMPLE / BLOCK).min(known.div_ceil(BLOCK)).max(1);
+    let ranges: Vec<Range<u64>> = (0..blocks)
+        .map(|n| {
+            let start = (u128::from(known) * u128::from(n) / u128::from(blocks)) as u64;
+            start..start.saturating_add(BLOCK).min(known)
+        })
+        .collect();
+    let seen: u64 = ranges.iter().map(|r| r.end - r.start).sum();
+    let depth = if rows.exact().is_some_and(|n| n <= seen) { Depth::Exact } else { Depth::Sampled(seen) };
+    let columns = pass(table, task, columns, &ranges, seen)?;
+    Ok(Summaries { depth, rows: total, columns })
+}
+
+/// From all rows, in one pass.
+///
+/// # Errors
+/// `Cancelled`, and where rows cannot be counted; columns that cannot be read have their own error.
+pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    let rows = table.count(task)?;
+    task.expect(rows);
+    let mut steps = Vec::new();
+    let mut at = 0;
+    while at < rows {
+        let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
+        steps.push(at..end);
+        at = end;
+    }
+    let columns = pass(table, task, columns, &steps, rows)?;
+    Ok(Summaries { depth: Depth::Exact, rows, columns })
+}
+
+/// One pass over the rows of `steps`, each read and counted by one thread.
+fn pass(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    steps: &[Range<u64>],
+    rows: u64,
+) -> Result<Vec<Result<Summary>>> {
+    let stride = (rows / KEPT).max(1);
+    let fresh = || -> Vec<Result<Fold>> {
+        let field = |&c: &usize| {
+            let field = table.schema().fields().get(c);
+            Ok(Fold::new(field.ok_or_else(|| Error::bug(format!("column {c} was asked for")))?, stride))
+        };
+        columns.iter().map(field).collect()
+    };
+    let add = |folds: Result<Vec<Result<Fold>>>, step: &Range<u64>| {
+        let mut folds = folds?;
+        let arrays = read_each(table, task, step.clone(), columns)?;
+        for (fold, array) in folds.iter_mut().zip(arrays) {
+            let Ok(running) = fold else { continue };
+            if let Err(error) = array.and_then(|array| running.add(&array, step.start)) {
+                *fold = Err(error);
+            }
+            task.check()?;
+        }
+        task.advance(step.end - step.start)?;
+        Ok(folds)
+    };
+    let merge = |a: Result<Vec<Result<Fold>>>, b: Result<Vec<Result<Fold>>>| {
+        let both = a?.into_iter().zip(b?);
+        both.map(|(a, b)| match (a, b) {
+            (Ok(mut a), Ok(b)) => a.merge(b).map(|()| Ok(a)),
+            (Err(error), _) | (_, Err(error)) => Ok(Err(error)),
+        })
+        .collect()
+    };
+    // Few steps at once, since each holds its rows in memory.
+    let pieces = rayon::current_num_threads().clamp(1, 8);
+    let each = steps.len().div_ceil(pieces).max(1);
+    let folds = steps
+        .par_chunks(each)
+        .map(|steps| steps.iter().fold(Ok(fresh()), add))
+        .reduce(|| Ok(fresh()), merge)?;
+    let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
+    let mut out: Vec<Result<Summary>> = folds
+        .into_iter()
+        .zip(&texts)
+        .map(|(fold, texts)| fold.map(|fold| fold.finish(texts)))
+        .collect();
+    find_same(&mut out);
+    Ok(out)
+}
+
+/// The texts of the frequent values of a column, by the rows where they stand.
+#[derive(Default)]
+struct ArrayTexts(Vec<(String, u64)>);
+
+/// Reads the cells of frequent values.
+fn texts_of(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    folds: &[Result<Fold>],
+) -> Result<Vec<ArrayTexts>> {
+    let one = |(fold, &column): (&Result<Fold>, &usize)| -> Result<ArrayTexts> {
+        let Ok(fold) = fold else { return Ok(ArrayTexts::default()) };
+        let mut texts = Vec::new();
+        for (times, row) in fold.frequent.top(TOP) {
+            task.check()?;
+            let read = table.read(task, row..row + 1, &[column])?;
+            let Some(array) = read.columns().first().filter(|array| array.len() == 1) else { continue };
+            let text = cell::text(fold.typed(array)?.0.as_ref(), 0);
+            texts.extend(text.map(|text| (text, times)));
+        }
+        Ok(ArrayTexts(texts))
+    };
+    folds.par_iter().zip(columns).map(one).collect()
+}
+
+/// Marks columns whose cells are all the same as those of one before them.
+fn find_same(columns: &mut [Result<Summary>]) {
+    for at in 1..columns.len() {
+        let (before, rest) = columns.split_at_mut(at);
+        let Some(Ok(this)) = rest.first_mut() else { continue };
+        let same = |other: &Result<Summary>| {
+            other.as_ref().is_ok_and(|o| {
+                o.fingerprint == this.fingerprint && o.data_type == this.data_type && o.nulls == this.nulls
+            })
+        };
+        // Columns that are constant or empty are said to be that.
+        if this.nulls < this.rows && !this.is_constant() {
+            this.same_as = before.iter().position(same);
+        }
+    }
+}
+
+/// A column's running state; two of different rows can be put together.
+struct Fold {
+    name: String,
+    data_type: DataType,
+    inferred: Option<DataType>,
+    seed: u64,
+    stride: u64,
+    rows: u64,
+    nulls: u64,
+    unfit: u64,
+    nan: u64,
+    inf: u64,
+    zeros: u64,
+    moments: Moments,
+    spread: Spread,
+    low: Option<ArrayRef>,
+    high: Option<ArrayRef>,
+    distinct: Distinct,
+    frequent: Frequent,
+    hashable: bool,
+    fingerprint: u64,
+    kept: Vec<f64>,
+    /// A sample of texts and their counts, for frequent values when there are too many different ones.
+    kept_texts: Vec<String>,
+    lengths: Option<(u64, u64, f64, u64)>,
+    disguised: Vec<u64>,
+    numbers_as_nothing: Vec<u64>,
+}
+
+impl Fold {
+    fn new(field: &Field, stride: u64) -> Self {
+        let inferred = types::inferred(field);
+        let data_type = match field.data_type() {
+            DataType::Dictionary(_, value) => value.as_ref().clone(),
+            DataType::RunEndEncoded(_, value) => value.data_type().clone(),
+            other => other.clone(),
+        };
+        Fold {
+            name: field.name().clone(),
+            data_type: inferred.clone().unwrap_or(data_type),
+            inferred,
+            seed: 0x2545_f491_4f6c_dd1d,
+            stride,
+            rows: 0,
+            nulls: 0,
+            unfit: 0,
+            nan: 0,
+            inf: 0,
+            zeros: 0,
+            moments: Moments::default(),
+            spread: Spread::new(),
+            low: None,
+            high: None,
+            distinct: Distinct::new(),
+            frequent: Frequent::default(),
+            hashable: true,
+            fingerprint: 0,
+            kept: Vec::new(),
+            kept_texts: Vec::new(),
+            lengths: None,
+            disguised: vec![0; NOTHING.len()],
+            numbers_as_nothing: vec![0; NOTHING_NUMBERS.len()],
+        }
+    }
+
+    /// The values of an array, and how many do not fit the guessed type.
+    fn typed(&self, array: &ArrayRef) -> Result<(ArrayRef, u64)> {
+        Ok(match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (decoded(array)?, 0),
+        })
+    }
+
+    /// Takes an array into account whose first cell stands in row `first`.
+    fn add(&mut self, array: &ArrayRef, first: u64) -> Result<()> {
+        if self.inferred.is_some()
+            && let Some(cells) = array.as_string_opt::<i32>()
+        {
+            self.nothing(cells.iter());
+        }
+        let (array, unfit) = self.typed(array)?;
+        self.rows += array.len() as u64;
+        self.unfit += unfit;
+        self.nulls += (array.logical_null_count() as u64).saturating_sub(unfit);
+        if !array.data_type().is_nested() && *array.data_type() != DataType::Null {
+            let (low, high) = ends_of(&array);
+            replace(&mut self.low, &array, low, Ordering::Less)?;
+            replace(&mut self.high, &array, high, Ordering::Greater)?;
+        }
+        self.numbers(&array, first);
+        self.texts(&array, first);
+        self.hashes(&array, first);
+        Ok(())
+    }
+
+    fn numbers(&mut self, array: &ArrayRef, first: u64) {
+        macro_rules! each {
+            ($($pattern:pat => $ty:ty),* $(,)?) => { match array.data_type() {
+                $( $pattern => self.values(array.as_primitive::<$ty>(), first, |v| v as f64), )*
+                DataType::Float16 => self.values(array.as_primitive::<Float16Type>(), first, |v| v.to_f64()),
+                DataType::Decimal128(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal128Type>(), first, move |v| v as f64 * unit);
+                }
+                DataType::Decimal64(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal64Type>(), first, move |v| v as f64 * unit);
+                }
+                DataType::Decimal32(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal32Type>(), first, move |v| f64::from(v) * unit);
+                }
+                _ => {}
+            } };
+        }
+        each!(
+            DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
+            DataType::Int64 => Int64Type, DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
+            DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type, DataType::Float32 => Float32Type,
+            DataType::Float64 => Float64Type, DataType::Date32 => Date32Type, DataType::Date64 => Date64Type,
+            DataType::Time32(TimeUnit::Second) => Time32SecondType,
+            DataType::Time32(_) => Time32MillisecondType,
+            DataType::Time64(TimeUnit::Microsecond) => Time64MicrosecondType,
+            DataType::Time64(_) => Time64NanosecondType,
+            DataType::Timestamp(TimeUnit::Second, _) => TimestampSecondType,
+            DataType::Timestamp(TimeUnit::Millisecond, _) => TimestampMillisecondType,
+            DataType::Timestamp(TimeUnit::Microsecond, _) => TimestampMicrosecondType,
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => TimestampNanosecondType,
+            DataType::Duration(TimeUnit::Second) => DurationSecondType,
+            DataType::Duration(TimeUnit::Millisecond) => DurationMillisecondType,
+            DataType::Duration(TimeUnit::Microsecond) => DurationMicrosecondType,
+            DataType::Duration(TimeUnit::Nanosecond) => DurationNanosecondType,
+        );
+    }
+
+    fn values<T: ArrowPrimitiveType>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        first: u64,
+        number: impl Fn(T::Native) -> f64,
+    ) {
+        let valid = |row: usize| array.nulls().is_none_or(|nulls| nulls.is_valid(row));
+        let numbers = || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut nan, mut inf, mut zeros, mut count, mut sum) = (0u64, 0u64, 0u64, 0u64, 0.0);
+        for value in numbers() {
+            if value.is_finite() {
+                low = low.min(value);
+                high = high.max(value);
+                sum += value;
+                count += 1;
+                zeros += u64::from(value == 0.0);
+            } else if value.is_nan() {
+                nan += 1;
+            } else {
+                inf += 1;
+            }
+        }
+        self.nan += nan;
+        self.inf += inf;
+        self.zeros += zeros;
+        if count == 0 {
+            return;
+        }
+        self.spread.cover(low, high);
+        let shift = sum / count as f64;
+        let (mut off, mut squares) = (0.0, 0.0);
+        for value in numbers().filter(|value| value.is_finite()) {
+            self.spread.add(value);
+            off += value - shift;
+            squares += (value - shift) * (value - shift);
+        }
+        self.moments = self.moments.merge(Moments::of_sums(count, shift, off, squares));
+        if low <= -1.0 || high >= 999.0 {
+            let ends = NOTHING_NUMBERS.map(|n| n == low || n == high);
+            for (slot, &candidate) in NOTHING_NUMBERS.iter().enumerate().filter(|(slot, _)| ends[*slot]) {
+                self.numbers_as_nothing[slot] += numbers().filter(|value| *value == candidate).count() as u64;
+            }
+        }
+        for row in picks(first, array.len(), self.stride).filter(|row| valid(*row)) {
+            self.kept.extend(array.values().get(row).map(|v| number(*v)).filter(|v| v.is_finite()));
+        }
+    }
+
+    fn texts(&mut self, array: &ArrayRef, first: u64) {
+        let picked = picks(first, array.len(), self.stride.max(self.rows / 4_096));
+        match array.data_type() {
+            DataType::Utf8 => self.words(array.as_string::<i32>().iter()),
+            DataType::LargeUtf8 => self.words(array.as_string::<i64>().iter()),
+            DataType::Utf8View => self.words(array.as_string_view().iter()),
+            DataType::Binary => self.long(array.as_binary::<i32>().iter().flatten().map(|b| b.len() as u64)),
+            DataType::LargeBinary => self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64)),
+            DataType::BinaryView => self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64)),
+            DataType::List(_) => {
+                let list = array.as_list::<i32>();
+                let valid = (0..list.len()).filter(|&row| list.is_valid(row));
+                self.long(valid.map(|row| list.value_length(row) as u64));
+            }
+            DataType::LargeList(_) => {
+                let list = array.as_list::<i64>();
+                let valid = (0..list.len()).filter(|&row| list.is_valid(row));
+                self.long(valid.map(|row| list.value_length(row) as u64));
+            }
+            _ => return,
+        }
+        if self.data_type.is_nested() || self.kept_texts.len() >= KEPT as usize {
+            return;
+        }
+        self.kept_texts.extend(picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)));
+    }
+
+    fn words<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>> + Clone) {
+        // Characters are the bytes that do not go on with one.
+        let count = |text: &str| match text.is_ascii() {
+            true => text.len() as u64,
+            false => text.chars().count() as u64,
+        };
+        self.long(cells.clone().flatten().map(count));
+        if self.inferred.is_none() {
+            self.nothing(cells);
+        }
+    }
+
+    fn long(&mut self, lengths: impl Iterator<Item = u64>) {
+        let (mut low, mut high, mut sum, mut count) = self.lengths.unwrap_or((u64::MAX, 0, 0.0, 0));
+        let mut total = 0u64;
+        for length in lengths {
+            low = low.min(length);
+            high = high.max(length);
+            total = total.saturating_add(length);
+            count += 1;
+        }
+        sum += total as f64;
+        self.lengths = (count > 0).then_some((low, high, sum, count));
+    }
+
+    /// Counts the texts that stand for a missing value.
+    fn nothing<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
+        for text in cells.flatten().filter(|text| text.len() <= 7) {
+            if let Some(slot) = NOTHING.iter().position(|nothing| *nothing == text) {
+                self.disguised[slot] += 1;
+            }
+        }
+    }
+
+    fn hashes(&mut self, array: &ArrayRef, first: u64) {
+        let seed = self.seed;
+        macro_rules! words {
+            ($ty:ty, $bits:expr) => {{
+                let array = array.as_primitive::<$ty>();
+                let values = array.values();
+                self.take(array.nulls(), array.len(), first, |row| hashed_word(seed, $bits(values[row])));
+            }};
+        }
+        macro_rules! bytes {
+            ($array:expr) => {{
+                let cells = $array;
+                self.take(cells.nulls(), cells.len(), first, |row| {
+                    let value: &[u8] = cells.value(row).as_ref();
+                    hashed(seed, value)
+                });
+            }};
+        }
+        match array.data_type() {
+            DataType::Utf8 => bytes!(array.as_string::<i32>()),
+            DataType::LargeUtf8 => bytes!(array.as_string::<i64>()),
+            DataType::Utf8View => bytes!(array.as_string_view()),
+            DataType::Binary => bytes!(array.as_binary::<i32>()),
+            DataType::LargeBinary => bytes!(array.as_binary::<i64>()),
+            DataType::BinaryView => bytes!(array.as_binary_view()),
+            DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
+            DataType::Boolean => {
+                let flags = array.as_boolean();
+                self.take(flags.nulls(), flags.len(), first, |row| hashed_word(seed, u64::from(flags.value(row))));
+            }
+            DataType::Int8 => words!(Int8Type, |v: i8| v as u64),
+            DataType::Int16 => words!(Int16Type, |v: i16| v as u64),
+            DataType::Int32 => words!(Int32Type, |v: i32| v as u64),
+            DataType::Int64 => words!(Int64Type, |v: i64| v as u64),
+            DataType::UInt8 => words!(UInt8Type, u64::from),
+            DataType::UInt16 => words!(UInt16Type, u64::from),
+            DataType::UInt32 => words!(UInt32Type, u64::from),
+            DataType::UInt64 => words!(UInt64Type, |v: u64| v),
+            DataType::Float32 => words!(Float32Type, |v: f32| u64::from(v.to_bits())),
+            DataType::Float64 => words!(Float64Type, |v: f64| v.to_bits()),
+            DataType::Null => {}
+            data_type if data_type.is_nested() => self.hashable = false,
+            _ => {
+                let data = array.to_data();
+                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first()) else {
+                    self.hashable = false;
+                    return;
+                };
+                let values = values.as_slice().get(data.offset() * width..).unwrap_or_default();
+                self.take(array.nulls(), array.len(), first, |row| {
+                    hashed(seed, values.get(row * width..(row + 1) * width).unwrap_or_default())
+                });
+            }
+        }
+    }
+
+    /// Takes the hashes of valid rows into account.
+    fn take(&mut self, nulls: Option<&arrow::buffer::NullBuffer>, len: usize, first: u64, hash: impl Fn(usize) -> u64) {
+        let mut print = 0u64;
+        let (mut before, mut run, mut run_row) = (None, 0u64, 0u64);
+        for row in 0..len {
+            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                continue;
+            }
+            let now = hash(row);
+            // A sum of each value with its place: parts can be put together in any order.
+            print = print.wrapping_add(mixed(now, first + row as u64));
+            if before == Some(now) {
+                run += 1;
+                continue;
+            }
+            if let Some(before) = before.replace(now) {
+                self.distinct.add(before);
+                self.frequent.add(before, run_row, run);
+            }
+            (run, run_row) = (1, first + row as u64);
+        }
+        if let Some(before) = before {
+            self.distinct.add(before);
+            self.frequent.add(before, run_row, run);
+        }
+        self.fingerprint = self.fingerprint.wrapping_add(print);
+    }
+
+    fn merge(&mut self, other: Fold) -> Result<()> {
+        self.rows += other.rows;
+        self.nulls += other.nulls;
+        self.unfit += other.unfit;
+        self.nan += other.nan;
+        self.inf += other.inf;
+        self.zeros += other.zeros;
+        self.moments = self.moments.merge(other.moments);
+        self.spread.merge(&other.spread);
+        self.distinct.merge(&other.distinct);
+        self.frequent.merge(&other.frequent);
+        self.hashable &= other.hashable;
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        self.kept.extend(other.kept);
+        self.kept_texts.extend(other.kept_texts);
+        let add = |a: &mut Vec<u64>, b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.disguised, &other.disguised);
+        add(&mut self.numbers_as_nothing, &other.numbers_as_nothing);
+        self.lengths = match (self.lengths, other.lengths) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3)),
+            (a, b) => a.or(b),
+        };
+        if let Some(low) = &other.low {
+            replace(&mut self.low, low, Some(0), Ordering::Less)?;
+        }
+        if let Some(high) = &other.high {
+            replace(&mut self.high, high, Some(0), Ordering::Greater)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, texts: &ArrayTexts) -> Summary {
+        let text = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0);
+        self.kept.sort_unstable_by(f64::total_cmp);
+        let numeric = self.data_type.is_numeric();
+        let (mut top, mut top_sampled) = (texts.0.clone(), false);
+        if self.frequent.over && !self.kept_texts.is_empty() {
+            (top, top_sampled) = (counted(std::mem::take(&mut self.kept_texts)), true);
+        }
+        let different = match self.frequent.distinct() {
+            _ if !self.hashable || self.rows == 0 => None,
+            Some(n) => Some(Different::Exactly(n)),
+            None => Some(Different::About(self.distinct.count())),
+        };
+        let quantiles = quantiles(&self.kept);
+        let disguised = self.disguises(quantiles);
+        Summary {
+            min: text(&self.low),
+            max: text(&self.high),
+            mean: self.moments.mean().filter(|_| numeric),
+            std: self.moments.std().filter(|_| numeric),
+            histogram: self.spread.histogram(BINS),
+            lengths: self.lengths.map(|(low, high, sum, count)| (low, high, sum / count.max(1) as f64)),
+            same_as: None,
+            fingerprint: self.fingerprint,
+            name: self.name,
+            data_type: self.data_type,
+            rows: self.rows,
+            nulls: self.nulls,
+            unfit: self.unfit,
+            nan: self.nan,
+            inf: self.inf,
+            zeros: self.zeros,
+            quantiles,
+            top,
+            top_sampled,
+            different,
+            disguised,
+        }
+    }
+
+    /// Values that seem to stand for missing ones.
+    fn disguises(&self, quantiles: Option<[f64; 5]>) -> Vec<(String, u64)> {
+        let quoted = |text: &str| if text.trim().is_empty() { format!("{text:?}") } else { text.to_owned() };
+        let words = NOTHING.iter().zip(&self.disguised).filter(|(_, count)| **count > 0);
+        let mut out: Vec<(String, u64)> = words.map(|(text, &count)| (quoted(text), count)).collect();
+        let (Some([_, q1, middle, q3, _]), Some((low, high))) = (quantiles, self.ends()) else { return out };
+        for (&candidate, &count) in NOTHING_NUMBERS.iter().zip(&self.numbers_as_nothing) {
+            let end = candidate == low || candidate == high;
+            let far = (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
+            // -1 is too usual a number where others are negative, too.
+            if end && far && count > 1 && self.data_type.is_numeric() && (candidate != -1.0 || q1 >= 0.0) {
+                out.push((candidate.to_string(), count));
+            }
+        }
+        out
+    }
+
+    fn ends(&self) -> Option<(f64, f64)> {
+        let number = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0)?.parse::<f64>().ok();
+        number(&self.low).zip(number(&self.high))
+    }
+}
+
+/// Rows of a part of a column that are kept: one of each `stride`, anywhere in it.
+fn picks(first: u64, len: usize, stride: u64) -> impl Iterator<Item = usize> {
+    let stride = stride.max(1);
+    let end = first + len as u64;
+    (first / stride..=end / stride).filter_map(move |block| {
+        let row = block * stride + mixed(block, 0x9e37) % stride;
+        (row >= first && row < end).then(|| (row - first) as usize)
+    })
+}
+
+/// The width of a type's values in bytes, where they all have one.
+fn data_type_width(data_type: &DataType) -> Option<usize> {
+    data_type.primitive_width()
+}
+
+/// 5, 25, 50, 75 and 95 % of sorted values.
+fn quantiles(sorted: &[f64]) -> Option<[f64; 5]> {
+    let last = sorted.len().checked_sub(1)?;
+    let at = |share: f64| sorted.get((share * last as f64).round() as usize).copied().unwrap_or(f64::NAN);
+    Some([0.05, 0.25, 0.5, 0.75, 0.95].map(at))
+}
+
+/// The most frequent texts.
+fn counted(mut texts: Vec<String>) -> Vec<(String, u64)> {
+    texts.sort_unstable();
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for text in texts {
+        match all.last_mut() {
+            Some((last, count)) if *last == text => *count += 1,
+            _ => all.push((text, 1)),
+        }
+    }
+    all.retain(|(_, count)| *count > 1);
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.truncate(TOP);
+    all
+}
+
+/// How numeric columns go together.
+#[derive(Clone, Debug, Default)]
+pub struct Correlation {
+    /// The columns, by their places in the table.
+    pub columns: Vec<usize>,
+    /// Pearson's coefficients, row by row; NaN where a column is constant.
+    pub values: Vec<f64>,
+    /// Rows that they were computed from.
+    pub rows: u64,
+}
+
+/// The most columns of a correlation matrix.
+const CORRELATED: usize = 64;
+
+/// Pearson's correlation of the numeric columns among `columns`, from rows all over the table; a pair of
+/// cells counts where both are finite numbers.
+///
+/// # Errors
+/// `Cancelled`; what reading gives.
+pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Correlation> {
+    let numeric = |&c: &usize| {
+        let field = table.schema().fields().get(c);
+        field.is_some_and(|f| types::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
+    };
+    let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
+    let known = match table.rows() {
+        crate::content::Rows::About { known, .. } => known,
+        rows => rows.number(),
+    };
+    let blocks = 50u64.min(known.div_ceil(BLOCK)).max(1);
+    let mut series: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
+    for n in 0..blocks {
+        let start = (u128::from(known) * u128::from(n) / u128::from(blocks)) as u64;
+        let read = table.read(task, start..start.saturating_add(BLOCK).min(known), &columns)?;
+        for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
+            let inferred = types::inferred(table.schema().field(column));
+            let array = match (inferred, array.as_string_opt::<i32>()) {
+                (Some(kind), Some(cells)) => types::typed(cells, &kind).0,
+                _ => decoded(array)?,
+            };
+            let floats = arrow::compute::cast(&array, &DataType::Float64)?;
+            series.extend(floats.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));
+        }
+    }
+    let rows = series.first().map_or(0, |s| s.len() as u64);
+    let pair = |at: usize| {
+        let (a, b) = (series.get(at / columns.len())?, series.get(at % columns.len())?);
+        Some(pearson(a, b))
+    };
+    let values = (0..columns.len() * columns.len()).into_par_iter().map(|at| pair(at).unwrap_or(f64::NAN)).collect();
+    Ok(Correlation { columns, values, rows })
+}
+
+fn pearson(a: &[f64], b: &[f64]) -> f64 {
+    let pairs = || a.iter().zip(b).filter(|(x, y)| x.is_finite() && y.is_finite());
+    let count = pairs().count() as f64;
+    let mean = |sum: f64| sum / count;
+    let (x, y) = (mean(pairs().map(|p| p.0).sum()), mean(pairs().map(|p| p.1).sum()));
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (p, q) in pairs() {
+        xy += (p - x) * (q - y);
+        xx += (p - x) * (p - x);
+        yy += (q - y) * (q - y);
+    }
+    xy / (xx * yy).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::table::MemoryTable;
+    use std::sync::Arc;
+
+    fn table() -> MemoryTable {
+        let n = 10_000i64;
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n));
+        let twice: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| -2 * i)));
+        let float: ArrayRef = Arc::new(Float64Array::from_iter((0..n).map(|i| match i % 10 {
+            0 => None,
+            1 => Some(f64::NAN),
+            2 => Some(-999.0),
+            k => Some(20.0 + k as f64 / 10.0),
+        })));
+        let words: ArrayRef =
+            Arc::new(StringArray::from_iter_values((0..n).map(|i| ["red", "green", "red", "N/A"][i as usize % 4])));
+        let one: ArrayRef = Arc::new(Int32Array::from_iter_values((0..n).map(|_| 7)));
+        let date: ArrayRef = Arc::new(Date32Array::from_iter_values((0..n).map(|i| i as i32)));
+        let columns = [("id", ids.clone()), ("twice", twice), ("f", float), ("w", words), ("one", one), ("again", ids), ("d", date)];
+        MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())
+    }
+
+    #[test]
+    fn everything_of_every_column() {
+        let all = exact(&table(), &Task::new(), &[0, 1, 2, 3, 4, 5, 6]).unwrap();
+        let column = |i: usize| all.columns[i].as_ref().unwrap();
+        assert_eq!(all.depth, Depth::Exact);
+        let id = column(0);
+        assert_eq!((id.min.as_deref(), id.max.as_deref(), id.mean), (Some("0"), Some("9999"), Some(4999.5)));
+        let Some(Different::About(n)) = id.different else { panic!("{:?}", id.different) };
+        assert!((9_800..10_200).contains(&n), "{n}");
+        assert_eq!(id.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), 10_000);
+        let [_, q1, middle, ..] = id.quantiles.unwrap();
+        assert!((q1 - 2_500.0).abs() < 2.0 && (middle - 5_000.0).abs() < 2.0);
+        let f = column(2);
+        assert_eq!((f.nulls, f.nan, f.max.as_deref()), (1_000, 1_000, Some("20.9")));
+        assert_eq!(f.disguised, [("-999".to_owned(), 1_000)]);
+        let w = column(3);
+        assert_eq!(w.top, [("red".to_owned(), 5_000), ("green".to_owned(), 2_500), ("N/A".to_owned(), 2_500)]);
+        assert_eq!((w.disguised.as_slice(), w.lengths.map(|l| (l.0, l.1))), (&[("N/A".to_owned(), 2_500)][..], Some((3, 5))));
+        assert!(column(4).is_constant() && !id.is_constant());
+        assert_eq!((column(5).same_as, column(1).same_as, column(4).same_as), (Some(0), None, None));
+        assert_eq!(column(6).text_of(column(6).quantiles.unwrap()[2]).get(..4), Some("1983"));
+    }
+
+    #[test]
+    fn a_sample_says_that_it_is_one_and_a_small_table_is_exact() {
+        let table = table();
+        assert_eq!(sampled(&table, &Task::new(), &[0]).unwrap().depth, Depth::Exact);
+        let rows = Arc::new(Int64Array::from_iter_values(0..100_000)) as ArrayRef;
+        let large = MemoryTable::new(RecordBatch::try_from_iter([("n", rows)]).unwrap());
+        let some = sampled(&large, &Task::new(), &[0]).unwrap();
+        assert_eq!((some.depth, some.rows), (Depth::Sampled(20_000), 100_000));
+        let first = stored(&large, &[0]);
+        assert_eq!((first.depth, first.columns[0].as_ref().unwrap().min.clone()), (Depth::Stored, None));
+    }
+
+    #[test]
+    fn columns_that_go_together() {
+        let found = correlation(&table(), &Task::new(), &[0, 1, 2, 3, 4]).unwrap();
+        assert_eq!(found.columns, [0, 1, 2, 4]);
+        assert!((found.values[0] - 1.0).abs() < 1e-9 && (found.values[1] + 1.0).abs() < 1e-9);
+        assert!(found.values[3].is_nan());
+    }
+}
