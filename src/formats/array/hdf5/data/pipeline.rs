@@ -66,7 +66,7 @@ pub(super) fn word(filter: &Filter) -> String {
 fn is_there(filter: &Filter) -> bool {
     use id::{
         BITSHUFFLE, BLOSC, BLOSC2, BZIP2, DEFLATE, FLETCHER32, LZ4, LZF, NBIT, SCALE_OFFSET, SHUFFLE, SZIP,
-        ZSTD,
+        ZFP, ZSTD,
     };
     matches!(
         filter.id,
