@@ -54,7 +54,11 @@ fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
         }
         Some(Content::Array(array)) => {
             for piece in gander::region::pieces(array.shape(), 10_000).take(3) {
-                gander::content::array::read(array.as_ref(), task, &piece)?;
+                if array.dtype().is_variable() {
+                    array.column(task, &piece)?;
+                } else {
+                    gander::content::array::read(array.as_ref(), task, &piece)?;
+                }
             }
         }
         Some(Content::Image(image)) => {

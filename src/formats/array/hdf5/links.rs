@@ -139,6 +139,21 @@ impl Links {
         }
     }
 
+    /// Reads the first link or a few, to see whether the index of the group is there at all.
+    ///
+    /// # Errors
+    /// Only a cancellation; damage becomes the [problem](Self::problem).
+    pub fn probe(&self, task: &Task) -> Result<()> {
+        match &self.kind {
+            Kind::Known(_) => Ok(()),
+            Kind::Table(table) => self.noting(|| table.lock().load(&self.file, task, 1)),
+            Kind::Dense(dense) => {
+                let index = dense.orders.as_ref().map_or((&dense.names, 4), |orders| (orders, 8));
+                self.noting(|| dense.read(&self.file, task, index.0, index.1, 0..1, &mut Vec::new()))
+            }
+        }
+    }
+
     /// The link of this name.
     pub fn find(&self, task: &Task, name: &str) -> Result<Option<Link>> {
         match &self.kind {

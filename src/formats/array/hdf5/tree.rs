@@ -31,6 +31,8 @@ pub struct Above {
     path: String,
     /// How many of them were reached by links beside the first hard one.
     aliases: u32,
+    /// How many lie above it.
+    depth: usize,
     up: Option<Arc<Above>>,
 }
 
@@ -232,10 +234,13 @@ impl Shown<'_> {
         if many && circle.is_none() {
             node.remarks.push("a group with several links to it; not listed here once more".to_owned());
         }
-        let closed = circle.is_some() || many;
-        // The first few show whether the index of a group is there at all.
-        let first = links.page(task, 0..1);
-        noting(node, first)?;
+        let depth = self.above.map_or(0, |above| above.depth + 1);
+        let deep = depth > 2 * limits::DEPTH;
+        if deep {
+            node.remarks.push(format!("groups nest deeper than {}; not listed", 2 * limits::DEPTH));
+        }
+        let closed = circle.is_some() || many || deep;
+        links.probe(task)?;
         let problem = links.problem();
         let told = problem.is_some();
         if let Some(problem) = problem {
@@ -245,6 +250,7 @@ impl Shown<'_> {
             address: object.address,
             path,
             aliases: aliases + u32::from(is_alias),
+            depth,
             up: self.above.cloned(),
         });
         let signal = conventions::signal(&node.attributes);

@@ -70,8 +70,9 @@ impl Array for Plain {
         if self.way.is_same() {
             return self.raw.read(task, region, out);
         }
+        // Elements without a size have no bytes: `column` gives them.
         if self.way.dtype.is_variable() {
-            return Err(Error::bug("bytes of elements without a size"));
+            return Ok(());
         }
         let delivered = self.way.deliver(array::read(&self.raw, task, region)?.into())?;
         if delivered.len() != out.len() {
