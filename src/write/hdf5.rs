@@ -187,7 +187,7 @@ impl Settings {
             }
         };
         let fill = options.choice(&NULLS)? == "fill";
-        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip }, chunk, fill })
+        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip, whole: false }, chunk, fill })
     }
 
     /// The storage of a dataset of this shape with elements of `size` bytes.
@@ -311,7 +311,7 @@ fn one(
         return rows(task, file, path, array, settings).map(Some);
     }
     let Some(datatype) = types::of(dtype)? else { return Ok(None) };
-    let storage = settings.storage(array.shape(), dtype.size(), AUTO)?;
+    let storage = Storage { whole: true, ..settings.storage(array.shape(), dtype.size(), AUTO)? };
     let dataset = file.dataset(path, &datatype, array.shape(), &storage)?;
     match &storage.chunk {
         Some(chunk) => chunks(task, &dataset, array, chunk, &storage)?,

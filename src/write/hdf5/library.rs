@@ -116,7 +116,10 @@ impl File {
                 if let Some(chunk) = &storage.chunk {
                     let chunk: Vec<hsize_t> = chunk.clone();
                     ok = ok.min(h5p::H5Pset_chunk(create.0, chunk.len() as i32, chunk.as_ptr()));
-                    ok = ok.min(h5p::H5Pset_fill_time(create.0, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER));
+                    if storage.whole {
+                        let never = h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER;
+                        ok = ok.min(h5p::H5Pset_fill_time(create.0, never));
+                    }
                     if storage.shuffle {
                         ok = ok.min(h5p::H5Pset_shuffle(create.0));
                     }
@@ -164,6 +167,8 @@ pub(super) struct Storage {
     pub(super) chunk: Option<Vec<u64>>,
     pub(super) shuffle: bool,
     pub(super) gzip: Option<u32>,
+    /// Every element will be written, none holds a place in memory: no fill values are needed.
+    pub(super) whole: bool,
 }
 
 /// A dataset that is being written.
