@@ -47,6 +47,9 @@ fn case() -> impl Strategy<Value = Case> {
     (dims, what, rest).prop_map(
         |(dims, (kind, mut filters, chunked, early), (fill, written, seed, parts))| {
             filters.dedup();
+            // libhdf5 itself cannot undo n-bit and scale-offset after others, and damages its memory trying.
+            let mut first = true;
+            filters.retain(|filter| std::mem::take(&mut first) || *filter < 3);
             let chunked = chunked || !filters.is_empty() || dims.iter().any(|d| d.2 > 0);
             let chunk = if chunked { dims.iter().map(|d| d.1.min(d.0)).collect() } else { Vec::new() };
             let growth = dims.iter().map(|d| d.2).collect();

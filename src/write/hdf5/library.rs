@@ -44,8 +44,7 @@ fn failed(what: &str) -> Error {
     let said = said.map(|error| error.to_string()).filter(|text| !text.is_empty());
     // The cause stands in the system's error number where a write failed.
     let full = std::io::Error::last_os_error();
-    let full =
-        (full.kind() == std::io::ErrorKind::StorageFull).then_some(": the disk is full").unwrap_or_default();
+    let full = if full.kind() == std::io::ErrorKind::StorageFull { ": the disk is full" } else { "" };
     let text = format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"));
     // What the library will not make of a type is no failure of the disk.
     if what == TYPE || what.starts_with(MEMBER) { Error::unsupported(text) } else { Error::io(text) }
