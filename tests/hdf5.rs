@@ -47,6 +47,9 @@ fn case() -> impl Strategy<Value = Case> {
     (dims, what, rest).prop_map(
         |(dims, (kind, mut filters, chunked, early), (fill, written, seed, parts))| {
             filters.dedup();
+            // libhdf5 itself cannot undo n-bit and scale-offset after others, and damages its memory trying.
+            let mut first = true;
+            filters.retain(|filter| std::mem::take(&mut first) || *filter < 3);
             let chunked = chunked || !filters.is_empty() || dims.iter().any(|d| d.2 > 0);
             let chunk = if chunked { dims.iter().map(|d| d.1.min(d.0)).collect() } else { Vec::new() };
             let growth = dims.iter().map(|d| d.2).collect();
@@ -75,14 +78,14 @@ fn number(seed: u64, n: usize) -> u64 {
     (mixed >> 40) % if seed % 2 == 0 { 7 } else { 1 << 20 }
 }
 
-/// Makes the dataset; what libhdf5 says is in it, as little-endian bytes.
+/// Makes the dataset.
 fn made<T: H5Type + Copy>(
     file: &::hdf5::File,
     name: &str,
     case: &Case,
     of: impl Fn(u64) -> T,
     is_float: bool,
-) -> ::hdf5::Result<Vec<T>> {
+) -> ::hdf5::Result<()> {
     let side = |(len, growth): (&usize, &u8)| match growth {
         0 => Extent::fixed(*len),
         1 => Extent::new(*len, Some(len + 13)),
@@ -124,7 +127,7 @@ fn made<T: H5Type + Copy>(
         let selection: Vec<SliceOrIndex> = shape.iter().map(whole).collect();
         dataset.write_slice(&part, Hyperslab::new(selection))?;
     }
-    dataset.read_raw::<T>()
+    Ok(())
 }
 
 /// The bytes of a part of what libhdf5 said.
@@ -172,8 +175,13 @@ fn compared<T: H5Type + Copy, const N: usize>(
     is_float: bool,
 ) -> Result<bool, TestCaseError> {
     // Not every filter takes every type and shape; those that libhdf5 refuses are no cases.
-    let Ok(truth) = made(&file, "d", case, of, is_float) else { return Ok(false) };
+    if made(&file, "d", case, of, is_float).is_err() {
+        return Ok(false);
+    }
     drop(file);
+    // From the disk, not from its cache: some filters change values, and some pairs of them cannot be undone.
+    let read = ::hdf5::File::open(path).and_then(|file| file.dataset("d")?.read_raw::<T>());
+    let Ok(truth) = read else { return Ok(false) };
     let task = Task::new();
     let array = array_at(&task, path, "d");
     let shape: Vec<u64> = case.shape.iter().map(|n| *n as u64).collect();

@@ -1,5 +1,5 @@
 //! ZFP: numbers in blocks of 4ᵈ, each with a common exponent, decorrelated and stored bit plane by bit plane, as
-//! many planes as the mode allows. Decodes what the HDF5 filter 32013 writes: one to four dimensions of 32- or
+//! many planes as the mode allows. Decodes what the HDF5 filter 32013 writes: one to three dimensions of 32- or
 //! 64-bit integers and floats, by rate, precision or accuracy.
 //!
 //! The algorithm: <https://zfp.readthedocs.io/en/latest/algorithm.html>; the header in the filter's client data:
@@ -81,7 +81,10 @@ impl Header {
             _ => Kind::F64,
         };
         let rank = take(2) + 1;
-        let width = [48, 24, 16, 12][rank as usize - 1];
+        if rank == 4 {
+            return Err(Error::unsupported("ZFP in four dimensions"));
+        }
+        let width = if rank == 1 { 48 } else { 48 / rank as u32 };
         let shape = (0..rank).map(|_| take(width) as usize + 1).collect();
         let mode = bits.many(12);
         let (range, planes, lowest) = match mode {
@@ -289,7 +292,7 @@ fn order(rank: usize) -> Vec<usize> {
 
 /// The place among coefficients of the same coordinates in another order. One that differs from the others in one
 /// coordinate only goes by where that is; of three different ones the largest goes by its axis and the next one
-/// round in a circle; the others count up, but for the first of four dimensions.
+/// round in a circle; two dimensions count down.
 fn among_equals(all: &[usize], sorted: &[usize]) -> (usize, usize) {
     let rank = all.len();
     let axis_of = |value: Option<&usize>| all.iter().position(|c| Some(c) == value).unwrap_or(0);
@@ -298,11 +301,10 @@ fn among_equals(all: &[usize], sorted: &[usize]) -> (usize, usize) {
         [_, _] => (0, usize::MAX - up),
         [a, rest @ ..] if rest.iter().all(|c| Some(c) == rest.first()) => (axis_of(Some(a)), 0),
         [rest @ .., z] if rest.iter().all(|c| Some(c) == rest.first()) => (axis_of(Some(z)), 0),
-        [_, middle, high] | [0, 0, middle @ 1, high @ 2] => {
+        [_, middle, high] => {
             let high = axis_of(Some(high));
             (high, (axis_of(Some(middle)) + rank - high) % rank)
         }
-        [0, 0, 1, 1] => (0, usize::MAX - up),
         _ => (0, up),
     }
 }

@@ -11,6 +11,7 @@ use crate::limits;
 use crate::region::{Region, pieces};
 use crate::task::Task;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
@@ -80,6 +81,8 @@ struct Part {
     imaginary: f64,
     /// Its share of the checksum (see `blocks`).
     crc: u32,
+    /// Nothing of it is stored; its share is not counted yet.
+    gap: bool,
 }
 
 /// One piece's part of scaled values.
@@ -170,6 +173,7 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
         }
         None => Part64::default(),
     };
+    let unstored = OnceLock::new();
     let parts = each_piece(
         array,
         task,
@@ -181,12 +185,17 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
             part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
             part
         },
-        |region, element, count| {
+        |_, element, count| {
             let part = times(Part { scaled: scaled(element), ..measure(dtype, element) }, count);
-            Part { crc: crc_share_of_same(element, region, shape), ..part }
+            unstored.get_or_init(|| element.to_vec());
+            Part { gap: true, ..part }
         },
     )?;
-    let mut total = Part::default();
+    let gaps = match unstored.get() {
+        Some(element) => crc_of_gaps(element, array, &parts),
+        None => 0,
+    };
+    let mut total = Part { crc: gaps, ..Part::default() };
     for part in parts {
         total = merge(total, part);
     }
@@ -234,6 +243,24 @@ fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -
     Ok(total)
 }
 
+/// The regions of a pass.
+fn regions_of(array: &dyn Array) -> Vec<Region> {
+    let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
+    // Elements under a byte are summed up byte by byte in C order.
+    let chunks = array.facts().chunks.filter(|_| dtype.bits() >= 8);
+    blocks(array.shape(), chunks.as_deref(), size, PIECE)
+}
+
+/// What the pieces add to the checksum of which nothing is stored: of those, or of the others and the whole,
+/// whichever are fewer.
+fn crc_of_gaps(element: &[u8], array: &dyn Array, parts: &[Part]) -> u32 {
+    let shape = array.shape();
+    let few = parts.iter().filter(|part| part.gap).count() <= parts.len() / 2;
+    let whole = if few { 0 } else { crc_share_of_same(element, &Region::all(shape), shape) };
+    let counted = regions_of(array).into_iter().zip(parts).filter(|(_, part)| part.gap == few);
+    counted.fold(whole, |crc, (region, _)| crc ^ crc_share_of_same(element, &region, shape))
+}
+
 /// More pieces than this are years of work, and a shape that nothing stands behind.
 const PIECES: u64 = 1 << 22;
 
@@ -263,8 +290,6 @@ fn each_piece<T: Send>(
     same: impl Fn(&Region, &[u8], u64) -> T + Sync,
 ) -> Result<Vec<T>> {
     let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
-    // Elements under a byte are summed up byte by byte in C order.
-    let chunks = array.facts().chunks.filter(|_| dtype.bits() >= 8);
     let bytes = limits::bytes(array.shape(), size)?;
     // Where the file holds nothing at all, one element stands for any number of them.
     let whole = Region::all(array.shape());
@@ -279,7 +304,7 @@ fn each_piece<T: Send>(
     if bytes / PIECE > PIECES {
         return Err(Error::limit(format!("a pass over {}", crate::display::bytes(bytes))));
     }
-    let regions = blocks(array.shape(), chunks.as_deref(), size, PIECE);
+    let regions = regions_of(array);
     let one = |buffer: &mut Vec<u8>, region: &Region| -> Result<T> {
         let count = region.elements()?;
         let bytes = count.saturating_mul(dtype.size());
@@ -462,6 +487,7 @@ fn merge(a: Part, b: Part) -> Part {
         moments: a.moments.merge(b.moments),
         imaginary: a.imaginary + b.imaginary,
         crc: a.crc ^ b.crc,
+        gap: false,
         scaled: a.scaled.merge(b.scaled),
     }
 }

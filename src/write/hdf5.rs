@@ -9,7 +9,7 @@ mod library;
 mod types;
 
 use super::{array_bytes, loss, note};
-use crate::adapt::TableArray;
+use crate::adapt::{TableArray, arrow_of};
 use crate::content::{Array, Kind, Table, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -113,6 +113,12 @@ fn array_losses(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     match dtype {
         DType::Str(_) => losses.push(note(name, "text of a fixed width becomes text of any length")),
         DType::Variable(kind) => column_losses(name, &kind.arrow, losses),
+        other if is_mixed(other) => {
+            losses.push(note(name, "members that HDF5 has no type for become text or wider numbers"));
+            if let Some((arrow, _)) = arrow_of(other) {
+                column_losses(name, &arrow, losses);
+            }
+        }
         other if !types::is_there(other) => {
             losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
         }
@@ -187,7 +193,7 @@ impl Settings {
             }
         };
         let fill = options.choice(&NULLS)? == "fill";
-        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip }, chunk, fill })
+        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip, whole: false }, chunk, fill })
     }
 
     /// The storage of a dataset of this shape with elements of `size` bytes.
@@ -272,7 +278,7 @@ fn all_arrays(
     settings: &Settings,
 ) -> Result<Option<Option<Dataset>>> {
     let mut taken = BTreeSet::new();
-    let mut last = None;
+    let (mut last, mut any) = (None, false);
     for (name, array) in arrays {
         let path = path_of(name);
         if !taken.insert(path.clone()) {
@@ -287,7 +293,12 @@ fn all_arrays(
             return Err(Error::unsupported(format!("{group:?} is an array and the group of {path:?}")));
         }
         task.say(path.clone());
-        last = Some(one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?);
+        let made = one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?;
+        any |= made.is_some();
+        last = Some(made);
+    }
+    if !any && !arrays.is_empty() {
+        return Err(Error::unsupported("none of the arrays has a type that HDF5 has"));
     }
     if arrays.len() == 1 { Ok(last) } else { Ok(None) }
 }
@@ -307,11 +318,11 @@ fn one(
     settings: &Settings,
 ) -> Result<Option<Dataset>> {
     let dtype = array.dtype();
-    if matches!(dtype, DType::Variable(_) | DType::Str(_)) {
+    if matches!(dtype, DType::Variable(_) | DType::Str(_)) || is_mixed(dtype) {
         return rows(task, file, path, array, settings).map(Some);
     }
     let Some(datatype) = types::of(dtype)? else { return Ok(None) };
-    let storage = settings.storage(array.shape(), dtype.size(), AUTO)?;
+    let storage = Storage { whole: true, ..settings.storage(array.shape(), dtype.size(), AUTO)? };
     let dataset = file.dataset(path, &datatype, array.shape(), &storage)?;
     match &storage.chunk {
         Some(chunk) => chunks(task, &dataset, array, chunk, &storage)?,
@@ -411,11 +422,18 @@ fn filtered(bytes: Vec<u8>, size: usize, storage: &Storage) -> Result<Vec<u8>> {
     }
 }
 
+/// Whether records have members that HDF5 has no type for, and go through Arrow columns.
+fn is_mixed(dtype: &DType) -> bool {
+    dtype.record().is_some_and(|record| !record.fields.is_empty())
+        && !types::is_there(dtype)
+        && arrow_of(dtype).is_some()
+}
+
 /// Elements without a size, through Arrow columns.
 fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Settings) -> Result<Dataset> {
     let arrow = match array.dtype() {
         DType::Variable(kind) => kind.arrow.clone(),
-        _ => DataType::Utf8,
+        other => arrow_of(other).map_or(DataType::Utf8, |(arrow, _)| arrow),
     };
     let cell = Cell::of(&arrow);
     let datatype = cell.datatype()?;

@@ -44,8 +44,7 @@ fn failed(what: &str) -> Error {
     let said = said.map(|error| error.to_string()).filter(|text| !text.is_empty());
     // The cause stands in the system's error number where a write failed.
     let full = std::io::Error::last_os_error();
-    let full =
-        (full.kind() == std::io::ErrorKind::StorageFull).then_some(": the disk is full").unwrap_or_default();
+    let full = if full.kind() == std::io::ErrorKind::StorageFull { ": the disk is full" } else { "" };
     let text = format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"));
     // What the library will not make of a type is no failure of the disk.
     if what == TYPE || what.starts_with(MEMBER) { Error::unsupported(text) } else { Error::io(text) }
@@ -116,7 +115,10 @@ impl File {
                 if let Some(chunk) = &storage.chunk {
                     let chunk: Vec<hsize_t> = chunk.clone();
                     ok = ok.min(h5p::H5Pset_chunk(create.0, chunk.len() as i32, chunk.as_ptr()));
-                    ok = ok.min(h5p::H5Pset_fill_time(create.0, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER));
+                    if storage.whole {
+                        let never = h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER;
+                        ok = ok.min(h5p::H5Pset_fill_time(create.0, never));
+                    }
                     if storage.shuffle {
                         ok = ok.min(h5p::H5Pset_shuffle(create.0));
                     }
@@ -164,6 +166,8 @@ pub(super) struct Storage {
     pub(super) chunk: Option<Vec<u64>>,
     pub(super) shuffle: bool,
     pub(super) gzip: Option<u32>,
+    /// Every element will be written, none holds a place in memory: no fill values are needed.
+    pub(super) whole: bool,
 }
 
 /// A dataset that is being written.
