@@ -110,6 +110,11 @@ fn opens_as(target: &Target, document: &Document) -> bool {
     }
 }
 
+/// The columns without the name of the file that they come from.
+fn values(cells: Vec<Cells>) -> Vec<Vec<Option<String>>> {
+    cells.into_iter().map(|(_, values)| values).collect()
+}
+
 /// Compares what was written with what it was written from; the number of things compared.
 fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Result<usize, String> {
     if back.iter().all(|item| matches!(item.content, Content::Table(_))) {
@@ -130,6 +135,15 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
             (Some(mut from), _) => {
                 if target.id == "png" && from.1.len() == 3 && from.1[2] == 1 {
                     from.1.pop();
+                }
+                if from.0.record().is_some() && target.writer.many && to.0 != from.0 {
+                    // Records may lose the gaps between their fields.
+                    let (from, to) = (as_cells(source, false), as_cells(item, false));
+                    if from.is_none() || from.map(values) != to.map(values) {
+                        return Err(format!("the records of {:?} differ", item.name));
+                    }
+                    compared += 1;
+                    continue;
                 }
                 if (&to.0, &to.1) != (&from.0, &from.1) {
                     return Err(format!(

@@ -196,12 +196,7 @@ fn with_fill(mut meta: ArrayMeta, value: &Value) -> ArrayMeta {
     match fill::bytes(value, &meta.element) {
         Ok(Some(bytes)) => meta.fill = bytes,
         Ok(None) => {
-            meta.fill_text = "none".to_owned();
-            if meta.version == 2 {
-                meta.remarks.push(
-                    "it has no fill value: elements without a chunk are undefined and shown as 0".to_owned(),
-                );
-            }
+            meta.fill_text = "none: elements without a chunk are undefined, and shown as 0".to_owned();
         }
         Err(error) => meta.remarks.push(format!("{error}; elements without a chunk are shown as 0")),
     }
