@@ -1,6 +1,6 @@
 use super::*;
 use crate::content::array::read;
-use crate::content::{Array, Content, Table};
+use crate::content::{Array, Content};
 use crate::dtype::DType;
 use crate::error::ErrorKind;
 use crate::format::Options;
