@@ -261,6 +261,7 @@ impl App {
     /// Everything the session keeps, as of now.
     fn kept(&mut self, ctx: &Context) -> Session {
         self.session.tabs = self.tabs.keep(&self.files);
+        self.session.raw = self.files.told();
         self.session.unfolded = self
             .files
             .iter()

@@ -5,12 +5,13 @@ mod about;
 mod export;
 mod keys;
 mod path;
+mod raw;
 mod reader;
 
 use std::path::{Path, PathBuf};
 
 use egui::{Context, Id, Key, Modal, Ui, vec2};
-use gander::format::Data;
+use gander::format::{Data, Options};
 use gander::jobs::Jobs;
 
 use super::commands::Action;
@@ -26,6 +27,8 @@ pub(crate) enum Dialog {
     Keys(keys::Keys),
     /// A path that is typed.
     Path(path::OpenPath),
+    /// What the elements of a file without a header are.
+    Raw(Box<raw::OpenRaw>),
     /// A long text.
     Read(reader::Reader),
     /// An export.
@@ -45,6 +48,11 @@ impl Dialog {
         Dialog::Path(path::OpenPath::new(instead))
     }
 
+    /// What the elements of an open file are, beginning with what it is opened with now.
+    pub(crate) fn raw(file: u64, path: PathBuf, now: &Options) -> Self {
+        Dialog::Raw(Box::new(raw::OpenRaw::new(file, path, now)))
+    }
+
     /// A long text in full.
     pub(crate) fn read(title: String, text: String) -> Self {
         Dialog::Read(reader::Reader::new(title, text))
@@ -55,6 +63,7 @@ impl Dialog {
             Dialog::About => "about",
             Dialog::Keys(_) => "keys",
             Dialog::Path(_) => "open by path",
+            Dialog::Raw(_) => "raw array",
             Dialog::Read(_) => "reader",
             Dialog::Export(_) => "export",
             Dialog::Batch(_) => "convert",
@@ -107,6 +116,7 @@ impl Dialogs {
             Dialog::About => about::ui(ui),
             Dialog::Keys(keys) => keys.ui(ui),
             Dialog::Path(path) => path.ui(ui, jobs, actions),
+            Dialog::Raw(raw) => raw.ui(ui, jobs, actions),
             Dialog::Read(reader) => reader.ui(ui, actions),
             Dialog::Export(export) => export.ui(ui, jobs, actions),
             Dialog::Batch(batch) => batch.ui(ui, jobs, actions),

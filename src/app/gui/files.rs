@@ -1,11 +1,13 @@
 //! The open files: each is opened by a job, and may be opened anew.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gander::content::Kind;
 use gander::error::Error;
 use gander::format::Options;
+use gander::formats::array::raw;
 use gander::jobs::{Jobs, Slot};
 use gander::open::Document;
 use gander::sniff::{self, Head};
@@ -129,6 +131,8 @@ pub(crate) struct Files {
     list: Vec<File>,
     next: u64,
     watch: Option<Watch>,
+    /// How files were opened that do not say it themselves: raw arrays.
+    told: BTreeMap<PathBuf, Options>,
 }
 
 impl Files {
@@ -167,11 +171,12 @@ impl Files {
 
     fn push(&mut self, path: PathBuf, parts: Vec<PathBuf>) -> u64 {
         self.next += 1;
+        let options = self.told.get(&path).cloned().unwrap_or_default();
         self.list.push(File {
             id: self.next,
             path,
             parts,
-            options: Options::default(),
+            options,
             state: State::Opening,
             change: None,
             tried: Arc::default(),
@@ -179,6 +184,16 @@ impl Files {
             slot: Slot::default(),
         });
         self.next
+    }
+
+    /// How raw arrays were opened before, so that they are opened like that again.
+    pub(crate) fn remember(&mut self, told: &[(PathBuf, BTreeMap<String, String>)]) {
+        self.told.extend(told.iter().map(|(path, options)| (path.clone(), Options(options.clone()))));
+    }
+
+    /// What is to be remembered of raw arrays.
+    pub(crate) fn told(&self) -> Vec<(PathBuf, BTreeMap<String, String>)> {
+        self.told.iter().map(|(path, options)| (path.clone(), options.0.clone())).collect()
     }
 
     /// Takes what the jobs have done; the files with news.
@@ -233,6 +248,11 @@ impl Files {
                 watch.follow(&file.path);
             }
             if let Some(options) = options {
+                if options.get("format") == Some(raw::FORMAT.id) {
+                    self.told.insert(file.path.clone(), options.clone());
+                } else {
+                    self.told.remove(&file.path);
+                }
                 file.options = options;
             }
             if !matches!(file.state, State::Ready(_)) {

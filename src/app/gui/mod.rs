@@ -101,11 +101,12 @@ impl Launch {
         let waker = Waker::default();
         let wake = waker.clone();
         let jobs = Jobs::new(move || wake.wake());
+        let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         let mut files = Files::default();
+        files.remember(&session.raw);
         let named = paths.iter().map(|path| files.open(path).0).collect();
         files.open_together(paths);
         files.poll(&jobs);
-        let mut session = if options.screenshot.is_some() { Session::default() } else { Session::load() };
         match options.theme.as_deref() {
             Some("light") => session.theme = ThemeChoice::Light,
             Some("dark") => session.theme = ThemeChoice::Dark,

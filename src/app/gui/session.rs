@@ -1,6 +1,7 @@
 //! What is kept from one run to the next: recent files, open tabs, sizes, theme. One JSON file in the
 //! user's configuration folder, read and written by jobs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -67,6 +68,8 @@ pub(crate) struct Session {
     pub(crate) tabs: Vec<Tab>,
     /// The nodes that are unfolded, as (file, path).
     pub(crate) unfolded: Vec<(PathBuf, String)>,
+    /// How files without a header were opened: the file, and the options of a raw array.
+    pub(crate) raw: Vec<(PathBuf, BTreeMap<String, String>)>,
     /// The theme.
     pub(crate) theme: ThemeChoice,
     /// Whether the explorer shows, and how wide it is.
@@ -86,6 +89,7 @@ impl Default for Session {
             recent: Vec::new(),
             tabs: Vec::new(),
             unfolded: Vec::new(),
+            raw: Vec::new(),
             theme: ThemeChoice::System,
             explorer: (true, size::EXPLORER),
             inspector: (true, size::INSPECTOR),

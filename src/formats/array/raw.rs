@@ -173,7 +173,10 @@ impl Layout {
     }
 
     /// Where the last element ends.
-    fn end(&self) -> Result<u64> {
+    ///
+    /// # Errors
+    /// `Unsupported` where that is beyond 64 bits.
+    pub fn end(&self) -> Result<u64> {
         let (step, rows) = self.rows()?;
         let bytes = rows.checked_mul(step).map(|bytes| if rows > 0 { bytes - self.padding } else { 0 });
         let end = bytes.and_then(|bytes| bytes.checked_add(self.offset));

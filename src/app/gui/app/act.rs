@@ -34,7 +34,10 @@ impl App {
                 options.set("format", format);
                 self.files.reload(id, Some(options));
             }
-            Action::Reopen(id, options) => self.files.reload(id, Some(options)),
+            Action::Reopen(id, options) => {
+                self.files.reload(id, Some(options));
+                self.save_soon(ctx);
+            }
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
@@ -130,6 +133,11 @@ impl App {
             Cmd::ViewZoomIn => self.ask(ctx, &Request::ZoomIn),
             Cmd::ViewZoomOut => self.ask(ctx, &Request::ZoomOut),
             Cmd::ViewFit => self.ask(ctx, &Request::ZoomFit),
+            Cmd::OpenRaw => {
+                let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
+                let Some(file) = file.filter(|file| file.parts.is_empty()) else { return };
+                self.dialogs.open(Dialog::raw(file.id, file.path.clone(), &file.options));
+            }
             Cmd::Reload | Cmd::CloseFile => {
                 let Some(file) = self.tabs.active().map(|pane| pane.file_number()) else { return };
                 if id == Cmd::Reload { self.reload(ctx, file) } else { self.close_file(ctx, file) }

@@ -16,7 +16,7 @@ use gander::source::Source;
 use serde_json::{Value, json};
 
 use super::{Request, Target, View, ViewCx};
-use crate::gui::commands::Action;
+use crate::gui::commands::{Action, Cmd};
 use crate::gui::icons::Icon;
 use crate::gui::list::List;
 use crate::gui::theme::{self, Theme, space};
@@ -429,6 +429,11 @@ impl View for HexView {
         let words = if self.values { "Hide values" } else { "Show values" };
         if theme::icon_button(ui, Icon::Sidebar, words).clicked() {
             self.values = !self.values;
+        }
+        // Bytes inside another file have no layout of their own that could be remembered.
+        if self.source.path().is_some() && theme::icon_button(ui, Icon::Array, "Open as raw array…").clicked()
+        {
+            cx.actions.push(Action::Do(Cmd::OpenRaw));
         }
         if let Some(found) = self.find.ui(ui, cx, &self.source, self.cursor, self.len) {
             self.go_to(found.start);

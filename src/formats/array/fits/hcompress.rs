@@ -218,8 +218,9 @@ impl Tile {
                 let (x, y) = (rounded(self.get(below), level + 1), rounded(self.get(at + 1), level + 1));
                 let both = if level == 0 { self.get(below + 1) } else { rounded(self.get(below + 1), level) };
                 let bit = both & low;
-                let away = |value: i64, bit: i64| if value >= 0 { value + bit } else { value - bit };
-                let (x, y) = (away(x, bit), away(y, bit));
+                // The lowest bit was rounded away from zero; all four sums have the same.
+                let exact = |value: i64| if value >= 0 { value - bit } else { value + bit };
+                let (x, y) = (exact(x), exact(y));
                 let carry = (both ^ x ^ y) & next;
                 let sum = match (sum >= 0, bit == 0) {
                     (true, _) => sum + bit - carry,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::content::array::read;
-use crate::content::{Array, Content, Table};
+use crate::content::{Array, Content};
 use crate::dtype::DType;
 use crate::error::ErrorKind;
 use crate::format::Options;
@@ -141,9 +141,9 @@ fn random_groups_are_records() {
 /// Every compressed image of a file against what Astropy reads of it.
 fn compare(name: &str) {
     let file = opened(&format!("{name}.fits")).unwrap();
-    let packed = std::fs::File::open(format!("{FIXTURES}{name}.raw")).unwrap();
+    let packed = std::fs::read(format!("{FIXTURES}{name}.raw")).unwrap();
     let mut expected = Vec::new();
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut expected).unwrap();
+    flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut expected).unwrap();
     let mut rest = expected.as_slice();
     let task = Task::new();
     for node in file.root.child_page(&task, 1..100).unwrap() {
