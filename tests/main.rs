@@ -5,5 +5,6 @@
 mod cli;
 mod fixtures;
 mod golden;
+mod hdf5;
 mod roundtrip;
 mod tidy;
