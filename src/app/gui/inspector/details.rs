@@ -166,8 +166,9 @@ fn meaning(known: &mut Known, facts: &ArrayFacts) {
         .iter()
         .map(|axis| match (&axis.unit, axis.name.is_empty()) {
             (_, true) => "–".to_owned(),
-            (Some(unit), false) => format!("{} ({unit})", axis.name),
-            (None, false) => axis.name.clone(),
+            // Dates speak for themselves.
+            (Some(unit), false) if axis.times.is_none() => format!("{} ({unit})", axis.name),
+            _ => axis.name.clone(),
         })
         .collect();
     if axes.iter().any(|axis| axis != "–") {

@@ -138,7 +138,7 @@ impl Cells {
     fn image(&self, theme: &Theme, measure: Measure) -> ColorImage {
         let color = |(n, sum): (usize, &Sum)| -> Color32 {
             if sum.missing == sum.blocks {
-                let diagonal = (n % self.across + n / self.across) % 2 == 0;
+                let diagonal = (n % self.across + n / self.across).is_multiple_of(2);
                 return theme.bg1.lerp_to_gamma(theme.bad, if diagonal { 0.45 } else { 0.25 });
             }
             theme.bg1.lerp_to_gamma(theme.accent, 0.2 + 0.75 * self.strength(sum, measure))

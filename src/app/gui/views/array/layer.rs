@@ -121,7 +121,7 @@ impl Picture {
 pub(crate) struct Layer {
     pictures: Slot<PlaneKey, Picture>,
     /// What there is of the picture that is being made.
-    partial: Arc<Mutex<Option<(PlaneKey, Arc<Picture>)>>>,
+    partial: Partial,
     /// The same plane in other colours.
     repainted: Slot<(u64, Paint), Picture>,
     painted: Painted,
@@ -220,6 +220,9 @@ impl Layer {
         let asked = wanted.ask(&self.pictures, jobs, &self.partial);
         let partial = self.partial.lock().clone().filter(|(key, _)| *key == wanted.key).map(|(_, it)| it);
         let whole = asked.value.filter(|_| asked.fresh);
+        if whole.is_some() {
+            *self.partial.lock() = None;
+        }
         let made = whole.or(partial);
         let mut state = State { plane: None, error: asked.error };
         let Some(mut picture) = made else {

@@ -216,6 +216,9 @@ impl Lines {
             return;
         }
         let partial = self.partial.lock().clone().filter(|(of, _)| *of == key).map(|(_, curves)| curves);
+        if shown.fresh {
+            *self.partial.lock() = None;
+        }
         let so_far = partial.filter(|_| !shown.fresh);
         let fresh = shown.fresh || so_far.is_some();
         let Some(curves) = so_far.or(shown.value) else {
