@@ -1,6 +1,6 @@
 use super::*;
 use crate::cell;
-use crate::content::{Content, Table};
+use crate::content::Content;
 use crate::format::Options;
 
 fn fixture(name: &str) -> Result<Arc<Node>> {
