@@ -216,7 +216,8 @@ impl Catalog {
         }
         let entries = self.entries.read();
         let names = || entries.iter().map(|e| e.name.as_str());
-        let advice = match nearest(text, names()) {
+        let all = entries.iter().flat_map(|e| e.aliases.iter().map(String::as_str)).chain(names());
+        let advice = match nearest(text, all) {
             Some(near) => format!("did you mean {near:?}?"),
             None if entries.is_empty() => "name a file in quotes: FROM 'data/file.parquet'".to_owned(),
             None => {

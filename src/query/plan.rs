@@ -145,6 +145,8 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     options.execution.parquet.reorder_filters = true;
     options.execution.parquet.schema_force_view_types = false;
     options.explain.show_sizes = false;
+    // What each sort keeps back for merging its temporary files, in proportion to the memory.
+    options.execution.sort_spill_reservation_bytes = (engine.settings.memory / 16).min(10 << 20);
     Ok(SessionContext::new_with_config_rt(config, environment))
 }
 
