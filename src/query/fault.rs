@@ -224,11 +224,13 @@ fn schema_words(error: &SchemaError) -> (String, String) {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let mut message = format!("there is no column {:?}", shown(field));
+            // Columns of our own begin with a sign that no name has.
+            let valid_fields: Vec<&Column> = valid_fields.iter().filter(|c| !c.name.starts_with('\u{1}')).collect();
             let near = valid_fields.iter().map(|c| c.name.as_str());
             if let Some(near) = nearest(&field.name, near) {
                 message.push_str(&format!("; did you mean {near:?}?"));
             } else if !valid_fields.is_empty() {
-                let mut names: Vec<String> = valid_fields.iter().take(20).map(shown).collect();
+                let mut names: Vec<String> = valid_fields.iter().take(20).map(|c| shown(c)).collect();
                 names.dedup();
                 let more = if valid_fields.len() > 20 { ", …" } else { "" };
                 message.push_str(&format!("; there are {}{more}", names.join(", ")));
@@ -248,7 +250,9 @@ fn schema_words(error: &SchemaError) -> (String, String) {
 /// The name nearest to `wanted`, if one is near: a third of its letters may differ.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
-    let most = (wanted.chars().count() / 3).max(1);
+    let long = wanted.chars().count();
+    // Two letters changed places, which counts as two, in a word of four.
+    let most = if long < 4 { 1 } else { (long / 3).max(2) };
     names
         .map(|name| (distance(&wanted, &name.to_lowercase()), name))
         .filter(|(far, _)| *far <= most)

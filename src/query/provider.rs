@@ -144,7 +144,8 @@ impl Scan {
         {
             return Ok(known.clone());
         }
-        let made = self.table.count(task).map(|total| split(self.table.as_ref(), total, parts));
+        let total = self.table.rows().exact().map_or_else(|| self.table.count(task), Ok);
+        let made = total.map(|total| split(self.table.as_ref(), total, parts));
         if let Err(error) = &made
             && error.is_cancelled()
         {

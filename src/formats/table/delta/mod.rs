@@ -178,7 +178,7 @@ fn history(task: &Task, log: &Log, versions: &[u64]) -> Result<Content> {
         };
         Arc::new(infos.iter().map(one).collect::<StringArray>())
     };
-    let number = |key: &str| infos.iter().map(|(_, info)| info.get(key).and_then(Json::as_i64));
+    let number = |key: &'static str| infos.iter().map(move |(_, info)| info.get(key).and_then(Json::as_i64));
     let times: TimestampMillisecondArray = number("timestamp").collect();
     let numbers = Int64Array::from_iter_values(infos.iter().map(|(version, _)| *version as i64));
     text_table(vec![

@@ -128,7 +128,7 @@ fn number(json: &Json, key: &str) -> Option<i64> {
 /// Calls `each` for every record of a file of metadata.
 fn rows(task: &Task, places: &Places, path: &str, mut each: impl FnMut(&Json) -> Result<()>) -> Result<()> {
     let relative = places.relative(path)?;
-    let inner = || -> Result<()> {
+    let mut inner = || -> Result<()> {
         let document = open_source(task, &places.open(task, &relative)?, &Options::default())?;
         if let Some(problem) = &document.root.problem {
             return Err(problem.clone());
