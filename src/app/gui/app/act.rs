@@ -10,7 +10,7 @@ use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
 use crate::gui::tabs::TabsCx;
-use crate::gui::views::Request;
+use crate::gui::views::{self, Request};
 
 impl App {
     /// Does one thing.
@@ -124,6 +124,7 @@ impl App {
             Cmd::GoToAnything => self.palette.open(""),
             Cmd::Commands => self.palette.open(">"),
             Cmd::GoTo => self.palette.open(":"),
+            Cmd::Sql => self.new_query(),
             Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
             Cmd::Keys => self.dialogs.open(Dialog::keys()),
             Cmd::About => self.dialogs.open(Dialog::About),
@@ -139,6 +140,14 @@ impl App {
             }
             _ => self.window_command(ctx, id),
         }
+    }
+
+    /// A tab for a query over all open files.
+    fn new_query(&mut self) {
+        let Some(beside) = self.tabs.target().cloned() else { return };
+        views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
+        self.queries += 1;
+        self.tabs.show(views::sql::target(&beside, self.queries), Where::Kept);
     }
 
     /// Commands about the node that is shown.
