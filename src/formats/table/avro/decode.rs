@@ -103,11 +103,15 @@ impl<'a> Cursor<'a> {
                     self.skip(field, depth + 1)?;
                 }
             }
-            Type::Array(item) => drop(self.items(|cursor| cursor.skip(item, depth + 1))?),
-            Type::Map(value) => drop(self.items(|cursor| {
-                cursor.bytes()?;
-                cursor.skip(value, depth + 1)
-            })?),
+            Type::Array(item) => {
+                self.items(|cursor| cursor.skip(item, depth + 1))?;
+            }
+            Type::Map(value) => {
+                self.items(|cursor| {
+                    cursor.bytes()?;
+                    cursor.skip(value, depth + 1)
+                })?;
+            }
             Type::Union(branches) => {
                 let (_, branch) = self.branch(branches)?;
                 self.skip(branch, depth + 1)?;
