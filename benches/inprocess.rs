@@ -39,6 +39,10 @@ fn main() {
         ("big.npy", copies),
     ];
     let mut failed = false;
+    if let Err(error) = codecs() {
+        failed = true;
+        eprintln!("codecs: {error}");
+    }
     for (file, group) in groups {
         let path = folder.join(file);
         if !path.exists() {
@@ -66,6 +70,68 @@ fn report(name: &str, seconds: f64) {
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Decoding 64 MB of float32 in one thread, in chunks of a megabyte that were shuffled and compressed; and the
+/// same through the engine of chunks, on all cores.
+fn codecs() -> Result<()> {
+    use gander::codec::{bitshuffle, checksum, deflate, lz4, shuffle, zstd};
+    const CHUNK: usize = 1 << 20;
+    let value = |i: u32| ((f64::from(i) * 1e-4).sin() * 4000.0).round() as f32 / 8.0;
+    let bytes: Vec<u8> = (0..16 << 20).flat_map(|i| value(i).to_le_bytes()).collect();
+    let shuffled: Vec<Vec<u8>> = bytes.par_chunks(CHUNK).map(|part| shuffle::shuffle(part, 4)).collect();
+    type Decode = fn(&[u8]) -> Result<Vec<u8>>;
+    let timed = |name: &str, chunks: &[Vec<u8>], decode: Decode| -> Result<()> {
+        let run = || chunks.iter().try_for_each(|chunk| decode(chunk).map(|out| drop(black_box(out))));
+        let times = (0..5).map(|_| seconds(run).map(|(time, ())| time)).collect::<Result<Vec<f64>>>()?;
+        report(&format!("codec/{name}"), median(times));
+        Ok(())
+    };
+    let packed = |pack: fn(&[u8]) -> std::io::Result<Vec<u8>>| {
+        shuffled.par_iter().map(|chunk| pack(chunk)).collect::<std::io::Result<Vec<_>>>().map_err(Error::from)
+    };
+    let zlib = packed(|chunk| {
+        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(4));
+        std::io::Write::write_all(&mut out, chunk)?;
+        out.finish()
+    })?;
+    timed("unshuffle", &shuffled, |chunk| Ok(shuffle::unshuffle(chunk, 4)))?;
+    timed("unshuffle bits", &shuffled, |chunk| {
+        let mut out = vec![0; chunk.len()];
+        bitshuffle::unshuffle_bits(chunk, 4, &mut out, &mut Vec::new());
+        Ok(out)
+    })?;
+    timed("inflate", &zlib, |chunk| deflate::zlib(chunk, CHUNK))?;
+    timed("zstd", &packed(|chunk| ::zstd::bulk::compress(chunk, 3))?, |chunk| zstd::decode(chunk, CHUNK))?;
+    let lz4_blocks = packed(|chunk| Ok(lz4_flex::block::compress(chunk)))?;
+    timed("lz4", &lz4_blocks, |chunk| lz4::block(chunk, CHUNK))?;
+    timed("crc32c", &shuffled, |chunk| Ok(checksum::crc32c(chunk).to_le_bytes().to_vec()))?;
+    timed("fletcher32", &shuffled, |chunk| Ok(checksum::fletcher32(chunk).to_le_bytes().to_vec()))?;
+    engine(zlib)
+}
+
+/// A whole read through the engine: inflate, unshuffle, copy.
+fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
+    use gander::chunked::{Chunked, Chunks};
+    use gander::codec::{deflate, shuffle};
+    use gander::region::Region;
+    struct Zlib(Vec<Vec<u8>>);
+    impl Chunks for Zlib {
+        fn chunk(&self, _: &Task, index: &[u64]) -> Result<Option<bytes::Bytes>> {
+            let number = (index[0] * 8 + index[1]) as usize;
+            Ok(Some(shuffle::unshuffle(&deflate::zlib(&self.0[number], 1 << 20)?, 4).into()))
+        }
+    }
+    let chunks = Arc::new(Zlib(zlib));
+    let times = (0..5).map(|_| {
+        // Another array each time, so that nothing is in the cache.
+        let dtype = gander::dtype::DType::F32;
+        let array = Chunked::new(dtype, vec![4096, 4096], vec![512, 512], vec![], chunks.clone())?;
+        let read = || gander::content::array::read(&array, &Task::new(), &Region::all(&[4096, 4096]));
+        seconds(read).map(|(time, _)| time)
+    });
+    report("chunked/read 64 MB of zlib and shuffle", median(times.collect::<Result<Vec<f64>>>()?));
+    Ok(())
 }
 
 fn open(path: &Path) -> Result<Document> {

@@ -9,12 +9,13 @@ mod records;
 mod typed;
 
 pub use cast::Cast;
-pub use columns::{Columns, NullRule, column_dtype};
+pub(crate) use columns::values as cell_bytes;
+pub use columns::{Columns, NullRule, TableArray, column_dtype};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};
 
-use crate::content::array::Axis;
+use crate::content::array::{Axis, Gap};
 use crate::content::table::{batch, cut, project};
 use crate::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::StoredStatistics};
 use crate::dtype::DType;
@@ -154,6 +155,15 @@ impl Array for ArrayView {
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         self.array.read(task, &self.outer(region)?, out)
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        let mut gaps = self.array.read_lenient(task, &self.outer(region)?, out)?;
+        for gap in &mut gaps {
+            let mut single = self.single.iter();
+            gap.part.0.retain(|_| !single.next().copied().unwrap_or(false));
+        }
+        Ok(gaps)
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

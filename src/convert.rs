@@ -11,8 +11,8 @@
 //! ```
 
 use crate::adapt::{
-    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableView, Typed, arrow_of,
-    column_dtype, is_json, is_picture,
+    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
+    arrow_of, column_dtype, is_json, is_picture,
 };
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
@@ -23,7 +23,7 @@ use crate::node::{Node, Value};
 use crate::output::Output;
 use crate::task::Task;
 use crate::write::{self, array_bytes, loss, note};
-use crate::{limits, open, output};
+use crate::{limits, open, output, sniff};
 use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,6 +42,8 @@ pub struct Target {
     pub writer: &'static Writer,
     /// Options that this type has set.
     pub presets: &'static [(&'static str, &'static str)],
+    /// Whether the result is a folder of files, which takes what the writer would put into a ZIP archive.
+    pub folder: bool,
 }
 
 /// Every file type that can be written.
@@ -59,8 +61,11 @@ pub static TARGETS: &[Target] = &[
     target("tsv", "TSV", &["tsv", "tab"], &write::csv::WRITER, &[("delimiter", "tab")]),
     target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &write::jsonl::WRITER, &[]),
     target("npy", "NumPy array", &["npy"], &write::npy::WRITER, &[]),
+    target("hdf5", "HDF5", &["h5", "hdf5"], &write::hdf5::WRITER, &[]),
     target("npz", "NumPy archive", &["npz"], &write::npz::WRITER, &[]),
     target("safetensors", "safetensors", &["safetensors"], &write::safetensors::WRITER, &[]),
+    Target { folder: true, ..target("zarr", "Zarr", &["zarr"], &write::zarr::WRITER, &[]) },
+    target("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::zarr::WRITER, &[]),
     target("png", "PNG", &["png"], &write::png::WRITER, &[]),
     target("raw", "Raw bytes", &["bin", "raw", "dat"], &write::raw::WRITER, &[]),
 ];
@@ -72,7 +77,7 @@ const fn target(
     writer: &'static Writer,
     presets: &'static [(&'static str, &'static str)],
 ) -> Target {
-    Target { id, name, extensions, writer, presets }
+    Target { id, name, extensions, writer, presets, folder: false }
 }
 
 impl Target {
@@ -83,8 +88,8 @@ impl Target {
 
     /// The target that a file name means.
     pub fn of_path(path: &Path) -> Option<&'static Target> {
-        let extension = path.extension()?.to_str()?.to_lowercase();
-        TARGETS.iter().find(|target| target.extensions.contains(&extension.as_str()))
+        let name = path.file_name()?.to_str()?;
+        TARGETS.iter().find(|target| sniff::has_extension(name, target.extensions))
     }
 
     /// Its options, in the order of a dialog.
@@ -447,6 +452,19 @@ impl Plan {
         let accepts = |kind: Kind| self.target.writer.accepts.contains(&kind);
         let one = |array: Arc<dyn Array>| Data::Arrays(vec![(name.to_owned(), array)]);
         Ok(match content {
+            // Several things in one file: each table is an array of records.
+            Content::Table(table)
+                if accepts(Kind::Table)
+                    && accepts(Kind::Array)
+                    && self.target.writer.many
+                    && self.items.len() > 1 =>
+            {
+                let rows = match task {
+                    Some(task) => table.count(task)?,
+                    None => table.rows().number(),
+                };
+                one(Arc::new(TableArray::new(table, rows)))
+            }
             Content::Table(table) if accepts(Kind::Table) => Data::Table(table),
             Content::Table(table) if accepts(Kind::Array) && !accepts(Kind::Bytes) => {
                 let rows = match task {
@@ -560,7 +578,7 @@ impl Plan {
             output::check_space(path, bytes)?;
         }
         self.nulls.fill(consent.lose);
-        let mut output = Output::create(path, consent.overwrite)?;
+        let mut output = Out::create(self.target, path, consent.overwrite)?;
         let mut widened = BTreeMap::new();
         let mut notes;
         loop {
@@ -569,8 +587,8 @@ impl Plan {
             let now: Vec<Loss> =
                 built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
             refuse(&now, consent)?;
-            let write = self.target.writer.write;
-            let error = match open::guarded(|| write(task, &built.payload, &self.options, &mut output)) {
+            let write = || output.write(self.target, task, &built.payload, &self.options);
+            let error = match open::guarded(write) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -631,6 +649,42 @@ impl Plan {
             note(name, format!("the cell {shown:?} does not fit the inferred type; the column is {wider}"))
         };
         widened.iter().map(say).collect()
+    }
+}
+
+/// Where a conversion writes to.
+enum Out {
+    File(Output),
+    Folder(output::Folder),
+}
+
+impl Out {
+    fn create(target: &Target, path: &Path, overwrite: bool) -> Result<Self> {
+        match target.folder {
+            true => output::Folder::create(path).map(Out::Folder),
+            false => Output::create(path, overwrite).map(Out::File),
+        }
+    }
+
+    fn write(&mut self, target: &Target, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
+        match self {
+            Out::File(file) => (target.writer.write)(task, payload, options, file),
+            Out::Folder(folder) => write::zarr::write_keys(task, payload, options, folder),
+        }
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        match self {
+            Out::File(file) => file.restart(),
+            Out::Folder(folder) => folder.restart(),
+        }
+    }
+
+    fn commit(self) -> Result<u64> {
+        match self {
+            Out::File(file) => file.commit(),
+            Out::Folder(folder) => folder.commit(),
+        }
     }
 }
 

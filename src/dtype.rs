@@ -4,6 +4,7 @@
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
 mod long;
+pub mod numpy;
 
 pub use long::Long;
 

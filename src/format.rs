@@ -9,6 +9,7 @@ use crate::source::Source;
 use crate::task::Task;
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// One file format.
@@ -127,8 +128,15 @@ pub struct Writer {
 }
 
 /// Where a writer writes to.
-pub trait Sink: Write + Seek + Send {}
-impl<T: Write + Seek + Send> Sink for T {}
+pub trait Sink: Write + Seek + Send {
+    /// The file behind it, for a library that writes files itself; it is still empty, and stays locked and
+    /// temporary until all is written. `None` where there is no file.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+}
+
+impl Sink for std::io::Cursor<Vec<u8>> {}
 
 /// What is written: content of a kind that the writer accepts, with the attributes that go along.
 #[derive(Clone)]

@@ -13,18 +13,28 @@ pub mod table {
     pub mod dataset;
     pub mod delta;
     pub mod iceberg;
+    pub mod json;
     pub mod jsonl;
     pub mod orc;
     pub mod parquet;
     pub mod pcd;
+    pub mod sqlite;
+    pub mod xlsx;
 }
 
 /// Formats of arrays.
 pub mod array {
+    pub mod bloscpack;
+    pub mod fits;
     pub mod hdf5;
+    pub mod mat;
+    pub mod n5;
     pub mod netcdf3;
+    pub mod nifti;
     pub mod npy;
     pub mod npz;
+    pub mod raw;
+    pub mod zarr;
 }
 
 /// Formats of models.
@@ -55,17 +65,28 @@ pub static FORMATS: &[&Format] = &[
     &table::delta::FORMAT,
     &table::iceberg::FORMAT,
     &table::dataset::FORMAT,
+    &array::zarr::FORMAT,
+    &array::n5::FORMAT,
     // by magic
     &table::parquet::FORMAT,
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
+    &array::hdf5::NETCDF4,
+    &array::hdf5::FORMAT,
     &table::avro::FORMAT,
     &table::orc::FORMAT,
     &array::npy::FORMAT,
+    &array::bloscpack::FORMAT,
     &array::npz::FORMAT,
     &array::netcdf3::FORMAT,
+    &array::mat::FORMAT,
+    &array::nifti::FORMAT,
+    &array::nifti::MGH,
+    &array::fits::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
+    &table::sqlite::FORMAT,
+    &table::xlsx::FORMAT,
     &media::image::PNG,
     &media::image::JPEG,
     &media::image::WEBP,
@@ -89,8 +110,11 @@ pub static FORMATS: &[&Format] = &[
     &plain::tar::FORMAT,
     // recognised, but not read
     &plain::known::FORMAT,
+    // elements without a header, told by name and size
+    &array::raw::FORMAT,
     // text, from the strict to the loose
     &table::jsonl::FORMAT,
+    &table::json::FORMAT,
     &table::csv::FORMAT,
     &plain::folder::FORMAT,
     &plain::text::FORMAT,

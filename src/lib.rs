@@ -28,6 +28,7 @@
 //! | [`cf`] | times as counts since a date, in the calendars of climate models |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
 //! | [`lines`] | where lines and records of text end; rows of text by range |
+//! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
 //! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
@@ -92,6 +93,7 @@ pub mod error;
 pub mod format;
 pub mod formats;
 pub mod jobs;
+pub mod json;
 pub mod lake;
 pub mod limits;
 pub mod lines;

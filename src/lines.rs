@@ -2,15 +2,17 @@
 //!
 //! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`]), finding a record's begin anywhere in a file
-//! ([`resync`]), rows by range ([`paged`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
+//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
 
 pub mod encoding;
 pub mod index;
 pub mod paged;
 pub mod resync;
 pub mod scan;
+pub mod table;
 pub mod types;
 
 pub use index::Index;
 pub use paged::{Paged, Records, Step};
 pub use scan::Rules;
+pub use table::{Form, Gather, TextTable};

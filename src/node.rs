@@ -21,6 +21,8 @@ pub struct Node {
     pub label: &'static str,
     /// What stands between this node's path and a child's name.
     pub separator: &'static str,
+    /// The value of a scalar, as text; a long one's beginning.
+    pub value: Option<String>,
     /// The file's own attributes (metadata), in file order.
     pub attributes: Vec<(String, Value)>,
     /// What can be shown, if there is anything.
@@ -33,6 +35,16 @@ pub struct Node {
     pub remarks: Vec<String>,
     /// Where its bytes lie in the file, if they lie in one piece.
     pub span: Option<Range<u64>>,
+    /// What one pass over all of it tells, where that is not the statistics of its content.
+    pub survey: Option<Arc<dyn Survey>>,
+}
+
+/// Statistics of a node as a whole: of a JSON document, of a container of records.
+pub trait Survey: Send + Sync {
+    /// The word for its kind in JSON: `json`, `records`.
+    fn kind(&self) -> &'static str;
+    /// Reads everything. Names and values, in the order in which they are told.
+    fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>>;
 }
 
 /// What lies below a node.
@@ -152,12 +164,14 @@ impl Node {
             name: name.into(),
             label,
             separator: "/",
+            value: None,
             attributes: Vec::new(),
             content: None,
             children: Children::None,
             problem: None,
             remarks: Vec::new(),
             span: None,
+            survey: None,
         }
     }
 
@@ -197,6 +211,18 @@ impl Node {
     /// With an attribute.
     pub fn attribute(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.attributes.push((name.into(), value.into()));
+        self
+    }
+
+    /// With a value.
+    pub fn value(mut self, value: impl Into<String>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+
+    /// With statistics of its own.
+    pub fn survey(mut self, survey: impl Survey + 'static) -> Self {
+        self.survey = Some(Arc::new(survey));
         self
     }
 

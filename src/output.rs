@@ -4,7 +4,12 @@
 //! The temporary name is `.NAME.gander-PID-N.tmp`, and its writer holds a lock on it, so what a killed
 //! process left behind is told from what a living one is writing, and removed at the next run.
 
+mod folder;
+
+pub use folder::Folder;
+
 use crate::error::{Error, Result};
+use crate::format::Sink;
 use crate::source;
 use rustix::fs::{FlockOperation, RenameFlags};
 use std::ffi::OsString;
@@ -128,6 +133,12 @@ impl Seek for Output {
     }
 }
 
+impl Sink for Output {
+    fn path(&self) -> Option<&Path> {
+        Some(&self.temp)
+    }
+}
+
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(writer) = self.file.take() {
@@ -227,14 +238,16 @@ fn clean(folder: &Path, name: &OsString) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Some(process) = process_of(entry.file_name().as_bytes(), &stem) else { continue };
-        if !entry.file_type().is_ok_and(|t| t.is_file()) || is_alive(process) {
+        let Some(kind) = entry.file_type().ok().filter(|kind| kind.is_file() || kind.is_dir()) else { continue };
+        if is_alive(process) {
             continue;
         }
         // The number may be of another container's process: its lock tells.
         let unlocked = File::open(entry.path())
             .is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
         if unlocked {
-            let _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            let _ = if kind.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
     }
 }

@@ -32,11 +32,16 @@ impl Histogram {
 
     /// Counts a finite value in the range.
     pub fn add(&mut self, value: f64) {
+        self.add_many(value, 1);
+    }
+
+    /// Counts a finite value in the range so many times.
+    fn add_many(&mut self, value: f64, times: u64) {
         let (Some(&low), Some(&high)) = (self.edges.first(), self.edges.last()) else { return };
         let bins = self.counts.len();
         let place = if high > low { (value - low) / (high - low) * bins as f64 } else { 0.0 };
         if let Some(count) = self.counts.get_mut((place as usize).min(bins.saturating_sub(1))) {
-            *count += 1;
+            *count += times;
         }
     }
 

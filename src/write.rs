@@ -7,6 +7,7 @@
 
 pub mod arrow;
 pub mod csv;
+pub mod hdf5;
 pub mod json;
 pub mod jsonl;
 pub mod npy;
@@ -15,6 +16,7 @@ pub mod parquet;
 pub mod png;
 pub mod raw;
 pub mod safetensors;
+pub mod zarr;
 
 use crate::content::{Array, Table};
 use crate::display;

@@ -5,6 +5,7 @@
 mod cli;
 mod fixtures;
 mod golden;
+mod hdf5;
 mod query;
 mod roundtrip;
 mod tidy;

@@ -32,7 +32,7 @@ from PIL import Image
 TEXTS = {".csv": ",", ".tsv": "\t"}
 JSON = {".jsonl", ".ndjson"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
-ARRAYS = {".npy", ".npz", ".safetensors"}
+ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip"}
 LOSSY = {".jpg", ".jpeg"}
 IMAGES = {".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm", ".tga", ".qoi", *LOSSY}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -303,6 +303,19 @@ def load_arrays(path):
     if kind == ".npz":
         with np.load(path) as members:
             return {name: array_facts(members[name]) for name in members.files}
+    if kind in (".zarr", ".zip"):
+        import zarr  # the only part that needs it
+
+        def arrays(group, before=""):
+            for name, member in sorted(group.members()):
+                if isinstance(member, zarr.Group):
+                    yield from arrays(member, f"{before}{name}/")
+                else:
+                    yield before + name, array_facts(np.asarray(member[...], dtype=member.dtype))
+
+        store = zarr.storage.ZipStore(path, mode="r") if kind == ".zip" else path
+        root = zarr.open(store, mode="r")
+        return dict(arrays(root)) if isinstance(root, zarr.Group) else {"": array_facts(np.asarray(root[...]))}
     whole = path.read_bytes()
     length = struct.unpack("<Q", whole[:8])[0]
     header, data = json.loads(whole[8 : 8 + length]), whole[8 + length :]
@@ -397,7 +410,9 @@ def main():
     known = TABLES | ARRAYS | IMAGES
     outs = []
     for name in map(Path, sys.argv[2:]):
-        inside = sorted(f for f in name.rglob("*") if f.suffix.lower() in known) if name.is_dir() else [name]
+        # A Zarr store is a folder and one thing; those below a folder are found by their names.
+        folder = name.is_dir() and name.suffix != ".zarr"
+        inside = sorted(f for f in name.rglob("*") if f.suffix.lower() in known and not any(p.suffix == ".zarr" for p in f.parents)) if folder else [name]
         if not inside:
             print(f"{name}: nothing in it to compare")
             failed = True

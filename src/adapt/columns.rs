@@ -2,12 +2,12 @@
 //! types as records.
 
 use crate::content::{Array, Table};
-use crate::dtype::{DType, Field, Record, TimeBase, TimeUnit};
+use crate::dtype::{DType, Field, Record, TimeBase, TimeUnit, Variable};
 use crate::error::{Error, Result};
 use crate::region::{Region, Span};
 use crate::task::Task;
-use arrow::array::{Array as _, ArrayRef, AsArray};
-use arrow::compute::cast;
+use arrow::array::{Array as _, ArrayRef, AsArray, StructArray, UInt64Array};
+use arrow::compute::{cast, take};
 use arrow::datatypes::{self as types, DataType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,8 +187,62 @@ fn pick(task: &Task, whole: Vec<u8>, columns: &Columns, region: &Region, out: &m
     inner.read(task, &Region(spans), out)
 }
 
+/// A table as an array of records in one dimension, whatever its columns hold: they come as Arrow columns.
+pub struct TableArray {
+    table: Arc<dyn Table>,
+    dtype: DType,
+    shape: Vec<u64>,
+}
+
+impl TableArray {
+    /// The `rows` rows of a table.
+    pub fn new(table: Arc<dyn Table>, rows: u64) -> Self {
+        let arrow = DataType::Struct(table.schema().fields().clone());
+        let kind = Variable { word: "object".to_owned(), arrow, reference: false };
+        TableArray { table, dtype: DType::Variable(Arc::new(kind)), shape: vec![rows] }
+    }
+}
+
+impl Array for TableArray {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn read(&self, _task: &Task, _region: &Region, _out: &mut [u8]) -> Result<()> {
+        Err(Error::bug("bytes of a table's rows"))
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        region.check(&self.shape)?;
+        let Some(rows) = region.0.first() else { return Err(Error::bug("rows without a dimension")) };
+        let columns: Vec<usize> = (0..self.table.schema().fields().len()).collect();
+        let batch = self.table.read(task, rows.start..rows.end(), &columns)?;
+        if batch.num_rows() as u64 != rows.end() - rows.start {
+            let (there, from) = (batch.num_rows(), rows.start);
+            return Err(Error::malformed(format!(
+                "table: {there} rows are there from row {from} on, not all"
+            )));
+        }
+        let all = StructArray::try_new_with_length(
+            batch.schema().fields().clone(),
+            batch.columns().to_vec(),
+            None,
+            batch.num_rows(),
+        )?;
+        if rows.step == 1 {
+            return Ok(Arc::new(all));
+        }
+        let wanted = UInt64Array::from_iter_values((0..rows.count).map(|n| n * rows.step));
+        Ok(take(&all, &wanted, None)?)
+    }
+}
+
 /// The cells of one column as delivered elements.
-fn values(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
+pub(crate) fn values(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
     let plain = match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, values)?,
         DataType::RunEndEncoded(_, values) => cast(array, values.data_type())?,

@@ -1,7 +1,8 @@
 //! Decoded chunks of all arrays of the process, bounded by bytes.
 //!
 //! A chunk enters as *new*; a second use makes it *proven*. New ones go first, so that a pass over a large
-//! array, which uses each chunk once, pushes out other passes' chunks and not those that a view uses.
+//! array, which uses each chunk once, pushes out other passes' chunks and not those that a view uses. All new
+//! ones together have a third of the budget, so that such a pass does not fill the memory for nothing.
 
 use arrow::array::{Array, ArrayRef};
 use bytes::Bytes;
@@ -130,7 +131,7 @@ impl Shelf {
         self.entries.insert(key, Entry { kept, size, used: self.clock, proven: false });
         self.fresh.insert(self.clock, key);
         self.bytes += size;
-        while self.bytes > self.budget {
+        while self.bytes > self.budget || self.bytes - self.proven_bytes > self.budget / 3 {
             let oldest = self.fresh.first_key_value().or_else(|| self.proven.first_key_value());
             let Some(key) = oldest.map(|(_, key)| *key) else { break };
             self.remove(key);

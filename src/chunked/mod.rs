@@ -68,6 +68,14 @@ pub trait Chunks: Send + Sync {
         Err(Error::bug("columns were asked of an array whose elements have a size"))
     }
 
+    /// Whether the file lacks the chunk at `index`, where that can be told without decoding it.
+    ///
+    /// # Errors
+    /// As the index demands.
+    fn is_missing(&self, _task: &Task, _index: &[u64]) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The chunks in the file, for the storage map. May read an index.
     ///
     /// # Errors
@@ -282,6 +290,20 @@ impl Array for Chunked {
         } else {
             array::column_of_bytes(self, task, region)
         }
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        region.check(self.shape())?;
+        if self.dtype.is_variable() {
+            return Ok(None);
+        }
+        let plan = self.grid.plan(region);
+        for n in 0..plan.count() {
+            if !self.chunks.is_missing(task, &plan.at(n).0)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.fill.clone()))
     }
 
     fn facts(&self) -> ArrayFacts {

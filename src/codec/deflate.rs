@@ -2,7 +2,7 @@
 
 use super::{cut_off, cut_to, room, too_much, u32_at};
 use crate::error::{Error, Result};
-use flate2::{Decompress, FlushDecompress, Status};
+use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use std::cell::RefCell;
 
 /// No deflate stream gives more bytes for one.
@@ -80,23 +80,48 @@ thread_local! {
     static DECODER: RefCell<Decompress> = RefCell::new(Decompress::new(true));
 }
 
+/// A zlib stream into `out`'s first bytes; returns how many it gave.
+///
+/// # Errors
+/// As [`zlib`].
+pub fn zlib_into(input: &[u8], out: &mut [u8]) -> Result<usize> {
+    let (status, _, made) = run(input, true, out);
+    match status {
+        Ok(Status::StreamEnd) => Ok(made),
+        // It may end exactly where the room does; the checksum is then left out of account.
+        Ok(_) if made == out.len() => Ok(made),
+        other => Err(failed(other, "zlib data")),
+    }
+}
+
+fn run(input: &[u8], zlib: bool, out: &mut [u8]) -> (Result<Status, DecompressError>, usize, usize) {
+    DECODER.with_borrow_mut(|decoder| {
+        decoder.reset(zlib);
+        let status = decoder.decompress(input, out, FlushDecompress::Finish);
+        (status, decoder.total_in() as usize, decoder.total_out() as usize)
+    })
+}
+
 /// Inflates in one go; also says how many bytes of the input that took.
 fn inflate(input: &[u8], zlib: bool, most: usize, what: &str) -> Result<(Vec<u8>, usize)> {
     let mut out = room(input.len(), RATIO, most, what)?;
-    let (status, taken, made) = DECODER.with_borrow_mut(|decoder| {
-        decoder.reset(zlib);
-        let status = decoder.decompress(input, &mut out, FlushDecompress::Finish);
-        (status, decoder.total_in() as usize, decoder.total_out() as usize)
-    });
+    let (status, taken, made) = run(input, zlib, &mut out);
     match status {
         _ if made > most => Err(too_much(what, most)),
         Ok(Status::StreamEnd) => Ok((cut_to(out, made), taken)),
         Ok(_) if made == out.len() => Err(too_much(what, made - 1)),
-        Ok(_) => Err(cut_off(what)),
-        Err(error) if error.needs_dictionary().is_some() => Err(Error::unsupported(format!(
-            "{what}: compressed against a dictionary that is not in the file"
-        ))),
-        Err(error) => Err(Error::malformed(format!("{what}: {}", error.message().unwrap_or("not deflate")))),
+        other => Err(failed(other, what)),
+    }
+}
+
+/// What a status that is no end means.
+fn failed(status: Result<Status, DecompressError>, what: &str) -> Error {
+    match status {
+        Ok(_) => cut_off(what),
+        Err(error) if error.needs_dictionary().is_some() => {
+            Error::unsupported(format!("{what}: compressed against a dictionary that is not in the file"))
+        }
+        Err(error) => Error::malformed(format!("{what}: {}", error.message().unwrap_or("not deflate"))),
     }
 }
 

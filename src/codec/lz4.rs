@@ -9,12 +9,17 @@ use lz4_flex::block;
 /// No LZ4 block gives more bytes for one.
 const RATIO: usize = 255;
 
-/// One bare block of exactly `size` bytes into `out`'s first bytes; returns how many it gave.
+/// One bare block into `out`'s first bytes; returns how many it gave. References may reach back into
+/// `dictionary`.
 ///
 /// # Errors
 /// `Malformed` for damage or more than `out` holds.
-pub fn block_into(input: &[u8], out: &mut [u8]) -> Result<usize> {
-    block::decompress_into(input, out).map_err(|error| Error::malformed(format!("LZ4 block: {error}")))
+pub fn block_into(input: &[u8], out: &mut [u8], dictionary: Option<&[u8]>) -> Result<usize> {
+    match dictionary {
+        Some(dictionary) => block::decompress_into_with_dict(input, out, dictionary),
+        None => block::decompress_into(input, out),
+    }
+    .map_err(|error| Error::malformed(format!("LZ4 block: {error}")))
 }
 
 /// One bare block of at most `most` bytes.
@@ -23,7 +28,7 @@ pub fn block_into(input: &[u8], out: &mut [u8]) -> Result<usize> {
 /// As [`block_into`].
 pub fn block(input: &[u8], most: usize) -> Result<Vec<u8>> {
     let mut out = room(input.len(), RATIO, most, "LZ4 block")?;
-    let made = block_into(input, &mut out)?;
+    let made = block_into(input, &mut out, None)?;
     if made > most { Err(too_much("LZ4 block", most)) } else { Ok(super::cut_to(out, made)) }
 }
 
@@ -62,7 +67,7 @@ pub fn hdf5(input: &[u8], most: usize) -> Result<Vec<u8>> {
         at += 4 + stored;
         if stored == to.len() {
             to.copy_from_slice(from);
-        } else if block_into(from, to)? != to.len() {
+        } else if block_into(from, to, None)? != to.len() {
             return Err(Error::malformed("LZ4 data: a block is shorter than it should be"));
         }
     }

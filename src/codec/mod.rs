@@ -12,18 +12,29 @@
 //! | [`deflate`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lzf`], [`snappy`] | general compression, in the framings that array formats use |
 //! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
 //! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
-//! | [`szip`], [`nbit`], [`scaleoffset`] | compression that knows numbers (HDF5) |
+//! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
 //! | [`checksum`] | Fletcher-32, Adler-32, CRC-32, CRC-32C, lookup3, xxHash |
 
+mod bits;
 pub mod bitshuffle;
+pub mod blosc;
+pub mod blosc2;
+pub mod blosclz;
 pub mod bzip2;
 pub mod checksum;
 pub mod deflate;
 pub mod lz4;
 pub mod lzf;
 pub mod lzma;
+pub mod nbit;
+pub mod scaleoffset;
 pub mod shuffle;
+pub mod snappy;
+pub mod szip;
+#[cfg(test)]
+mod tests;
 mod xxhash;
+pub mod zfp;
 pub mod zstd;
 
 use crate::error::{Error, Result};

@@ -4,6 +4,7 @@ use super::{cut_to, too_much};
 use crate::error::{Error, Result};
 use crate::limits;
 use ::zstd::bulk::Decompressor;
+use ::zstd::zstd_safe::WriteBuf;
 use std::cell::RefCell;
 
 thread_local! {
@@ -28,21 +29,42 @@ pub fn decode_with(input: &[u8], most: usize, dictionary: Option<&[u8]>) -> Resu
     // Only asked for, not touched: what is not written takes no memory.
     out.try_reserve_exact(most_bytes)
         .map_err(|_| Error::limit(format!("Zstandard data: no memory for {most_bytes} bytes")))?;
-    let failed = |error: std::io::Error| blame(&error.to_string(), most);
-    let made = match dictionary {
-        Some(dictionary) => Decompressor::with_dictionary(dictionary)
-            .and_then(|mut decoder| decoder.decompress_to_buffer(input, &mut out))
-            .map_err(failed)?,
-        None => DECODER.with_borrow_mut(|decoder| -> Result<usize> {
-            if decoder.is_none() {
-                *decoder =
-                    Some(Decompressor::new().map_err(|_| Error::limit("no memory for a Zstandard decoder"))?);
-            }
-            let Some(decoder) = decoder else { return Ok(0) };
-            decoder.decompress_to_buffer(input, &mut out).map_err(failed)
-        })?,
-    };
+    let made = run(input, &mut out, dictionary, most)?;
     Ok(cut_to(out, made))
+}
+
+/// All frames of `input` into `out`'s first bytes; returns how many they gave.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_into(input: &[u8], out: &mut [u8], dictionary: Option<&[u8]>) -> Result<usize> {
+    let most = out.len();
+    run(input, out, dictionary, most)
+}
+
+fn run<B: WriteBuf + ?Sized>(
+    input: &[u8],
+    out: &mut B,
+    dictionary: Option<&[u8]>,
+    most: usize,
+) -> Result<usize> {
+    let failed = |error: std::io::Error| blame(&error.to_string(), most);
+    if let Some(dictionary) = dictionary {
+        let made = Decompressor::with_dictionary(dictionary)
+            .and_then(|mut decoder| decoder.decompress_to_buffer(input, out));
+        return made.map_err(failed);
+    }
+    DECODER.with_borrow_mut(|kept| {
+        let decoder = match kept {
+            Some(decoder) => decoder,
+            None => {
+                let new =
+                    Decompressor::new().map_err(|_| Error::limit("no memory for a Zstandard decoder"))?;
+                kept.insert(new)
+            }
+        };
+        decoder.decompress_to_buffer(input, out).map_err(failed)
+    })
 }
 
 /// The library's error in our words.

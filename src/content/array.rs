@@ -24,6 +24,12 @@ pub trait Array: Send + Sync {
     /// exactly `region.elements() × dtype.size()` bytes long.
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()>;
 
+    /// The element that all of `region` is, where it is known without reading that nothing of it is stored: a
+    /// pass over a large array with few chunks need not go through what is not there.
+    fn unstored(&self, _task: &Task, _region: &Region) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
     /// What is known of its storage without reading values.
     fn facts(&self) -> ArrayFacts {
         ArrayFacts::default()
@@ -169,6 +175,11 @@ pub struct Plain {
     facts: ArrayFacts,
 }
 
+/// Runs that lie nearer to each other than this, on average, are read together,
+const GAP: u64 = 4 << 10;
+/// as long as all of them are not more than this.
+const TOGETHER: u64 = 8 << 20;
+
 impl Plain {
     /// An array of `dtype` and `shape` at `offset` of `source`. Its bytes must be there.
     ///
@@ -262,7 +273,7 @@ impl Plain {
     }
 
     /// The region, dimension by dimension; the innermost dimensions that are contiguous in the file
-    /// are read in one run.
+    /// are read in one run, and runs that lie near each other with what is between them.
     fn walk(&self, task: &Task, spans: &[Span], axis: usize, first: u64, out: &mut [u8]) -> Result<()> {
         let size = self.dtype.size();
         let Some(span) = spans.get(axis) else {
@@ -276,12 +287,56 @@ impl Plain {
         if axis + 1 == spans.len() {
             return self.run(task, start, span.step * self.strides[axis], out);
         }
+        if let Some(extent) = self.near(&spans[axis..], axis) {
+            let first = first + (axis..spans.len()).map(|i| spans[i].start * self.strides[i]).sum::<u64>();
+            let bytes =
+                self.source.read(task, self.offset + first * size..self.offset + (first + extent) * size)?;
+            self.gather(&bytes, &spans[axis..], axis, 0, out);
+            return Ok(());
+        }
         let inner = out.len() as u64 / span.count.max(1);
         for (n, part) in out.chunks_exact_mut((inner.max(size)) as usize).enumerate() {
             task.check()?;
             self.walk(task, spans, axis + 1, start + n as u64 * span.step * self.strides[axis], part)?;
         }
         Ok(())
+    }
+
+    /// The elements from the first to the last of a region, where reading all of them is cheaper than a read
+    /// for each run.
+    fn near(&self, spans: &[Span], axis: usize) -> Option<u64> {
+        let (mut extent, mut runs) = (1u64, 1u64);
+        for (i, span) in spans.iter().enumerate() {
+            let stride = span.step.saturating_mul(self.strides[axis + i]);
+            extent = extent.saturating_add(span.count.checked_sub(1)?.saturating_mul(stride));
+            runs = runs.saturating_mul(if i + 1 < spans.len() { span.count } else { 1 });
+        }
+        let bytes = extent.saturating_mul(self.dtype.size());
+        let near = self.dtype.bits() >= 8 && bytes <= TOGETHER && bytes <= runs.saturating_mul(GAP);
+        near.then_some(extent)
+    }
+
+    /// Copies a region out of the bytes that hold it from its first element on.
+    fn gather(&self, bytes: &[u8], spans: &[Span], axis: usize, first: u64, out: &mut [u8]) {
+        let size = self.dtype.size();
+        let Some((span, inner)) = spans.split_first() else { return };
+        let stride = span.step * self.strides[axis];
+        if inner.is_empty() {
+            let at = (first * size) as usize;
+            if stride == 1 {
+                out.copy_from_slice(&bytes[at..at + out.len()]);
+                return;
+            }
+            for (n, element) in out.chunks_exact_mut(size as usize).enumerate() {
+                let at = at + n * (stride * size) as usize;
+                element.copy_from_slice(&bytes[at..at + size as usize]);
+            }
+            return;
+        }
+        let part = out.len() / span.count.max(1) as usize;
+        for (n, part) in out.chunks_exact_mut(part.max(1)).enumerate() {
+            self.gather(bytes, inner, axis + 1, first + n as u64 * stride, part);
+        }
     }
 
     /// A Fortran-order region: read in the file's order, then transposed in memory.

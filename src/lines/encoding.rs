@@ -135,51 +135,80 @@ pub fn ascii_view(source: &Source, detected: Detected) -> Result<(Source, u64, &
     if !is_utf16(detected.encoding) {
         return Ok((source.clone(), detected.mark, detected.encoding));
     }
-    let stream = Utf16 {
-        source: source.clone(),
-        big: detected.encoding == UTF_16BE,
-        known: Mutex::new(Utf16Known { marks: vec![(detected.mark, 0)], len: None }),
-    };
-    Ok((source.stream(source.name(), Arc::new(stream))?, 0, UTF_8))
+    Ok((wide(source, 2, detected.encoding == UTF_16BE, detected.mark)?, 0, UTF_8))
 }
 
-/// UTF-16 as UTF-8.
-struct Utf16 {
+/// Whether a text begins with the byte order mark of UTF-32 (which begins like that of UTF-16), and if so
+/// whether the big end comes first. Only JSON and XML are ever written so.
+pub fn utf32(sample: &[u8]) -> Option<bool> {
+    match sample {
+        [0xff, 0xfe, 0, 0, rest @ ..] if rest.len() != 1 && rest.get(..2) != Some(&[0, 0]) => Some(false),
+        [0, 0, 0xfe, 0xff, ..] => Some(true),
+        _ => None,
+    }
+}
+
+/// A source in UTF-32 with a byte order mark as a stream of UTF-8.
+pub fn utf32_view(source: &Source, big: bool) -> Result<Source> {
+    wide(source, 4, big, 4)
+}
+
+fn wide(source: &Source, unit: u64, big: bool, mark: u64) -> Result<Source> {
+    let known = Mutex::new(WideKnown { marks: vec![(mark, 0)], len: None });
+    source.stream(source.name(), Arc::new(Wide { source: source.clone(), unit, big, known }))
+}
+
+/// UTF-16 or UTF-32 as UTF-8.
+struct Wide {
     source: Source,
+    /// Bytes of a unit: 2 or 4.
+    unit: u64,
     big: bool,
-    known: Mutex<Utf16Known>,
+    known: Mutex<WideKnown>,
 }
 
-struct Utf16Known {
+struct WideKnown {
     /// (byte in the source, byte in the result), in order.
     marks: Vec<(u64, u64)>,
     len: Option<u64>,
 }
 
-/// Bytes of UTF-16 that are decoded at a time, and between two marks.
+/// Bytes that are decoded at a time, and between two marks.
 const PIECE: usize = 128 << 10;
 
-impl Utf16 {
+impl Wide {
     /// Decodes one piece from `at`: the text and how many bytes it took; 0 at the end.
     fn piece(&self, task: &Task, at: u64) -> Result<(String, u64)> {
         let bytes = self.source.read_up_to(task, at, PIECE)?;
         let last = bytes.len() < PIECE;
-        let (units, odd) = bytes.as_chunks::<2>();
-        let units =
-            units.iter().map(|u| if self.big { u16::from_be_bytes(*u) } else { u16::from_le_bytes(*u) });
+        let (mut text, mut taken) = match self.unit {
+            2 => self.utf16(&bytes, last),
+            _ => self.utf32(&bytes),
+        };
+        if last && (bytes.len() as u64) % self.unit != 0 {
+            text.push('\u{fffd}');
+            taken = bytes.len() as u64;
+        }
+        Ok((text, taken))
+    }
+
+    fn utf16(&self, bytes: &[u8], last: bool) -> (String, u64) {
+        let units = bytes.as_chunks::<2>().0.iter();
+        let units = units.map(|u| if self.big { u16::from_be_bytes(*u) } else { u16::from_le_bytes(*u) });
         let mut units: Vec<u16> = units.collect();
         // A pair of surrogates is not torn apart.
         if !last && units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
             units.pop();
         }
-        let mut text: String =
-            char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or('\u{fffd}')).collect();
-        let mut taken = units.len() as u64 * 2;
-        if last && !odd.is_empty() {
-            text.push('\u{fffd}');
-            taken += 1;
-        }
-        Ok((text, taken))
+        let text = char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or('\u{fffd}')).collect();
+        (text, units.len() as u64 * 2)
+    }
+
+    fn utf32(&self, bytes: &[u8]) -> (String, u64) {
+        let units = bytes.as_chunks::<4>().0;
+        let unit = |u: &[u8; 4]| if self.big { u32::from_be_bytes(*u) } else { u32::from_le_bytes(*u) };
+        let text = units.iter().map(|u| char::from_u32(unit(u)).unwrap_or('\u{fffd}')).collect();
+        (text, units.len() as u64 * 4)
     }
 
     /// Goes from the last mark that is not behind `offset` piece by piece; `visit` gets each piece
@@ -211,7 +240,7 @@ impl Utf16 {
     }
 }
 
-impl ReadAt for Utf16 {
+impl ReadAt for Wide {
     fn known_len(&self) -> Option<u64> {
         self.known.lock().len
     }
@@ -280,5 +309,21 @@ mod tests {
             assert_eq!(view.len(&task).unwrap(), text.len() as u64);
             assert_eq!(view.read_up_to(&task, text.len() as u64, 10).unwrap().len(), 0);
         }
+    }
+
+    #[test]
+    fn utf32_with_a_mark() {
+        let text = "{\"a\": \"😀 naïve\"}".repeat(9_000);
+        for big in [false, true] {
+            let bytes = |c: char| if big { (c as u32).to_be_bytes() } else { (c as u32).to_le_bytes() };
+            let written: Vec<u8> = "\u{feff}".chars().chain(text.chars()).flat_map(bytes).collect();
+            assert_eq!(utf32(&written), Some(big));
+            let view = utf32_view(&Source::memory("t", written), big).unwrap();
+            let task = Task::new();
+            let read = view.read_up_to(&task, 0, 1 << 20).unwrap();
+            assert!(read == text.as_bytes());
+            assert_eq!(view.read(&task, 140_000..140_100).unwrap(), text.as_bytes()[140_000..140_100]);
+        }
+        assert_eq!(utf32(b"\xff\xfe{\0}\0"), None);
     }
 }

@@ -8,8 +8,6 @@ use crate::content::Rows;
 use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::task::Task;
-use arrow::array::RecordBatch;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The longest record that is read, in bytes: a quote that is never closed makes the rest of a file
@@ -24,9 +22,6 @@ const CERTAIN: u64 = 4 << 20;
 
 /// Bytes that a step of a whole scan takes, about.
 const STEP: f64 = (32 << 20) as f64;
-/// From so many rows on, a read is shared by several workers.
-const SHARED: u64 = 8 << 10;
-
 /// What was found at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -36,6 +31,8 @@ pub enum Step {
     Partial(usize),
     /// Only blank lines, or nothing, up to the end of the bytes.
     End,
+    /// No records follow, whatever the bytes behind are.
+    Stop,
 }
 
 /// Splits a text into records and keeps those that are wanted.
@@ -134,37 +131,12 @@ impl Paged {
         ((STEP / self.row_bytes) as u64).clamp(1, 1 << 16)
     }
 
-    /// A batch of the rows `rows`: by `read` in one go, or by several workers at once where the rows are
-    /// many and their places known.
-    pub fn batch(
-        &self,
-        rows: Range<u64>,
-        read: impl Fn(Range<u64>) -> Result<RecordBatch> + Sync,
-    ) -> Result<RecordBatch> {
-        let Some(total) = self.rows().exact() else { return read(rows) };
-        let end = rows.end.min(total);
-        let count = end.saturating_sub(rows.start);
-        let workers = rayon::current_num_threads() as u64;
-        if count < SHARED || workers < 2 {
-            return read(rows);
-        }
-        let step = count.div_ceil(workers);
-        let part = |i: u64| rows.start + i * step..rows.start.saturating_add((i + 1) * step).min(end);
-        let parts: Vec<Range<u64>> = (0..workers).map(part).filter(|part| !part.is_empty()).collect();
-        let batches: Vec<RecordBatch> = parts.into_par_iter().map(&read).collect::<Result<_>>()?;
-        let schema = batches
-            .first()
-            .map(RecordBatch::schema)
-            .unwrap_or_else(|| arrow::datatypes::Schema::empty().into());
-        Ok(arrow::compute::concat_batches(&schema, &batches)?)
-    }
-
     /// Keeps the rows `rows`, as far as they are there. With an estimated count, rows far behind the
     /// known ones are some that stand about there.
     pub fn read(&self, task: &Task, rows: Range<u64>, records: &mut impl Records) -> Result<()> {
         let most = rows.end.saturating_sub(rows.start);
         match self.place(task, rows.start, records)? {
-            Some(at) if most > 0 => self.gather(task, at, most, records),
+            Some(at) if most > 0 => gather(task, self.index.source(), at, most, self.row_bytes, records),
             _ => Ok(()),
         }
     }
@@ -174,19 +146,19 @@ impl Paged {
         &self,
         task: &Task,
         count: u64,
-        make: &dyn Fn() -> R,
+        make: &dyn Fn() -> Result<R>,
     ) -> Result<(Option<u64>, R)> {
         let source = self.index.source();
         if let Some(len) = source.known_len()
             && source.is_random_access()
             && self.index.total().is_none()
-            && let Some(rows) = self.ending(task, len, count, make())?
+            && let Some(rows) = self.ending(task, len, count, make()?)?
         {
             return Ok((None, rows));
         }
         let total = self.count(task)?;
         let first = total.saturating_sub(count);
-        let mut records = make();
+        let mut records = make()?;
         self.read(task, first..total, &mut records)?;
         Ok((Some(first), records))
     }
@@ -219,48 +191,6 @@ impl Paged {
         resync::first(self.index.rules(), bytes, at_end, &|at| records.fit(bytes, at))
     }
 
-    /// Keeps up to `most` records from byte `at` on.
-    fn gather(&self, task: &Task, at: u64, most: u64, records: &mut impl Records) -> Result<()> {
-        let expected = (most as f64 * self.row_bytes * 1.1) as usize;
-        let usual = expected.saturating_add(4 << 10).clamp(16 << 10, 4 << 20);
-        let (mut place, mut window, mut kept) = (at, usual, 0);
-        let mut buffer = Vec::new();
-        while kept < most {
-            // Copied, so that a scan of a whole file leaves none of its pages in the process.
-            let filled = fill(self.index.source(), task, place, &mut buffer, window)?;
-            let bytes = buffer.get(..filled).unwrap_or_default();
-            let last = filled < window;
-            let mut at = 0;
-            while kept < most {
-                match records.split(bytes, at, last) {
-                    Step::Record(after) => {
-                        records.keep(bytes).map_err(|error| error.at(place + at as u64))?;
-                        kept += 1;
-                        at = after;
-                    }
-                    Step::Partial(begin) => {
-                        at = begin;
-                        break;
-                    }
-                    Step::End => {
-                        at = bytes.len();
-                        break;
-                    }
-                }
-            }
-            if last {
-                break;
-            }
-            place += at as u64;
-            // A record longer than the window: a wider one, for this record only.
-            window = if at == 0 { window.saturating_mul(4) } else { usual };
-            if window > 4 * RECORD {
-                return Err(too_long(place));
-            }
-        }
-        Ok(())
-    }
-
     /// The last `count` rows read from the end, if that is possible: a piece of the end long enough to
     /// hold them and to be certain about quotes.
     fn ending<R: Records>(&self, task: &Task, len: u64, count: u64, mut records: R) -> Result<Option<R>> {
@@ -289,6 +219,56 @@ impl Paged {
         }
         Ok(None)
     }
+}
+
+/// Keeps up to `most` records of `source` from byte `at` on; `row_bytes` is about what one takes.
+pub fn gather(
+    task: &Task,
+    source: &Source,
+    at: u64,
+    most: u64,
+    row_bytes: f64,
+    records: &mut impl Records,
+) -> Result<()> {
+    let expected = (most as f64 * row_bytes * 1.1) as usize;
+    let usual = expected.saturating_add(4 << 10).clamp(16 << 10, 4 << 20);
+    let (mut place, mut window, mut kept) = (at, usual, 0);
+    let mut buffer = Vec::new();
+    while kept < most {
+        // Copied, so that a scan of a whole file leaves none of its pages in the process.
+        let filled = fill(source, task, place, &mut buffer, window)?;
+        let bytes = buffer.get(..filled).unwrap_or_default();
+        let last = filled < window;
+        let mut at = 0;
+        while kept < most {
+            match records.split(bytes, at, last) {
+                Step::Record(after) => {
+                    records.keep(bytes).map_err(|error| error.at(place + at as u64))?;
+                    kept += 1;
+                    at = after;
+                }
+                Step::Partial(begin) => {
+                    at = begin;
+                    break;
+                }
+                Step::End => {
+                    at = bytes.len();
+                    break;
+                }
+                Step::Stop => return Ok(()),
+            }
+        }
+        if last {
+            break;
+        }
+        place += at as u64;
+        // A record longer than the window: a wider one, for this record only.
+        window = if at == 0 { window.saturating_mul(4) } else { usual };
+        if window > 4 * RECORD {
+            return Err(too_long(place));
+        }
+    }
+    Ok(())
 }
 
 fn too_long(place: u64) -> Error {

@@ -72,6 +72,17 @@ impl Folder {
         }
     }
 
+    /// The size of a file, without opening it; `None` where there is none.
+    pub fn size(&self, task: &Task, name: &str) -> Result<Option<u64>> {
+        task.check()?;
+        let path = if is_plain(name) { self.path.join(name) } else { inside(&self.path, name)? };
+        match std::fs::metadata(&path) {
+            Ok(meta) => Ok(meta.is_file().then(|| meta.len())),
+            Err(e) if absent(&e) => Ok(None),
+            Err(e) => Err(Error::from(e).in_file(path.display())),
+        }
+    }
+
     /// What is in a folder of this one (`""` is itself), in natural order; nothing where there is none.
     pub fn entries(&self, task: &Task, name: &str) -> Result<Vec<Entry>> {
         let path = if name.is_empty() { self.path.clone() } else { inside(&self.path, name)? };

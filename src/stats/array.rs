@@ -1,12 +1,12 @@
 //! Statistics of an array: pieces of it — whole chunks where it has chunks —, read and summed on all cores.
 
-use super::blocks::{blocks, crc_share};
+use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
 use crate::content::array::Scaling;
 use crate::dtype::{DType, Long};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits;
 use crate::region::{Region, pieces};
 use crate::task::Task;
@@ -14,6 +14,8 @@ use rayon::prelude::*;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
+/// Elements without a fixed size that are read at a time.
+const TEXTS: u64 = 16_384;
 /// Pieces of more bytes than this are read one after the other, to spare memory.
 const LARGE: u64 = 64 << 20;
 
@@ -40,7 +42,8 @@ pub struct ArrayStats {
     pub sum: Option<f64>,
     /// For complex elements: the sums of the real and the imaginary parts.
     pub complex_sum: Option<(f64, f64)>,
-    /// CRC-32 of the elements in C order, little-endian, packed.
+    /// CRC-32 of the elements in C order, little-endian, packed; of those without a fixed size: of their
+    /// texts, each with a zero byte behind it.
     pub crc32: u32,
     /// The same of what stored values stand for, where that is another number.
     pub scaled: Option<Scaled>,
@@ -152,24 +155,37 @@ impl Extreme {
 /// Statistics of all elements. `bins` asks for a histogram, which costs a second pass. Types without
 /// numbers give their count and checksum.
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    if array.dtype().is_variable() {
+        return variable(array, task);
+    }
     let size = array.dtype().size().max(1);
     task.expect(limits::bytes(array.shape(), size)?);
     let (dtype, shape) = (array.dtype(), array.shape());
     let scaling = array.facts().scaling;
-    let parts = each_piece(array, task, |region, bytes| {
-        let mut part = Part::default();
-        for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
-            let mut piece = measure(dtype, bytes);
-            if let Some(scaling) = &scaling {
-                let mut values = Vec::new();
-                dtype.decode(bytes, &mut values);
-                piece.scaled = Part64::measure(&values, scaling);
-            }
-            part = merge(part, piece);
+    let scaled = |bytes: &[u8]| match &scaling {
+        Some(scaling) => {
+            let mut values = Vec::new();
+            dtype.decode(bytes, &mut values);
+            Part64::measure(&values, scaling)
         }
-        part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
-        part
-    })?;
+        None => Part64::default(),
+    };
+    let parts = each_piece(
+        array,
+        task,
+        |region, bytes| {
+            let mut part = Part::default();
+            for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
+                part = merge(part, Part { scaled: scaled(bytes), ..measure(dtype, bytes) });
+            }
+            part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
+            part
+        },
+        |region, element, count| {
+            let part = times(Part { scaled: scaled(element), ..measure(dtype, element) }, count);
+            Part { crc: crc_share_of_same(element, region, shape), ..part }
+        },
+    )?;
     let mut total = Part::default();
     for part in parts {
         total = merge(total, part);
@@ -195,30 +211,75 @@ fn as_f64(extreme: Extreme) -> f64 {
 
 /// Counts of the finite elements in bins from `low` to `high`, in one pass.
 fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -> Result<Histogram> {
-    let parts = each_piece(array, task, |_, bytes| {
-        let mut values = Vec::new();
-        array.dtype().decode(bytes, &mut values);
-        let mut histogram = Histogram::new(low, high, bins);
-        values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add(v));
-        histogram
-    })?;
+    let parts = each_piece(
+        array,
+        task,
+        |_, bytes| {
+            let mut values = Vec::new();
+            array.dtype().decode(bytes, &mut values);
+            let mut histogram = Histogram::new(low, high, bins);
+            values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add(v));
+            histogram
+        },
+        |_, element, count| {
+            let mut values = Vec::new();
+            array.dtype().decode(element, &mut values);
+            let mut histogram = Histogram::new(low, high, bins);
+            values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add_many(v, count));
+            histogram
+        },
+    )?;
     let mut total = Histogram::new(low, high, bins);
     parts.iter().for_each(|part| total.merge(part));
     Ok(total)
 }
 
-/// Reads the array piece by piece on all cores; the results in the order of the pieces.
+/// More pieces than this are years of work, and a shape that nothing stands behind.
+const PIECES: u64 = 1 << 22;
+
+/// Elements without a fixed size: how many there are, and the checksum of their texts.
+fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
+    let mut stats = ArrayStats { count: limits::elements(array.shape())?, ..ArrayStats::default() };
+    task.expect(stats.count);
+    let mut crc = crc32fast::Hasher::new();
+    for region in pieces(array.shape(), TEXTS) {
+        let column = array.column(task, &region)?;
+        for row in 0..column.len() {
+            crc.update(crate::cell::text(column.as_ref(), row).unwrap_or_default().as_bytes());
+            crc.update(&[0]);
+        }
+        task.advance(column.len() as u64)?;
+    }
+    stats.crc32 = crc.finalize();
+    Ok(stats)
+}
+
+/// Reads the array piece by piece on all cores; the results in the order of the pieces. Of a piece that is not
+/// stored, `same` gets the element that all of it is, and how many they are.
 fn each_piece<T: Send>(
     array: &dyn Array,
     task: &Task,
     work: impl Fn(&Region, &[u8]) -> T + Sync,
+    same: impl Fn(&Region, &[u8], u64) -> T + Sync,
 ) -> Result<Vec<T>> {
     let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
     // Elements under a byte are summed up byte by byte in C order.
     let chunks = array.facts().chunks.filter(|_| dtype.bits() >= 8);
+    let bytes = limits::bytes(array.shape(), size)?;
+    if bytes / PIECE > PIECES {
+        return Err(Error::limit(format!("a pass over {}", crate::display::bytes(bytes))));
+    }
     let regions = blocks(array.shape(), chunks.as_deref(), size, PIECE);
     let one = |buffer: &mut Vec<u8>, region: &Region| -> Result<T> {
-        let bytes = region.elements()?.saturating_mul(dtype.size());
+        let count = region.elements()?;
+        let bytes = count.saturating_mul(dtype.size());
+        if dtype.bits() >= 8
+            && let Some(element) = array.unstored(task, region)?
+            && element.len() as u64 == dtype.size()
+        {
+            task.advance(bytes)?;
+            return Ok(same(region, &element, count));
+        }
         let bytes = limits::check(bytes, limits::CHUNK, "a piece")?;
         buffer.resize(bytes, 0);
         array.read(task, region, buffer)?;
@@ -392,6 +453,29 @@ fn merge(a: Part, b: Part) -> Part {
         imaginary: a.imaginary + b.imaginary,
         crc: a.crc ^ b.crc,
         scaled: a.scaled.merge(b.scaled),
+    }
+}
+
+/// The part of `count` elements that are all as the one that `part` is of.
+fn times(part: Part, count: u64) -> Part {
+    let moments = match part.moments.mean() {
+        Some(value) => Moments::of_sums(count, value, 0.0, 0.0),
+        None => Moments::default(),
+    };
+    Part {
+        count: part.count * count,
+        nan: part.nan * count,
+        inf: part.inf * count,
+        zeros: part.zeros * count,
+        imaginary: part.imaginary * count as f64,
+        moments,
+        scaled: Part64 {
+            missing: part.scaled.missing * count,
+            count: part.scaled.count * count,
+            sum: part.scaled.sum * count as f64,
+            ..part.scaled
+        },
+        ..part
     }
 }
 

@@ -32,12 +32,12 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 }
 
 /// One member, as the directory at the end lists it.
-struct Entry {
-    name: String,
-    at: u64,
-    crc: u32,
-    stored: u64,
-    raw: u64,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) at: u64,
+    pub(super) crc: u32,
+    pub(super) stored: u64,
+    pub(super) raw: u64,
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -112,7 +112,8 @@ fn name_len(entry: &Entry) -> Result<u16> {
     u16::try_from(entry.name.len()).map_err(|_| Error::unsupported("an array's name is over 64 KB long"))
 }
 
-fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
+/// The header before a member.
+pub(super) fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
     let mut out = b"PK\x03\x04".to_vec();
     out.extend(common(entry, deflate));
     out.extend(name_len(entry)?.to_le_bytes());
@@ -125,7 +126,7 @@ fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
 }
 
 /// The directory, and the records that close an archive, ZIP64's among them where it is needed.
-fn directory(entries: &[Entry], deflate: bool, sink: &mut dyn Sink) -> Result<()> {
+pub(super) fn directory(entries: &[Entry], deflate: bool, sink: &mut dyn Sink) -> Result<()> {
     let start = sink.stream_position()?;
     for entry in entries {
         let mut out = b"PK\x01\x02\x2d\x03".to_vec();

@@ -38,9 +38,8 @@ pub(crate) struct Args {
     /// An option of the writer: name=value
     #[arg(short, long = "option", value_name = "NAME=VALUE")]
     option: Vec<String>,
-    /// Open with an option of the source's format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
     /// Say what would be written and lost, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -138,7 +137,7 @@ fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Err
     let mut items = Vec::new();
     for source in sources {
         let (path, _) = super::split_target(source);
-        let (_, node, node_path) = super::open(task, source, &args.with)?;
+        let (_, node, node_path) = super::open(task, source, &args.opening)?;
         items.extend(convert::gather(task, &node, &node_path).map_err(|e| e.in_file(path.display()))?);
     }
     Ok(items)

@@ -37,6 +37,9 @@ fn node(task: &Task, node_: &Arc<Node>, path: &str, depth: usize) -> Result<Json
         node_.attributes.iter().map(|(k, v)| (k.clone(), attribute(v))).collect();
     object.insert("attributes".into(), attributes.into());
     object.insert("problem".into(), node_.problem.as_ref().map_or(Json::Null, |p| p.message().into()));
+    if let Some(value) = &node_.value {
+        object.insert("value".into(), value.clone().into());
+    }
     if !node_.remarks.is_empty() {
         object.insert("remarks".into(), node_.remarks.clone().into());
     }
@@ -174,5 +177,5 @@ fn text_facts(text: &Text) -> Json {
 
 /// Whether statistics can be had of a node.
 pub(crate) fn is_data(node: &Node) -> bool {
-    !matches!(node.kind(), Kind::Group)
+    node.survey.is_some() || !matches!(node.kind(), Kind::Group)
 }

@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Rows and lines printed when none are asked for.
@@ -41,16 +40,18 @@ const ELEMENTS: u64 = 1_000;
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
-    let shown = super::open(&task, &args.target, &args.with).and_then(|(document, node, _)| {
+    let shown = super::open(&task, &args.target, &args.opening).and_then(|(document, node, _)| {
         let printed = gander::open::guarded(|| match &node.content {
             Some(Content::Table(t)) => table(&task, args, t.as_ref()),
             Some(Content::Array(a)) => array(&task, args, a.as_ref()),
             Some(Content::Text(t)) => lines(&task, args, t),
             Some(Content::Image(i)) => pixels(&task, args, i.as_ref()),
             Some(Content::Bytes(s)) => bytes(&task, args, s),
-            None => match &node.problem {
-                Some(problem) => Err(problem.clone()),
-                None => Err(Error::unsupported(
+            None => match (&node.problem, &node.value) {
+                (_, Some(value)) if args.json => Ok(format!("{}\n", json!({ "value": value }))),
+                (_, Some(value)) => Ok(format!("{value}\n")),
+                (Some(problem), None) => Err(problem.clone()),
+                (None, None) => Err(Error::unsupported(
                     "this node is a group without values; `gander tree` lists what is in it",
                 )),
             },

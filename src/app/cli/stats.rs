@@ -6,7 +6,7 @@ use gander::node::Node;
 use gander::source::Source;
 use gander::stats::{ArrayStats, Distinct};
 use gander::{Error, Task, limits};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,9 +22,8 @@ pub(crate) struct Args {
     /// Add a histogram of so many bins
     #[arg(long, value_name = "BINS")]
     histogram: Option<usize>,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Runs the command.
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
     let path = path.display().to_string();
-    let result = super::open(&task, &args.target, &args.with);
+    let result = super::open(&task, &args.target, &args.opening);
     let (document, node, node_path) = match result {
         Ok(opened) => opened,
         Err(error) => return super::failed(&error, &path, args.json),
@@ -45,7 +44,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut nodes = Vec::new();
     let mut broken = false;
-    let depth = if json::is_data(&node) { 0 } else { usize::MAX };
+    // A picture in several resolutions has their arrays below, as a group.
+    let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
+    let depth = if json::is_data(&node) && !pyramid { 0 } else { usize::MAX };
     let walked = gander::open::walk(&task, &node, &node_path, depth, &mut |node, path, _| {
         if json::is_data(node) {
             let entry = entry(&task, node, path, args.histogram)?;
@@ -67,22 +68,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
-    let Some(content) = &node.content else { return Ok(Json::Null) };
-    let facts = gander::open::guarded(|| match content {
+    let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
+    let facts = gander::open::guarded(|| facts(task, node, bins));
+    let mut object = json!({ "path": path, "name": node.name, "kind": kind });
+    match facts {
+        Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => object["error"] = json::error(&error),
+    }
+    Ok(object)
+}
+
+/// What a pass over a node tells: its own survey, its content's statistics.
+fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Json>, Error> {
+    let mut facts = Map::new();
+    if let Some(survey) = &node.survey {
+        facts.extend(survey.survey(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    let content = node.content.as_ref().map(|content| match content {
         Content::Array(array) => gander::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
         Content::Table(table) => table_json(task, table.as_ref()),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text),
         Content::Bytes(source) => bytes_json(task, source),
     });
-    let mut object = json!({ "path": path, "name": node.name, "kind": content.kind().word() });
-    match facts {
-        Ok(Json::Object(facts)) => facts.into_iter().for_each(|(k, v)| object[k] = v),
-        Ok(_) => {}
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => object["error"] = json::error(&error),
+    if let Some(Json::Object(of_content)) = content.transpose()? {
+        facts.extend(of_content);
     }
-    Ok(object)
+    Ok(facts)
 }
 
 /// A number's text as a JSON number where it is one, exactly; else as a string.

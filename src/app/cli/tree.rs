@@ -18,9 +18,8 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Open with an option of the format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Runs the command.
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn one(args: &Args, path: &str) -> anyhow::Result<ExitCode> {
     let task = Task::new();
-    let opened = super::open(&task, path, &args.with);
+    let opened = super::open(&task, path, &args.opening);
     let printed = opened.and_then(|(mut document, node, _)| {
         document.root = node;
         match args.json {
@@ -76,7 +75,7 @@ fn line(out: &mut String, node: &Node, level: usize) {
     let indent = "  ".repeat(level);
     if level > 0 {
         out.push_str(&format!("{indent}{}  {}\n", node.name, summary(node)));
-    } else if node.content.is_some() {
+    } else if node.content.is_some() || node.value.is_some() {
         out.push_str(&format!("  {}\n", summary(node)));
     }
     for (name, value) in &node.attributes {
@@ -105,7 +104,10 @@ fn line(out: &mut String, node: &Node, level: usize) {
 /// What a node is, in a few words.
 fn summary(node: &Node) -> String {
     match &node.content {
-        None => node.label.to_owned(),
+        None => match &node.value {
+            Some(value) => format!("{} {}", node.label, value.replace('\n', "⏎")),
+            None => node.label.to_owned(),
+        },
         Some(Content::Table(table)) => format!("table {} × {}", table.rows(), table.schema().fields().len()),
         Some(Content::Array(array)) => format!("{} {}", array.dtype(), display::shape(array.shape())),
         Some(Content::Image(image)) => {

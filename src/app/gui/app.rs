@@ -215,7 +215,8 @@ impl App {
         let (target, subject) = (self.tabs.target().cloned(), self.tabs.subject());
         let shown = panel.show(ui, |ui| {
             ui.set_min_width(ui.available_width());
-            self.inspector.ui(ui, &self.jobs, target.as_ref(), &subject, &mut self.actions);
+            let (jobs, actions) = (&self.jobs, &mut self.actions);
+            self.inspector.ui(ui, jobs, target.as_ref(), &subject, &self.mappings, actions);
         });
         self.session.inspector.1 = shown.response.rect.width();
     }

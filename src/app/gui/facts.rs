@@ -74,12 +74,19 @@ pub(crate) fn short_dtype(dtype: &DType) -> String {
     short.to_owned()
 }
 
+/// Characters of a scalar's value in a tree row.
+const VALUE: usize = 40;
+
 /// What stands faintly at the right of a tree row.
 pub(crate) fn short(node: &Node, sums: &mut Sums) -> String {
     if let Some(problem) = &node.problem
         && node.content.is_none()
     {
         return first_words(&problem.to_string());
+    }
+    if let Some(value) = &node.value {
+        let head: String = value.chars().take(VALUE).collect();
+        return if head.len() < value.len() { format!("{head}…") } else { head };
     }
     match &node.content {
         Some(Content::Table(table)) => {

@@ -16,7 +16,7 @@ use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
 use super::theme::{self, Severity, Theme, space};
-use super::views::{Subject, Target};
+use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
 use layout::Map;
@@ -42,6 +42,7 @@ impl Inspector {
         jobs: &Jobs,
         target: Option<&Target>,
         subject: &Subject,
+        mappings: &Mappings,
         actions: &mut Vec<Action>,
     ) {
         let Some(target) = target else { return };
@@ -64,7 +65,7 @@ impl Inspector {
             });
             self.statistics.ui(ui, jobs, &key, target, &known);
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
-                section(ui, "Layout", |ui| self.map.ui(ui, &key, &known));
+                section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }
             if *subject == Subject::Node || !known.field.is_empty() {
                 let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };

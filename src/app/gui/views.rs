@@ -98,6 +98,15 @@ impl Mappings {
         self.0.get(shape)
     }
 
+    /// The axes of rows and columns of arrays of this shape, and where each axis stands.
+    pub(crate) fn plane(&self, shape: &[u64]) -> Option<(usize, usize, Vec<u64>)> {
+        let mapping = self.get(shape)?.get("mapping")?;
+        let axis =
+            |name: &str| Some(mapping.get(name)?.as_u64()? as usize).filter(|axis| *axis < shape.len());
+        let at: Option<Vec<u64>> = mapping.get("at")?.as_array()?.iter().map(Value::as_u64).collect();
+        Some((axis("rows")?, axis("columns")?, at.filter(|at| at.len() == shape.len())?))
+    }
+
     /// Keeps how arrays of this shape are looked at.
     pub(crate) fn set(&mut self, shape: &[u64], mapping: Value) {
         self.0.insert(shape.to_vec(), mapping);

@@ -7,18 +7,101 @@
 //! | `superblock`, `file` | where the file starts, the sizes of its addresses; checked reads |
 //! | `object`, `shared` | object headers and their messages, wherever they lie |
 //! | `message`, `datatype` | shapes, layouts, filters, fill values; types of elements |
-//! | `heap`, `global` | names; values of any length |
+//! | `heap`, `global`, `fractal`, `btree2` | names; values of any length; dense storage and its indexes |
+//! | `links`, `attribute` | the links of groups, the attributes of objects, of every kind of storage |
+//! | `book`, `tree` | paths; nodes by pages, links followed, circles ended |
+//! | `data` | the values of datasets |
+//! | `second` | libhdf5, where it has filters as plugins that Gander lacks |
+//! | `axes`, `conventions` | dimension scales, NetCDF-4, NeXus, PyTables, AnnData, Keras |
+//! | `frames` | data frames whose columns are datasets |
 
+pub mod attribute;
+pub mod axes;
+pub mod book;
 pub mod btree2;
 pub mod checksum;
+pub mod conventions;
 pub mod data;
 pub mod datatype;
 pub mod file;
 pub mod fractal;
+pub mod frames;
 pub mod global;
 pub mod heap;
 pub mod links;
 pub mod message;
 pub mod object;
+mod second;
 pub mod shared;
 pub mod superblock;
+pub mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use crate::content::Kind;
+use crate::error::Result;
+use crate::format::{Format, Opening};
+use crate::node::Node;
+use crate::sniff::{FIRST, Head, Match};
+use conventions::Flavour;
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    extensions: &["h5", "hdf5", "hdf", "he5", "h5ad", "loom"],
+    mime: &["application/x-hdf5", "application/x-hdf"],
+    magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
+    sniff: Some(sniff),
+    reads: &[Kind::Array, Kind::Table],
+    writer: Some(crate::write::hdf5::WRITER),
+    ..Format::new("hdf5", "HDF5", open)
+};
+
+/// Whether a superblock stands at one of its places.
+fn has_superblock(head: &Head) -> bool {
+    let mut places = std::iter::once(0).chain((9..).map(|n| 1usize << n).take_while(|at| *at < FIRST));
+    places.any(|at| head.first.get(at..).is_some_and(|rest| rest.starts_with(superblock::SIGNATURE)))
+}
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder {
+        Match::No
+    } else if has_superblock(head) {
+        Match::Yes
+    } else if head.len.is_some_and(|len| len > FIRST as u64) && !head.is_text() {
+        // The user block may be larger than the head.
+        Match::Maybe
+    } else {
+        Match::No
+    }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let book = book::Book::open(opening.task, opening.source, Flavour::Plain)?;
+    tree::root(opening.task, &book)
+}
+
+/// NetCDF-4: HDF5 with dimension scales, written by the NetCDF library and those that follow it.
+/// <https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html>
+pub static NETCDF4: Format = Format {
+    extensions: &["nc", "nc4"],
+    mime: &["application/x-netcdf4"],
+    magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
+    sniff: Some(sniff_netcdf),
+    reads: &[Kind::Array, Kind::Table],
+    ..Format::new("netcdf4", "NetCDF-4", open_netcdf)
+};
+
+/// HDF5 that is called so, or says so near its start, where the root group's attributes usually lie.
+fn sniff_netcdf(head: &Head) -> Match {
+    let says = || {
+        head.has_extension(NETCDF4.extensions)
+            || memchr::memmem::find(&head.first, b"_NCProperties").is_some()
+    };
+    if !head.is_folder && has_superblock(head) && says() { Match::Yes } else { Match::No }
+}
+
+fn open_netcdf(opening: &Opening) -> Result<Node> {
+    let book = book::Book::open(opening.task, opening.source, Flavour::NetCdf)?;
+    tree::root(opening.task, &book)
+}

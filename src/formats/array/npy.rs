@@ -2,16 +2,16 @@
 //! literal with `descr`, `fortran_order`, `shape` — and the elements.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 //!
-//! The header is parsed by [`literal`], which knows literals only; arrays of Python objects hold a
+//! The header is parsed by [`literal`](crate::dtype::numpy::literal), which knows literals only; arrays of Python objects hold a
 //! pickle, which is shown as bytes and never loaded. Files to which `np.save` was called several times
 //! hold several arrays, one after the other.
 
-mod descr;
-mod literal;
 mod pickle;
 
 use crate::content::array::Plain;
 use crate::content::{Array, ArrayFacts, Content, Kind, Layout};
+use crate::dtype::numpy::literal::{self, Literal, Value};
+use crate::dtype::numpy::{self, Described, Order};
 use crate::dtype::{DType, Long};
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
@@ -21,15 +21,11 @@ use crate::region::Region;
 use crate::sniff::Magic;
 use crate::source::Source;
 use crate::task::Task;
-use descr::{Described, Order};
-use literal::{Literal, Value};
 use std::sync::Arc;
 
 /// Bytes of a pickle of objects that are looked at for names.
 const PICKLE: usize = 16 << 20;
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// NumPy's own limit is 64 since version 2.
-const DIMENSIONS: usize = 64;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -268,11 +264,11 @@ fn fields(literal: Literal, version: (u8, u8), data: u64) -> Result<Header> {
         return Err(wrong(format!("fortran_order is {}, not a bool", fortran.value.kind()), fortran.at));
     };
     let shape = match &sides.value {
-        Value::Tuple(_) => shape(&sides)?,
+        Value::Tuple(_) => numpy::shape(&sides)?,
         other => return Err(wrong(format!("shape is {}, not a tuple", other.kind()), sides.at)),
     };
     limits::elements(&shape).map_err(|error| error.at(sides.at))?;
-    Ok(Header { version, data, described: descr::describe(&descr)?, fortran: is_fortran, shape, remarks })
+    Ok(Header { version, data, described: numpy::describe(&descr)?, fortran: is_fortran, shape, remarks })
 }
 
 impl Value {
@@ -283,34 +279,6 @@ impl Value {
             _ => "",
         }
     }
-}
-
-/// A shape: a tuple of lengths, or one length.
-fn shape(literal: &Literal) -> Result<Vec<u64>> {
-    let side = |item: &Literal| match item.value {
-        Value::Int(side) if side < 0 => {
-            Err(Error::malformed(format!("header: shape is negative ({side})")).at(item.at))
-        }
-        Value::Int(side) => u64::try_from(side)
-            .map_err(|_| Error::malformed(format!("header: shape is too large ({side})")).at(item.at)),
-        _ => {
-            Err(Error::malformed(format!("header: shape has {}, not an int", item.value.kind())).at(item.at))
-        }
-    };
-    let items = match &literal.value {
-        Value::Tuple(items) => items.as_slice(),
-        Value::Int(_) => std::slice::from_ref(literal),
-        other => {
-            return Err(
-                Error::malformed(format!("header: shape is {}, not a tuple", other.kind())).at(literal.at)
-            );
-        }
-    };
-    if items.len() > DIMENSIONS {
-        let what = format!("header: shape has {} dimensions, the limit is {DIMENSIONS}", items.len());
-        return Err(Error::limit(what).at(literal.at));
-    }
-    items.iter().map(side).collect()
 }
 
 /// Records whose fields are of different byte orders.
@@ -330,7 +298,7 @@ impl Array for Mixed {
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         self.plain.read(task, region, out)?;
-        descr::turn(self.plain.dtype(), &self.order, out)
+        numpy::turn(self.plain.dtype(), &self.order, out)
     }
 
     fn facts(&self) -> ArrayFacts {

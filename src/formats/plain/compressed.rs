@@ -23,7 +23,7 @@ const BEGUN: u64 = 1 << 20;
 
 /// The descriptor.
 pub static GZIP: Format = Format {
-    extensions: &["gz", "tgz", "gzip"],
+    extensions: &["gz", "tgz", "gzip", "mgz"],
     mime: &["application/gzip"],
     magic: &[Magic::at(0, &[0x1f, 0x8b, 8])],
     ..Format::new("gzip", "gzip", open_gzip)

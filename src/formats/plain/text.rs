@@ -20,8 +20,8 @@ const ENCODING: OptionSpec = OptionSpec {
 /// The descriptor. Second to last in the list.
 pub static FORMAT: Format = Format {
     extensions: &[
-        "txt", "text", "log", "md", "names", "json", "xml", "yaml", "yml", "toml", "ini", "cfg", "conf",
-        "html", "htm", "py", "r", "rs", "sh", "sql", "tex", "rst", "srt", "vtt",
+        "txt", "text", "log", "md", "names", "xml", "yaml", "yml", "toml", "ini", "cfg", "conf", "html",
+        "htm", "py", "r", "rs", "sh", "sql", "tex", "rst", "srt", "vtt",
     ],
     mime: &["text/plain"],
     sniff: Some(sniff),

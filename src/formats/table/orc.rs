@@ -49,7 +49,9 @@ fn sniff(head: &Head) -> Match {
     match head.starts_with(b"ORC") {
         true if head.has_extension(&["orc"]) => Match::Yes,
         // The last byte is the length of the postscript, which ends in the magic letters.
-        true if head.last.get(..head.last.len().saturating_sub(1)).is_some_and(|b| b.ends_with(b"ORC")) => Match::Yes,
+        true if head.last.get(..head.last.len().saturating_sub(1)).is_some_and(|b| b.ends_with(b"ORC")) => {
+            Match::Yes
+        }
         _ => Match::No,
     }
 }
@@ -150,7 +152,9 @@ impl OrcTable {
         let mut at = rows.start;
         while at < rows.end {
             let stripe = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
-            let (Some(&start), Some(&end)) = (self.starts.get(stripe), self.starts.get(stripe + 1)) else { break };
+            let (Some(&start), Some(&end)) = (self.starts.get(stripe), self.starts.get(stripe + 1)) else {
+                break;
+            };
             let first = start + (at - start) / BLOCK * BLOCK;
             let count = BLOCK.min(end - first);
             found.push((stripe, first, count));
@@ -160,13 +164,19 @@ impl OrcTable {
     }
 
     /// The columns `columns` of one block.
-    fn block(&self, task: &Task, (stripe, first, count): (usize, u64, u64), columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    fn block(
+        &self,
+        task: &Task,
+        (stripe, first, count): (usize, u64, u64),
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>> {
         let kept: Vec<Option<ArrayRef>> = columns.iter().map(|c| self.kept.get(&(first, *c))).collect();
         let mut missing: Vec<usize> =
             columns.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(column, _)| *column).collect();
         missing.sort_unstable();
         missing.dedup();
-        let fresh = if missing.is_empty() { Vec::new() } else { self.decode(task, stripe, first, count, &missing)? };
+        let fresh =
+            if missing.is_empty() { Vec::new() } else { self.decode(task, stripe, first, count, &missing)? };
         let pick = |(column, kept): (&usize, Option<ArrayRef>)| {
             let fresh = || missing.binary_search(column).ok().and_then(|at| fresh.get(at).cloned());
             kept.or_else(fresh).ok_or_else(|| Error::bug("a column that was not read"))
@@ -175,7 +185,14 @@ impl OrcTable {
     }
 
     /// Decodes rows of one stripe; `columns` in ascending order.
-    fn decode(&self, task: &Task, stripe: usize, first: u64, count: u64, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    fn decode(
+        &self,
+        task: &Task,
+        stripe: usize,
+        first: u64,
+        count: u64,
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>> {
         let start = self.starts.get(stripe).copied().unwrap_or(0);
         let offset = self.metadata.stripe_metadatas().get(stripe).map_or(0, |s| s.offset()) as usize;
         let what = format!("the stripe at row {start}");
@@ -184,7 +201,8 @@ impl OrcTable {
             let roots = self.metadata.root_data_type().children();
             let indices = columns.iter().filter_map(|&n| roots.get(n)).map(|c| c.data_type().column_index());
             let mask = ProjectionMask::roots(self.metadata.root_data_type(), indices);
-            let selection = vec![RowSelector::skip((first - start) as usize), RowSelector::select(count as usize)];
+            let selection =
+                vec![RowSelector::skip((first - start) as usize), RowSelector::select(count as usize)];
             let reader = ArrowReaderBuilder::try_new(chunks)
                 .map_err(malformed("footer"))?
                 .with_projection(mask)
@@ -198,7 +216,8 @@ impl OrcTable {
                 parts.push(part.map_err(|e| Error::malformed(format!("ORC, {what}: {e}")))?);
             }
             let whole = |n: usize| -> Result<ArrayRef> {
-                let columns: Vec<&dyn Array> = parts.iter().filter_map(|p| p.columns().get(n)).map(AsRef::as_ref).collect();
+                let columns: Vec<&dyn Array> =
+                    parts.iter().filter_map(|p| p.columns().get(n)).map(AsRef::as_ref).collect();
                 Ok(arrow::compute::concat(&columns)?)
             };
             (0..columns.len()).map(whole).collect::<Result<Vec<ArrayRef>>>()
@@ -267,7 +286,9 @@ impl Table for OrcTable {
         let block = |(stripe, &first): (&orc_rust::stripe::StripeMetadata, &u64)| Block {
             first,
             count: stripe.number_of_rows(),
-            stored: [stripe.index_length(), stripe.data_length(), stripe.footer_length()].into_iter().fold(0, u64::saturating_add),
+            stored: [stripe.index_length(), stripe.data_length(), stripe.footer_length()]
+                .into_iter()
+                .fold(0, u64::saturating_add),
             ..Block::default()
         };
         Layout { unit: "stripe", blocks: stripes.map(block).collect(), ..Layout::default() }

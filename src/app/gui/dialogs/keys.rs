@@ -14,7 +14,7 @@ pub(crate) struct Keys {
 }
 
 /// Keys that are no commands, by where they work.
-const OTHERS: [(&str, &[(&str, &str)]); 3] = [
+const OTHERS: [(&str, &[(&str, &str)]); 4] = [
     (
         "Explorer",
         &[
@@ -34,7 +34,25 @@ const OTHERS: [(&str, &[(&str, &str)]); 3] = [
             ("Esc", "Cancel"),
         ],
     ),
-    ("Pictures", &[("Wheel, drag", "Zoom and move"), ("Double click", "Fit")]),
+    (
+        "Arrays",
+        &[
+            ("[ and ], Page keys", "The slice before, after; with Shift ten of them"),
+            ("Space", "Play the slices, pause"),
+            ("Alt+1 to Alt+6", "Numbers, heat map, image, line, histogram, volume"),
+            ("N, Shift+N", "The next NaN, the one before"),
+            ("T", "Swap rows and columns"),
+        ],
+    ),
+    (
+        "Pictures and lines",
+        &[
+            ("Wheel, drag", "Zoom and move"),
+            ("Double click, 0", "Fit"),
+            ("Plus, Minus", "Zoom"),
+            ("Arrows, Home, End", "Move the framed element; with Shift by ten"),
+        ],
+    ),
 ];
 
 impl Keys {

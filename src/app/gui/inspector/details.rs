@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gander::content::table::StoredStatistics;
-use gander::content::{Array, Content, Image, Kind, Table};
+use gander::content::{Array, ArrayFacts, Content, Image, Kind, Table};
 use gander::content::{ImageInfo, Layout};
 use gander::display;
 use gander::limits;
@@ -21,6 +21,8 @@ pub(super) struct Known {
     pub(super) lines: Vec<(String, String)>,
     /// The blocks in the file.
     pub(super) layout: Layout,
+    /// The shape of a chunked array, and of one chunk.
+    pub(super) chunks: Option<(Vec<u64>, Vec<u64>)>,
     /// What the file says of a column.
     pub(super) stored: Option<StoredStatistics>,
     /// The metadata of a column.
@@ -34,6 +36,7 @@ pub(super) fn known(task: &Task, target: &Target, subject: &Subject) -> Known {
         _node: node.clone(),
         lines: Vec::new(),
         layout: Layout::default(),
+        chunks: None,
         stored: None,
         field: Vec::new(),
     };
@@ -145,10 +148,43 @@ fn of_array(known: &mut Known, task: &Task, array: &dyn Array) {
     if let Some(order) = facts.byte_order {
         known.line("Byte order", order);
     }
+    meaning(known, &facts);
     for (name, value) in &facts.details {
         known.line(&capital(name), value.as_str());
     }
+    known.chunks = facts.chunks.map(|chunks| (array.shape().to_vec(), chunks));
     known.layout = array.layout(task).unwrap_or_default();
+}
+
+/// What indices and values stand for.
+fn meaning(known: &mut Known, facts: &ArrayFacts) {
+    if let Some(unit) = &facts.unit {
+        known.line("Unit", unit.as_str());
+    }
+    let axes: Vec<String> = facts
+        .axes
+        .iter()
+        .map(|axis| match (&axis.unit, axis.name.is_empty()) {
+            (_, true) => "–".to_owned(),
+            (Some(unit), false) => format!("{} ({unit})", axis.name),
+            (None, false) => axis.name.clone(),
+        })
+        .collect();
+    if axes.iter().any(|axis| axis != "–") {
+        known.line("Dimensions", axes.join(" × "));
+    }
+    if let Some(scaling) = &facts.scaling {
+        if (scaling.scale, scaling.offset) != (1.0, 0.0) {
+            known.line("Scale, offset", format!("× {} + {}", scaling.scale, scaling.offset));
+        }
+        if !scaling.fill.is_empty() {
+            let fill: Vec<String> = scaling.fill.iter().map(f64::to_string).collect();
+            known.line("Missing value", fill.join(", "));
+        }
+    }
+    if !facts.value_names.is_empty() {
+        known.line("Named values", display::count(facts.value_names.len() as u64));
+    }
 }
 
 fn of_image(known: &mut Known, image: &dyn Image) {
@@ -187,5 +223,15 @@ fn capital(text: &str) -> String {
 impl Known {
     fn line(&mut self, name: &str, value: impl Into<String>) {
         self.lines.push((name.to_owned(), value.into()));
+    }
+}
+
+#[cfg(test)]
+impl Known {
+    /// Nothing but a grid of chunks.
+    pub(super) fn of_layout(layout: Layout, shape: Vec<u64>, chunks: Vec<u64>) -> Self {
+        let (lines, field) = (Vec::new(), Vec::new());
+        let _node = Arc::new(Node::new("a", "array"));
+        Known { _node, lines, layout, chunks: Some((shape, chunks)), stored: None, field }
     }
 }

@@ -10,10 +10,10 @@ use gander::display;
 use gander::error::Result;
 use gander::limits;
 use gander::lines::types;
-use gander::region::{Region, Span};
 use gander::stats::{self, ColumnStats, Distinct, Histogram};
 use gander::task::Task;
 
+use crate::gui::views::array::sample;
 use crate::gui::views::short_number as short;
 
 /// Rows of a sample, in this many places.
@@ -221,9 +221,8 @@ pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
 pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
     let started = Instant::now();
     let mut values = Vec::new();
-    let places = 16;
-    for place in 0..places {
-        let region = run(array.shape(), ELEMENTS / places, place as f64 / (places - 1) as f64);
+    for region in sample::places(array, 16, ELEMENTS / 16) {
+        task.check()?;
         let bytes = gander::content::array::read(array, task, &region)?;
         array.dtype().decode(&bytes, &mut values);
     }
@@ -252,22 +251,6 @@ pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
     Ok(numbers.done(false, started))
 }
 
-/// About `most` neighbours, at a part of the way through every dimension that is not taken whole.
-fn run(shape: &[u64], most: u64, part: f64) -> Region {
-    let mut left = most.max(1);
-    let mut spans: Vec<Span> = shape
-        .iter()
-        .rev()
-        .map(|&len| {
-            let count = len.min(left).max(u64::from(len > 0));
-            left = (left / count.max(1)).max(1);
-            Span::range((len.saturating_sub(count) as f64 * part) as u64, count)
-        })
-        .collect();
-    spans.reverse();
-    Region(spans)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -275,17 +258,6 @@ mod tests {
     use arrow::array::{Int64Array, RecordBatch};
 
     use super::*;
-
-    #[test]
-    fn a_run_lies_within_its_array() {
-        for part in [0.0, 0.5, 1.0] {
-            for shape in [vec![7, 1000, 3], vec![5], vec![], vec![1 << 40, 2]] {
-                let region = run(&shape, 500, part);
-                region.check(&shape).unwrap();
-                assert!(region.elements().unwrap() <= 500);
-            }
-        }
-    }
 
     #[test]
     fn a_small_column_is_exact_at_once() {

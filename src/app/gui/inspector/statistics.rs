@@ -23,7 +23,7 @@ use crate::gui::views::{Subject, Target, short_number};
 /// Columns of so many rows are scanned without being asked.
 const ROWS: u64 = 300_000;
 /// Arrays of so many bytes are.
-const BYTES: u64 = 16 << 20;
+const BYTES: u64 = 64 << 20;
 /// Results that are kept.
 const KEPT: usize = 200;
 

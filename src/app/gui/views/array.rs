@@ -1,14 +1,18 @@
 //! The view of an array: a heat map, numbers, an image, lines, a histogram of one slice of it, and the
 //! dimension mapper that chooses the slice.
 //!
-//! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand;
+//! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand; [`meaning`]: what their
+//!   indices stand for; [`seen`]: a field of structured elements, scaled values;
 //! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
+//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next;
 //! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
-//! - [`numbers`], [`lines`], [`histogram`]: the other modes; [`probe`]: one element.
+//! - [`numbers`] with [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one element;
+//!   [`sample`]: where to look when not everything is looked at.
 //!
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
+mod ahead;
 pub(super) mod color;
 pub(super) mod dims;
 pub(super) mod histogram;
@@ -17,15 +21,21 @@ pub(super) mod layer;
 mod lines;
 pub(super) mod mapping;
 mod marks;
+pub(super) mod meaning;
+mod mosaic;
 mod numbers;
 pub(super) mod options;
 pub(super) mod pictured;
 mod plotting;
 mod probe;
+pub(crate) mod sample;
+mod seen;
 pub(super) mod slice;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod values;
+mod volume;
 
 use std::sync::Arc;
 
@@ -42,11 +52,14 @@ use self::histogram::Histogram;
 use self::hunt::{Ended, Hunt, Prey};
 use self::layer::Style;
 use self::lines::Lines;
-use self::mapping::{Mapping, likely_channels};
+use self::mapping::{Mapping, Role, likely_channels};
+use self::meaning::Meaning;
 use self::numbers::Numbers;
 use self::pictured::{Look, Pictured};
+use self::seen::Lens;
 use self::slice::{Slice, Sliced};
 use self::values::Odd;
+use self::volume::Volume;
 use super::{Action, Request, Target, View, ViewCx};
 use crate::gui::theme;
 
@@ -58,15 +71,17 @@ enum Mode {
     Image,
     Line,
     Histogram,
+    Volume,
 }
 
 impl Mode {
-    const ALL: [(Mode, &str); 5] = [
+    const ALL: [(Mode, &str); 6] = [
         (Mode::Numbers, "Numbers"),
         (Mode::Heat, "Heat map"),
         (Mode::Image, "Image"),
         (Mode::Line, "Line"),
         (Mode::Histogram, "Histogram"),
+        (Mode::Volume, "Volume"),
     ];
 
     fn word(self) -> &'static str {
@@ -101,7 +116,9 @@ pub(crate) fn make(target: &Target, array: &Arc<dyn Array>) -> Box<dyn View> {
 
 /// See the module.
 struct ArrayView {
+    /// What is seen: the array, a field of it, its scaled values.
     array: Arc<dyn Array>,
+    lens: Lens,
     mode: Mode,
     mapping: Mapping,
     dims: Dims,
@@ -112,6 +129,9 @@ struct ArrayView {
     numbers: Numbers,
     lines: Lines,
     histogram: Histogram,
+    volume: Volume,
+    /// Whether the cross-hair of the volume stands somewhere.
+    crossed: bool,
     hunt: Hunt,
     /// Whether the mapping is settled: by the session, or by arrays of this shape seen before.
     settled: bool,
@@ -120,12 +140,13 @@ struct ArrayView {
 
 impl ArrayView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
+        let lens = Lens::new(array, &target.node);
+        let array = lens.array();
         let shape = array.shape();
         ArrayView {
-            array: array.clone(),
-            mode: Mode::usual(&**array),
+            mode: Mode::usual(&*array),
             mapping: Mapping::new(shape),
-            dims: Dims::of(&target.node, shape.len()),
+            dims: Dims::new(lens.meaning(&*array)),
             choice: Choice::default(),
             photo: Photo::default(),
             heat: Pictured::default(),
@@ -133,10 +154,84 @@ impl ArrayView {
             numbers: Numbers::new(target.title()),
             lines: Lines::default(),
             histogram: Histogram::default(),
+            volume: Volume::default(),
+            crossed: false,
             hunt: Hunt::default(),
             settled: false,
             name: target.title().to_owned(),
+            lens,
+            array,
         }
+    }
+
+    /// The modes that show something of this array.
+    fn modes(&self) -> Vec<(Mode, &'static str)> {
+        let volume = volume::fits(self.array.shape());
+        Mode::ALL.into_iter().filter(|(mode, _)| volume || *mode != Mode::Volume).collect()
+    }
+
+    /// Whether the numbers have any options.
+    fn has_options(&self) -> bool {
+        let dtype = self.array.dtype();
+        dtype.is_real() || dtype.is_complex() || !self.lens.fields.is_empty() || self.lens.scaling.is_some()
+    }
+
+    /// Shows one field of structured elements, or all of them.
+    fn choose_field(&mut self, field: Option<usize>) {
+        if self.lens.field != field {
+            self.lens.field = field;
+            self.look_anew();
+            self.mode = match field {
+                Some(_) => Mode::usual(&*self.array),
+                None => Mode::Numbers,
+            };
+        }
+    }
+
+    /// Shows what is stored, or what that stands for.
+    fn choose_stored(&mut self, stored: bool) {
+        if self.lens.stored != stored {
+            self.lens.stored = stored;
+            self.look_anew();
+        }
+    }
+
+    /// The array behind the modes is another one now.
+    fn look_anew(&mut self) {
+        self.stop();
+        self.array = self.lens.array();
+        if self.mapping.shape() != self.array.shape() {
+            self.mapping = Mapping::new(self.array.shape());
+        }
+        let rate = self.dims.rate();
+        self.dims = Dims::new(self.lens.meaning(&*self.array));
+        self.dims.set_rate(rate);
+        self.heat.clear();
+        self.image.clear();
+        self.numbers.clear();
+        self.lines.clear();
+        self.histogram.clear();
+        self.volume.clear();
+        if let color::Range::Hand(..) = self.choice.range {
+            self.choice.range = color::Range::MinMax;
+        }
+    }
+
+    /// Lines are to run along this axis.
+    fn line_along(&mut self, axis: usize) {
+        self.mapping.assign(Role::Columns, axis);
+        self.lines.across();
+    }
+
+    fn stop(&mut self) {
+        self.dims.meaning.stop();
+        self.heat.stop();
+        self.image.stop();
+        self.numbers.stop();
+        self.lines.stop();
+        self.histogram.stop();
+        self.volume.stop();
+        self.hunt.stop();
     }
 
     fn drawable(&self) -> bool {
@@ -172,6 +267,17 @@ impl ArrayView {
             // A range by hand belongs to the array for which it was set.
             self.choice.range = color::Range::MinMax;
         }
+        self.hold();
+    }
+
+    /// What another array or an older session brought fits this one.
+    fn hold(&mut self) {
+        if !self.array.dtype().is_complex() {
+            self.choice.part = Default::default();
+        }
+        if self.mode == Mode::Volume && !volume::fits(self.array.shape()) {
+            self.mode = Mode::usual(&*self.array);
+        }
     }
 
     fn share(&self, cx: &mut ViewCx<'_>) {
@@ -191,23 +297,82 @@ impl ArrayView {
             Mode::Image => &mut self.image,
             _ => return,
         };
-        options::zoom(ui, pictured, &slice);
+        options::zoom(ui, pictured, &slice, self.mode == Mode::Heat);
     }
 
     fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (array, slice) = (self.array.clone(), self.slice());
-        let title = self.name.clone();
+        let title = self.name.as_str();
         let style = match self.mode {
             Mode::Image => Style::Photo(self.photo),
             _ => Style::Heat(self.choice),
         };
-        let look = Look { array: &array, slice: &slice, style, title: &title, hidden: 0 };
+        let meaning: &Meaning = &self.dims.meaning;
+        let (hidden, cross, neighbours) = (0, None, true);
+        let look = Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
-            Mode::Numbers => self.numbers.ui(ui, cx, &array, &slice),
-            Mode::Line => self.lines.ui(ui, cx, &array, &slice, self.choice.part),
+            Mode::Numbers => self.numbers.ui(ui, cx, &array, &slice, meaning),
+            Mode::Line => self.lines.ui(ui, cx, &array, &slice, self.choice.part, meaning),
             Mode::Histogram => self.histogram.ui(ui, cx, &array, &slice, &mut self.choice),
+            Mode::Volume => {
+                if !std::mem::replace(&mut self.crossed, true) {
+                    self.heat.framed(&slice).into_iter().for_each(|index| {
+                        index.iter().enumerate().for_each(|(axis, &at)| self.mapping.set_position(axis, at));
+                    });
+                }
+                let shown = volume::Shown { array: &array, choice: self.choice, title, meaning };
+                self.volume.ui(ui, cx, &shown, &mut self.mapping);
+            }
+        }
+    }
+
+    /// The keys of the view as a whole: of sliders, not-a-numbers, modes.
+    fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
+        use egui::{Key, Modifiers};
+        if !cx.active || ui.ctx().text_edit_focused() {
+            return;
+        }
+        let image = self.is_image();
+        let pressed = |modifiers: Modifiers, key: Key| {
+            ui.input_mut(|input| input.modifiers.matches_exact(modifiers) && input.key_pressed(key))
+        };
+        for (key, by) in [(Key::OpenBracket, -1), (Key::CloseBracket, 1)] {
+            if pressed(Modifiers::NONE, key) {
+                self.dims.step(&mut self.mapping, image, by);
+            } else if pressed(Modifiers::SHIFT, key) {
+                self.dims.step(&mut self.mapping, image, 10 * by);
+            }
+        }
+        for (n, (mode, _)) in self.modes().into_iter().enumerate() {
+            const DIGITS: [Key; 6] = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6];
+            if self.drawable() && pressed(Modifiers::ALT, DIGITS[n]) {
+                self.mode = mode;
+            }
+        }
+        // Letters and the space bar mean other things where a grid or a button has the keys.
+        let picture = self.heat.has_focus(ui) || self.image.has_focus(ui) || self.volume.has_focus(ui);
+        if !picture && ui.memory(|memory| memory.focused().is_some()) {
+            return;
+        }
+        for (key, by) in [(Key::PageUp, -1), (Key::PageDown, 1)] {
+            if pressed(Modifiers::NONE, key) {
+                self.dims.step(&mut self.mapping, image, by);
+            }
+        }
+        if pressed(Modifiers::NONE, Key::Space) {
+            self.dims.toggle_play(ui, &self.mapping, image);
+        }
+        if pressed(Modifiers::NONE, Key::T) {
+            self.mapping.transpose();
+        }
+        if self.mode == Mode::Heat {
+            for (modifiers, forward) in [(Modifiers::NONE, true), (Modifiers::SHIFT, false)] {
+                if pressed(modifiers, Key::N) {
+                    self.next_odd(Odd::Nan, forward);
+                }
+            }
         }
     }
 
@@ -216,6 +381,7 @@ impl ArrayView {
         match self.mode {
             Mode::Heat => self.heat.shows(slice),
             Mode::Image => self.image.shows(slice),
+            Mode::Volume => self.volume.shows(&self.mapping),
             _ => true,
         }
     }
@@ -261,6 +427,12 @@ impl ArrayView {
             }
             Mode::Image => self.image.go_to(row, column),
             Mode::Line => self.lines.go_to(row, column),
+            Mode::Volume => {
+                for (axis, at) in [(slice.rows, row), (slice.columns, column)] {
+                    let index = slice.along(axis, at);
+                    axis.into_iter().for_each(|axis| self.mapping.set_position(axis, index));
+                }
+            }
             Mode::Numbers => self.numbers.go_to(&slice, row, column),
         }
     }
@@ -289,12 +461,7 @@ impl ArrayView {
 impl Drop for ArrayView {
     /// A tab that was closed needs nothing read.
     fn drop(&mut self) {
-        self.heat.stop();
-        self.image.stop();
-        self.numbers.stop();
-        self.lines.stop();
-        self.histogram.stop();
-        self.hunt.stop();
+        self.stop();
     }
 }
 
@@ -307,6 +474,8 @@ impl View for ArrayView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
         self.end_hunt(cx);
+        self.dims.meaning.load(cx.jobs);
+        self.keys(ui, cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
         let bytes =
             gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
@@ -341,6 +510,7 @@ impl View for ArrayView {
             Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => match self.mode {
                 Mode::Heat => self.heat.request(request),
                 Mode::Image => self.image.request(request),
+                Mode::Volume => self.volume.request(request),
                 Mode::Line if *request == Request::ZoomFit => {
                     self.lines.fit();
                     true
@@ -354,11 +524,16 @@ impl View for ArrayView {
     fn export(&self) -> Option<(String, Data)> {
         let slice = self.slice();
         let whole = slice.spans.iter().zip(self.array.shape()).all(|(span, &len)| span.count == len);
-        if whole {
+        let field = self.lens.chosen();
+        if whole && field.is_none() {
             return None;
         }
-        let words = format!("the slice [{}]", self.mapping.text(self.is_image()));
-        let sliced: Arc<dyn Array> = Arc::new(Sliced::new(self.array.clone(), &slice));
+        let mut words = format!("the slice [{}]", self.mapping.text(self.is_image()));
+        if let Some(field) = field {
+            words = format!("the field {} of {words}", field.name);
+        }
+        // What is stored is written, with what it stands for beside it where the format can say so.
+        let sliced: Arc<dyn Array> = Arc::new(Sliced::new(self.lens.stored_array(), &slice));
         Some((words, Data::Arrays(vec![(self.name.clone(), sliced)])))
     }
 
@@ -366,13 +541,20 @@ impl View for ArrayView {
         json!({
             "mode": self.mode.word(), "mapping": self.mapping.keep(), "choice": self.choice.keep(),
             "heat": self.heat.keep(), "image": self.image.keep(), "numbers": self.numbers.keep(),
-            "lines": self.lines.keep(), "histogram": self.histogram.keep(),
+            "lines": self.lines.keep(), "histogram": self.histogram.keep(), "volume": self.volume.keep(),
+            "lens": self.lens.keep(), "rate": self.dims.rate(),
             "photo": { "channel": self.photo.channel, "window": self.photo.window.map(|(a, b)| [a, b]) },
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
+        if self.lens.restore(part("lens")) {
+            self.look_anew();
+        }
+        if let Some(rate) = part("rate").as_f64() {
+            self.dims.set_rate(rate);
+        }
         if let Some(mapping) = Mapping::restore(self.array.shape(), part("mapping")) {
             self.mapping = mapping;
             self.settled = true;
@@ -388,6 +570,8 @@ impl View for ArrayView {
         self.numbers.restore(part("numbers"));
         self.lines.restore(part("lines"));
         self.histogram.restore(part("histogram"));
+        self.volume.restore(part("volume"));
+        self.hold();
         let photo = part("photo");
         let end = |n: usize| photo.get("window")?.get(n)?.as_f64().filter(|n| n.is_finite());
         self.photo = Photo {

@@ -141,11 +141,24 @@ pub(super) fn click(harness: &mut Harness<'_, Bench>, at: Pos2) {
     }
 }
 
+/// Writes what is seen to a picture, dark and light, into the folder that `GANDER_PICTURES` names.
+pub(super) fn picture(harness: &mut Harness<'_, Bench>, name: &str) {
+    let Some(folder) = std::env::var_os("GANDER_PICTURES") else { return };
+    for (theme, word) in [(egui::Theme::Light, "light"), (egui::Theme::Dark, "dark")] {
+        harness.ctx.set_theme(theme);
+        settle(harness);
+        let image = harness.render().unwrap();
+        image.save(std::path::Path::new(&folder).join(format!("{name}_{word}.png"))).unwrap();
+    }
+}
+
 /// An array whose reads take long, or fail.
 pub(super) struct Slow {
     pub(super) array: Arc<dyn Array>,
     pub(super) delay: Duration,
     pub(super) reads: Arc<AtomicUsize>,
+    /// Reads that were not stopped.
+    pub(super) done: Arc<AtomicUsize>,
     pub(super) fails: bool,
 }
 
@@ -168,6 +181,7 @@ impl Array for Slow {
         if self.fails {
             return Err(Error::io("the disk is gone"));
         }
+        self.done.fetch_add(1, Ordering::Relaxed);
         self.array.read(task, region, out)
     }
 }

@@ -176,8 +176,8 @@ impl Camera {
         self.fit = false;
     }
 
-    /// Takes wheel, drag, double click and keys. True if a drag moves the picture.
-    pub(crate) fn input(&mut self, ui: &Ui, response: &Response, sight: &Sight) -> bool {
+    /// Takes wheel, drag (if it `pans`), double click and keys. True if a drag moves the picture.
+    pub(crate) fn input(&mut self, ui: &Ui, response: &Response, sight: &Sight, pans: bool) -> bool {
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
             if pinch != 1.0 {
@@ -189,7 +189,8 @@ impl Camera {
                 self.pan(sight, vec2(scroll.x, 0.0));
             }
         }
-        let dragged = response.dragged();
+        let middle = ui.input(|input| input.pointer.middle_down());
+        let dragged = response.dragged() && (pans || middle);
         if dragged && response.drag_delta() != Vec2::ZERO {
             self.pan(sight, response.drag_delta());
         }
@@ -283,6 +284,13 @@ impl Sight {
         let [x, y] = self.to_plane(at);
         let inside = self.rect.contains(at) && x >= 0.0 && y >= 0.0 && x < self.size[0] && y < self.size[1];
         inside.then_some([x as u64, y as u64])
+    }
+
+    /// The same, of the nearest element where the point is beside the plane.
+    pub(crate) fn nearest(&self, at: Pos2) -> Option<[u64; 2]> {
+        let place = self.to_plane(at);
+        let held = [0, 1].map(|n| place[n].clamp(0.0, (self.size[n] - 1.0).max(0.0)) as u64);
+        (self.size[0] >= 1.0 && self.size[1] >= 1.0).then_some(held)
     }
 
     /// The rectangle of a part of the plane: left, top, width, height.
@@ -389,7 +397,10 @@ impl Painted {
             ..Default::default()
         };
         let image = egui::ImageData::Color(image.clone());
+        let same = self.texture.as_ref().is_some_and(|texture| texture.size() == image.size());
         match &mut self.texture {
+            // Into the memory that is there: a slider that moves asks for none.
+            Some(texture) if same => texture.set_partial([0, 0], image, options),
             Some(texture) => texture.set(image, options),
             None => self.texture = Some(ui.ctx().load_texture("picture", image, options)),
         }
@@ -431,16 +442,16 @@ fn round_step(least: f64) -> u64 {
     (step.unwrap_or(power * 10.0) as u64).max(1)
 }
 
-/// Room for the labels of the rows, at the left.
-pub(crate) fn ruler_width(ui: &Ui, largest: u64) -> f32 {
-    let digits = largest.to_string().len().max(2) as f32;
+/// Room for labels of so many characters, at the left.
+pub(crate) fn ruler_width(ui: &Ui, characters: usize) -> f32 {
+    let digits = characters.max(2) as f32;
     let advance = ui.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_small_font(), '0'));
     (digits * advance + space::S3).ceil()
 }
 
-/// Draws the indices along the left and the lower edge of the picture. `label` gives the index in the
-/// array of a row (`true`) or column of the plane.
-pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64) -> u64) {
+/// Draws labels along the left and the lower edge of the picture. `label` gives that of a row (`true`) or
+/// column of the plane.
+pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64) -> String) {
     let theme = Theme::of(ui);
     let font = theme::mono_small_font();
     let picture = sight.picture();
@@ -450,14 +461,15 @@ pub(crate) fn rulers(ui: &Ui, sight: &Sight, left: f32, label: impl Fn(bool, u64
     for n in 0..2 {
         let rows = n == 1;
         let down = rows == upright;
-        let longest = label(rows, (sight.size[n] as u64).saturating_sub(1));
-        let room = if down { 34.0 } else { (ruler_width(ui, longest) + 20.0).max(40.0) };
+        let last = (sight.size[n] as u64).saturating_sub(1);
+        let longest = [0, last / 2, last].map(|n| label(rows, n).chars().count()).into_iter().max();
+        let room = if down { 34.0 } else { (ruler_width(ui, longest.unwrap_or(1)) + 20.0).max(40.0) };
         let step = round_step(f64::from(room) / zoom[n]);
         let mut tick = visible[n].start.div_ceil(step) * step;
         while tick < visible[n].end {
             let middle = tick as f64 + 0.5;
             let at = if rows { sight.to_screen(0.5, middle) } else { sight.to_screen(middle, 0.5) };
-            let text = label(rows, tick).to_string();
+            let text = label(rows, tick);
             let galley = painter.layout_no_wrap(text, font.clone(), theme.dim);
             let size = galley.size();
             let corner = if down {

@@ -62,6 +62,7 @@ struct Group {
 enum Column {
     Name,
     Kind,
+    Value,
     Type,
     Shape,
     Elements,
@@ -73,6 +74,9 @@ enum Column {
 fn columns_of(listed: &Listed) -> Vec<Column> {
     let any = |has: fn(&Entry) -> bool| listed.entries.iter().any(has);
     let mut columns = vec![Column::Name, Column::Kind];
+    if any(|entry| entry.value.is_some()) {
+        columns.push(Column::Value);
+    }
     if any(|entry| entry.dtype.is_some()) {
         columns.push(Column::Type);
     }
@@ -93,6 +97,7 @@ impl Column {
         match self {
             Column::Name => "name",
             Column::Kind => "kind",
+            Column::Value => "value",
             Column::Type => "type",
             Column::Shape => "shape",
             Column::Elements => "elements",
@@ -125,6 +130,10 @@ impl Group {
                 self.order.sort_by(|a, b| display::natural_order(&entry(a).name, &entry(b).name))
             }
             Some(Column::Kind) => self.order.sort_by(|a, b| entry(a).kind.cmp(&entry(b).kind)),
+            Some(Column::Value) => self.order.sort_by(|a, b| {
+                let value = |row| entry(row).value.as_deref().unwrap_or_default();
+                display::natural_order(value(a), value(b))
+            }),
             Some(Column::Type) => self.order.sort_by(|a, b| entry(a).dtype.cmp(&entry(b).dtype)),
             Some(Column::Shape) => self.order.sort_by(|a, b| entry(a).shape.cmp(&entry(b).shape)),
             Some(Column::Elements) => self.order.sort_by_key(|row| entry(row).elements),
@@ -286,6 +295,7 @@ impl Rows<'_> {
         match self.columns.get(column)? {
             Column::Name => Some(entry.name.clone()),
             Column::Kind => Some(entry.kind.clone()),
+            Column::Value => entry.value.clone(),
             Column::Type => entry.dtype.clone(),
             Column::Shape => entry.shape.as_ref().map(|shape| display::shape(shape)),
             Column::Elements => entry.elements.map(display::count),
@@ -336,6 +346,7 @@ impl GridModel for Rows<'_> {
         let width = match column {
             Column::Name => self.listed.widest.clamp(16, 56) as f32,
             Column::Kind => 9.0,
+            Column::Value => 40.0,
             Column::Type => 12.0,
             Column::Shape => 18.0,
             Column::Elements => 14.0,

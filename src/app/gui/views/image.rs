@@ -22,6 +22,7 @@ use super::array::dims::Dims;
 use super::array::histogram::Histogram;
 use super::array::layer::Style;
 use super::array::mapping::Mapping;
+use super::array::meaning::Meaning;
 use super::array::options;
 use super::array::pictured::{Look, Pictured};
 use super::array::slice::Slice;
@@ -66,13 +67,13 @@ impl ImageView {
     fn new(name: &str, image: &Arc<dyn Image>) -> Self {
         let info = image.info();
         let shape = [info.frames.max(1), info.height, info.width, u64::from(info.channels.max(1))];
-        let names = ["frame", "row", "column", "channel"].map(str::to_owned).to_vec();
+        let meaning = Meaning::named(["frame", "row", "column", "channel"].map(str::to_owned));
         ImageView {
             image: image.clone(),
             name: name.to_owned(),
             mode: Mode::Image,
             mapping: Mapping::picture(&shape),
-            dims: Dims::named(names),
+            dims: Dims::new(meaning),
             photo: Photo { opaque: !info.alpha, ..Photo::default() },
             pictured: Pictured::default(),
             histogram: Histogram::of_image(),
@@ -135,7 +136,12 @@ impl ImageView {
         match self.mode {
             Mode::Image => {
                 let style = Style::Photo(self.photo);
-                let look = Look { array: &array, slice: &slice, style, title: &title, hidden };
+                let meaning = &Meaning::default();
+                let (title, cross) = (title.as_str(), None);
+                // The array is one frame: it has no other slices.
+                let neighbours = false;
+                let look =
+                    Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
                 self.pictured.ui(ui, cx, &look);
             }
             Mode::Histogram => self.bars(ui, cx, &array, &slice),
@@ -196,7 +202,7 @@ impl View for ImageView {
             self.options(ui);
         }
         if self.mode == Mode::Image {
-            options::zoom(ui, &mut self.pictured, &self.mapping.slice(true));
+            options::zoom(ui, &mut self.pictured, &self.mapping.slice(true), false);
         }
     }
 

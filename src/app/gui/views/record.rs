@@ -40,7 +40,12 @@ impl View for Record {
             let lines = [(words.as_str(), None)];
             theme::problem_banner(ui, theme::Severity::Problem, "This could not be read", &lines);
         }
-        if node.attributes.is_empty() {
+        if let Some(value) = &node.value {
+            Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| {
+                ui.add(egui::Label::new(theme::mono(value.as_str())).wrap().selectable(true));
+            });
+        }
+        if node.attributes.is_empty() && node.value.is_none() {
             let words = if node.problem.is_some() { "" } else { "It has no content and no attributes." };
             theme::empty_state(ui, Icon::Tag, &format!("{} {}", node.label, node.name), words);
             return;

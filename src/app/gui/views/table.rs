@@ -304,6 +304,9 @@ impl TableView {
         let sheet = self.tail.as_mut().unwrap_or(&mut self.main);
         let mut grid = std::mem::take(&mut sheet.grid);
         let response = grid.ui(&mut child, &mut Model { sheet, jobs: cx.jobs, sieve: &mut self.sieve });
+        if std::mem::take(&mut sheet.widths_came) {
+            grid.forget_suggested_widths();
+        }
         if let Some(click) = response.header_clicked
             && let Some(name) = sheet.names.get(click.column)
         {

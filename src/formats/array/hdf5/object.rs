@@ -58,6 +58,8 @@ pub struct Object {
     pub version: u8,
     /// Its messages, in file order, without empty ones and continuations.
     pub messages: Vec<Message>,
+    /// How many hard links lead to it.
+    pub references: u32,
     /// When it was changed last, in seconds since 1970, where the header says so.
     pub modified: Option<u64>,
     /// What is wrong with parts of it; the rest is there.
@@ -117,8 +119,14 @@ impl Object {
     /// `Malformed` where there is no object header.
     pub fn read(file: &File, task: &Task, address: u64) -> Result<Self> {
         let bytes = file.read_up_to(task, address, FIRST)?;
-        let mut object =
-            Object { address, version: 1, messages: Vec::new(), modified: None, problems: Vec::new() };
+        let mut object = Object {
+            address,
+            version: 1,
+            references: 1,
+            messages: Vec::new(),
+            modified: None,
+            problems: Vec::new(),
+        };
         let mut blocks = Blocks::default();
         if bytes.starts_with(b"OHDR") {
             object.version = 2;
@@ -222,7 +230,8 @@ impl Object {
             let what = format!("there is none here (version {version})");
             return Err(file.cursor("object header", self.address, bytes).error(what));
         }
-        cursor.skip(1 + 2 + 4)?;
+        cursor.skip(1 + 2)?;
+        self.references = cursor.u32()?;
         let size = u64::from(cursor.u32()?);
         // The messages start at a multiple of eight.
         let start = self.address.saturating_add(16);
@@ -359,6 +368,11 @@ impl Object {
             kind::CONTINUATION => {
                 let mut place = Cursor::new("continuation", cursor.place(), &data, cursor.sizes());
                 blocks.pending.push(Block { address: place.defined()?, size: place.size()? });
+            }
+            kind::REFERENCE_COUNT => {
+                let mut count = Cursor::new("reference count", cursor.place(), &data, cursor.sizes());
+                count.skip(1)?;
+                self.references = count.u32()?;
             }
             _ => self.messages.push(Message { kind, flags, order, address, data }),
         }

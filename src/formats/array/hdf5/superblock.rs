@@ -23,7 +23,7 @@ pub struct Superblock {
     pub start: u64,
     /// What addresses count from.
     pub base: u64,
-    /// The end of the file as it was when it was closed, as an address.
+    /// Where the file ended when it was closed, in bytes from its start.
     pub end: Option<u64>,
     /// The root group's object header.
     pub root: u64,
@@ -96,7 +96,7 @@ impl Superblock {
             length_size: sizes.length,
             start,
             base: relocated(base, start),
-            end,
+            end: end.and_then(|end| end.checked_add(if base == 0 { start } else { 0 })),
             root,
             extension: None,
             flags: (flags & 0xff) as u8,
@@ -123,7 +123,7 @@ impl Superblock {
             length_size: sizes.length,
             start,
             base: relocated(base, start),
-            end,
+            end: end.and_then(|end| end.checked_add(if base == 0 { start } else { 0 })),
             root,
             extension,
             flags,

@@ -311,7 +311,8 @@ fn v3_unit(configuration: Option<&Object>) -> Option<TimeUnit> {
 
 /// Fields as `[name, type]` or `{"name": …, "data_type": …}`.
 fn v3_record(name: &str, configuration: Option<&Object>, deep: usize) -> Result<Element> {
-    let deep = deep.checked_sub(1).ok_or_else(|| Error::limit("data_type: structured types nest too deep"))?;
+    let deep =
+        deep.checked_sub(1).ok_or_else(|| Error::limit("data_type: structured types nest too deep"))?;
     let list = configuration.and_then(|c| c.get("fields")).and_then(Value::as_array);
     let list = list.ok_or_else(|| Error::malformed(format!("data_type: {name:?} without fields")))?;
     let field = |field: &Value| {
@@ -320,7 +321,10 @@ fn v3_record(name: &str, configuration: Option<&Object>, deep: usize) -> Result<
             other => (other.get("name"), other.get("data_type")),
         };
         let (Some(name), Some(inner)) = (name.and_then(Value::as_str), inner) else {
-            return Err(Error::malformed(format!("data_type: the field {} is no name and type", short(field))));
+            return Err(Error::malformed(format!(
+                "data_type: the field {} is no name and type",
+                short(field)
+            )));
         };
         Ok((name.to_owned(), of_v3_at(inner, deep)?, Vec::new()))
     };
@@ -367,10 +371,14 @@ mod tests {
         assert_eq!(of(json!("r16")).unwrap(), "void[2]");
         assert_eq!(of(json!("float8_e4m3fn")).unwrap(), "float8_e4m3fn");
         assert_eq!(
-            of(json!({"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 10}})).unwrap(),
+            of(json!({"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 10}}))
+                .unwrap(),
             "datetime64[10ns]"
         );
-        assert_eq!(of(json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 20}})).unwrap(), "str");
+        assert_eq!(
+            of(json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 20}})).unwrap(),
+            "str"
+        );
         assert_eq!(of(json!("complex_bfloat16")).unwrap(), "struct<real: bfloat16, imag: bfloat16>");
         assert!(of(json!("r7")).is_err() && of(json!("nonsense")).is_err() && of(json!({})).is_err());
         let mut bytes = [0x0f, 0x07, 0xf8];

@@ -25,7 +25,8 @@ pub(super) fn parse(what: &str, bytes: &[u8]) -> Result<Value> {
 
 /// The byte of a line and column, both from 1.
 fn offset(bytes: &[u8], line: usize, column: usize) -> u64 {
-    let before: usize = bytes.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
+    let before: usize =
+        bytes.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
     (before + column.saturating_sub(1)).min(bytes.len()) as u64
 }
 
@@ -71,9 +72,15 @@ pub(super) fn member<'a>(object: &'a Object, name: &str) -> Result<&'a Value> {
 /// A list of lengths.
 pub(super) fn lengths(name: &str, value: &Value) -> Result<Vec<u64>> {
     let wrong = |value: &Value| Error::malformed(format!("{name}: {} is no length", short(value)));
-    let list = value.as_array().ok_or_else(|| Error::malformed(format!("{name}: it is {}, not a list", kind(value))))?;
+    let list = value
+        .as_array()
+        .ok_or_else(|| Error::malformed(format!("{name}: it is {}, not a list", kind(value))))?;
     if list.len() > super::DIMENSIONS {
-        return Err(Error::limit(format!("{name}: {} dimensions, the limit is {}", list.len(), super::DIMENSIONS)));
+        return Err(Error::limit(format!(
+            "{name}: {} dimensions, the limit is {}",
+            list.len(),
+            super::DIMENSIONS
+        )));
     }
     list.iter().map(|item| whole(item).ok_or_else(|| wrong(item))).collect()
 }
@@ -113,7 +120,8 @@ pub(super) fn named<'a>(what: &str, value: &'a Value) -> Result<(&'a str, Option
         Value::String(name) => Ok((name, None)),
         Value::Object(object) => {
             let name = object.get("name").and_then(Value::as_str);
-            let name = name.ok_or_else(|| Error::malformed(format!("{what}: {} has no name", short(value))))?;
+            let name =
+                name.ok_or_else(|| Error::malformed(format!("{what}: {} has no name", short(value))))?;
             Ok((name, object.get("configuration").and_then(Value::as_object)))
         }
         other => Err(Error::malformed(format!("{what}: it is {}, not a name or an object", kind(other)))),

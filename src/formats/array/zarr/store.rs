@@ -77,7 +77,7 @@ impl Store {
     /// The bytes that a key has, if it is there, without reading it.
     pub(super) fn stored(&self, task: &Task, key: &str) -> Result<Option<u64>> {
         Ok(match self {
-            Store::Folder(_) => self.source(task, key)?.and_then(|source| source.known_len()),
+            Store::Folder(folder) => folder.size(task, key)?,
             Store::Zip(zip) => zip.member(key).map(|member| member.stored),
         })
     }
@@ -120,8 +120,7 @@ impl Zip {
 
     /// The position of the first name that is not before `name`.
     fn position(&self, name: &str) -> usize {
-        let before =
-            |n: &u32| self.archive.members.get(*n as usize).is_some_and(|m| m.name.as_str() < name);
+        let before = |n: &u32| self.archive.members.get(*n as usize).is_some_and(|m| m.name.as_str() < name);
         self.sorted.partition_point(before)
     }
 

@@ -69,7 +69,7 @@ fn is_strict_table(head: &Head) -> bool {
 
 fn open(opening: &Opening) -> Result<Node> {
     let sample = Sample::take(opening)?;
-    let table = CsvTable::new(&sample);
+    let table = table::of(&sample);
     if sample.whole {
         table.count(opening.task)?;
     }
@@ -117,7 +117,7 @@ fn remarks(sample: &Sample, table: &CsvTable) -> Vec<String> {
             "ragged: {rows}{among} with another number of fields than {usual}; missing cells are null, further ones have columns of their own"
         ));
     }
-    if table.is_unclosed() {
+    if table.pages().is_unclosed() {
         remarks
             .push("a quote is still open at the end of the file; quote=none reads quotes as text".to_owned());
     }

@@ -2,92 +2,54 @@
 
 use super::record::{self, Field, Step};
 use super::sample::{self, Sample};
-use crate::content::table::{Rows, Table, batch};
 use crate::error::Result;
 use crate::limits;
-use crate::lines::{Paged, Records, Rules, encoding};
-use crate::task::Task;
-use arrow::array::{ArrayRef, RecordBatch, StringBuilder};
+use crate::lines::{Form, Gather, Paged, Records, Rules, TextTable, encoding};
+use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::SchemaRef;
 use encoding_rs::Encoding;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A table in a text.
-pub(super) struct CsvTable {
+pub(super) type CsvTable = TextTable<Columns>;
+
+/// The table that a sample promises.
+pub(super) fn of(sample: &Sample) -> CsvTable {
+    let before = u64::from(sample.dialect.header);
+    let (view, rules) = (sample.view.clone(), sample.dialect.rules);
+    let rows = Paged::new(view, rules, sample.start, before, sample.row_bytes, sample.rows);
+    TextTable::new(rows, Columns { schema: sample.schema.clone(), rules, encoding: sample.encoding })
+}
+
+/// How fields become columns.
+pub(super) struct Columns {
     schema: SchemaRef,
-    rows: Paged,
+    rules: Rules,
     encoding: &'static Encoding,
 }
 
-impl CsvTable {
-    pub(super) fn new(sample: &Sample) -> Self {
-        let before = u64::from(sample.dialect.header);
-        let (view, rules) = (sample.view.clone(), sample.dialect.rules);
-        CsvTable {
-            schema: sample.schema.clone(),
-            rows: Paged::new(view, rules, sample.start, before, sample.row_bytes, sample.rows),
-            encoding: sample.encoding,
-        }
+impl Form for Columns {
+    type Cells = Cells;
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    /// Whether a quote is known to be open at the end of the file.
-    pub(super) fn is_unclosed(&self) -> bool {
-        self.rows.is_unclosed()
-    }
-
-    fn cells(&self, columns: &[usize]) -> Cells {
-        Cells {
-            rules: *self.rows.rules(),
+    fn cells(&self, columns: &[usize]) -> Result<Cells> {
+        Ok(Cells {
+            rules: self.rules,
             encoding: self.encoding,
             width: self.schema.fields().len(),
             columns: columns.iter().map(|&column| (column, StringBuilder::new())).collect(),
             fields: Vec::new(),
             rows: 0,
             bytes: 0,
-        }
-    }
-
-    fn finish(&self, cells: Cells, columns: &[usize]) -> Result<RecordBatch> {
-        let arrays: Vec<ArrayRef> =
-            cells.columns.into_iter().map(|(_, mut b)| Arc::new(b.finish()) as ArrayRef).collect();
-        batch(&self.schema, columns, arrays, cells.rows)
-    }
-}
-
-impl Table for CsvTable {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn rows(&self) -> Rows {
-        self.rows.rows()
-    }
-
-    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        self.rows.batch(rows, |rows| {
-            let mut cells = self.cells(columns);
-            self.rows.read(task, rows, &mut cells)?;
-            self.finish(cells, columns)
         })
-    }
-
-    fn count(&self, task: &Task) -> Result<u64> {
-        self.rows.count(task)
-    }
-
-    fn scan_step(&self, _at: u64) -> u64 {
-        self.rows.scan_step()
-    }
-
-    fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
-        let (first, cells) = self.rows.tail(task, count, &|| self.cells(columns))?;
-        Ok((first, self.finish(cells, columns)?))
     }
 }
 
 /// The cells of the asked columns, as they are gathered.
-struct Cells {
+pub(super) struct Cells {
     rules: Rules,
     encoding: &'static Encoding,
     /// All columns of the table.
@@ -132,5 +94,12 @@ impl Records for Cells {
 
     fn fit(&self, bytes: &[u8], at: usize) -> f64 {
         sample::share(bytes, at, &self.rules, self.width)
+    }
+}
+
+impl Gather for Cells {
+    fn finish(self) -> Result<(Vec<ArrayRef>, usize)> {
+        let array = |(_, mut builder): (usize, StringBuilder)| Arc::new(builder.finish()) as ArrayRef;
+        Ok((self.columns.into_iter().map(array).collect(), self.rows))
     }
 }

@@ -37,7 +37,8 @@ fn every_version_is_there() {
     assert_eq!(ids(&find(&document, "version=1")), (0..10).collect::<Vec<_>>());
     assert_eq!(ids(&find(&document, "version=2")), (2..10).collect::<Vec<_>>());
     assert!(document.root.find(&Task::new(), "version=4").unwrap().is_none());
-    let operations: Vec<_> = rows(&find(&document, "history")).into_iter().map(|row| row[2].clone().unwrap()).collect();
+    let operations: Vec<_> =
+        rows(&find(&document, "history")).into_iter().map(|row| row[2].clone().unwrap()).collect();
     assert_eq!(operations, ["WRITE", "WRITE", "DELETE", "WRITE"]);
 }
 
@@ -89,7 +90,8 @@ fn vectors_delete_and_mapped_columns_are_found() {
 
 #[test]
 fn what_is_broken_is_named() {
-    let problem = |name: &str| opened(name).root.problem.as_ref().map(ToString::to_string).unwrap_or_default();
+    let problem =
+        |name: &str| opened(name).root.problem.as_ref().map(ToString::to_string).unwrap_or_default();
     assert!(problem("malformed/gap").contains("version 1"), "{}", problem("malformed/gap"));
     assert!(problem("malformed/unknown_feature").contains("telepathy"));
     assert!(problem("malformed/vector_broken").contains("checksum"));

@@ -53,7 +53,9 @@ impl Vector {
                 parse(&self.stored(task, places, &path).map_err(|e| e.in_file(&path))?)?
             }
             other => {
-                return Err(Error::unsupported(format!("deletion vector: storage type {other:?} is unknown")));
+                return Err(Error::unsupported(format!(
+                    "deletion vector: storage type {other:?} is unknown"
+                )));
             }
         };
         if bitmap.len() != self.cardinality {

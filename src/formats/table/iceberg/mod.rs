@@ -19,7 +19,7 @@ use crate::content::{Content, Kind};
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::formats;
-use crate::lake::{self, By, Places, text_table};
+use crate::lake::{self, By, text_table};
 use crate::limits;
 use crate::node::{Listing, Node};
 use crate::sniff::{Head, Match};

@@ -61,8 +61,14 @@ fn partitions_and_old_versions_and_nothing_at_all() {
 
 #[test]
 fn what_is_broken_is_named() {
-    let problem = |name: &str| try_open(name).unwrap().root.problem.as_ref().map(ToString::to_string).unwrap_or_default();
-    assert!(problem("malformed/manifest_missing").contains("avro"), "{}", problem("malformed/manifest_missing"));
+    let problem = |name: &str| {
+        try_open(name).unwrap().root.problem.as_ref().map(ToString::to_string).unwrap_or_default()
+    };
+    assert!(
+        problem("malformed/manifest_missing").contains("avro"),
+        "{}",
+        problem("malformed/manifest_missing")
+    );
     assert!(problem("malformed/data_missing").contains("parquet"), "{}", problem("malformed/data_missing"));
     assert!(try_open("malformed/not_json").err().unwrap().to_string().contains("no JSON"));
     assert!(try_open("malformed/version_9").err().unwrap().to_string().contains("format version 9"));

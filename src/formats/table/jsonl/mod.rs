@@ -5,20 +5,16 @@
 //! that stands in the file, and the type that they fit is the field's metadata. What has no column —
 //! fields that come up later, lines that are no JSON — stands in a last column `…`.
 
-mod line;
-mod shape;
-mod table;
-
 use crate::content::{Content, Kind, Table};
 use crate::display;
 use crate::error::Result;
 use crate::format::{Format, Opening};
-use crate::lines::{Rules, encoding};
+use crate::json::record::{self, Columns, Parsed, REST, Sample};
+use crate::json::text;
+use crate::lines::{Paged, Rules, TextTable, encoding};
 use crate::node::Node;
 use crate::sniff::{Head, Match};
-use line::Parsed;
 use std::sync::Arc;
-use table::JsonTable;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -34,10 +30,11 @@ pub static FORMAT: Format = Format {
 const HEAD: usize = 512 << 10;
 /// The most, where the first lines are very long.
 const HEAD_MOST: usize = 32 << 20;
-/// The name of the column for what has no column.
-const REST: &str = "…";
-/// The name of the column for lines that are no objects.
-const VALUE: &str = "value";
+
+/// Whether a line holds nothing but white space.
+fn is_blank(line: &[u8]) -> bool {
+    text::space(line) == line.len()
+}
 
 fn sniff(head: &Head) -> Match {
     if head.is_folder || head.first.is_empty() || !encoding::is_plausible(&head.first) {
@@ -52,8 +49,10 @@ fn sniff(head: &Head) -> Match {
         return Match::No;
     }
     // Two lines that are objects, whole each: no other format looks like that.
-    let mut lines = head.first.split_inclusive(|&b| b == b'\n').filter(|l| !line::is_blank(l));
-    let mut is_object = || lines.next().is_some_and(|l| l.ends_with(b"\n") && line::is_object(l));
+    let mut lines = head.first.split_inclusive(|&b| b == b'\n').filter(|l| !is_blank(l));
+    let mut is_object = || {
+        lines.next().is_some_and(|l| l.ends_with(b"\n") && matches!(record::parse(l), Ok(Parsed::Object(_))))
+    };
     if is_object() && is_object() { Match::Yes } else { Match::No }
 }
 
@@ -75,9 +74,10 @@ fn open(opening: &Opening) -> Result<Node> {
         }
         size *= 8;
     };
-    let sample = Sample::take(&bytes, whole);
-    let rules = Rules { end: b'\n', quote: None, delimiter: 0, blanks: false, spaces: sample.spaces };
-    let table = JsonTable::new(view, start, rules, &sample, whole);
+    let (sample, spaces) = take(&bytes, whole);
+    let rules = Rules { end: b'\n', quote: None, delimiter: 0, blanks: false, spaces };
+    let rows = Paged::new(view, rules, start, 0, sample.row_bytes(), sample.rows());
+    let table = TextTable::new(rows, Columns::new(rules, &sample));
     if whole {
         table.count(task)?;
     }
@@ -85,15 +85,15 @@ fn open(opening: &Opening) -> Result<Node> {
     if detected.encoding != encoding_rs::UTF_8 {
         node = node.attribute("encoding", encoding::name(detected.encoding));
     }
-    node.remarks = remarks(&sample, whole);
+    node.remarks = remarks(&sample);
     Ok(node.content(Content::Table(Arc::new(table))))
 }
 
-fn remarks(sample: &Sample, whole: bool) -> Vec<String> {
+fn remarks(sample: &Sample) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some((line, error)) = &sample.first_bad {
         let lines = display::plural(sample.bad, "line");
-        let among = if whole { "" } else { " of the first ones" };
+        let among = if sample.whole { "" } else { " of the first ones" };
         remarks.push(format!("{lines}{among} cannot be read as JSON; the first is line {line}: {error}"));
     }
     if sample.bad == 0 && sample.others > 0 && sample.objects > 0 {
@@ -103,67 +103,21 @@ fn remarks(sample: &Sample, whole: bool) -> Vec<String> {
     remarks
 }
 
-/// What the first lines tell.
-struct Sample {
-    shape: shape::Shape,
-    /// Lines that are objects, other values, no JSON.
-    objects: u64,
-    others: u64,
-    bad: u64,
-    /// Number (from 1) and error of the first line that is no JSON.
-    first_bad: Option<(u64, String)>,
-    /// Whether a line of nothing but spaces was seen.
-    spaces: bool,
-    /// Bytes of an average line.
-    row_bytes: f64,
-}
-
-impl Sample {
-    fn take(bytes: &[u8], whole: bool) -> Sample {
-        let mut sample = Sample {
-            shape: shape::Shape::default(),
-            objects: 0,
-            others: 0,
-            bad: 0,
-            first_bad: None,
-            spaces: false,
-            row_bytes: 128.0,
-        };
-        let (mut values, mut used) = (shape::Shape::default(), 0u64);
-        for (n, text) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
-            if !text.ends_with(b"\n") && !whole && n > 0 {
-                break;
-            }
-            if line::is_blank(text) {
-                sample.spaces |= !matches!(text, b"\n" | b"\r\n" | b"");
-                continue;
-            }
-            used += text.len() as u64;
-            match line::parse(text) {
-                Ok(Parsed::Object(fields)) => {
-                    sample.objects += 1;
-                    sample.shape.see_object(&fields, 0);
-                }
-                Ok(Parsed::Other(raw)) => {
-                    sample.others += 1;
-                    values.see(raw, 0);
-                }
-                Err(error) => {
-                    sample.bad += 1;
-                    sample.first_bad.get_or_insert((n as u64 + 1, error));
-                }
-            }
+/// What the first lines tell, and whether there is one of nothing but spaces.
+fn take(bytes: &[u8], whole: bool) -> (Sample, bool) {
+    let (mut sample, mut spaces) = (Sample { whole, ..Sample::default() }, false);
+    for (n, text) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
+        if !text.ends_with(b"\n") && !whole && n > 0 {
+            break;
         }
-        if sample.objects == 0 && sample.others > 0 {
-            sample.shape.fields.push((VALUE.to_owned(), values));
+        if is_blank(text) {
+            spaces |= !matches!(text, b"\n" | b"\r\n" | b"");
+            continue;
         }
-        sample.row_bytes = used as f64 / sample.rows().max(1) as f64;
-        sample
+        sample.see(text.strip_suffix(b"\n").unwrap_or(text), n as u64 + 1);
     }
-
-    fn rows(&self) -> u64 {
-        self.objects + self.others + self.bad
-    }
+    sample.end();
+    (sample, spaces)
 }
 
 #[cfg(test)]

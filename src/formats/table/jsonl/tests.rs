@@ -90,8 +90,7 @@ fn a_bad_line_is_shown_and_hides_nothing() {
     let (node, table) = open_text("x.jsonl", "{\"a\":1}\n{\"a\":\n{\"a\":3}\n[4]\n");
     assert_eq!(columns(table.as_ref()), "a: int64, …: string");
     assert_eq!(cells(table.as_ref(), 0..9), "1¦∅⏎∅¦{\"a\":⏎3¦∅⏎∅¦[4]");
-    let expected =
-        "1 line cannot be read as JSON; the first is line 2: EOF while parsing a value at character 5";
+    let expected = "1 line cannot be read as JSON; the first is line 2: the text ends where a value is expected at character 6";
     assert_eq!(node.remarks, [expected]);
 }
 
@@ -111,8 +110,8 @@ fn content_is_known_without_the_extension() {
         crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
     };
     assert_eq!(id("x.json", "{\"a\":1}\n{\"a\":2}\n"), "jsonl");
-    assert_eq!(id("x.json", "{\"a\":1}\n"), "text");
-    assert_eq!(id("x.json", "{\n \"a\":1}\n"), "text");
+    assert_eq!(id("x.json", "{\"a\":1}\n"), "json");
+    assert_eq!(id("x.json", "{\n \"a\":1}\n"), "json");
 }
 
 #[test]
@@ -145,7 +144,7 @@ proptest! {
     ) {
         let text = format!("{{\"a\":0}}\n{}", parts.concat());
         let (_, table) = open_text("x.jsonl", text.clone());
-        let lines: Vec<&str> = text.split('\n').filter(|l| !line::is_blank(l.as_bytes())).collect();
+        let lines: Vec<&str> = text.split('\n').filter(|l| !is_blank(l.as_bytes())).collect();
         prop_assert_eq!(table.rows().exact(), Some(lines.len() as u64));
         for (i, text) in lines.iter().enumerate() {
             let expected = match text.trim_end_matches('\r').trim() {

@@ -2,17 +2,14 @@
 
 use super::header::Header;
 use crate::adapt;
-use crate::content::table::{Rows, Table, batch};
 use crate::dtype::{DType, Field};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::lines::{Paged, Records, Rules, Step, paged};
+use crate::lines::{Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use crate::source::Source;
-use crate::task::Task;
-use arrow::array::RecordBatch;
+use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bytes of a value and the space behind it, where nothing better is known.
 const VALUE: f64 = 9.0;
@@ -20,33 +17,38 @@ const VALUE: f64 = 9.0;
 const RULES: Rules = Rules { end: b'\n', quote: None, delimiter: b' ', blanks: false, spaces: true };
 
 /// A table of lines.
-pub(super) struct Lines {
+pub(super) type Lines = TextTable<Points>;
+
+/// The lines behind the header, in `len` bytes if that is known.
+pub(super) fn lines(source: Source, header: &Header, schema: SchemaRef, len: Option<u64>) -> Lines {
+    let shortest = header.line as f64 * 2.0;
+    let row_bytes = match len {
+        Some(len) if header.points > 0 => (len as f64 / header.points as f64).max(shortest),
+        _ => header.line as f64 * VALUE,
+    };
+    let places = header.values.iter().map(|&first| first as usize);
+    let fields = header.record.fields.iter().cloned().zip(places).collect();
+    let rows = Paged::new(source, RULES, header.start, 0, row_bytes, 0);
+    TextTable::new(rows, Points { schema, fields, line: header.line as usize })
+}
+
+/// How values of a line become columns.
+pub(super) struct Points {
     schema: SchemaRef,
-    rows: Paged,
     /// Each field, and which value of a line is its first.
-    fields: Arc<Vec<(Field, usize)>>,
+    fields: Vec<(Field, usize)>,
     /// Values of a line.
     line: usize,
 }
 
-impl Lines {
-    /// The lines behind the header, in `len` bytes if that is known.
-    pub(super) fn new(source: Source, header: &Header, schema: SchemaRef, len: Option<u64>) -> Self {
-        let shortest = header.line as f64 * 2.0;
-        let row_bytes = match len {
-            Some(len) if header.points > 0 => (len as f64 / header.points as f64).max(shortest),
-            _ => header.line as f64 * VALUE,
-        };
-        let places = header.values.iter().map(|&first| first as usize);
-        Lines {
-            schema,
-            rows: Paged::new(source, RULES, header.start, 0, row_bytes, 0),
-            fields: Arc::new(header.record.fields.iter().cloned().zip(places).collect()),
-            line: header.line as usize,
-        }
+impl Form for Points {
+    type Cells = Values;
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn values(&self, columns: &[usize]) -> Result<Values> {
+    fn cells(&self, columns: &[usize]) -> Result<Values> {
         let field = |&column: &usize| {
             self.fields
                 .get(column)
@@ -57,50 +59,10 @@ impl Lines {
         let columns = vec![Vec::new(); wanted.len()];
         Ok(Values { wanted, columns, line: self.line, record: 0..0, words: Vec::new(), rows: 0 })
     }
-
-    fn finish(&self, values: &Values, columns: &[usize]) -> Result<RecordBatch> {
-        let made = values.wanted.iter().zip(&values.columns);
-        let arrays = made.map(|((f, _), bytes)| adapt::column(&f.dtype, &f.shape, bytes, values.rows));
-        batch(&self.schema, columns, arrays.collect::<Result<_>>()?, values.rows)
-    }
-}
-
-impl Table for Lines {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn rows(&self) -> Rows {
-        self.rows.rows()
-    }
-
-    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        self.rows.batch(rows, |rows| {
-            let mut values = self.values(columns)?;
-            self.rows.read(task, rows, &mut values)?;
-            self.finish(&values, columns)
-        })
-    }
-
-    fn count(&self, task: &Task) -> Result<u64> {
-        self.rows.count(task)
-    }
-
-    fn scan_step(&self, _at: u64) -> u64 {
-        self.rows.scan_step()
-    }
-
-    fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
-        // The columns are looked up once, so that the maker cannot fail.
-        let empty = self.values(columns)?;
-        let (first, values) = self.rows.tail(task, count, &|| empty.clone())?;
-        Ok((first, self.finish(&values, columns)?))
-    }
 }
 
 /// The values of the asked columns, as they are gathered.
-#[derive(Clone)]
-struct Values {
+pub(super) struct Values {
     wanted: Vec<(Field, usize)>,
     /// For each of them its elements, little-endian.
     columns: Vec<Vec<u8>>,
@@ -152,6 +114,14 @@ impl Records for Values {
 
     fn fit(&self, _bytes: &[u8], _at: usize) -> f64 {
         1.0
+    }
+}
+
+impl Gather for Values {
+    fn finish(self) -> Result<(Vec<ArrayRef>, usize)> {
+        let made = self.wanted.iter().zip(&self.columns);
+        let arrays = made.map(|((f, _), bytes)| adapt::column(&f.dtype, &f.shape, bytes, self.rows));
+        Ok((arrays.collect::<Result<_>>()?, self.rows))
     }
 }
 

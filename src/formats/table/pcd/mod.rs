@@ -23,7 +23,6 @@ use crate::sniff::{Head, Match};
 use crate::source::Source;
 use crate::task::Task;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
-use ascii::Lines;
 use header::{Data, Header};
 use planes::Planes;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ type Opened = (Arc<dyn Table>, Option<Error>);
 /// Lines of text.
 fn ascii(task: &Task, source: &Source, header: &Header) -> Result<Opened> {
     let len = source.known_len().map(|len| len.saturating_sub(header.start));
-    let table = Lines::new(source.clone(), header, schema(header)?, len);
+    let table = ascii::lines(source.clone(), header, schema(header)?, len);
     let mut problem = None;
     if len.is_some_and(|len| len <= COUNTED) {
         let lines = table.count(task)?;

@@ -17,7 +17,6 @@ const MAPS: [(&str, colorous::Gradient, bool, bool); 14] = [
     ("inferno", colorous::INFERNO, false, false),
     ("magma", colorous::MAGMA, false, false),
     ("plasma", colorous::PLASMA, false, false),
-    ("turbo", colorous::TURBO, false, false),
     ("cubehelix", colorous::CUBEHELIX, false, false),
     ("grey", colorous::GREYS, false, true),
     ("blues", colorous::BLUES, false, false),
@@ -26,6 +25,7 @@ const MAPS: [(&str, colorous::Gradient, bool, bool); 14] = [
     ("purple–orange", colorous::PURPLE_ORANGE, true, true),
     ("brown–teal", colorous::BROWN_GREEN, true, false),
     ("sinebow", colorous::SINEBOW, false, false),
+    ("turbo", colorous::TURBO, false, false),
 ];
 
 impl Map {
@@ -47,6 +47,17 @@ impl Map {
     /// Whether it has a middle that means zero.
     pub(crate) fn diverges(self) -> bool {
         MAPS[self.0].2
+    }
+
+    /// What it is good for, in a word or two. All but the last two groups can be told apart by the
+    /// colour-blind.
+    pub(crate) fn group(self) -> &'static str {
+        match self.name() {
+            "sinebow" => "round, for angles",
+            "turbo" => "hard to read for some eyes",
+            _ if self.diverges() => "diverging from zero",
+            _ => "even",
+        }
     }
 
     /// The colour at `t`, 0 to 1.
@@ -127,6 +138,11 @@ impl Choice {
     /// The scale for values of which this is known.
     pub(crate) fn scale(&self, survey: &Survey) -> Scale {
         let (mut low, mut high) = match self.range {
+            // Angles go round: their ends are the same wherever the data ends.
+            Range::MinMax | Range::Percent(_) if self.part == Part::Phase => {
+                let pi = std::f64::consts::PI;
+                return Scale { map: self.map, curve: Curve::Linear, low: -pi, high: pi };
+            }
             Range::MinMax => survey.range.unwrap_or((0.0, 1.0)),
             Range::Percent(share) => {
                 let share = share / 100.0;

@@ -4,57 +4,82 @@
 use egui::{
     Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2,
 };
-use gander::node::{Node, Value};
 
 use super::mapping::{Mapping, Role};
+use super::meaning::Meaning;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
-/// Steps of a playing slider, each second.
+/// Steps of a playing slider, each second, when nothing else was chosen.
 const RATE: f64 = 8.0;
+/// What may be chosen. Slices that take longer to read come as fast as they can be read.
+const RATES: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
 /// Sliders in sight at once; more scroll.
 const ROWS: usize = 3;
 
 /// What the mapper remembers between frames.
-#[derive(Default)]
 pub(crate) struct Dims {
-    /// The names of the axes, where the file has some.
-    names: Vec<String>,
+    /// What the axes mean.
+    pub(crate) meaning: Meaning,
     /// The text as it is being typed.
     typed: Option<String>,
     /// Why the typed text does not do.
     wrong: Option<String>,
     /// The axis that plays, and when it moved last.
     playing: Option<(usize, f64)>,
+    /// Steps of a playing slider each second.
+    rate: f64,
+    /// The axis that was moved last, which keys move too.
+    active: Option<usize>,
+}
+
+impl Default for Dims {
+    fn default() -> Self {
+        Dims::new(Meaning::default())
+    }
 }
 
 impl Dims {
-    /// Knows the names of the axes that the node's attributes give, as xarray and Zarr write them.
-    pub(crate) fn of(node: &Node, rank: usize) -> Self {
-        const KEYS: [&str; 3] = ["_ARRAY_DIMENSIONS", "dimension_names", "DIMENSION_LABELS"];
-        let list = node.attributes.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
-        let names = list.filter_map(|(_, value)| match value {
-            Value::Json(json) => json.as_array().cloned(),
-            Value::Text(text) => serde_json::from_str(text).ok(),
-        });
-        let words = |list: Vec<serde_json::Value>| -> Vec<String> {
-            list.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
-        };
-        let names = names.map(words).find(|names| names.len() == rank).unwrap_or_default();
-        Dims { names, ..Dims::default() }
-    }
-
-    /// With these names of the axes.
-    pub(crate) fn named(names: Vec<String>) -> Self {
-        Dims { names, ..Dims::default() }
+    /// For axes that mean this.
+    pub(crate) fn new(meaning: Meaning) -> Self {
+        Dims { meaning, typed: None, wrong: None, playing: None, rate: RATE, active: None }
     }
 
     fn name(&self, axis: usize) -> String {
-        self.names
-            .get(axis)
-            .filter(|name| !name.is_empty())
-            .cloned()
-            .unwrap_or_else(|| format!("axis {axis}"))
+        self.meaning.name(axis)
+    }
+
+    /// Steps each second, for the session.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Sets the steps each second.
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.rate = rate.clamp(0.1, 60.0);
+    }
+
+    /// The axis that keys move: the one that was moved last, else the first with a slider.
+    pub(crate) fn active(&self, mapping: &Mapping, image: bool) -> Option<usize> {
+        let others = moving(mapping, image);
+        self.active.filter(|axis| others.contains(axis)).or(others.first().copied())
+    }
+
+    /// Moves the active slider by so many steps, not beyond its ends.
+    pub(crate) fn step(&mut self, mapping: &mut Mapping, image: bool, by: i64) {
+        let Some(axis) = self.active(mapping, image) else { return };
+        let to = mapping.position(axis).saturating_add_signed(by);
+        mapping.set_position(axis, to);
+        self.active = Some(axis);
+    }
+
+    /// Starts or stops the active slider.
+    pub(crate) fn toggle_play(&mut self, ui: &Ui, mapping: &Mapping, image: bool) {
+        let now = ui.input(|input| input.time);
+        self.playing = match self.playing {
+            Some(_) => None,
+            None => self.active(mapping, image).map(|axis| (axis, now)),
+        };
     }
 
     /// The bar below the toolbar; `right` stands at its right end. True if the mapping changed.
@@ -218,15 +243,22 @@ impl Dims {
             ui.set_min_height(size::CONTROL);
             let label = Label::new(theme::dim(theme, &name)).truncate();
             ui.add_sized(vec2(name_width, size::CONTROL), label);
-            let mut at = mapping.position(axis);
+            let before = mapping.position(axis);
+            let mut at = before;
             let playing = self.playing.is_some_and(|(playing, _)| playing == axis);
             let (glyph, words) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
             if theme::icon_button(ui, glyph, &format!("{words} {name}")).clicked() {
                 let now = ui.input(|input| input.time);
                 self.playing = (!playing).then_some((axis, now));
+                self.active = Some(axis);
+            }
+            if playing {
+                self.rate_menu(ui);
             }
             let last = len.saturating_sub(1);
-            ui.spacing_mut().slider_width = (ui.available_width() - 150.0).max(40.0);
+            let stands = self.meaning.coordinate_with_unit(axis, at);
+            let room = stands.as_ref().map_or(0.0, |_| (row.x * 0.26).clamp(60.0, 190.0));
+            ui.spacing_mut().slider_width = (ui.available_width() - 150.0 - room).max(40.0);
             let slider = Slider::new(&mut at, 0..=last).show_value(false).smart_aim(false);
             let response = ui.add_enabled(len > 1, slider);
             response.widget_info(|| egui::WidgetInfo::slider(len > 1, at as f64, format!("Index of {name}")));
@@ -240,7 +272,29 @@ impl Dims {
                 info
             });
             ui.label(RichText::new(format!("/ {len}")).font(theme::mono_font()).color(theme.dim));
-            mapping.set_position(axis, at);
+            if let Some(stands) = stands {
+                let label = ui.add(Label::new(theme::mono(&stands)).truncate());
+                let spoken = format!("{name} {at}/{len}: {stands}");
+                label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &spoken));
+                label.on_hover_text(&spoken);
+            }
+            if at != before {
+                mapping.set_position(axis, at);
+                self.active = Some(axis);
+            }
+        });
+    }
+
+    /// How fast a playing slider goes.
+    fn rate_menu(&mut self, ui: &mut Ui) {
+        let words = |rate: f64| format!("{rate}/s");
+        drop_down(ui, &words(self.rate), "Slices each second", |ui| {
+            for rate in RATES {
+                if ui.selectable_label(self.rate == rate, words(rate)).clicked() {
+                    self.rate = rate;
+                    ui.close();
+                }
+            }
         });
     }
 
@@ -251,13 +305,18 @@ impl Dims {
             return;
         }
         let now = ui.input(|input| input.time);
-        let left = 1.0 / RATE - (now - since);
+        let pause = 1.0 / self.rate;
+        let left = pause - (now - since);
         if left <= 0.0 && ready {
             let next = mapping.position(axis) + 1;
             mapping.set_position(axis, if next >= mapping.shape()[axis] { 0 } else { next });
-            self.playing = Some((axis, now));
+            // What a frame comes late is made good, so that the pace is the one that was chosen.
+            let late = (-left).min(pause);
+            self.playing = Some((axis, now - late));
         }
-        ui.ctx().request_repaint_after_secs(left.clamp(0.02, 1.0) as f32);
+        // A slice that is awaited wakes the window itself.
+        let wait = if ready { left.clamp(0.001, 1.0) } else { 0.1 };
+        ui.ctx().request_repaint_after_secs(wait as f32);
     }
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use egui::{Color32, Ui, vec2};
 use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
+use gander::content::array::Plain;
 use gander::content::{Array, array};
 use gander::display;
 use gander::dtype::DType;
 use gander::error::Result;
 use gander::jobs::Slot;
 use gander::region::Region;
+use gander::source::Source;
 use gander::stats::{self, ArrayStats};
 use gander::task::Task;
 use parking_lot::Mutex;
@@ -20,6 +22,7 @@ use super::super::ViewCx;
 use super::color::{Choice, Range, brief};
 use super::dims::drop_down;
 use super::plotting::calm;
+use super::sample;
 use super::slice::{Slice, Sliced};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
@@ -35,7 +38,14 @@ pub(crate) enum Scope {
     All,
 }
 
-type Key = (Scope, Slice, Part, usize);
+/// What is counted, of which part of complex numbers, in how many bins, and whether only a sample is.
+type Key = (Scope, Slice, Part, usize, bool);
+
+/// Of more bytes only a sample is counted without being asked.
+const UNASKED: u64 = 512 << 20;
+/// Places and elements of a sample.
+const PLACES: u64 = 64;
+const ELEMENTS: u64 = 16 << 10;
 
 /// See the module.
 pub(crate) struct Histogram {
@@ -44,6 +54,8 @@ pub(crate) struct Histogram {
     log: bool,
     bins: usize,
     counted: Slot<Key, ArrayStats>,
+    /// What is to be counted to the last element, however large it is.
+    asked: Option<(Scope, Slice)>,
     /// How far the counting is.
     task: Arc<Mutex<Option<Task>>>,
     /// Where a drag began.
@@ -58,6 +70,7 @@ impl Default for Histogram {
             log: false,
             bins: 128,
             counted: Slot::default(),
+            asked: None,
             task: Arc::default(),
             brush: None,
         }
@@ -132,6 +145,11 @@ impl Histogram {
         });
     }
 
+    /// Forgets what was counted: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.counted.clear();
+    }
+
     /// Stops counting.
     pub(crate) fn stop(&self) {
         self.counted.cancel();
@@ -148,7 +166,11 @@ impl Histogram {
     ) {
         // The whole array does not change with the slice.
         let slice = if self.scope == Scope::All { whole(array.shape()) } else { slice.clone() };
-        let key = (self.scope, slice.clone(), choice.part, self.bins);
+        let bytes = slice.all().elements().saturating_mul(slice.depth()).max(elements(&slice));
+        let large = bytes.saturating_mul(array.dtype().size().max(1)) > UNASKED;
+        let sampled = large && self.asked.as_ref() != Some(&(self.scope, slice.clone()));
+        let key = (self.scope, slice.clone(), choice.part, self.bins, sampled);
+        let of = slice.clone();
         let title = format!("counting {}", cx.target.title());
         let (array, part, bins, running) = (array.clone(), choice.part, self.bins, self.task.clone());
         let shown = self.counted.get(cx.jobs, &key, &title, move |task| {
@@ -156,7 +178,7 @@ impl Histogram {
             let sliced: Arc<dyn Array> = Arc::new(Sliced::new(array, &slice));
             let real = sliced.dtype().is_real();
             let seen: Arc<dyn Array> = if real { sliced } else { Arc::new(Numbers { array: sliced, part }) };
-            stats::array(&*seen, task, Some(bins))
+            if sampled { sample(&*seen, task, bins) } else { stats::array(&*seen, task, Some(bins)) }
         });
         if let Some(error) = &shown.error {
             let words =
@@ -173,7 +195,9 @@ impl Histogram {
             self.pending(ui);
             return;
         };
-        self.facts(ui, &stats);
+        if self.facts(ui, &stats, sampled) {
+            self.asked = Some((self.scope, of));
+        }
         match &stats.histogram {
             Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
             Some(_) => theme::empty_state(
@@ -196,8 +220,9 @@ impl Histogram {
         theme::pending(ui, id, &words);
     }
 
-    /// A line of numbers above the plot.
-    fn facts(&self, ui: &mut Ui, stats: &ArrayStats) {
+    /// A line of numbers above the plot. True if everything is to be counted.
+    fn facts(&self, ui: &mut Ui, stats: &ArrayStats, sampled: bool) -> bool {
+        let mut all = false;
         let theme = Theme::of(ui);
         ui.add_space(space::S2);
         ui.horizontal_wrapped(|ui| {
@@ -224,7 +249,15 @@ impl Histogram {
                 ui.label(theme::mono(value).color(if bad { theme.bad } else { theme.text }));
                 ui.add_space(space::S2);
             }
+            if sampled {
+                ui.label(egui::RichText::new("sampled").color(theme.warn));
+                ui.add_space(space::S1);
+                all = ui.link("Count everything").clicked();
+            } else {
+                ui.label(egui::RichText::new("exact").color(theme.good));
+            }
         });
+        all
     }
 
     fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, histogram: &stats::Histogram, choice: &mut Choice) {
@@ -285,7 +318,7 @@ impl Histogram {
         });
         let at = shown.response.hover_pos().map(|at| shown.transform.value_from_position(at));
         self.answer(cx, &shown.response, histogram, at, choice);
-        self.foot(ui, choice);
+        self.foot(ui, choice, (low, high));
     }
 
     /// Takes the drag, and says what is under the pointer.
@@ -316,27 +349,43 @@ impl Histogram {
         }
     }
 
-    fn foot(&mut self, ui: &mut Ui, choice: &mut Choice) {
+    /// The range, to be typed too.
+    fn foot(&mut self, ui: &mut Ui, choice: &mut Choice, ends: (f64, f64)) {
         let theme = Theme::of(ui);
         ui.horizontal(|ui| {
             ui.add_space(space::S3);
             match choice.range {
-                Range::Hand(low, high) => {
-                    let words = format!("{} {} – {}.", self.subject().0, brief(low), brief(high));
-                    ui.label(theme::dim(theme, words));
+                Range::Hand(mut low, mut high) => {
+                    ui.label(theme::dim(theme, self.subject().0));
+                    let speed = ((ends.1 - ends.0).abs() / 200.0).max(1e-9);
+                    let mut changed = false;
+                    for (name, end) in [("Lowest value", &mut low), ("Highest value", &mut high)] {
+                        let drag = egui::DragValue::new(end).speed(speed).custom_formatter(|n, _| brief(n));
+                        let response = ui.add(drag);
+                        response.widget_info(|| {
+                            let mut info = egui::WidgetInfo::new(egui::Role::SpinButton);
+                            info.label = Some(name.to_owned());
+                            info
+                        });
+                        changed |= response.changed();
+                    }
+                    if changed {
+                        choice.range = Range::Hand(low, high);
+                    }
                     if ui.link(self.subject().1).clicked() {
                         choice.range = Range::MinMax;
                     }
                 }
                 _ => {
-                    _ = ui.label(theme::dim(
-                        theme,
-                        if self.image {
-                            "Drag over the bars to set black and white."
-                        } else {
-                            "Drag over the bars to set the range of the heat map's colours."
-                        },
-                    ))
+                    let words = if self.image {
+                        "Drag over the bars to set black and white, or"
+                    } else {
+                        "Drag over the bars to set the range of the heat map's colours, or"
+                    };
+                    ui.label(theme::dim(theme, words));
+                    if ui.link("type it").clicked() {
+                        choice.range = Range::Hand(ends.0, ends.1);
+                    }
                 }
             }
         });
@@ -359,6 +408,33 @@ impl Histogram {
         self.log = truth("log");
         self.bins = kept.get("bins").and_then(Value::as_u64).map_or(128, |n| n.clamp(1, 4096) as usize);
     }
+}
+
+/// How many elements a slice holds, with those of axes that are neither rows nor columns.
+fn elements(slice: &Slice) -> u64 {
+    slice.spans.iter().fold(1, |product, span| product.saturating_mul(span.count))
+}
+
+/// Statistics of a sample.
+fn sample(array: &dyn Array, task: &Task, bins: usize) -> Result<ArrayStats> {
+    let mut values: Vec<u8> = Vec::new();
+    let places = sample::places(array, PLACES, ELEMENTS);
+    task.expect(places.len() as u64);
+    for region in &places {
+        values.extend(array::read(array, task, region)?);
+        task.advance(1)?;
+    }
+    let count = values.len() as u64 / array.dtype().size().max(1);
+    let dtype = array.dtype().clone();
+    // Types under a byte come one a byte, which is not how they would lie in a file.
+    let whole = dtype.bits() >= 8;
+    let (dtype, values) = if whole { (dtype, values) } else { (DType::F64, decoded(array.dtype(), &values)) };
+    let plain = Plain::new(Source::memory("sample", values), 0, dtype, vec![count])?;
+    stats::array(&plain, task, Some(bins))
+}
+
+fn decoded(dtype: &DType, raw: &[u8]) -> Vec<u8> {
+    numbers(dtype, Part::Real, raw).into_iter().flat_map(f64::to_le_bytes).collect()
 }
 
 /// Everything as a slice.

@@ -2,25 +2,31 @@
 //! drawn as they are; of many, the least and the largest of each stretch (an envelope).
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
 use gander::content::Array;
+use gander::display;
+use gander::dtype::DType;
 use gander::error::Result;
 use gander::jobs::Slot;
 use gander::region::Span;
 use gander::task::Task;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
 use super::color::{Map, brief};
 use super::dims::drop_down;
+use super::mapping::Mapping;
+use super::meaning::Meaning;
 use super::plotting::calm;
 use super::probe;
 use super::slice::{Slice, Window};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::theme::{self, Theme, space};
 
 /// Points of a line that are drawn as they are.
 const POINTS: u64 = 8192;
@@ -32,6 +38,14 @@ const MOST: u64 = 64 << 20;
 const LINES: usize = 16;
 /// Elements read at a time.
 const BLOCK: u64 = 1 << 18;
+/// Longer lines are looked at in a few places first.
+const LONG: u64 = 4 << 20;
+/// In so many places,
+const PLACES: u64 = 512;
+/// and so many elements at each.
+const LOOK: u64 = 256;
+/// Between two pictures of what there is so far.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// See the module.
 #[derive(Default)]
@@ -41,9 +55,13 @@ pub(crate) struct Lines {
     /// Which rows (or columns), as typed: `0, 5, 10:20`.
     picks: String,
     curves: Slot<Key, Vec<Curve>>,
+    /// What there is of the lines that are being read.
+    partial: Partial,
     /// The part of the x axis in sight, when it was zoomed: positions along the line.
     bounds: Option<(f64, f64)>,
 }
+
+type Partial = Arc<Mutex<Option<(Key, Arc<Vec<Curve>>)>>>;
 
 #[derive(Clone, PartialEq)]
 struct Key {
@@ -56,7 +74,10 @@ struct Key {
 }
 
 /// A line, ready to draw.
+#[derive(Clone)]
 struct Curve {
+    /// The row (or column) of the slice.
+    pick: u64,
     name: String,
     /// x, least, largest; where both are equal it is a point.
     stretches: Vec<[f64; 3]>,
@@ -66,34 +87,74 @@ struct Curve {
 }
 
 impl Lines {
-    /// The options in the toolbar.
-    pub(crate) fn toolbar(&mut self, ui: &mut Ui, slice: &Slice) {
-        if slice.height() > 1 && slice.width() > 1 {
-            let words = |down| if down { "columns" } else { "rows" };
-            drop_down(ui, words(self.down), "What a line is", |ui| {
-                for down in [false, true] {
-                    if ui.selectable_label(self.down == down, words(down)).clicked() {
-                        self.down = down;
+    /// The options in the toolbar. An axis that lines are to run along and that is none of the slice's.
+    pub(crate) fn toolbar(
+        &mut self,
+        ui: &mut Ui,
+        slice: &Slice,
+        mapping: &Mapping,
+        meaning: &Meaning,
+    ) -> Option<usize> {
+        let mut other = None;
+        if mapping.shape().len() > 1 {
+            let down = self.is_down(slice);
+            let now = if down { slice.rows } else { slice.columns };
+            let name = |axis: usize| format!("along {}", meaning.name(axis));
+            drop_down(ui, &now.map_or("along".to_owned(), name), "Axis of the lines", |ui| {
+                for axis in 0..mapping.shape().len() {
+                    if ui.selectable_label(now == Some(axis), name(axis)).clicked() {
                         self.bounds = None;
+                        match axis {
+                            axis if slice.rows == Some(axis) => self.down = true,
+                            axis if slice.columns == Some(axis) => self.down = false,
+                            axis => other = Some(axis),
+                        }
+                        ui.close();
                     }
                 }
             });
+        }
+        if slice.height() > 1 && slice.width() > 1 {
+            let down = self.is_down(slice);
+            let words = if down { "columns" } else { "rows" };
+            let across = if down { slice.columns } else { slice.rows };
+            let name = across.map_or(String::new(), |axis| format!("at {}", meaning.name(axis)));
+            ui.label(theme::dim(Theme::of(ui), name));
             let mut text = if self.picks.is_empty() { "0".to_owned() } else { self.picks.clone() };
             let edit = TextEdit::singleline(&mut text).font(theme::mono_font()).desired_width(96.0);
             let response = ui.add(edit.margin(vec2(6.0, 4.0)));
             response.widget_info(|| {
                 let mut info = egui::WidgetInfo::text_edit(true, &self.picks, &self.picks, "");
-                info.label = Some(format!("Which {}", words(self.down)));
+                info.label = Some(format!("Which {words}"));
                 info
             });
             if response.changed() {
                 self.picks = text;
             }
-            response.on_hover_text(format!("Which {}: 0, 5, 10:20 (at most {LINES})", words(self.down)));
+            response.on_hover_text(format!("Which {words}: 0, 5, 10:20 (at most {LINES})"));
         }
         if self.bounds.is_some() && theme::icon_button(ui, Icon::Fit, "Show all").clicked() {
             self.fit();
         }
+        other
+    }
+
+    /// Whether a line is a column of the slice: a plane of one column has one line, that column.
+    fn is_down(&self, slice: &Slice) -> bool {
+        slice.width() == 1 && slice.height() > 1 || self.down && slice.height() > 1
+    }
+
+    /// Lines run along the columns' axis now.
+    pub(crate) fn across(&mut self) {
+        self.down = false;
+        self.bounds = None;
+    }
+
+    /// Forgets what was read: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.curves.clear();
+        *self.partial.lock() = None;
+        self.bounds = None;
     }
 
     /// All of the line in sight.
@@ -133,20 +194,19 @@ impl Lines {
         array: &Arc<dyn Array>,
         slice: &Slice,
         part: Part,
+        meaning: &Meaning,
     ) {
         if slice.is_empty() {
             theme::empty_state(ui, Icon::LineChart, "No elements", "An axis of this array has the length 0.");
             return;
         }
-        // A plane of one column has one line: that column.
-        let down = if slice.width() == 1 { true } else { self.down && slice.height() > 1 };
+        let down = self.is_down(slice);
         let len = if down { slice.height() } else { slice.width() };
         let (from, count) = self.reading(len);
         let picks = self.picked(slice, down);
         let key = Key { slice: slice.clone(), down, picks, part, from, count };
-        let (array, wanted, title) = (array.clone(), key.clone(), format!("lines of {}", cx.target.title()));
-        let shown = self.curves.get(cx.jobs, &key, &title, move |task| wanted.read(&*array, task));
-        if let Some(error) = &shown.error {
+        let shown = self.ask(cx, array, &key);
+        if let Some(error) = shown.error.as_ref().filter(|error| !error.is_cancelled()) {
             theme::empty_state(ui, Icon::Problem, "These lines could not be read", &error.to_string());
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
@@ -155,12 +215,35 @@ impl Lines {
             });
             return;
         }
-        let Some(curves) = shown.value else {
+        let partial = self.partial.lock().clone().filter(|(of, _)| *of == key).map(|(_, curves)| curves);
+        let so_far = partial.filter(|_| !shown.fresh);
+        let fresh = shown.fresh || so_far.is_some();
+        let Some(curves) = so_far.or(shown.value) else {
             let id = ui.unique_id().with("pending");
             theme::pending(ui, id, "Reading this line…");
             return;
         };
-        self.plot(ui, cx, &curves, slice, down, shown.fresh);
+        let drawn = Drawn { curves: &curves, slice, down, fresh, meaning, dtype: array.dtype() };
+        self.plot(ui, cx, &drawn);
+    }
+
+    fn ask(&self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, key: &Key) -> gander::jobs::Shown<Vec<Curve>> {
+        let (array, wanted, title) = (array.clone(), key.clone(), format!("lines of {}", cx.target.title()));
+        let (partial, jobs) = (self.partial.clone(), cx.jobs.clone());
+        self.curves.get(cx.jobs, key, &title, move |task| {
+            let mut publish = |curves: Vec<Curve>| {
+                *partial.lock() = Some((wanted.clone(), Arc::new(curves)));
+                jobs.wake();
+            };
+            match wanted.read(&*array, task, &mut publish) {
+                // Somebody stopped it: what there is stays.
+                Err(error) if error.is_cancelled() => {
+                    let partial = partial.lock().clone().filter(|(of, _)| *of == wanted);
+                    partial.map(|(_, curves)| curves.as_ref().clone()).ok_or(error)
+                }
+                read => read,
+            }
+        })
     }
 
     /// Which part to read for what is in sight: all, or the sight and as much on both sides, in steps
@@ -179,17 +262,10 @@ impl Lines {
         self.curves.cancel();
     }
 
-    fn plot(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut ViewCx<'_>,
-        curves: &[Curve],
-        slice: &Slice,
-        down: bool,
-        fresh: bool,
-    ) {
+    fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, drawn: &Drawn<'_>) {
         let theme = Theme::of(ui);
-        let len = if down { slice.height() } else { slice.width() };
+        let (curves, slice, meaning) = (drawn.curves, drawn.slice, drawn.meaning);
+        let (len, axis) = (drawn.len(), drawn.axis());
         let id = ui.unique_id().with("lines");
         let (left, right) = self.bounds.unwrap_or((0.0, len.saturating_sub(1).max(1) as f64));
         let margin = if self.bounds.is_none() { (right - left) * 0.02 } else { 0.0 };
@@ -203,28 +279,41 @@ impl Lines {
             .set_margin_fraction(vec2(0.0, 0.0))
             .height(ui.available_height() - space::S1)
             .reset();
-        let whole = |x: f64| if x.fract() == 0.0 { format!("{x}") } else { String::new() };
-        let mut plot = calm(plot, theme, whole, brief);
+        let whole = move |x: f64| {
+            if x.fract() != 0.0 || x < 0.0 || x >= len as f64 {
+                return String::new();
+            }
+            let index = slice.along(axis, x as u64);
+            axis.and_then(|axis| meaning.coordinate(axis, index)).unwrap_or_else(|| match index {
+                10_000_000.. if index.is_multiple_of(1_000_000) => format!("{} M", index / 1_000_000),
+                _ => index.to_string(),
+            })
+        };
+        let dtype = drawn.dtype;
+        let level = move |y: f64| meaning.date(dtype, y).unwrap_or_else(|| brief(y));
+        let mut plot = calm(plot, theme, whole, level);
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
         }
-        let faded = if fresh { 1.0 } else { 0.4 };
+        let faded = if drawn.fresh { 1.0 } else { 0.4 };
         let shown = plot.show(ui, |plot| {
             for (n, curve) in curves.iter().enumerate() {
                 draw(plot, curve, line_color(theme, n, curves.len()).gamma_multiply(faded));
             }
         });
         let response = &shown.response;
+        let words = format!("{} of {}", display::plural(curves.len() as u64, "line"), cx.target.title());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
+        if response.clicked() || response.dragged() {
+            response.request_focus();
+        }
         let scale = shown.transform.dvalue_dpos()[0];
         self.aim(ui, response, (left - margin, right + margin), scale, len);
         if let Some(at) = response.hover_pos() {
-            self.say(cx, curves, slice, down, shown.transform.value_from_position(at).x);
+            let value = shown.transform.value_from_position(at);
+            drawn.say(cx, response, value.x, value.y);
         }
-        if curves.iter().any(|curve| curve.sampled) {
-            let at = response.rect.right_bottom() - vec2(space::S3, space::S3 + size::ROW);
-            let words = "a sample: zoom in for every element";
-            ui.painter().text(at, egui::Align2::RIGHT_BOTTOM, words, theme::small_font(), theme.dim);
-        }
+        drawn.titles(ui, response.rect);
     }
 
     /// The wheel zooms along the line, a drag moves, a double click shows all. `scale` is the length of
@@ -247,7 +336,21 @@ impl Lines {
             let by = f64::from(response.drag_delta().x) * scale;
             (left, right) = (left - by, right - by);
         }
-        if response.double_clicked() {
+        if response.has_focus() {
+            let width = right - left;
+            ui.input(|input| {
+                let pressed = |key| f64::from(u8::from(input.key_pressed(key)));
+                let by = width * 0.1 * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
+                (left, right) = (left + by, right + by);
+                let (plus, minus) = (egui::Key::Plus, egui::Key::Minus);
+                let closer = pressed(plus) + pressed(egui::Key::Equals) - pressed(minus);
+                let by = (width * 0.125 * closer).min(((width - 4.0) / 2.0).max(0.0));
+                (left, right) = (left + by, right - by);
+            });
+        }
+        if response.double_clicked()
+            || response.has_focus() && ui.input(|input| input.key_pressed(egui::Key::Num0))
+        {
             self.fit();
             return;
         }
@@ -262,23 +365,6 @@ impl Lines {
         let over = (-left).max(0.0) - (right - last).max(0.0);
         let over = if right - left > last { 0.0 } else { over };
         self.bounds = Some((left + over, right + over));
-    }
-
-    /// The value under the pointer, of the first line that is drawn point by point.
-    fn say(&self, cx: &mut ViewCx<'_>, curves: &[Curve], slice: &Slice, down: bool, x: f64) {
-        let n = x.round().max(0.0) as u64;
-        let len = if down { slice.height() } else { slice.width() };
-        let Some(curve) = curves.first().filter(|_| x >= -0.5 && n < len) else { return };
-        let pick = self.picked(slice, down).first().copied().unwrap_or(0);
-        let index = if down { slice.index(n, pick) } else { slice.index(pick, n) };
-        let nearest = curve.stretches.partition_point(|stretch| stretch[0] < n as f64);
-        let Some(&[_, low, high]) = curve.stretches.get(nearest) else { return };
-        let value = if curve.envelope {
-            format!("{} … {}", brief(low), brief(high))
-        } else {
-            gander::cell::float64(low)
-        };
-        cx.status.under = format!("{}{} = {value}", cx.target.title(), probe::place(&index));
     }
 
     /// For the session.
@@ -298,26 +384,137 @@ impl Lines {
     }
 }
 
-impl Key {
-    fn read(&self, array: &dyn Array, task: &Task) -> Result<Vec<Curve>> {
-        task.expect(self.count.saturating_mul(self.picks.len() as u64));
-        self.picks.iter().map(|&pick| self.curve(array, task, pick)).collect()
+/// Lines while they are drawn.
+struct Drawn<'a> {
+    curves: &'a [Curve],
+    slice: &'a Slice,
+    down: bool,
+    fresh: bool,
+    meaning: &'a Meaning,
+    dtype: &'a DType,
+}
+
+impl Drawn<'_> {
+    fn len(&self) -> u64 {
+        if self.down { self.slice.height() } else { self.slice.width() }
     }
 
-    fn curve(&self, array: &dyn Array, task: &Task, pick: u64) -> Result<Curve> {
+    /// The axis along the lines.
+    fn axis(&self) -> Option<usize> {
+        if self.down { self.slice.rows } else { self.slice.columns }
+    }
+
+    /// The value under the pointer, of the nearest line.
+    fn say(&self, cx: &mut ViewCx<'_>, response: &egui::Response, x: f64, y: f64) {
+        let n = x.round().max(0.0) as u64;
+        if x < -0.5 || n >= self.len() {
+            return;
+        }
+        let at = |curve: &Curve| {
+            let nearest = curve.stretches.partition_point(|stretch| stretch[0] < n as f64);
+            curve.stretches.get(nearest).or(curve.stretches.last()).copied()
+        };
+        let far = |stretch: &[f64; 3]| (stretch[1] - y).max(y - stretch[2]).max(0.0);
+        let here = self.curves.iter().filter_map(|curve| Some((curve, at(curve)?)));
+        let nearest = here.min_by(|a, b| far(&a.1).total_cmp(&far(&b.1)));
+        let Some((curve, [_, low, high])) = nearest else { return };
+        let index = if self.down { self.slice.index(n, curve.pick) } else { self.slice.index(curve.pick, n) };
+        let brief = |value: f64| self.meaning.date(self.dtype, value).unwrap_or_else(|| brief(value));
+        let value = if curve.envelope {
+            format!("{} … {}", brief(low), brief(high))
+        } else if let Some(date) = self.meaning.date(self.dtype, low) {
+            date
+        } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
+            gander::cell::float32(low as f32)
+        } else if self.dtype.is_float() || self.dtype.is_complex() {
+            gander::cell::float64(low)
+        } else {
+            gander::cell::float64(low).trim_end_matches(".0").to_owned()
+        };
+        let unit = self.meaning.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+        let place = probe::place(&index);
+        let lines = self.meaning.lines(&index);
+        let stands = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
+        cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.target.title());
+        let words = (format!("{value}{unit}"), String::new(), low.is_nan());
+        super::marks::tip(response, self.dtype, &place, Some(&words), &lines);
+    }
+
+    /// What the axes are, and whether everything was looked at.
+    fn titles(&self, ui: &Ui, rect: egui::Rect) {
+        let theme = Theme::of(ui);
+        let font = theme::small_font();
+        let named = self.axis().filter(|axis| self.meaning.is_named(*axis));
+        let bottom = rect.right_bottom() - vec2(space::S3, space::S2);
+        let mut words = named.map_or(String::new(), |axis| format!("{} →", self.meaning.title(axis)));
+        if self.curves.iter().any(|curve| curve.sampled) {
+            let sample = "a sample: zoom in for every element";
+            words = if words.is_empty() { sample.to_owned() } else { format!("{sample}   {words}") };
+        }
+        ui.painter().text(bottom, egui::Align2::RIGHT_BOTTOM, words, font.clone(), theme.dim);
+        if let Some(unit) = &self.meaning.unit {
+            let at = rect.left_top() + vec2(space::S2, space::S1);
+            ui.painter().text(at, egui::Align2::LEFT_TOP, format!("↑ {unit}"), font, theme.dim);
+        }
+    }
+}
+
+impl Key {
+    fn read(
+        &self,
+        array: &dyn Array,
+        task: &Task,
+        publish: &mut dyn FnMut(Vec<Curve>),
+    ) -> Result<Vec<Curve>> {
+        task.expect(self.count.saturating_mul(self.picks.len() as u64));
+        let mut curves = Vec::new();
+        let mut last = Instant::now();
+        for &pick in &self.picks {
+            let curve = self.curve(array, task, pick, &mut |part: &[[f64; 3]], finer: &[[f64; 3]]| {
+                if last.elapsed() < PAUSE {
+                    return;
+                }
+                // The rough line, and over its beginning the finer one.
+                let reached = finer.last().map_or(f64::NEG_INFINITY, |stretch| stretch[0]);
+                let mut stretches = finer.to_vec();
+                stretches.extend(part.iter().filter(|stretch| stretch[0] > reached));
+                let mut so_far: Vec<Curve> = curves.clone();
+                so_far.push(Curve { stretches, envelope: true, sampled: true, ..self.empty(pick) });
+                publish(so_far);
+                last = Instant::now();
+            })?;
+            curves.push(curve);
+        }
+        Ok(curves)
+    }
+
+    fn empty(&self, pick: u64) -> Curve {
         let name = match (self.down, self.slice.rows, self.slice.columns) {
             (true, _, None) | (false, None, _) => "values".to_owned(),
             (true, _, columns) => format!("column {}", self.slice.along(columns, pick)),
             (false, rows, _) => format!("row {}", self.slice.along(rows, pick)),
         };
-        let envelope = self.count > POINTS;
-        let mut curve = Curve { name, stretches: Vec::new(), envelope, sampled: false };
-        if !envelope {
+        Curve { pick, name, stretches: Vec::new(), envelope: self.count > POINTS, sampled: false }
+    }
+
+    fn curve(
+        &self,
+        array: &dyn Array,
+        task: &Task,
+        pick: u64,
+        publish: &mut dyn FnMut(&[[f64; 3]], &[[f64; 3]]),
+    ) -> Result<Curve> {
+        let mut curve = self.empty(pick);
+        if !curve.envelope {
             let values = self.values(array, task, pick, self.from, self.count)?;
             let points = values.iter().enumerate().map(|(n, &v)| [(self.from + n as u64) as f64, v, v]);
             curve.stretches = points.collect();
             return Ok(curve);
         }
+        let rough = match self.count > LONG {
+            true => self.rough(array, task, pick, publish)?,
+            false => Vec::new(),
+        };
         let stretch = self.count.div_ceil(STRETCHES as u64);
         // Of a very long line each stretch is looked at in part, at its beginning.
         let share = (MOST / self.picks.len().max(1) as u64 / STRETCHES as u64).max(1);
@@ -330,16 +527,38 @@ impl Key {
             let count = if curve.sampled { looked.min(end - at) } else { end - at };
             let values = self.values(array, task, pick, self.from + at, count)?;
             for (n, part) in values.chunks(stretch as usize).enumerate() {
-                let finite = part.iter().filter(|value| value.is_finite());
-                let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
                 let x = (self.from + at + n as u64 * stretch) as f64 + (stretch - 1) as f64 / 2.0;
-                let (low, high) = if ends.0 <= ends.1 { ends } else { (f64::NAN, f64::NAN) };
-                curve.stretches.push([x, low, high]);
+                curve.stretches.push(ends(x, part));
             }
             task.advance(end - at)?;
             at = end;
+            publish(&rough, &curve.stretches);
         }
         Ok(curve)
+    }
+
+    /// The line in a few places, far apart first, so that all of it is seen at once.
+    fn rough(
+        &self,
+        array: &dyn Array,
+        task: &Task,
+        pick: u64,
+        publish: &mut dyn FnMut(&[[f64; 3]], &[[f64; 3]]),
+    ) -> Result<Vec<[f64; 3]>> {
+        let mut found: Vec<[f64; 3]> = Vec::new();
+        let gap = self.count / PLACES;
+        let bits = PLACES.trailing_zeros();
+        for n in 0..PLACES {
+            task.check()?;
+            let place = n.reverse_bits() >> (64 - bits);
+            let at = self.from + place * gap;
+            let values = self.values(array, task, pick, at, LOOK.min(gap).max(1))?;
+            let stretch = ends((at + gap / 2) as f64, &values);
+            let slot = found.partition_point(|other| other[0] < stretch[0]);
+            found.insert(slot, stretch);
+            publish(&found, &[]);
+        }
+        Ok(found)
     }
 
     fn values(&self, array: &dyn Array, task: &Task, pick: u64, from: u64, count: u64) -> Result<Vec<f64>> {
@@ -348,6 +567,13 @@ impl Key {
             if self.down { Window { rows: many, columns: one } } else { Window { rows: one, columns: many } };
         Ok(numbers(array.dtype(), self.part, &self.slice.read(array, task, &window)?))
     }
+}
+
+/// The least and the largest finite value of a stretch, at its place.
+fn ends(x: f64, values: &[f64]) -> [f64; 3] {
+    let finite = values.iter().filter(|value| value.is_finite());
+    let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
+    if ends.0 <= ends.1 { [x, ends.0, ends.1] } else { [x, f64::NAN, f64::NAN] }
 }
 
 /// The lowest and highest value between two places, with some air.
@@ -408,7 +634,6 @@ fn line_color(theme: &Theme, n: usize, of: usize) -> Color32 {
 #[cfg(test)]
 mod tests {
     use gander::content::array::Plain;
-    use gander::dtype::DType;
     use gander::source::Source;
 
     use super::*;
@@ -421,7 +646,7 @@ mod tests {
         let array = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![100_000]).unwrap();
         let slice = Slice { spans: vec![Span::all(100_000)], rows: None, columns: Some(0), channels: None };
         let key = Key { slice, down: false, picks: vec![0], part: Part::Real, from: 0, count: 100_000 };
-        let curves = key.read(&array, &Task::new()).unwrap();
+        let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
         let curve = &curves[0];
         assert!(curve.envelope && !curve.sampled && curve.stretches.len() <= STRETCHES);
         let low = curve.stretches.iter().map(|s| s[1]).fold(f64::INFINITY, f64::min);
@@ -429,7 +654,7 @@ mod tests {
         assert_eq!((low, high, curve.stretches.last().unwrap()[2]), (-7.0, 9.0, 4.0));
         // Few points come as they are.
         let key = Key { from: 99_990, count: 10, ..key };
-        let curves = key.read(&array, &Task::new()).unwrap();
+        let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
         assert_eq!((curves[0].envelope, curves[0].stretches[9]), (false, [99_999.0, 4.0, 4.0]));
     }
 

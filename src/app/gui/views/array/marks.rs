@@ -8,6 +8,7 @@ use gander::dtype::DType;
 
 use super::super::canvas::Sight;
 use super::color::{Scale, brief, odd_color};
+use super::meaning::Meaning;
 use super::probe;
 use super::values::{Odd, Part, Plane, Survey, numbers};
 use crate::gui::theme::{self, Theme, mono, space};
@@ -121,7 +122,14 @@ pub(super) fn odd_places(ui: &Ui, sight: &Sight, survey: &Survey) {
 }
 
 /// Writes the values into the cells where these are large enough.
-pub(super) fn numbers_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, scale: &Scale, part: Part) {
+pub(super) fn numbers_in_cells(
+    ui: &Ui,
+    sight: &Sight,
+    plane: &Plane,
+    scale: &Scale,
+    part: Part,
+    meaning: &Meaning,
+) {
     let size = sight.element_size();
     if size.x < 40.0 || size.y < 16.0 {
         return;
@@ -136,8 +144,12 @@ pub(super) fn numbers_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, scale: &Sc
         for column in visible[0].clone() {
             let Some(bytes) = plane.element(row, column) else { continue };
             let value = numbers(&plane.dtype, part, bytes).first().copied().unwrap_or(f64::NAN);
-            let exact = probe::text(&plane.dtype, bytes);
-            let text = if exact.chars().count() <= room { exact } else { brief(value) };
+            let exact = meaning.text(&plane.dtype, bytes);
+            let text = match meaning.value_name(&plane.dtype, bytes) {
+                Some(name) if name.chars().count() <= room => name.to_owned(),
+                _ if !plane.dtype.is_complex() && exact.chars().count() <= room => exact,
+                _ => brief(value),
+            };
             if text.chars().count() > room {
                 continue;
             }
@@ -195,6 +207,66 @@ fn readable_on(theme: &Theme, under: Color32) -> Color32 {
     if light > 128.0 { dark_text } else { light_text }
 }
 
+/// A colour bar that lies, with its ends and its unit below it.
+pub(super) fn level_bar(ui: &mut Ui, scale: &Scale, unit: &str) {
+    const STEPS: u32 = 64;
+    let theme = Theme::of(ui);
+    ui.add_space(space::S2);
+    let width = ui.available_width().min(240.0);
+    let (bar, _) = ui.allocate_exact_size(vec2(width, 12.0), egui::Sense::hover());
+    let mut mesh = Mesh::default();
+    for n in 0..=STEPS {
+        let t = n as f32 / STEPS as f32;
+        let (color, x) = (scale.color(f64::from(t)), bar.left() + bar.width() * t);
+        for y in [bar.top(), bar.bottom()] {
+            mesh.vertices.push(Vertex { pos: pos2(x, y), uv: WHITE_UV, color });
+        }
+        if n > 0 {
+            let at = 2 * n;
+            mesh.indices.extend([at - 2, at - 1, at, at - 1, at, at + 1]);
+        }
+    }
+    ui.painter().add(Shape::mesh(mesh));
+    ui.painter().rect_stroke(bar, 2.0, theme.hairline(), StrokeKind::Outside);
+    let (line, _) = ui.allocate_exact_size(vec2(width, 16.0), egui::Sense::hover());
+    let font = theme::mono_small_font();
+    let ends =
+        [(line.left_center(), Align2::LEFT_CENTER, 0.0), (line.right_center(), Align2::RIGHT_CENTER, 1.0)];
+    for (at, anchor, place) in ends {
+        ui.painter().text(at, anchor, brief(scale.value(place)), font.clone(), theme.dim);
+    }
+    ui.painter().text(line.center(), Align2::CENTER_CENTER, unit, theme::small_font(), theme.dim);
+}
+
+/// The unit of the values, above the colour bar.
+pub(super) fn unit_of_bar(ui: &Ui, sight: &Sight, outer: Rect, unit: &str) {
+    if outer.right() - sight.rect.right() < BAR_ROOM {
+        return;
+    }
+    let picture = sight.picture();
+    let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + space::S4;
+    let top = picture.top().min(sight.rect.bottom() - 140.0).max(sight.rect.top());
+    let shown: String = unit.chars().take(14).collect();
+    let theme = Theme::of(ui);
+    let at = pos2(left, top - 3.0).round();
+    ui.painter().text(at, Align2::LEFT_BOTTOM, shown, theme::small_font(), theme.dim);
+}
+
+/// Lines through an element, across the whole picture; the element itself stays free.
+pub(super) fn cross_hair(ui: &Ui, sight: &Sight, column: u64, row: u64) {
+    let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
+    let (gap, center) = (cell.expand(3.0), cell.center());
+    let picture = sight.picture();
+    let painter = ui.painter_at(sight.rect);
+    for (width, color) in [(3.0, Color32::from_black_alpha(110)), (1.0, Color32::WHITE)] {
+        let stroke = Stroke::new(width, color);
+        painter.hline(picture.left()..=gap.left().max(picture.left()), center.y, stroke);
+        painter.hline(gap.right().min(picture.right())..=picture.right(), center.y, stroke);
+        painter.vline(center.x, picture.top()..=gap.top().max(picture.top()), stroke);
+        painter.vline(center.x, gap.bottom().min(picture.bottom())..=picture.bottom(), stroke);
+    }
+}
+
 /// Frames an element, so that it can be seen on any colour.
 pub(super) fn frame(ui: &Ui, sight: &Sight, column: u64, row: u64) {
     let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
@@ -205,7 +277,13 @@ pub(super) fn frame(ui: &Ui, sight: &Sight, column: u64, row: u64) {
 }
 
 /// The tool tip at the pointer: index, value, bits, type.
-pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option<&(String, String, bool)>) {
+pub(super) fn tip(
+    response: &Response,
+    dtype: &DType,
+    place: &str,
+    words: Option<&(String, String, bool)>,
+    lines: &[String],
+) {
     let theme = Theme::of_context(&response.ctx);
     let tip = egui::Tooltip::always_open(
         response.ctx.clone(),
@@ -216,6 +294,9 @@ pub(super) fn tip(response: &Response, dtype: &DType, place: &str, words: Option
     tip.gap(14.0).show(|ui| {
         ui.spacing_mut().interact_size.y = 16.0;
         ui.label(mono(place));
+        for line in lines {
+            ui.label(RichText::new(line).font(theme::small_font()).color(theme.dim));
+        }
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = space::S2;
             let Some((value, bits, nan)) = words else {

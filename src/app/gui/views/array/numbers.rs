@@ -1,5 +1,5 @@
 //! A slice as numbers, on the grid: rows down, columns across; of structured elements in one dimension
-//! the fields are the columns.
+//! the fields are the columns. Elements without a fixed size ([`super::texts`]) stand there as texts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +18,10 @@ use serde_json::{Value, json};
 
 use super::super::ViewCx;
 use super::dims::drop_down;
+use super::meaning::Meaning;
 use super::probe;
 use super::slice::{Slice, Sliced, Window};
+use super::texts::{self, Texts};
 use super::values::{Part, drawable, numbers};
 use crate::gui::commands::Action;
 use crate::gui::grid::{
@@ -68,13 +70,43 @@ pub(crate) struct Numbers {
     copying: u64,
     copy: Option<CopyRequest>,
     sums: Slot<(Slice, Window), ArrayStats>,
+    follow: texts::Follow,
 }
 
 /// Elements in memory.
 struct Block {
     slice: Slice,
     window: Window,
-    raw: Vec<u8>,
+    values: Values,
+    /// Parts that could not be read, in rows and columns of the window.
+    gaps: Vec<(Window, Error)>,
+}
+
+enum Values {
+    Bytes(Vec<u8>),
+    Texts(Texts),
+}
+
+impl Block {
+    fn read(array: &dyn Array, task: &Task, slice: Slice, window: Window) -> Result<Self> {
+        let (values, gaps) = match array.dtype() {
+            DType::Variable(_) => (Values::Texts(Texts::read(array, task, &slice, window)?), Vec::new()),
+            _ => {
+                let (raw, gaps) = slice.read_lenient(array, task, &window)?;
+                (Values::Bytes(raw), gaps)
+            }
+        };
+        Ok(Block { slice, window, values, gaps })
+    }
+
+    /// Why an element of the slice could not be read, if it could not.
+    fn gap(&self, row: u64, column: u64) -> Option<&Error> {
+        let row = row.checked_sub(self.window.rows.start)?;
+        let column = column.checked_sub(self.window.columns.start)?;
+        let within = |span: &Span, at: u64| at >= span.start && at < span.end();
+        let gap = self.gaps.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
+        gap.map(|(_, error)| error)
+    }
 }
 
 impl Numbers {
@@ -88,7 +120,18 @@ impl Numbers {
             copying: 0,
             copy: None,
             sums: Slot::default(),
+            follow: texts::Follow::default(),
         }
+    }
+
+    /// Forgets what was read: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.stop();
+        self.blocks.clear();
+        self.copied.clear();
+        self.sums.clear();
+        self.copy = None;
+        self.grid.forget_suggested_widths();
     }
 
     /// The options in the toolbar.
@@ -115,52 +158,57 @@ impl Numbers {
         self.blocks.cancel();
         self.copied.cancel();
         self.sums.cancel();
+        self.follow.stop();
     }
 
     /// Draws the grid into all that is left of `ui`.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        slice: &Slice,
+        meaning: &Meaning,
+    ) {
         let slice = upright(slice);
-        let fields = match array.dtype() {
-            DType::Struct(record) if slice.width() <= 1 => record.fields.clone(),
-            _ => Vec::new(),
-        };
         let mut model = Model {
             array,
             slice: &slice,
             jobs: cx.jobs,
             blocks: &self.blocks,
-            fields,
+            heads: heads(array.dtype(), &slice),
             notation: self.notation,
             bits: self.bits,
+            meaning,
             title: format!("reading {}", cx.target.title()),
             block: None,
             error: None,
         };
         let response = self.grid.ui(ui, &mut model);
-        let at = response.hovered.or(response.cursor);
-        if let Some(CellAt { row, column }) = at {
-            let text = model.cell(row, column).text.into_owned();
-            let mut place =
-                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
-            if let Some(field) = model.fields.get(column) {
-                place = format!("{place}[{:?}]", field.name);
-            }
-            let bits = model.bytes(row, column).and_then(|bytes| probe::bits(array.dtype(), bytes));
-            let bits =
-                bits.filter(|_| model.fields.is_empty()).map_or(String::new(), |bits| format!("  {bits}"));
-            cx.status.under = format!("{}{place} = {text}{bits}", cx.target.title());
+        if let Some(CellAt { row, column }) = response.hovered.or(response.cursor) {
+            cx.status.under = format!("{}{}", cx.target.title(), model.status(row, column));
         }
-        if let Some(CellAt { row, column }) = response.activated {
-            let place =
-                probe::place(&slice.index(row, if model.fields.is_empty() { column as u64 } else { 0 }));
-            let text = model.cell(row, column).text.into_owned();
-            cx.actions.push(Action::Read(format!("{}{place}", cx.target.title()), text));
+        if let Some(path) =
+            response.hovered.filter(|_| response.response.clicked()).and_then(|at| model.path(at))
+        {
+            self.follow.start(path);
+        }
+        if let Some(at) = response.activated {
+            match model.path(at) {
+                Some(path) => self.follow.start(path),
+                None => {
+                    let place = model.place(at.row, at.column);
+                    let title = format!("{}{place}", cx.target.title());
+                    cx.actions.push(Action::Read(title, model.whole(at.row, at.column)));
+                }
+            }
         }
         let failed = model.error.take();
         if let Some(error) = failed.filter(|error| error.is_cancelled()) {
             cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
             self.blocks.clear();
         }
+        self.follow.ui(cx);
         if let Some(request) = response.copy {
             self.start_copy(cx, request);
         }
@@ -274,31 +322,127 @@ fn upright(slice: &Slice) -> Slice {
     slice
 }
 
+/// The head of a column that is a field.
+struct Head {
+    name: String,
+    type_text: String,
+    side: Side,
+    width: f32,
+    /// The field of bytes; of texts there is none.
+    field: Option<Field>,
+}
+
+/// The fields, where they are the columns.
+fn heads(dtype: &DType, slice: &Slice) -> Vec<Head> {
+    match dtype {
+        DType::Struct(record) if slice.width() <= 1 => record.fields.iter().map(Head::of).collect(),
+        DType::Variable(kind) if slice.width() <= 1 => {
+            let head = |(name, type_text, side)| Head { name, type_text, side, width: 20.0, field: None };
+            texts::fields(kind).into_iter().map(head).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Head {
+    fn of(field: &Field) -> Self {
+        let one = field.shape.is_empty();
+        let mut type_text = field.dtype.to_string();
+        if !one {
+            type_text = format!("{type_text} {}", display::shape(&field.shape));
+        }
+        Head {
+            name: field.name.clone(),
+            type_text,
+            side: if drawable(&field.dtype) && one { Side::Right } else { Side::Left },
+            width: if one { likely_width(&field.dtype) } else { 30.0 },
+            field: Some(field.clone()),
+        }
+    }
+}
+
 /// The data behind the grid in one frame.
 struct Model<'a> {
     array: &'a Arc<dyn Array>,
     slice: &'a Slice,
     jobs: &'a Jobs,
     blocks: &'a Slot<(Slice, Window), Block>,
-    fields: Vec<Field>,
+    heads: Vec<Head>,
     notation: Notation,
     bits: bool,
+    meaning: &'a Meaning,
     title: String,
     block: Option<Arc<Block>>,
     error: Option<Error>,
 }
 
 impl Model<'_> {
+    /// The column of the plane behind a column of the grid.
+    fn across(&self, column: usize) -> u64 {
+        if self.heads.is_empty() { column as u64 } else { 0 }
+    }
+
+    /// `[3, 17]["x"]`.
+    fn place(&self, row: u64, column: usize) -> String {
+        let place = probe::place(&self.slice.index(row, self.across(column)));
+        match self.heads.get(column) {
+            Some(head) => format!("{place}[{:?}]", head.name),
+            None => place,
+        }
+    }
+
+    /// The place, the value, its bits, and what its indices stand for.
+    fn status(&self, row: u64, column: usize) -> String {
+        let place = self.place(row, column);
+        let text = self.cell(row, column).text.into_owned();
+        let bytes = self.bytes(row, column).filter(|_| self.heads.is_empty());
+        let dtype = self.array.dtype();
+        let bits = bytes.and_then(|bytes| probe::bits(dtype, bytes)).unwrap_or_default();
+        let text = bytes.map_or(text.clone(), |bytes| self.meaning.value(dtype, bytes, self.text(bytes)));
+        let lines = self.meaning.lines(&self.slice.index(row, self.across(column))).join("  ");
+        let lines = if lines.is_empty() { lines } else { format!("  ·  {lines}") };
+        format!("{place} = {text}  {bits}").trim_end().to_owned() + &lines
+    }
+
+    /// The value in full.
+    fn whole(&self, row: u64, column: usize) -> String {
+        match self.block.as_ref().map(|block| (&block.values, &block.window)) {
+            Some((Values::Texts(texts), window)) => {
+                let field = (!self.heads.is_empty()).then_some(column);
+                let at = window.find(row, self.across(column));
+                at.and_then(|at| texts.whole(at, field)).unwrap_or_else(|| "null".to_owned())
+            }
+            _ => self.cell(row, column).text.into_owned(),
+        }
+    }
+
+    /// The path of the node that an element refers to.
+    fn path(&self, at: CellAt) -> Option<String> {
+        let DType::Variable(kind) = self.array.dtype() else { return None };
+        let path = kind.reference.then(|| self.whole(at.row, at.column))?;
+        (!path.is_empty() && path != "null").then_some(path)
+    }
+
     /// The bytes of an element, or of a field of it, if they are in memory.
     fn bytes(&self, row: u64, column: usize) -> Option<&[u8]> {
         let block = self.block.as_ref()?;
+        let Values::Bytes(raw) = &block.values else { return None };
         let size = usize::try_from(self.array.dtype().size()).ok()?;
-        let across = if self.fields.is_empty() { column as u64 } else { 0 };
-        let at = block.window.find(row, across)?.checked_mul(size)?;
-        let element = block.raw.get(at..at.checked_add(size)?)?;
-        let Some(field) = self.fields.get(column) else { return Some(element) };
+        let at = block.window.find(row, self.across(column))?.checked_mul(size)?;
+        let element = raw.get(at..at.checked_add(size)?)?;
+        let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) else {
+            return Some(element);
+        };
         let start = usize::try_from(field.offset).ok()?;
         element.get(start..start.checked_add(usize::try_from(field.bytes().ok()?).ok()?)?)
+    }
+
+    /// A text, if it is in memory.
+    fn text_cell(&self, row: u64, column: usize) -> Option<Cell<'_>> {
+        let block = self.block.as_ref()?;
+        let Values::Texts(texts) = &block.values else { return None };
+        let field = (!self.heads.is_empty()).then_some(column);
+        texts.cell(block.window.find(row, self.across(column))?, field)
     }
 
     fn text(&self, bytes: &[u8]) -> String {
@@ -315,7 +459,7 @@ impl Model<'_> {
             }
             _ => None,
         };
-        let text = text.unwrap_or_else(|| probe::text(dtype, bytes));
+        let text = text.unwrap_or_else(|| self.meaning.text(dtype, bytes));
         match probe::bits(dtype, bytes).filter(|_| self.bits && self.notation != Notation::Bits) {
             Some(bits) => format!("{text}  {bits}"),
             None => text,
@@ -338,35 +482,30 @@ impl GridModel for Model<'_> {
     }
 
     fn columns(&self) -> usize {
-        match self.fields.len() {
+        match self.heads.len() {
             0 => usize::try_from(self.slice.width()).unwrap_or(usize::MAX),
             fields => fields,
         }
     }
 
     fn column(&self, index: usize) -> ColumnHead<'_> {
-        if let Some(field) = self.fields.get(index) {
-            let side =
-                if drawable(&field.dtype) && field.shape.is_empty() { Side::Right } else { Side::Left };
-            let mut type_text = field.dtype.to_string();
-            if !field.shape.is_empty() {
-                type_text = format!("{type_text} {}", display::shape(&field.shape));
-            }
+        if let Some(head) = self.heads.get(index) {
             return ColumnHead {
-                name: field.name.as_str().into(),
-                width: Some(if field.shape.is_empty() { likely_width(&field.dtype) } else { 30.0 }),
-                type_text: type_text.into(),
-                side,
+                name: head.name.as_str().into(),
+                width: Some(head.width),
+                type_text: head.type_text.as_str().into(),
+                side: head.side,
                 ..Default::default()
             };
         }
         let side = if drawable(self.array.dtype()) { Side::Right } else { Side::Left };
-        let name = match self.slice.columns {
-            None => "value".to_owned(),
-            axis => self.slice.along(axis, index as u64).to_string(),
+        let (name, type_text) = match self.slice.columns {
+            None => ("value".to_owned(), self.array.dtype().to_string()),
+            Some(axis) => {
+                let at = self.slice.along(Some(axis), index as u64);
+                (at.to_string(), self.meaning.coordinate_with_unit(axis, at).unwrap_or_default())
+            }
         };
-        let type_text =
-            if self.slice.columns.is_none() { self.array.dtype().to_string() } else { String::new() };
         ColumnHead {
             name: name.into(),
             type_text: type_text.into(),
@@ -377,16 +516,26 @@ impl GridModel for Model<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        if let Some(cell) = self.text_cell(row, column) {
+            return cell;
+        }
+        if let Some(error) = self.block.as_ref().and_then(|block| block.gap(row, self.across(column))) {
+            return Cell::failed(error.to_string());
+        }
         let Some(bytes) = self.bytes(row, column) else {
             return match &self.error {
                 Some(error) if !error.is_cancelled() => Cell::failed(error.to_string()),
                 _ => Cell::pending(),
             };
         };
-        if let Some(field) = self.fields.get(column) {
+        if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
             return self.field_cell(field, bytes);
         }
-        Cell::new(kind_of(self.array.dtype(), bytes), self.text(bytes))
+        let text = match self.meaning.value_words(self.array.dtype(), bytes) {
+            Some(name) => format!("{}  {name}", self.text(bytes)),
+            None => self.text(bytes),
+        };
+        Cell::new(kind_of(self.array.dtype(), bytes), text)
     }
 
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
@@ -398,7 +547,7 @@ impl GridModel for Model<'_> {
             return;
         }
         let (mut first, mut end) = (0, 1);
-        if self.fields.is_empty() {
+        if self.heads.is_empty() {
             first = columns.iter().min().map_or(0, |&c| c as u64) / COLUMNS * COLUMNS;
             end = columns.iter().max().map_or(1, |&c| c as u64 + 1).div_ceil(COLUMNS) * COLUMNS;
             // Columns that were moved far apart: those in sight first.
@@ -412,16 +561,19 @@ impl GridModel for Model<'_> {
         };
         let (array, slice) = (self.array.clone(), self.slice.clone());
         let key = (slice.clone(), window);
-        let shown = self.blocks.get(self.jobs, &key, &self.title, move |task| {
-            let raw = slice.read(&*array, task, &window)?;
-            Ok(Block { slice, window, raw })
-        });
+        let shown = self
+            .blocks
+            .get(self.jobs, &key, &self.title, move |task| Block::read(&*array, task, slice, window));
         self.block = shown.value.filter(|block| block.slice == *self.slice);
         self.error = shown.error;
     }
 
     fn row_label(&self, row: u64) -> std::borrow::Cow<'_, str> {
-        self.slice.along(self.slice.rows, row).to_string().into()
+        let at = self.slice.along(self.slice.rows, row);
+        match self.slice.rows.and_then(|axis| self.meaning.coordinate(axis, at)) {
+            Some(stands) => format!("{at}  {stands}").into(),
+            None => at.to_string().into(),
+        }
     }
 
     fn row_head(&self) -> &str {
@@ -443,6 +595,7 @@ impl GridModel for Model<'_> {
         match self.notation {
             Notation::Bits => bits,
             Notation::Scientific => 14.0 + beside,
+            _ if self.meaning.has_value_words() => likely_width(dtype) + beside + 14.0,
             _ => likely_width(dtype) + beside,
         }
     }
@@ -464,7 +617,8 @@ fn likely_width(dtype: &DType) -> f32 {
         DType::Void(n) => (*n as f32 * 2.0 + 2.0).clamp(6.0, 40.0),
         DType::DateTime(_) => 24.0,
         DType::TimeDelta(_) => 14.0,
-        DType::Struct(_) | DType::Variable(_) => 40.0,
+        DType::Variable(_) => 22.0,
+        DType::Struct(_) => 40.0,
     }
 }
 
@@ -486,34 +640,38 @@ fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
 fn copy_text(array: &dyn Array, task: &Task, slice: &Slice, request: &CopyRequest) -> Result<String> {
     let dtype = array.dtype();
     let size = dtype.size().max(1) as usize;
-    let fields = match dtype {
-        DType::Struct(record) if slice.width() <= 1 => record.fields.clone(),
-        _ => Vec::new(),
-    };
-    let across = |column: usize| if fields.is_empty() { column as u64 } else { 0 };
+    let heads = heads(dtype, slice);
+    let across = |column: usize| if heads.is_empty() { column as u64 } else { 0 };
     let first = request.columns.iter().map(|&c| across(c)).min().unwrap_or(0);
     let end = request.columns.iter().map(|&c| across(c) + 1).max().unwrap_or(0);
     let window = Window {
         rows: Span::range(request.rows.start, request.rows.end - request.rows.start),
         columns: Span::range(first, end - first),
     };
-    let raw = slice.read(array, task, &window)?;
-    let value = |row: u64, column: usize| -> String {
-        let at = window.find(row, across(column)).unwrap_or(0) * size;
-        let Some(bytes) = raw.get(at..at + size) else { return String::new() };
-        let Some(field) = fields.get(column) else { return cell::element(dtype, bytes) };
+    let block = Block::read(array, task, slice.clone(), window)?;
+    if let Some((_, error)) = block.gaps.first() {
+        return Err(error.clone());
+    }
+    let value = |row: u64, column: usize| -> Option<String> {
+        let at = window.find(row, across(column))?;
+        let raw = match &block.values {
+            Values::Texts(texts) => return texts.whole(at, (!heads.is_empty()).then_some(column)),
+            Values::Bytes(raw) => raw,
+        };
+        let bytes = raw.get(at * size..at * size + size)?;
+        let Some(field) = heads.get(column).and_then(|head| head.field.as_ref()) else {
+            return Some(cell::element(dtype, bytes));
+        };
         let start = field.offset as usize;
-        let len = field.bytes().unwrap_or(0) as usize;
-        let Some(bytes) = bytes.get(start..start + len) else { return String::new() };
+        let bytes = bytes.get(start..start + field.bytes().ok()? as usize)?;
         match field.shape.is_empty() {
-            true => cell::element(&field.dtype, bytes),
-            false => {
-                cell::nested(&field.dtype, &field.shape, bytes).map_or(String::new(), |json| json.to_string())
-            }
+            true => Some(cell::element(&field.dtype, bytes)),
+            false => Some(cell::nested(&field.dtype, &field.shape, bytes)?.to_string()),
         }
     };
-    let name = |column: usize| match fields.get(column) {
-        Some(field) => field.name.clone(),
+    let value = |row: u64, column: usize| value(row, column).unwrap_or_default();
+    let name = |column: usize| match heads.get(column) {
+        Some(head) => head.name.clone(),
         None => slice.along(slice.columns, column as u64).to_string(),
     };
     let head: Vec<String> = request.columns.iter().map(|&column| name(column)).collect();

@@ -17,19 +17,20 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
 /// From here on the modes stand side by side.
-const WIDE: f32 = 420.0;
+const WIDE: f32 = 480.0;
 /// What the options of a mode need.
 const ROOM: f32 = 340.0;
 
 /// Draws the toolbar.
 pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
     ui.spacing_mut().item_spacing.x = space::S2;
+    let modes = view.modes();
     if view.drawable() {
         if ui.available_width() >= WIDE {
-            theme::segmented(ui, "View", &mut view.mode, &Mode::ALL);
+            theme::segmented(ui, "View", &mut view.mode, &modes);
         } else {
             drop_down(ui, view.mode.word(), "View", |ui| {
-                for (mode, word) in Mode::ALL {
+                for &(mode, word) in &modes {
                     if ui.selectable_label(view.mode == mode, word).clicked() {
                         view.mode = mode;
                         ui.close();
@@ -42,23 +43,83 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
     }
     ui.add_space(space::S1);
     let narrow = ui.available_width() < ROOM;
+    if !narrow {
+        seen(view, ui);
+    }
     match view.mode {
-        Mode::Heat if narrow => folded(ui, |ui| heat(view, ui)),
-        Mode::Image if narrow => folded(ui, |ui| image(view, ui)),
-        Mode::Histogram if narrow => folded(ui, |ui| view.histogram.toolbar(ui)),
-        Mode::Heat => heat(view, ui),
+        Mode::Heat | Mode::Volume if narrow => folded(ui, |ui| {
+            seen(view, ui);
+            heat(view, ui);
+        }),
+        Mode::Image if narrow => folded(ui, |ui| {
+            seen(view, ui);
+            image(view, ui);
+        }),
+        Mode::Histogram if narrow => folded(ui, |ui| {
+            seen(view, ui);
+            view.histogram.toolbar(ui);
+        }),
+        Mode::Numbers if narrow && !view.has_options() => {}
+        Mode::Numbers if narrow => folded(ui, |ui| {
+            seen(view, ui);
+            view.numbers.toolbar(ui, view.array.dtype());
+        }),
+        Mode::Line if narrow => folded(ui, |ui| {
+            seen(view, ui);
+            line(view, ui);
+        }),
+        Mode::Heat | Mode::Volume => heat(view, ui),
         Mode::Image => image(view, ui),
         Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
-        Mode::Line => {
-            let slice = view.slice();
-            part_menu(view, ui);
-            view.lines.toolbar(ui, &slice);
-        }
+        Mode::Line => line(view, ui),
         Mode::Histogram => view.histogram.toolbar(ui),
     }
     if view.mode == Mode::Heat {
         odd_buttons(view, ui);
     }
+}
+
+/// Which field of structured elements, and whether values are what is stored or what that stands for.
+fn seen(view: &mut ArrayView, ui: &mut Ui) {
+    if !view.lens.fields.is_empty() {
+        let names: Vec<String> = view.lens.fields.iter().map(|field| field.name.clone()).collect();
+        let text = view.lens.field.and_then(|n| names.get(n).cloned()).unwrap_or("all fields".to_owned());
+        let mut chosen = view.lens.field;
+        drop_down(ui, &short(&text), "Field", |ui| {
+            ui.set_max_width(320.0);
+            egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
+                if ui.selectable_label(chosen.is_none(), "all fields").clicked() {
+                    chosen = None;
+                    ui.close();
+                }
+                for (n, name) in names.iter().enumerate() {
+                    if ui.selectable_label(chosen == Some(n), name).clicked() {
+                        chosen = Some(n);
+                        ui.close();
+                    }
+                }
+            });
+        });
+        view.choose_field(chosen);
+    }
+    let Some(scaling) = view.lens.scaling.clone() else { return };
+    let words = |stored| if stored { "stored values" } else { "scaled values" };
+    let mut stored = view.lens.stored;
+    drop_down(ui, words(stored), "Scale, offset and missing values", |ui| {
+        for choice in [false, true] {
+            if ui.selectable_label(stored == choice, words(choice)).clicked() {
+                stored = choice;
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.label(theme::dim(Theme::of(ui), super::seen::words(&scaling)));
+    });
+    view.choose_stored(stored);
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= 24 { text.to_owned() } else { text.chars().take(23).chain(['…']).collect() }
 }
 
 /// The options behind one button.
@@ -75,7 +136,7 @@ pub(in super::super) fn folded(ui: &mut Ui, options: impl FnOnce(&mut Ui)) {
 }
 
 /// The right end of the mapper's bar.
-pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice) {
+pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice, turning: bool) {
     let theme = Theme::of(ui);
     if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
         pictured.camera.fit = true;
@@ -85,6 +146,9 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
     if theme::icon_button(ui, if camera.square { Icon::SplitRight } else { Icon::Module }, words).clicked() {
         camera.square = !camera.square;
         camera.fit = true;
+    }
+    if turning {
+        turn_menu(ui, camera);
     }
     let one = egui::Button::new(theme::dim(theme, "1:1")).frame_when_inactive(false);
     if ui.add(one).on_hover_text("An element is a pixel of the screen").clicked() {
@@ -96,6 +160,37 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
     }
 }
 
+/// Flips and turns behind one button.
+fn turn_menu(ui: &mut Ui, camera: &mut Camera) {
+    let before = camera.turn;
+    let button = egui::Button::new(theme::icon(Icon::FlipHorizontal).color(Theme::of(ui).dim))
+        .frame_when_inactive(false)
+        .min_size(vec2(size::ROW, size::ROW));
+    let (response, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
+        let turn = &mut camera.turn;
+        if ui.button("Flip left and right").clicked() {
+            turn.flip_horizontal();
+        }
+        if ui.button("Flip top and bottom").clicked() {
+            turn.flip_vertical();
+        }
+        if ui.button("Turn left").clicked() {
+            turn.back();
+        }
+        if ui.button("Turn right").clicked() {
+            turn.clockwise();
+        }
+        if ui.button("As stored").clicked() {
+            *turn = Default::default();
+        }
+    });
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Flip and turn"));
+    response.on_hover_text("Flip and turn");
+    if before != camera.turn {
+        camera.fit = true;
+    }
+}
+
 fn heat(view: &mut ArrayView, ui: &mut Ui) {
     let choice = &mut view.choice;
     drop_down(ui, choice.map.name(), "Colour map", |ui| map_menu(ui, choice));
@@ -103,6 +198,7 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
         for (curve, word) in Curve::ALL {
             if ui.selectable_label(choice.curve == curve, word).clicked() {
                 choice.curve = curve;
+                ui.close();
             }
         }
         ui.separator();
@@ -112,11 +208,24 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
         );
     });
     part_menu(view, ui);
-    let survey = view.heat.known(&view.mapping.slice(false), view.choice.part);
+    if view.mode == Mode::Volume {
+        view.volume.toolbar(ui, &view.mapping, &view.dims.meaning);
+    }
+    let pictured = if view.mode == Mode::Volume { view.volume.first() } else { &view.heat };
+    let survey = pictured.known(&view.mapping.slice(false), view.choice.part);
     let choice = &mut view.choice;
     drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
         range_menu(ui, choice, survey.as_deref())
     });
+}
+
+fn line(view: &mut ArrayView, ui: &mut Ui) {
+    let slice = view.slice();
+    part_menu(view, ui);
+    let along = view.lines.toolbar(ui, &slice, &view.mapping, &view.dims.meaning);
+    if let Some(axis) = along {
+        view.line_along(axis);
+    }
 }
 
 /// For complex numbers: which part of them.
@@ -129,13 +238,26 @@ fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
         for (part, word) in Part::ALL {
             if ui.selectable_label(choice.part == part, word).clicked() {
                 choice.part = part;
+                // Angles go round, and so do these colours.
+                let round = Map::named("sinebow").unwrap_or_default();
+                match part {
+                    Part::Phase if choice.map == Map::default() => choice.map = round,
+                    Part::Phase => {}
+                    _ if choice.map == round => choice.map = Map::default(),
+                    _ => {}
+                }
+                ui.close();
             }
         }
     });
 }
 
 fn map_menu(ui: &mut Ui, choice: &mut Choice) {
+    let mut group = "";
     for map in Map::all() {
+        if std::mem::replace(&mut group, map.group()) != map.group() {
+            ui.label(egui::RichText::new(map.group()).font(theme::small_font()).color(Theme::of(ui).dim));
+        }
         ui.horizontal(|ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(64.0, 12.0), Sense::hover());
             swatch(ui, rect, map);
@@ -169,6 +291,21 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
             ui.close();
         }
     }
+    ui.horizontal(|ui| {
+        let mut share = if let Range::Percent(share) = choice.range { share } else { 1.0 };
+        ui.label("without");
+        let drag = DragValue::new(&mut share).range(0.0..=49.0).speed(0.05).max_decimals(3).suffix(" %");
+        let response = ui.add(drag);
+        response.widget_info(|| {
+            let mut info = egui::WidgetInfo::drag_value(true, share);
+            info.label = Some("Percent left out at either end".to_owned());
+            info
+        });
+        ui.label("at either end");
+        if response.changed() {
+            choice.range = Range::Percent(share);
+        }
+    });
     ui.separator();
     let now = survey.map_or((0.0, 1.0), |survey| {
         let scale = choice.scale(survey);

@@ -11,19 +11,21 @@ use serde_json::{Value, json};
 
 use super::super::canvas::{self, Camera, Sight};
 use super::super::{Request, ViewCx};
+use super::ahead::{Ahead, Next};
 use super::color::usual_window;
 use super::layer::{Layer, Style, Wanted};
 use super::marks;
+use super::meaning::Meaning;
 use super::probe::{self, Probe};
 use super::slice::{Slice, Window};
 use super::values::{Odd, Part, Plane, Survey};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
-/// Samples each way of the first overview.
-const COARSE: u64 = 64;
-/// Samples each way of the second one.
+/// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
+/// How long a slice is waited for while another one is already wanted, in seconds.
+const HOLD: f64 = 0.4;
 /// Slices up to here are looked at whole without being asked, in bytes.
 const SURVEYED: u64 = 64 << 20;
 /// The largest element when all is in sight, in points.
@@ -33,7 +35,13 @@ const LARGEST_FITTED: f64 = 64.0;
 #[derive(Default)]
 pub(crate) struct Pictured {
     pub(crate) camera: Camera,
-    layers: [Layer; 3],
+    number: Number,
+    /// The overview, and what is in sight.
+    layers: [Layer; 2],
+    ahead: Ahead,
+    /// The slice that is being made, and since when. While a slider moves faster than slices can be read,
+    /// each one that was begun is shown before the newest is: else nothing would be until it stands still.
+    asked: Option<(Slice, f64)>,
     survey: Slot<(Slice, Part), Survey>,
     /// The slice of which every element is to be looked at, however large it is.
     survey_asked: Option<Slice>,
@@ -49,6 +57,21 @@ pub(crate) struct Pictured {
     waiting: Option<f64>,
     /// What was last known, so that the colour bar stands still while slices change.
     before: Option<Arc<Survey>>,
+    /// Where the cross-hair was put in this frame: column and row of the plane.
+    picked: Option<[u64; 2]>,
+    /// The widget, once it was drawn.
+    id: Option<egui::Id>,
+}
+
+/// A number that no other picture of this process has: planes are kept by it.
+struct Number(u64);
+
+impl Default for Number {
+    fn default() -> Self {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Number(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// What a picture is of.
@@ -59,6 +82,12 @@ pub(crate) struct Look<'a> {
     pub(crate) title: &'a str,
     /// Leading axes that are not worth a word: the frame of an image that has but one.
     pub(crate) hidden: usize,
+    /// What indices and values mean.
+    pub(crate) meaning: &'a Meaning,
+    /// Where the cross-hair stands, column and row, if there is one: then a drag moves it.
+    pub(crate) cross: Option<[u64; 2]>,
+    /// Whether the array holds the slices beside this one too, which are then read ahead.
+    pub(crate) neighbours: bool,
 }
 
 /// What of a slice is there.
@@ -67,25 +96,28 @@ struct Got {
     /// The plane that holds what is in sight, one by one.
     whole: Option<Arc<Plane>>,
     drawn: bool,
-    ready: bool,
     error: Option<Error>,
 }
 
 impl Pictured {
-    /// What is known of the slice: every element if that was looked at, else the samples of the
-    /// finest overview. None while nothing is there.
+    /// What is known of every element of the slice, if all were looked at.
     pub(crate) fn survey(&self, slice: &Slice, part: Part) -> Option<Arc<Survey>> {
+        let overview = self.layers[0].of(slice).filter(|plane| plane.survey.exact);
+        if let Some(plane) = overview {
+            return Some(plane.survey.clone());
+        }
         let whole = self.survey.peek(&(slice.clone(), part));
         whole.value.filter(|_| whole.fresh)
     }
 
-    /// What the colours are chosen by.
+    /// What the colours are chosen by: every element, or else the samples of the overview.
     pub(crate) fn known(&self, slice: &Slice, part: Part) -> Option<Arc<Survey>> {
-        if let Some(survey) = self.survey(slice, part) {
-            return Some(survey);
-        }
-        let rough = self.layers[1].of(slice).or_else(|| self.layers[0].of(slice))?;
-        Some(rough.survey.clone())
+        self.survey(slice, part).or_else(|| Some(self.layers[0].of(slice)?.survey.clone()))
+    }
+
+    /// How much of the overview of a slice was read, 0 to 1.
+    fn share(&self, slice: &Slice) -> f32 {
+        self.layers[0].of(slice).map_or(1.0, |plane| plane.share)
     }
 
     /// Whether something of this slice is on the screen.
@@ -107,6 +139,33 @@ impl Pictured {
     pub(crate) fn stop(&mut self) {
         self.layers.iter().for_each(Layer::stop);
         self.survey.cancel();
+        self.ahead.stop();
+    }
+
+    /// Forgets what was read: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.stop();
+        self.layers.iter_mut().for_each(Layer::clear);
+        self.survey.clear();
+        self.probe = Probe::default();
+        (self.asked, self.before, self.survey_asked) = (None, None, None);
+        self.number = Number::default();
+    }
+
+    /// Where the cross-hair was put in this frame: column and row.
+    pub(crate) fn picked(&mut self) -> Option<[u64; 2]> {
+        self.picked.take()
+    }
+
+    /// The full index of the framed element; of the one in the middle, if none is framed.
+    pub(crate) fn framed(&self, slice: &Slice) -> Option<Vec<u64>> {
+        let [column, row] = self.cursor.unwrap_or([slice.width() / 2, slice.height() / 2]);
+        (column < slice.width() && row < slice.height()).then(|| slice.index(row, column))
+    }
+
+    /// Whether it has the keys.
+    pub(crate) fn has_focus(&self, ui: &Ui) -> bool {
+        self.id.is_some_and(|id| ui.memory(|memory| memory.has_focus(id)))
     }
 
     /// Whether a slice is so small that every element is looked at anyway.
@@ -115,8 +174,11 @@ impl Pictured {
         slice.all().elements().saturating_mul(size) <= SURVEYED
     }
 
-    fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>) {
-        let slice = look.slice;
+    fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
+        // An overview of every element has told it already.
+        if slice.coarse(OVERVIEW) == slice.all() && slice.depth() == 1 {
+            return;
+        }
         if !self.unasked(look.array, slice) && !self.scanning(slice) {
             return;
         }
@@ -124,6 +186,23 @@ impl Pictured {
         let title = format!("scanning {}", look.title);
         let key = (slice.clone(), part);
         self.survey.get(cx.jobs, &key, &title, move |task| Survey::take(&*array, task, &slice, part));
+    }
+
+    /// The slice to be made now: the one that is wanted, or the one before it while it comes.
+    fn pursue(&mut self, ui: &Ui, wanted: &Slice) -> Slice {
+        let now = ui.input(|input| input.time);
+        if let Some((asked, since)) = &self.asked {
+            let same = (asked.height(), asked.width()) == (wanted.height(), wanted.width());
+            let left = HOLD - (now - since);
+            if asked == wanted || same && left > 0.0 && !self.shows(asked) {
+                if asked != wanted {
+                    ui.ctx().request_repaint_after_secs(left as f32);
+                }
+                return asked.clone();
+            }
+        }
+        self.asked = Some((wanted.clone(), now));
+        wanted.clone()
     }
 
     /// Draws the picture into all that is left of `ui`.
@@ -135,13 +214,14 @@ impl Pictured {
             return;
         }
         let heat = matches!(look.style, Style::Heat(_));
-        let rect = frame(ui, outer, look.slice, heat);
+        let rect = frame(ui, outer, look, heat);
         let id = ui.unique_id().with("picture");
+        self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let plane = [look.slice.width() as f64, look.slice.height() as f64];
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
-        self.camera.input(ui, &response, &sight);
+        self.camera.input(ui, &response, &sight, look.cross.is_none());
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.last = Some(sight);
@@ -149,8 +229,13 @@ impl Pictured {
         if response.clicked() || response.dragged() {
             response.request_focus();
         }
-        self.ask_survey(cx, look);
-        let got = self.draw(ui, cx, look, &sight);
+        if let Some(cross) = look.cross {
+            self.cursor = Some(cross);
+        }
+        let slice = self.pursue(ui, look.slice);
+        let got = self.draw(ui, cx, look, &slice, &sight);
+        self.ask_survey(cx, look, &slice);
+        self.read_ahead(cx, look);
         self.answer(ui, cx, look, &sight, &response, &got);
         describe(ui, &response, look, self.cursor);
         self.furniture(ui, look, &sight, &got, heat, outer);
@@ -163,14 +248,20 @@ impl Pictured {
             self.camera.fit_into(rect, plane, LARGEST_FITTED);
         }
         if let Some([column, row]) = self.go_to.take() {
-            self.camera.look_at(plane, column as f64, row as f64, 10.0);
+            const LARGE: f64 = 10.0;
+            let sight = self.camera.sight(rect, plane);
+            let visible = sight.visible();
+            let seen = visible[0].contains(&column) && visible[1].contains(&row);
+            // What is in sight and large enough is framed where it stands.
+            if !seen || sight.zoom()[0].min(sight.zoom()[1]) < LARGE {
+                self.camera.look_at(plane, column as f64, row as f64, LARGE);
+            }
             self.cursor = Some([column, row]);
         }
     }
 
     /// Asks for the layers and draws what is there.
-    fn draw(&mut self, ui: &Ui, cx: &ViewCx<'_>, look: &Look<'_>, sight: &Sight) -> Got {
-        let slice = look.slice;
+    fn draw(&mut self, ui: &Ui, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice, sight: &Sight) -> Got {
         let picture = sight.picture();
         match look.style {
             Style::Photo(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
@@ -180,40 +271,51 @@ impl Pictured {
         }
         let survey = self.survey(slice, look.style.part());
         let overview = slice.coarse(OVERVIEW);
-        let mut windows = [None, Some(overview), None];
-        // A small slice is as fast to read whole.
-        if overview.elements() > 4 * COARSE * COARSE {
-            windows[0] = Some(slice.coarse(COARSE));
-        }
+        let mut windows = [Some(overview), None];
         let [columns, rows] = sight.fine(ui.pixels_per_point());
         if columns.step < overview.columns.step || rows.step < overview.rows.step {
-            windows[2] = Some(Window { rows, columns });
+            windows[1] = Some(Window { rows, columns });
         }
-        let mut got = Got { plane: None, whole: None, drawn: false, ready: false, error: None };
+        let mut got = Got { plane: None, whole: None, drawn: false, error: None };
         self.draw_old(ui, sight, slice);
-        let mut wait = false;
         let title = format!("reading {}", look.title);
+        let mut first = true;
         for (layer, window) in self.layers.iter_mut().zip(windows) {
-            let Some(window) = window.filter(|_| !wait) else { continue };
-            let survey = survey.as_deref();
-            let (array, style) = (look.array, &look.style);
-            let wanted = Wanted { array, title: &title, slice, window, style, survey };
+            // What is in sight is not worth a job while nothing of the slice is there.
+            let Some(window) = window.filter(|_| std::mem::take(&mut first) || got.drawn) else { continue };
+            let key = (self.number.0, slice.clone(), window, look.style.part());
+            let wanted =
+                Wanted { array: look.array, title: &title, key, style: &look.style, survey: survey.as_ref() };
             let state = layer.update(ui, cx.jobs, &wanted);
             got.drawn |= layer.draw(ui, sight, slice);
-            got.ready = state.ready;
             got.error = got.error.or(state.error);
-            if let Some(plane) = &state.plane {
+            if let Some(plane) = state.plane.filter(|plane| plane.slice == *look.slice) {
                 let exact = plane.window.rows.step == 1 && plane.window.columns.step == 1;
                 got.whole = exact.then(|| plane.clone()).or(got.whole);
+                got.plane = Some(plane);
             }
-            // The fine overview of a slice that nobody stays at is not worth a job.
-            wait = !state.ready && layer.of(slice).is_none();
-            got.plane = state.plane.or(got.plane);
         }
         if got.drawn {
             self.waiting = None;
         }
         got
+    }
+
+    /// Reads the slices that will probably come next, once this one is there.
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, look: &Look<'_>) {
+        if !look.neighbours {
+            return;
+        }
+        let window = look.slice.coarse(OVERVIEW);
+        let there = self.layers[0].has(look.slice, &window);
+        let next = Next {
+            picture: self.number.0,
+            array: look.array,
+            slice: look.slice,
+            window,
+            part: look.style.part(),
+        };
+        self.ahead.follow(cx.jobs, &next, there);
     }
 
     /// The slice before stays until there is something of the new one, so that a playing slider does
@@ -227,7 +329,7 @@ impl Pictured {
         let now = ui.input(|input| input.time);
         let since = *self.waiting.get_or_insert(now);
         let left = PATIENCE - (now - since);
-        self.layers[1].draw_old(ui, sight, left <= 0.0);
+        self.layers[0].draw_old(ui, sight, left <= 0.0);
         if left > 0.0 {
             ui.ctx().request_repaint_after_secs(left as f32);
         }
@@ -247,12 +349,24 @@ impl Pictured {
         if response.clicked() {
             self.cursor = hovered;
         }
+        if look.cross.is_some() {
+            let at = response.interact_pointer_pos().filter(|_| response.dragged() || response.clicked());
+            self.picked = at.and_then(|at| sight.nearest(at)).or(self.picked);
+        }
         if response.has_focus() {
+            let before = self.cursor;
             self.keys(ui, sight);
+            if look.cross.is_some() && self.cursor != before {
+                self.picked = self.cursor;
+            }
         }
         let Some([column, row]) = hovered.or(self.cursor) else { return };
         if column >= look.slice.width() || row >= look.slice.height() {
             self.cursor = None;
+            return;
+        }
+        // Of several pictures with one cross-hair only the one under the pointer speaks.
+        if look.cross.is_some() && hovered.is_none() {
             return;
         }
         let index = look.slice.index(row, column);
@@ -265,9 +379,11 @@ impl Pictured {
             _ => probe::place(index.get(look.hidden..).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
-        cx.status.under = format!("{}{shown} = {value}", look.title);
+        let lines = look.meaning.lines(&index);
+        let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
+        cx.status.under = format!("{}{shown} = {value}{place}", look.title);
         if hovered.is_some() && !response.dragged() {
-            marks::tip(response, look.array.dtype(), &shown, words.as_ref());
+            marks::tip(response, look.array.dtype(), &shown, words.as_ref(), &lines);
         }
     }
 
@@ -284,7 +400,8 @@ impl Pictured {
         let dtype = look.array.dtype();
         let say = |bytes: &[u8]| {
             let bits = probe::bits(dtype, bytes).unwrap_or_default();
-            (probe::text(dtype, bytes), bits, probe::is_nan(dtype, bytes))
+            let text = look.meaning.value(dtype, bytes, look.meaning.text(dtype, bytes));
+            (text, bits, probe::is_nan(dtype, bytes))
         };
         let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
         match there {
@@ -295,6 +412,14 @@ impl Pictured {
 
     /// The arrows move the framed element.
     fn keys(&mut self, ui: &Ui, sight: &Sight) {
+        // The first arrow frames what is in the middle.
+        let visible = sight.visible();
+        let middle = |n: usize| visible[n].start + (visible[n].end - visible[n].start) / 2;
+        let arrows = [Key::ArrowLeft, Key::ArrowRight, Key::ArrowUp, Key::ArrowDown];
+        if self.cursor.is_none() && ui.input(|input| arrows.iter().any(|key| input.key_pressed(*key))) {
+            self.cursor = Some([middle(0), middle(1)]);
+            return;
+        }
         let Some([column, row]) = self.cursor else { return };
         let (mut x, mut y) = (column as i128, row as i128);
         ui.input(|input| {
@@ -305,13 +430,19 @@ impl Pictured {
             y += far
                 * (i128::from(input.key_pressed(Key::ArrowDown))
                     - i128::from(input.key_pressed(Key::ArrowUp)));
+            let (home, end) = (input.key_pressed(Key::Home), input.key_pressed(Key::End));
+            if home || end {
+                x = if end { sight.size[0] as i128 - 1 } else { 0 };
+                if input.modifiers.command {
+                    y = if end { sight.size[1] as i128 - 1 } else { 0 };
+                }
+            }
         });
         let to = [(x, 0), (y, 1)].map(|(n, axis)| n.clamp(0, sight.size[axis] as i128 - 1) as u64);
         if to == [column, row] {
             return;
         }
         self.cursor = Some(to);
-        let visible = sight.visible();
         if !visible[0].contains(&to[0]) || !visible[1].contains(&to[1]) {
             self.camera.look_at(sight.size, to[0] as f64, to[1] as f64, 0.0);
         }
@@ -331,20 +462,26 @@ impl Pictured {
             let scale = choice.scale(&survey);
             marks::odd_places(ui, sight, &survey);
             if let Some(plane) = &got.whole {
-                marks::numbers_in_cells(ui, sight, plane, &scale, choice.part);
+                marks::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.meaning);
             }
             marks::color_bar(ui, sight, outer, &scale, &survey);
+            if let Some(unit) = look.meaning.unit.as_deref().filter(|_| choice.part != Part::Phase) {
+                marks::unit_of_bar(ui, sight, outer, unit);
+            }
         }
         if let (Style::Photo(photo), Some(plane)) = (&look.style, &got.whole) {
             let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.survey));
             marks::samples_in_cells(ui, sight, plane, window);
         }
-        if let Some([column, row]) = self.cursor {
+        if let Some([column, row]) = look.cross {
+            marks::cross_hair(ui, sight, column, row);
+        } else if let Some([column, row]) = self.cursor {
             marks::frame(ui, sight, column, row);
         }
         if heat {
-            let label = |rows: bool, n: u64| slice.along(if rows { slice.rows } else { slice.columns }, n);
+            let label = |rows: bool, n: u64| ruler_label(look, rows, n);
             canvas::rulers(ui, sight, outer.left() + space::S1, label);
+            axis_titles(ui, look, sight, outer);
         }
     }
 
@@ -376,7 +513,13 @@ impl Pictured {
         let fine =
             zoom[0] * (overview.columns.step as f64) > 1.5 || zoom[1] * (overview.rows.step as f64) > 1.5;
         let coarse = overview.columns.step.max(overview.rows.step);
-        if coarse > 1 && !fine { format!("overview 1:{coarse} · {percent}") } else { percent }
+        let share = self.share(slice);
+        let read = if share < 1.0 { format!(" · {:.0} % read", share * 100.0) } else { String::new() };
+        if coarse > 1 && !fine {
+            format!("overview 1:{coarse}{read} · {percent}")
+        } else {
+            format!("{percent}{read}")
+        }
     }
 
     /// Goes to the next place of such a value in this slice, in the order of rows. False where there is
@@ -442,17 +585,58 @@ impl Pictured {
     }
 }
 
+/// What stands at a row (or column) of the plane: its coordinate, or its index in the array.
+fn ruler_label(look: &Look<'_>, rows: bool, n: u64) -> String {
+    const MOST: usize = 20;
+    let axis = if rows { look.slice.rows } else { look.slice.columns };
+    let index = look.slice.along(axis, n);
+    match axis.and_then(|axis| look.meaning.coordinate(axis, index)) {
+        Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
+        Some(text) => text,
+        None => index.to_string(),
+    }
+}
+
+/// Names and units of the axes, where they have some: above the rows, at the end of the columns.
+fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
+    let theme = Theme::of(ui);
+    let (upright, picture) = (sight.upright(), sight.picture());
+    let (down, across) =
+        if upright { (look.slice.rows, look.slice.columns) } else { (look.slice.columns, look.slice.rows) };
+    let title = |axis: Option<usize>| {
+        axis.filter(|axis| look.meaning.is_named(*axis)).map(|axis| look.meaning.title(axis))
+    };
+    let font = theme::small_font();
+    let painter = ui.painter();
+    if let Some(title) = title(down) {
+        let galley = painter.layout_no_wrap(format!("{title} ↓"), font.clone(), theme.dim);
+        let left = (picture.left() - space::S2 - galley.size().x).max(outer.left() + space::S2);
+        let bottom = (picture.top() - 3.0).max(outer.top() + 14.0);
+        painter.galley(pos2(left, bottom - galley.size().y).round(), galley, theme.dim);
+    }
+    if let Some(title) = title(across) {
+        let at = pos2(picture.right(), (picture.bottom() + 18.0).min(outer.bottom() - 14.0));
+        painter.text(at, egui::Align2::RIGHT_TOP, format!("{title} →"), font, theme.dim);
+    }
+}
+
 /// Where the picture may be: rulers stand left of and below it, the colour bar at its right.
-fn frame(ui: &Ui, outer: Rect, slice: &Slice, heat: bool) -> Rect {
+fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
     if !heat {
         return outer.shrink(space::S3);
     }
-    let last = slice.along(slice.rows, slice.height().saturating_sub(1));
-    let left = outer.left() + canvas::ruler_width(ui, last) + space::S2;
-    let bar = if outer.width() > 300.0 { marks::BAR_ROOM } else { space::S3 };
+    let slice = look.slice;
+    let named = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_named(axis));
+    let (named, last) = (named(slice.rows) || named(slice.columns), slice.height().saturating_sub(1));
+    // The longest of a few labels: they are not all asked for in each frame.
+    let labels = [0, last / 2, last].map(|n| ruler_label(look, true, n).chars().count());
+    let left = outer.left() + canvas::ruler_width(ui, labels.into_iter().max().unwrap_or(1)) + space::S2;
+    // Of several pictures in the same colours each is too small for a bar of its own.
+    let bar = if outer.width() > 300.0 && look.cross.is_none() { marks::BAR_ROOM } else { space::S3 };
+    let (above, below) = if named { (22.0, size::ROW + 14.0) } else { (space::S3, size::ROW) };
     let rect = Rect::from_min_max(
-        pos2(left, outer.top() + space::S3),
-        pos2(outer.right() - bar, outer.bottom() - size::ROW),
+        pos2(left, outer.top() + above),
+        pos2(outer.right() - bar, outer.bottom() - below),
     );
     // Two points at least, so that nothing divides by zero in a tiny tab.
     Rect::from_min_size(rect.min, rect.size().max(vec2(2.0, 2.0)))

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use gander::content::{Array, array};
+use gander::content::array::{Axis, Gap};
+use gander::content::{Array, ArrayFacts, array};
 use gander::dtype::DType;
-use gander::error::Result;
+use gander::error::{Error, Result};
+use gander::limits;
 use gander::region::{Region, Span};
 use gander::task::Task;
 
@@ -115,7 +117,13 @@ impl Slice {
         axis.and_then(|axis| self.spans.get(axis)).map_or(n, |span| span.index(n))
     }
 
-    fn region(&self, window: &Window) -> Region {
+    /// The distance in the array between two neighbours of the plane along an axis.
+    pub(crate) fn step(&self, axis: Option<usize>) -> u64 {
+        axis.and_then(|axis| self.spans.get(axis)).map_or(1, |span| span.step.max(1))
+    }
+
+    /// The window as a region of the array.
+    pub(crate) fn region(&self, window: &Window) -> Region {
         let mut spans = self.spans.clone();
         for (axis, part) in [(self.rows, &window.rows), (self.columns, &window.columns)] {
             if let Some(span) = axis.and_then(|axis| spans.get_mut(axis)) {
@@ -143,6 +151,33 @@ impl Slice {
             return Ok(raw);
         }
         Ok(self.permuted(&raw, &region, array.dtype().size() as usize))
+    }
+
+    /// As [`Slice::read`], but parts that cannot be read are left as the array leaves them and listed, in
+    /// rows and columns of the window.
+    pub(crate) fn read_lenient(
+        &self,
+        array: &dyn Array,
+        task: &Task,
+        window: &Window,
+    ) -> Result<(Vec<u8>, Vec<(Window, Error)>)> {
+        let region = self.region(window);
+        region.check(array.shape())?;
+        let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+        let bytes = limits::check(bytes, limits::READ, "this part of the array")?;
+        let mut raw = limits::zeroed(bytes, "the array")?;
+        let gaps = array.read_lenient(task, &region, &mut raw)?;
+        let place = |gap: Gap| {
+            let along = |axis: Option<usize>| axis.and_then(|axis| gap.part.0.get(axis).copied());
+            let span = |axis| along(axis).unwrap_or(Span::range(0, 1));
+            (Window { rows: span(self.rows), columns: span(self.columns) }, gap.error)
+        };
+        let gaps = gaps.into_iter().map(place).collect();
+        let wanted: Vec<usize> = [self.rows, self.columns, self.channels].into_iter().flatten().collect();
+        if wanted.is_sorted() {
+            return Ok((raw, gaps));
+        }
+        Ok((self.permuted(&raw, &region, array.dtype().size() as usize), gaps))
     }
 
     /// Puts what came in the order of the axes into the order rows, columns, channels.
@@ -185,6 +220,28 @@ impl Sliced {
         let shape: Vec<u64> = axes.iter().map(|&axis| slice.spans[axis].count).collect();
         Sliced { array, spans: slice.spans.clone(), axes, shape }
     }
+
+    /// The region of the inner array that a region of this one is.
+    fn outer(&self, region: &Region) -> Region {
+        let mut spans = self.spans.clone();
+        for (&axis, part) in self.axes.iter().zip(&region.0) {
+            let span = &mut spans[axis];
+            *span = Span {
+                start: span.index(part.start),
+                count: part.count,
+                step: span.step.saturating_mul(part.step),
+            };
+        }
+        Region(spans)
+    }
+
+    /// What an axis means: coordinates hold only where all of it is left.
+    fn axis(&self, whole: &Axis, axis: usize) -> Axis {
+        if self.spans[axis] == Span::all(self.array.shape()[axis]) {
+            return whole.clone();
+        }
+        Axis { name: whole.name.clone(), unit: whole.unit.clone(), ..Axis::default() }
+    }
 }
 
 impl Array for Sliced {
@@ -200,16 +257,30 @@ impl Array for Sliced {
         if out.is_empty() {
             return Ok(());
         }
-        let mut spans = self.spans.clone();
-        for (&axis, part) in self.axes.iter().zip(&region.0) {
-            let span = &mut spans[axis];
-            *span = Span {
-                start: span.index(part.start),
-                count: part.count,
-                step: span.step.saturating_mul(part.step),
-            };
+        self.array.read(task, &self.outer(region), out)
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<arrow::array::ArrayRef> {
+        self.array.column(task, &self.outer(region))
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let facts = self.array.facts();
+        let axes = match facts.axes.len() == self.spans.len() {
+            true => self.axes.iter().map(|&axis| self.axis(&facts.axes[axis], axis)).collect(),
+            false => Vec::new(),
+        };
+        // A view begins where a chunk does only if it is whole; elsewhere their shape still tells what is near.
+        let chunks = facts.chunks.filter(|chunks| chunks.len() == self.spans.len());
+        ArrayFacts {
+            chunks: chunks.map(|chunks| self.axes.iter().map(|&axis| chunks[axis]).collect()),
+            unit: facts.unit,
+            times: facts.times,
+            scaling: facts.scaling,
+            value_names: facts.value_names,
+            axes,
+            ..ArrayFacts::default()
         }
-        self.array.read(task, &Region(spans), out)
     }
 }
 

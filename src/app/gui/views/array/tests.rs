@@ -1,7 +1,12 @@
 //! The array view in a harness: every kind of array shows something, slow ones never hold up a frame.
 
+mod huge;
+mod made;
+mod meaning;
+mod modes;
+mod sliding;
+
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use egui::pos2;
@@ -37,7 +42,15 @@ fn show(array: Arc<dyn Array>) -> Harness<'static, Bench> {
 }
 
 fn slow(array: Arc<dyn Array>, delay: Duration, fails: bool) -> Arc<dyn Array> {
-    Arc::new(Slow { array, delay, fails, reads: Arc::new(AtomicUsize::new(0)) })
+    Arc::new(Slow { array, delay, fails, reads: Arc::default(), done: Arc::default() })
+}
+
+/// Where a cell of the grid holds this.
+fn cell(harness: &Harness<'_, Bench>, text: &str) -> Option<egui::Rect> {
+    let holds = |value: Option<String>| value.is_some_and(|value| value.contains(text));
+    let mut nodes =
+        harness.query_all_by(|node| node.role() == egui::accesskit::Role::GridCell && holds(node.value()));
+    nodes.next().map(|node| node.rect())
 }
 
 /// The centre of the only picture on the screen.

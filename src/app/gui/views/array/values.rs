@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gander::content::Array;
 use gander::dtype::DType;
-use gander::error::Result;
+use gander::error::{Error, Result};
 use gander::region::Span;
 use gander::task::Task;
 
@@ -29,7 +29,7 @@ pub(crate) enum Part {
 impl Part {
     /// All of them, with their words.
     pub(crate) const ALL: [(Part, &str); 4] = [
-        (Part::Magnitude, "magnitude"),
+        (Part::Magnitude, "amplitude"),
         (Part::Phase, "phase"),
         (Part::Real, "real"),
         (Part::Imaginary, "imaginary"),
@@ -99,34 +99,54 @@ pub(crate) struct Plane {
     pub(crate) raw: Vec<u8>,
     /// What these samples alone tell.
     pub(crate) survey: Arc<Survey>,
+    /// How much of it was read, 0 to 1; the rest is filled in from what lies near.
+    pub(crate) share: f32,
+    /// The parts of it that could not be read, in samples.
+    pub(crate) holes: Vec<Window>,
+    /// Why the first of them could not.
+    pub(crate) error: Option<Error>,
 }
 
 impl Plane {
-    /// Reads a window.
-    pub(crate) fn read(
-        array: &dyn Array,
-        task: &Task,
-        slice: &Slice,
-        window: Window,
-        part: Part,
-    ) -> Result<Self> {
+    /// A plane of these samples.
+    pub(crate) fn new(slice: &Slice, window: Window, dtype: &DType, raw: Vec<u8>, survey: Survey) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let raw = slice.read(array, task, &window)?;
-        let dtype = array.dtype().clone();
-        let mut tally = Tally::new(window.elements().saturating_mul(slice.depth()));
-        tally.add(&numbers(&dtype, part, &raw), None);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let exact = window == slice.all();
-        let channels = slice.depth() as usize;
-        let slice = slice.clone();
-        Ok(Plane { id, slice, window, channels, dtype, raw, survey: Arc::new(tally.finish(exact)) })
+        Plane {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            slice: slice.clone(),
+            window,
+            channels: slice.depth() as usize,
+            dtype: dtype.clone(),
+            raw,
+            survey: Arc::new(survey),
+            share: 1.0,
+            holes: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Whether every sample was read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.share >= 1.0 && self.holes.is_empty()
     }
 
     /// The bytes of the first channel of an element, if the window holds it.
     pub(crate) fn element(&self, row: u64, column: u64) -> Option<&[u8]> {
         let size = self.dtype.size() as usize;
-        let at = self.window.find(row, column)?.checked_mul(size * self.channels)?;
+        let n = self.window.find(row, column)?;
+        if self.share < 1.0 || self.in_hole(n) {
+            return None;
+        }
+        let at = n.checked_mul(size * self.channels)?;
         self.raw.get(at..at.checked_add(size)?)
+    }
+
+    /// Whether the n-th sample could not be read.
+    pub(crate) fn in_hole(&self, n: usize) -> bool {
+        let width = self.window.columns.count.max(1) as usize;
+        let (row, column) = ((n / width) as u64, (n % width) as u64);
+        let within = |span: &Span, at: u64| at >= span.start && at < span.start + span.count;
+        self.holes.iter().any(|hole| within(&hole.rows, row) && within(&hole.columns, column))
     }
 }
 
@@ -200,7 +220,7 @@ impl Survey {
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
         let total = slice.all().elements();
         task.expect(total);
-        let mut tally = Tally::new(total.saturating_mul(slice.depth()));
+        let mut tally = Tally::new(total.saturating_mul(slice.depth()), SAMPLE);
         for window in bands(slice, size) {
             let raw = slice.read(array, task, &window)?;
             let place = (slice.depth() == 1).then_some(window);
@@ -227,54 +247,79 @@ pub(super) fn bands(slice: &Slice, size: u64) -> impl Iterator<Item = Window> {
 }
 
 /// A survey in the making.
-struct Tally {
+#[derive(Clone)]
+pub(super) struct Tally {
     survey: Survey,
+    /// One value of so many is kept.
     every: u64,
     seen: u64,
+    next: u64,
 }
 
 impl Tally {
-    fn new(total: u64) -> Self {
-        Tally { survey: Survey::default(), every: total.div_ceil(SAMPLE).max(1), seen: 0 }
+    /// Of `total` values, of which at most about `sample` are kept.
+    pub(super) fn new(total: u64, sample: u64) -> Self {
+        let every = total.div_ceil(sample.max(1)).max(1);
+        Tally { survey: Survey::default(), every, seen: 0, next: 0 }
     }
 
     /// Takes values; with a window, also where the odd ones are.
-    fn add(&mut self, values: &[f64], place: Option<Window>) {
-        let survey = &mut self.survey;
-        survey.count += values.len() as u64;
-        let (mut low, mut high) = survey.range.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-        let mut positive = survey.positive.unwrap_or(f64::INFINITY);
-        for (n, &value) in values.iter().enumerate() {
-            match Odd::of(value) {
-                None => {
-                    low = low.min(value);
-                    high = high.max(value);
-                    if value > 0.0 {
-                        positive = positive.min(value);
-                    }
-                    // The multiplier spreads the sample over columns, whatever their number.
-                    if self.seen.wrapping_mul(0x9E37_79B9).is_multiple_of(self.every) {
-                        survey.sample.push(value);
-                    }
-                    self.seen += 1;
-                }
-                Some(odd) => {
-                    survey.odd[odd as usize] += 1;
-                    if let Some(window) = &place
-                        && survey.places.len() < LISTED
-                    {
-                        let width = window.columns.count.max(1);
-                        let (row, column) = (n as u64 / width, n as u64 % width);
-                        survey.places.push((window.rows.index(row), window.columns.index(column), odd));
-                    }
-                }
+    pub(super) fn add(&mut self, values: &[f64], place: Option<Window>) {
+        const RUN: usize = 4096;
+        self.survey.count += values.len() as u64;
+        self.sample(values);
+        for (n, run) in values.chunks(RUN).enumerate() {
+            self.ends(run);
+            if run.iter().any(|value| !value.is_finite()) {
+                self.odd(run, n * RUN, place.as_ref());
             }
         }
-        survey.range = (low <= high).then_some((low, high));
-        survey.positive = positive.is_finite().then_some(positive);
     }
 
-    fn finish(mut self, exact: bool) -> Survey {
+    /// The smallest and largest finite value. Comparisons with NaN are false, so it is never kept.
+    fn ends(&mut self, run: &[f64]) {
+        let (mut low, mut high) = self.survey.range.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+        let mut positive = self.survey.positive.unwrap_or(f64::INFINITY);
+        for &value in run {
+            let finite = value.abs() < f64::INFINITY;
+            low = if finite && value < low { value } else { low };
+            high = if finite && value > high { value } else { high };
+            positive = if value > 0.0 && value < positive { value } else { positive };
+        }
+        self.survey.range = (low <= high).then_some((low, high));
+        self.survey.positive = positive.is_finite().then_some(positive);
+    }
+
+    /// Keeps about one of every so many, at uneven distances, so that no pattern of the data hides from it.
+    fn sample(&mut self, values: &[f64]) {
+        let end = self.seen + values.len() as u64;
+        while self.next < end {
+            let value = values[(self.next - self.seen) as usize];
+            if value.is_finite() {
+                self.survey.sample.push(value);
+            }
+            let uneven = self.next.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+            self.next += 1 + if self.every > 1 { uneven % (2 * self.every - 1) } else { 0 };
+        }
+        self.seen = end;
+    }
+
+    fn odd(&mut self, run: &[f64], first: usize, place: Option<&Window>) {
+        for (n, &value) in run.iter().enumerate() {
+            let Some(odd) = Odd::of(value) else { continue };
+            self.survey.odd[odd as usize] += 1;
+            if let Some(window) = place
+                && self.survey.places.len() < LISTED
+            {
+                let (n, width) = ((first + n) as u64, window.columns.count.max(1));
+                let (row, column) = (window.rows.index(n / width), window.columns.index(n % width));
+                self.survey.places.push((row, column, odd));
+            }
+        }
+    }
+
+    /// What was found.
+    pub(super) fn finish(mut self, exact: bool) -> Survey {
         self.survey.sample.sort_unstable_by(f64::total_cmp);
         self.survey.places.sort_unstable();
         self.survey.exact = exact;

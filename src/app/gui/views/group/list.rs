@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) kind: String,
     /// The type of its elements.
     pub(super) dtype: Option<String>,
+    /// The value of a scalar.
+    pub(super) value: Option<String>,
     /// Its shape.
     pub(super) shape: Option<Vec<u64>>,
     /// How many elements or rows.
@@ -139,6 +141,7 @@ fn entry(node: &Arc<Node>, name: String, path: String, sums: &mut facts::Sums) -
         name,
         path,
         kind: node.label.to_owned(),
+        value: node.value.as_ref().map(|value| value.replace('\n', "⏎")),
         dtype: array.map(|array| array.dtype().to_string()),
         elements: array.and_then(|array| limits::elements(array.shape()).ok()).or(rows),
         shape,

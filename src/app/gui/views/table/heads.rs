@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Float64Type};
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::cell;
 use gander::content::Table;
-use gander::content::table::read_each;
+use gander::content::table::{StoredStatistics, read_each};
 use gander::error::Result;
 use gander::jobs::{Jobs, Slot};
 use gander::task::Task;
@@ -28,6 +28,8 @@ const PLACES: u64 = 24;
 const BINS: usize = 24;
 /// Columns of one job.
 const COLUMNS: usize = 12;
+/// Columns of one job that looks into the footer only.
+const FOOTERS: usize = 4096;
 
 /// What is known of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,12 +58,15 @@ pub(super) enum Click {
     Value(String),
 }
 
-/// The summaries that are there.
+/// The summaries that are there, and what the file itself says of columns.
 #[derive(Default)]
 pub(super) struct Heads {
     known: HashMap<usize, Arc<Summary>>,
     slot: Slot<Vec<usize>, Vec<Summary>>,
     off: bool,
+    /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
+    stored: HashMap<usize, Option<StoredStatistics>>,
+    footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
 }
 
 impl Heads {
@@ -87,9 +92,42 @@ impl Heads {
         }
     }
 
+    /// Gathers what the file says of columns; true when something came. This reads nothing, so it needs not
+    /// wait for the cells.
+    pub(super) fn want_stored(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) -> bool {
+        if self.stored.len() >= table.schema().fields().len() {
+            return false;
+        }
+        let missing = columns.iter().copied().filter(|column| !self.stored.contains_key(column));
+        let missing: Vec<usize> = missing.take(FOOTERS).collect();
+        if missing.is_empty() {
+            return false;
+        }
+        let (table, wanted) = (table.clone(), missing.clone());
+        let shown = self.footer.get(jobs, &missing, "", move |task| {
+            let of = |&column: &usize| task.check().map(|()| table.statistics(column));
+            wanted.iter().map(of).collect()
+        });
+        if let Some(list) = shown.value.filter(|_| shown.fresh) {
+            self.stored.extend(missing.into_iter().zip(list.iter().cloned()));
+            jobs.wake();
+            return true;
+        }
+        if shown.error.is_some() {
+            self.stored.extend(missing.into_iter().map(|column| (column, None)));
+        }
+        false
+    }
+
+    /// What the file says of a column, once it is gathered.
+    pub(super) fn stored(&self, column: usize) -> Option<&StoredStatistics> {
+        self.stored.get(&column)?.as_ref()
+    }
+
     /// Stops what runs, and asks for no more.
     pub(super) fn cancel(&mut self) {
         self.slot.cancel();
+        self.footer.cancel();
         self.off = true;
     }
 

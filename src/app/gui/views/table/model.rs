@@ -1,15 +1,13 @@
 //! The table as the grid asks for it: from the pages that are in memory.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use gander::content::table::StoredStatistics;
 use gander::content::{Rows, Table};
 use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
@@ -35,14 +33,14 @@ pub(super) struct Sheet {
     pub(super) names: Vec<String>,
     /// How each column looks.
     looks: Vec<(CellKind, Side)>,
-    /// What the file says of the columns that were in sight: gathered once, not in each frame.
-    stored: RefCell<HashMap<usize, Option<StoredStatistics>>>,
     small: OnceCell<bool>,
+    /// The file said how wide columns are.
+    pub(super) widths_came: bool,
     /// What was last asked for.
     pub(super) seen: (Range<u64>, Vec<usize>),
 }
 
-/// Up to so many column chunks, what a file says of all its columns is gathered while a frame is drawn.
+/// Up to so many column chunks, what a file says of all its columns is gathered at once.
 const LOOKED_UP: u64 = 4_096;
 
 /// What stands before the rows.
@@ -69,19 +67,13 @@ impl Sheet {
             labels,
             numbers: None,
             looks,
-            stored: RefCell::default(),
             small: OnceCell::new(),
+            widths_came: false,
             seen: (0..0, Vec::new()),
         }
     }
 
-    /// What the file says of a column.
-    fn stored(&self, column: usize) -> Option<StoredStatistics> {
-        let mut stored = self.stored.borrow_mut();
-        stored.entry(column).or_insert_with(|| self.table.statistics(column)).clone()
-    }
-
-    /// Whether what the file says of all columns is gathered within a frame.
+    /// Whether the footer is small.
     fn is_small(&self) -> bool {
         *self.small.get_or_init(|| {
             let groups = self.table.facts().row_groups.unwrap_or(1);
@@ -89,15 +81,27 @@ impl Sheet {
         })
     }
 
+    /// Gathers what the file says of columns: of all where that is little, so that the widths of columns are
+    /// settled before they come in sight.
+    fn want_stored(&mut self, jobs: &Jobs, columns: &[usize]) {
+        let all: Vec<usize>;
+        let wanted = match self.is_small() {
+            true => {
+                all = (0..self.columns()).collect();
+                all.as_slice()
+            }
+            false => columns,
+        };
+        let came = self.heads.want_stored(jobs, &self.table, wanted);
+        self.widths_came |= came && self.is_small();
+    }
+
     /// How wide a column should be, in characters: its integers in full where the file says how long
-    /// they are. All columns are asked at once, so that is looked up in small footers only.
+    /// they are.
     fn width(&self, column: usize) -> Option<f32> {
         let field = self.table.schema().fields().get(column)?;
         let likely = pages::likely_width(field);
-        if !field.data_type().is_integer() || !self.is_small() {
-            return Some(likely);
-        }
-        let stored = self.stored(column);
+        let stored = self.heads.stored(column).filter(|_| field.data_type().is_integer() && self.is_small());
         let ends = stored.iter().flat_map(|stored| [&stored.min, &stored.max]).flatten();
         Some(ends.map(|text| text.len() as f32 + 3.0).fold(likely, f32::max))
     }
@@ -230,6 +234,7 @@ impl GridModel for Model<'_> {
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
         let sheet = &mut *self.sheet;
         sheet.pages.want(self.jobs, rows.clone(), columns);
+        sheet.want_stored(self.jobs, columns);
         if let Some(numbers) = &mut sheet.numbers {
             numbers.want(self.jobs, &rows);
         }
@@ -245,7 +250,7 @@ impl GridModel for Model<'_> {
     }
 
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {
-        let stored = self.sheet.stored(column).and_then(|stored| stored.nulls);
+        let stored = self.sheet.heads.stored(column).and_then(|stored| stored.nulls);
         let share = match (stored, self.sheet.table.rows().exact()) {
             (Some(nulls), Some(rows)) if rows > 0 => Some(nulls as f64 / rows as f64),
             _ => None,

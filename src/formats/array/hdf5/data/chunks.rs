@@ -138,6 +138,10 @@ impl Chunks for Stored {
         self.elements(task, index)?.map(|stored| self.way.deliver(stored)).transpose()
     }
 
+    fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
+        Ok(self.find(task, index)?.is_none())
+    }
+
     fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
         let Some(stored) = self.elements(task, index)? else { return Ok(None) };
         let places = Places { task, file: &self.file, names: self.names.as_ref() };

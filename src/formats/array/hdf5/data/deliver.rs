@@ -38,6 +38,8 @@ enum How {
     Bits(Fixed, usize),
     /// A float of another layout, into so many bytes.
     Float(Float, usize),
+    /// Seconds and microseconds in 32 bits each, as PyTables alone writes times, into seconds.
+    Time(Order),
     /// Text, what is behind its end set to zero.
     Text(Padding),
     /// The members of a record, each from and to its place.
@@ -85,7 +87,7 @@ impl Delivery {
             Class::Float(float) => Self::float(float, size),
             Class::Time { order, .. } => match size {
                 4 => plain(DType::I32, *order),
-                8 => plain(DType::I64, *order),
+                8 => Delivery { how: How::Time(*order), ..Self::of(DType::F64, size) }.ordered(*order),
                 _ => plain(void(size), Order::Little),
             },
             Class::String { padding, .. } => {
@@ -169,6 +171,9 @@ impl Delivery {
 
     /// Opaque bytes; h5py keeps NumPy's times in them and says so in the tag.
     fn opaque(tag: &str, size: usize) -> Self {
+        if tag.strip_prefix("NUMPY:|S").is_some_and(|n| n.parse() == Ok(size)) {
+            return Self::of(text(size), size);
+        }
         let time = tag.strip_prefix("NUMPY:").filter(|_| size == 8).and_then(numpy_time);
         match time {
             Some((dtype, big)) => {
@@ -346,6 +351,11 @@ impl Delivery {
                     4 => out.extend_from_slice(&(value as f32).to_le_bytes()),
                     _ => out.extend_from_slice(&value.to_le_bytes()),
                 }
+            }
+            How::Time(order) => {
+                let both = bits(stored, *order, 0, 64, true) as i64;
+                let seconds = 1e-6 * f64::from(both as i32) + (both >> 32) as f64;
+                out.extend_from_slice(&seconds.to_le_bytes());
             }
             How::Text(padding) => {
                 let end = text_end(stored, *padding);

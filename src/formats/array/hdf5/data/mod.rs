@@ -23,9 +23,6 @@ mod plain;
 mod selection;
 mod virtual_set;
 
-#[cfg(test)]
-mod probe;
-
 pub use deliver::Delivery;
 pub(super) use pipeline::undo;
 
@@ -33,6 +30,7 @@ use super::datatype::{Class, Datatype};
 use super::file::File;
 use super::message::{FillValue, Layout, Space};
 use super::object::Dataset;
+use super::second;
 use crate::adapt::ArrayTable;
 use crate::chunked::Chunked;
 use crate::content::array::Gap;
@@ -261,7 +259,15 @@ impl<'a> Parts<'a> {
         if let Some(column) = self.fill_column {
             array = array.fill_column(column);
         }
-        Ok((Arc::new(array), problem))
+        let array: Arc<dyn Array> = Arc::new(array);
+        match self.file.source().path() {
+            // Only files on the disk have a path, and only filters of plugins are asked of libhdf5.
+            Some(path) if problem.is_some() && second::may_help() => {
+                let (file, address, names) = (path.to_owned(), self.dataset.address, self.names);
+                Ok((Arc::new(second::Second { inner: array, file, address, names }), problem))
+            }
+            _ => Ok((array, problem)),
+        }
     }
 
     fn virtual_set(&self, task: &Task, place: super::message::HeapId) -> Result<virtual_set::Virtual> {
@@ -302,6 +308,10 @@ impl Array for WithFacts {
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
         self.inner.read_lenient(task, region, out)
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        self.inner.unstored(task, region)
     }
 
     fn facts(&self) -> ArrayFacts {

@@ -148,6 +148,10 @@ impl Array for Constant {
         }
     }
 
+    fn unstored(&self, _task: &Task, _region: &Region) -> Result<Option<Vec<u8>>> {
+        Ok((!self.dtype.is_variable()).then(|| self.value.to_vec()))
+    }
+
     fn facts(&self) -> ArrayFacts {
         self.facts.clone()
     }

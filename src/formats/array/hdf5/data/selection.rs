@@ -9,7 +9,7 @@ use crate::limits;
 /// Stands for a count or a block without an end.
 pub(super) const UNLIMITED: u64 = u64::MAX;
 /// The most elements of a selection that are listed one by one.
-const LISTED: u64 = 16 << 20;
+const LISTED: u64 = 1 << 20;
 
 /// A selection of elements, in the order in which they are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Selection {
     /// Every element of the selection of `shape` as its number in C order, in the order of the selection.
     ///
     /// # Errors
-    /// `Malformed` where elements lie outside, `Limit` for more than 16 million.
+    /// `Malformed` where elements lie outside, `Limit` for more than a million.
     pub(super) fn listed(&self, shape: &[u64]) -> Result<Vec<u64>> {
         let outside = || Error::malformed(format!("selection: it reaches beyond the shape {shape:?}"));
         let flat = |point: &[u64]| -> Result<u64> {
@@ -197,6 +197,10 @@ impl Selection {
         match self {
             Selection::None => Ok(Vec::new()),
             Selection::Points { rank, coordinates } => {
+                let count = coordinates.len() / (*rank).max(1);
+                if count as u64 > LISTED {
+                    return Err(Error::limit(format!("a selection of {count} points")));
+                }
                 coordinates.chunks_exact((*rank).max(1)).map(flat).collect()
             }
             Selection::Blocks { rank, corners } => {

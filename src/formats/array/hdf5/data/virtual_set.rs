@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// The most sources that a pattern of names is followed to.
 const MOST: u64 = 10_000;
+/// The parts of one mapping that one read may consist of.
+const PIECES: u64 = 1 << 20;
 /// The mappings that the inspector lists.
 const SHOWN: usize = 20;
 
@@ -220,6 +222,9 @@ impl Virtual {
         if runs.iter().any(Vec::is_empty) {
             return Some(pieces);
         }
+        if runs.iter().map(|runs| runs.len() as u64).fold(1, u64::saturating_mul) > PIECES {
+            return None;
+        }
         loop {
             let chosen: Vec<Run> = index.iter().zip(&runs).map(|(&n, runs)| runs[n]).collect();
             let mut spans: Vec<Span> = from.iter().map(|slab| Span::range(slab.start, 1)).collect();
@@ -236,18 +241,20 @@ impl Virtual {
         }
     }
 
+    /// Whether it can be told at once that a mapping fills nothing of a region.
+    fn is_beside(&self, mapping: &Mapping, region: &Region) -> bool {
+        let Some(target) = mapping.target.slabs(&self.shape) else {
+            return mapping.target == Selection::None;
+        };
+        target.iter().zip(&region.0).zip(&self.shape).any(|((slab, span), &len)| misses(slab, span, len))
+    }
+
     /// Every part of a region with the source that fills it.
     fn parts(&self, task: &Task, region: &Region) -> Result<Vec<(Arc<dyn Array>, Vec<Piece>)>> {
         let mut parts = Vec::new();
         for mapping in &self.mappings {
             task.check()?;
-            if let Some(target) = mapping.target.slabs(&self.shape)
-                && target
-                    .iter()
-                    .zip(&region.0)
-                    .zip(&self.shape)
-                    .any(|((slab, span), &len)| misses(slab, span, len))
-            {
+            if self.is_beside(mapping, region) {
                 continue;
             }
             let Some(source) = self.source(task, &mapping.file, &mapping.dataset)? else { continue };
@@ -445,6 +452,11 @@ impl Array for Virtual {
         }
         let columns: Vec<&dyn arrow::array::Array> = columns.iter().map(AsRef::as_ref).collect();
         Ok(interleave(&columns, &order)?)
+    }
+
+    fn unstored(&self, _task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        let empty = self.mappings.iter().all(|mapping| self.is_beside(mapping, region));
+        Ok((empty && !self.dtype.is_variable()).then(|| self.fill.clone()))
     }
 
     fn facts(&self) -> ArrayFacts {

@@ -1,0 +1,182 @@
+//! Slices that will probably be looked at next, read before they are asked for: those after this one in the
+//! direction in which a slider moves. One background job at a time; it ends when the direction changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gander::content::Array;
+use gander::jobs::{Jobs, Priority};
+use gander::region::{Region, Span};
+use gander::task::Task;
+
+use super::layer::{self, PlaneKey};
+use super::mosaic;
+use super::slice::{Slice, Window};
+use super::values::Part;
+
+/// Slices that are read ahead.
+const SLICES: u64 = 6;
+/// Bytes of decoded chunks that are asked for ahead, at most.
+const BYTES: u64 = 64 << 20;
+
+/// Which way a slider moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heading {
+    axis: usize,
+    forward: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    last: Option<Slice>,
+    heading: Option<Heading>,
+    /// From which slice on was read last.
+    from: Option<Slice>,
+    running: Option<(Task, Arc<AtomicBool>)>,
+}
+
+/// What is read ahead.
+pub(crate) struct Next<'a> {
+    pub(crate) picture: u64,
+    pub(crate) array: &'a Arc<dyn Array>,
+    pub(crate) slice: &'a Slice,
+    pub(crate) window: Window,
+    pub(crate) part: Part,
+}
+
+impl Ahead {
+    /// Follows the slices that are looked at; once this one is `there`, reads those behind it.
+    pub(crate) fn follow(&mut self, jobs: &Jobs, next: &Next<'_>, there: bool) {
+        if self.last.as_ref() != Some(next.slice) {
+            let heading = self.last.as_ref().and_then(|last| heading(last, next.slice));
+            if heading != self.heading {
+                self.stop();
+            }
+            self.heading = heading;
+            self.last = Some(next.slice.clone());
+        }
+        let Some(heading) = self.heading.filter(|_| there) else { return };
+        let busy = self.running.as_ref().is_some_and(|(_, done)| !done.load(Ordering::Acquire));
+        if busy || self.from.as_ref() == Some(next.slice) {
+            return;
+        }
+        self.from = Some(next.slice.clone());
+        let slices = following(next.slice, heading, next.array.shape());
+        if slices.is_empty() {
+            return;
+        }
+        let done = Arc::new(AtomicBool::new(false));
+        let (array, window, picture, part) = (next.array.clone(), next.window, next.picture, next.part);
+        let ended = End(done.clone());
+        let task = jobs.run("", Priority::Background, move |task| {
+            let _ended = ended;
+            read(&*array, task, &slices, heading.axis, window, picture, part);
+        });
+        self.running = Some((task, done));
+    }
+
+    /// Stops reading.
+    pub(crate) fn stop(&mut self) {
+        if let Some((task, _)) = self.running.take() {
+            task.cancel();
+        }
+        self.from = None;
+    }
+}
+
+/// Says that the job is over, however it ends.
+struct End(Arc<AtomicBool>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The one axis along which one slice lies behind the other.
+fn heading(from: &Slice, to: &Slice) -> Option<Heading> {
+    let same = (from.rows, from.columns, from.channels) == (to.rows, to.columns, to.channels);
+    if !same || from.spans.len() != to.spans.len() {
+        return None;
+    }
+    let mut moved = (0..to.spans.len()).filter(|&axis| from.spans[axis] != to.spans[axis]);
+    let axis = moved.next().filter(|_| moved.next().is_none())?;
+    let (before, after) = (from.spans[axis], to.spans[axis]);
+    (before.count == 1 && after.count == 1).then_some(Heading { axis, forward: after.start > before.start })
+}
+
+/// The next slices, nearest first.
+fn following(slice: &Slice, heading: Heading, shape: &[u64]) -> Vec<Slice> {
+    let at = slice.spans[heading.axis].start;
+    let len = shape.get(heading.axis).copied().unwrap_or(0);
+    let place = |n: u64| match heading.forward {
+        true => at.checked_add(n).filter(|&to| to < len),
+        false => at.checked_sub(n),
+    };
+    let of = |to: u64| {
+        let mut slice = slice.clone();
+        slice.spans[heading.axis] = Span::range(to, 1);
+        slice
+    };
+    (1..=SLICES).map_while(place).map(of).collect()
+}
+
+fn read(
+    array: &dyn Array,
+    task: &Task,
+    slices: &[Slice],
+    axis: usize,
+    window: Window,
+    picture: u64,
+    part: Part,
+) {
+    let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
+    // Chunks of all of them at once, where that is little.
+    let (a, b) = (first.spans[axis].start, last.spans[axis].start);
+    let mut region = first.region(&window);
+    region.0[axis] = Span::range(a.min(b), a.abs_diff(b) + 1);
+    let bytes = whole(&region).elements().unwrap_or(u64::MAX).saturating_mul(array.dtype().size().max(1));
+    if bytes <= BYTES {
+        array.prefetch(task, &region);
+    }
+    for slice in slices {
+        let key: PlaneKey = (picture, slice.clone(), window, part);
+        if task.is_cancelled() || !mosaic::is_cheap(array, slice, &window) {
+            return;
+        }
+        if layer::in_memory(&key).is_some() {
+            continue;
+        }
+        // A failure is reported when the slice itself is asked for.
+        let Ok(plane) = mosaic::read(array, task, slice, window, part, &mut |_| {}) else { return };
+        layer::keep(key, &Arc::new(plane));
+    }
+}
+
+/// A region without its steps: what lies between is decoded too.
+fn whole(region: &Region) -> Region {
+    Region(region.0.iter().map(|span| Span::range(span.start, span.end() - span.start)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(at: u64, other: u64) -> Slice {
+        let spans = vec![Span::range(at, 1), Span::range(other, 1), Span::all(4), Span::all(5)];
+        Slice { spans, rows: Some(2), columns: Some(3), channels: None }
+    }
+
+    #[test]
+    fn the_direction_is_that_of_the_slider() {
+        let forward = heading(&slice(3, 0), &slice(4, 0)).unwrap();
+        assert_eq!(forward, Heading { axis: 0, forward: true });
+        assert_eq!(heading(&slice(3, 2), &slice(4, 3)), None);
+        let next = following(&slice(8, 0), forward, &[10, 3, 4, 5]);
+        assert_eq!(next, [slice(9, 0)]);
+        let back = heading(&slice(3, 2), &slice(3, 1)).unwrap();
+        assert_eq!(following(&slice(3, 1), back, &[10, 3, 4, 5]), [slice(3, 0)]);
+        assert!(following(&slice(3, 0), back, &[10, 3, 4, 5]).is_empty());
+    }
+}

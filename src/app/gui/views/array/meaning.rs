@@ -1,0 +1,344 @@
+//! What indices and values of an array mean: the names, units and coordinates of its axes, the unit of its
+//! values, the names of enumerated ones. Coordinates are read by jobs, once.
+
+use std::collections::HashMap;
+
+use gander::cell;
+use gander::cf::Times;
+use gander::content::array::{Axis, Scaling};
+use gander::content::{Array, ArrayFacts, array};
+use gander::dtype::DType;
+use gander::error::Result;
+use gander::jobs::{Jobs, Slot};
+use gander::node::{Node, Value};
+use gander::region::Region;
+use gander::task::Task;
+use std::sync::Arc;
+
+use super::probe;
+use super::values::{Part, drawable, numbers};
+
+/// Longer coordinates are not read: 16 MB of f64.
+const NUMBERS: u64 = 2 << 20;
+/// Longer coordinates of texts are not read.
+const TEXTS: u64 = 200_000;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Meaning {
+    axes: Vec<Dimension>,
+    /// The unit of the values.
+    pub(crate) unit: Option<String>,
+    /// How values are read that count time from a date.
+    times: Option<Times>,
+    names: HashMap<i64, String>,
+    /// Whether values are whole numbers although their type is a float: integers of which some are missing.
+    pub(super) whole: bool,
+}
+
+#[derive(Default)]
+struct Dimension {
+    name: String,
+    unit: Option<String>,
+    times: Option<Times>,
+    regular: Option<(f64, f64)>,
+    coordinate: Option<Arc<dyn Array>>,
+    read: Slot<(), Coordinate>,
+}
+
+/// Coordinates in memory.
+enum Coordinate {
+    Texts(Vec<String>),
+    Values { dtype: DType, size: usize, raw: Vec<u8>, scaling: Option<Scaling> },
+}
+
+impl Meaning {
+    /// What an array's facts say, or else what the node's attributes say as xarray and Zarr write them.
+    pub(crate) fn of(node: &Node, facts: ArrayFacts, rank: usize) -> Self {
+        let mut meaning = Meaning {
+            axes: Vec::new(),
+            unit: facts.unit.filter(|unit| !unit.trim().is_empty() && unit != "1"),
+            times: facts.times,
+            names: facts.value_names.into_iter().collect(),
+            whole: false,
+        };
+        if facts.axes.len() == rank {
+            meaning.axes = facts.axes.into_iter().map(Dimension::of).collect();
+        }
+        if meaning.axes.iter().all(|axis| axis.name.is_empty()) {
+            for (n, name) in names_of(node, rank).into_iter().enumerate() {
+                match meaning.axes.get_mut(n) {
+                    Some(axis) => axis.name = name,
+                    None => meaning.axes.push(Dimension { name, ..Dimension::default() }),
+                }
+            }
+        }
+        meaning
+    }
+
+    /// Axes with these names, and nothing else.
+    pub(crate) fn named(names: impl IntoIterator<Item = String>) -> Self {
+        let axes = names.into_iter().map(|name| Dimension { name, ..Dimension::default() }).collect();
+        Meaning { axes, ..Meaning::default() }
+    }
+
+    /// Asks for the coordinates.
+    pub(crate) fn load(&self, jobs: &Jobs) {
+        for axis in &self.axes {
+            if let Some(array) = &axis.coordinate {
+                let array = array.clone();
+                axis.read.get(jobs, &(), "coordinates", move |task| Coordinate::read(&*array, task));
+            }
+        }
+    }
+
+    /// Stops reading.
+    pub(crate) fn stop(&self) {
+        self.axes.iter().for_each(|axis| axis.read.cancel());
+    }
+
+    /// The name of an axis, or its number.
+    pub(crate) fn name(&self, axis: usize) -> String {
+        let name = self.axes.get(axis).map(|axis| axis.name.as_str()).filter(|name| !name.is_empty());
+        name.map_or_else(|| format!("axis {axis}"), short_name)
+    }
+
+    /// Whether an axis has a name of its own.
+    pub(crate) fn is_named(&self, axis: usize) -> bool {
+        self.axes.get(axis).is_some_and(|axis| !axis.name.is_empty())
+    }
+
+    /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`.
+    pub(crate) fn title(&self, axis: usize) -> String {
+        let unit = self.axes.get(axis).and_then(Dimension::plain_unit);
+        let name = self.name(axis);
+        unit.map_or(name.clone(), |unit| format!("{name} ({unit})"))
+    }
+
+    /// What an index of an axis stands for, as text without its unit; `None` where that is not known (yet).
+    pub(crate) fn coordinate(&self, axis: usize, index: u64) -> Option<String> {
+        self.axes.get(axis)?.text(index)
+    }
+
+    /// The same with its unit: `45 degrees_north`.
+    pub(crate) fn coordinate_with_unit(&self, axis: usize, index: u64) -> Option<String> {
+        let dimension = self.axes.get(axis)?;
+        let text = dimension.text(index)?;
+        Some(dimension.plain_unit().map_or(text.clone(), |unit| format!("{text} {unit}")))
+    }
+
+    /// A line for each axis of which an index means something: `time 1950-01-18`.
+    pub(crate) fn lines(&self, index: &[u64]) -> Vec<String> {
+        let line = |(axis, &at): (usize, &u64)| {
+            let text = self.coordinate_with_unit(axis, at)?;
+            Some(format!("{} {text}", self.name(axis)))
+        };
+        index.iter().enumerate().filter_map(line).collect()
+    }
+
+    /// The name of a value, where values have names.
+    pub(crate) fn value_name(&self, dtype: &DType, bytes: &[u8]) -> Option<&str> {
+        if self.names.is_empty() || !dtype.is_real() {
+            return None;
+        }
+        let value =
+            numbers(dtype, Part::Real, bytes).first().copied().filter(|value| value.fract() == 0.0)?;
+        self.names.get(&(value as i64)).map(String::as_str)
+    }
+
+    /// What stands beside a value: its name, or the date that it counts to.
+    pub(crate) fn value_words(&self, dtype: &DType, bytes: &[u8]) -> Option<String> {
+        if let Some(name) = self.value_name(dtype, bytes) {
+            return Some(name.to_owned());
+        }
+        let times = self.times.as_ref().filter(|_| dtype.is_real())?;
+        times.text(numbers(dtype, Part::Real, bytes).first().copied()?)
+    }
+
+    /// Whether something stands beside values.
+    pub(crate) fn has_value_words(&self) -> bool {
+        !self.names.is_empty() || self.times.is_some()
+    }
+
+    /// The date that a number stands for, where values count time.
+    pub(crate) fn date(&self, dtype: &DType, value: f64) -> Option<String> {
+        match dtype {
+            DType::DateTime(_) | DType::TimeDelta(_) => {
+                Some(cell::element(dtype, &(value.round() as i64).to_le_bytes()))
+            }
+            _ => self.times.as_ref()?.text(value),
+        }
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&self, dtype: &DType, bytes: &[u8]) -> String {
+        let text = probe::text(dtype, bytes);
+        if self.whole { trimmed(text) } else { text }
+    }
+
+    /// A value with its name and unit: `3 (forest)`, `281.4 K`.
+    pub(crate) fn value(&self, dtype: &DType, bytes: &[u8], text: String) -> String {
+        let text = match self.value_words(dtype, bytes) {
+            Some(words) => format!("{text} ({words})"),
+            None => text,
+        };
+        match self.unit.as_ref().filter(|_| self.times.is_none()) {
+            Some(unit) if dtype.is_real() || dtype.is_complex() => format!("{text} {unit}"),
+            _ => text,
+        }
+    }
+}
+
+/// A name that a slider or menu has room for.
+fn short_name(name: &str) -> String {
+    const MOST: usize = 40;
+    if name.chars().count() <= MOST {
+        return name.to_owned();
+    }
+    name.chars().take(MOST - 1).chain(['…']).collect()
+}
+
+/// The names of the axes in a node's attributes.
+fn names_of(node: &Node, rank: usize) -> Vec<String> {
+    const KEYS: [&str; 3] = ["_ARRAY_DIMENSIONS", "dimension_names", "DIMENSION_LABELS"];
+    let list = node.attributes.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
+    let names = list.filter_map(|(_, value)| match value {
+        Value::Json(json) => json.as_array().cloned(),
+        Value::Text(text) => serde_json::from_str(text).ok(),
+    });
+    let words = |list: Vec<serde_json::Value>| -> Vec<String> {
+        list.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
+    };
+    names.map(words).find(|names| names.len() == rank).unwrap_or_default()
+}
+
+impl Dimension {
+    fn of(axis: Axis) -> Self {
+        let short = |array: &Arc<dyn Array>| {
+            let most = if drawable(array.dtype()) { NUMBERS } else { TEXTS };
+            array.shape().len() == 1 && array.shape()[0] <= most
+        };
+        Dimension {
+            name: axis.name,
+            unit: axis.unit.filter(|unit| !unit.trim().is_empty()),
+            times: axis.times,
+            regular: axis.regular,
+            coordinate: axis.coordinate.filter(short),
+            read: Slot::default(),
+        }
+    }
+
+    /// The unit, where it is one of the numbers that are shown: not of dates.
+    fn plain_unit(&self) -> Option<&str> {
+        self.unit.as_deref().filter(|_| self.times.is_none())
+    }
+
+    fn text(&self, index: u64) -> Option<String> {
+        let written = |value: f64| match &self.times {
+            Some(times) => times.text(value).unwrap_or_else(|| plain(value)),
+            None => plain(value),
+        };
+        if self.coordinate.is_some() {
+            let read = self.read.peek(&()).value?;
+            return match &*read {
+                Coordinate::Texts(texts) => texts.get(index as usize).cloned(),
+                Coordinate::Values { dtype, size, raw, scaling } => {
+                    let at = usize::try_from(index).ok()?.checked_mul(*size)?;
+                    let bytes = raw.get(at..at.checked_add(*size)?)?;
+                    if self.times.is_none() && scaling.is_none() {
+                        return Some(trimmed(cell::element(dtype, bytes)));
+                    }
+                    let value = numbers(dtype, Part::Real, bytes).first().copied()?;
+                    Some(written(scaling.as_ref().map_or(value, |scaling| scaling.apply(value))))
+                }
+            };
+        }
+        let (start, step) = self.regular?;
+        Some(written(start + step * index as f64))
+    }
+}
+
+/// A number in the digits it needs; sums of a start and steps carry noise in the last ones.
+fn plain(value: f64) -> String {
+    let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
+    trimmed(cell::float64(rounded))
+}
+
+fn trimmed(text: String) -> String {
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+impl Coordinate {
+    fn read(coordinate: &dyn Array, task: &Task) -> Result<Self> {
+        let (dtype, region) = (coordinate.dtype(), Region::all(coordinate.shape()));
+        if let DType::Variable(_) = dtype {
+            let column = coordinate.column(task, &region)?;
+            let text = |row| cell::text(&*column, row).unwrap_or_default();
+            return Ok(Coordinate::Texts(
+                (0..column.len()).map(text).map(|text| short_name(&text)).collect(),
+            ));
+        }
+        let raw = array::read(coordinate, task, &region)?;
+        let size = dtype.size() as usize;
+        let scaling = coordinate.facts().scaling;
+        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gander::content::array::Plain;
+    use gander::source::Source;
+
+    use super::*;
+
+    #[test]
+    fn indices_and_values_have_words() {
+        let axis = Axis {
+            name: "time".to_owned(),
+            unit: Some("days since 1950-01-01".to_owned()),
+            regular: Some((0.0, 17.0)),
+            times: Times::parse("days since 1950-01-01", ""),
+            ..Axis::default()
+        };
+        let raw: Vec<u8> = [-45.5f32, 0.1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let lat = Plain::new(Source::memory("lat", raw), 0, DType::F32, vec![2]).unwrap();
+        let lat = Axis {
+            name: "lat".to_owned(),
+            unit: Some("degrees_north".to_owned()),
+            coordinate: Some(Arc::new(lat)),
+            ..Axis::default()
+        };
+        let facts = ArrayFacts {
+            axes: vec![axis, lat],
+            unit: Some("K".to_owned()),
+            value_names: vec![(3, "forest".to_owned())],
+            ..ArrayFacts::default()
+        };
+        let meaning = Meaning::of(&Node::new("a", "array"), facts, 2);
+        let jobs = Jobs::new(|| {});
+        meaning.load(&jobs);
+        while !jobs.list().is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(meaning.lines(&[1, 0]), ["time 1950-01-18", "lat -45.5 degrees_north"]);
+        assert_eq!(meaning.coordinate(1, 1).as_deref(), Some("0.1"));
+        assert_eq!((meaning.title(0).as_str(), meaning.title(1).as_str()), ("time", "lat (degrees_north)"));
+        assert_eq!(meaning.value(&DType::U8, &[3], "3".to_owned()), "3 (forest) K");
+        assert_eq!(meaning.coordinate(1, 2), None);
+        let times = Times::parse("hours since 2000-01-01", "");
+        let unit = Some("hours since 2000-01-01".to_owned());
+        let meaning =
+            Meaning::of(&Node::new("t", "array"), ArrayFacts { times, unit, ..Default::default() }, 1);
+        assert_eq!(meaning.value(&DType::U8, &[48], "48".to_owned()), "48 (2000-01-03)");
+    }
+
+    #[test]
+    fn names_come_from_attributes_where_the_facts_have_none() {
+        let node = Node::new("a", "array").attribute("_ARRAY_DIMENSIONS", "[\"y\", \"x\"]");
+        let meaning = Meaning::of(&node, ArrayFacts::default(), 2);
+        assert_eq!((meaning.name(1).as_str(), meaning.is_named(0)), ("x", true));
+        assert_eq!(Meaning::of(&node, ArrayFacts::default(), 3).name(2), "axis 2");
+        assert_eq!(plain(0.1 + 0.2), "0.3");
+    }
+}

@@ -1,0 +1,68 @@
+//! Axes with units, scaled values, values with names.
+
+use egui_kittest::kittest::Queryable as _;
+
+use super::super::super::Request;
+use super::super::super::bench::{bench, picture, settle};
+use super::made::{classes, temperature};
+use super::{cell, show};
+use gander::content::Content;
+
+#[test]
+fn sliders_and_values_say_what_they_stand_for() {
+    let mut harness = show(temperature());
+    assert!(harness.state_mut().ask(&Request::Element(vec![17, 20, 9])));
+    settle(&mut harness);
+    harness.get_by_label("time 17/60: 1950-01-18");
+    let under = harness.state().status.under.clone();
+    assert!(under.starts_with("a[17, 20, 9] = 29"), "{under}");
+    assert!(
+        under.ends_with(" K  ·  time 1950-01-18  lat 12.5 degrees_north  lon 45 degrees_east"),
+        "{under}"
+    );
+    picture(&mut harness, "temperature");
+    for mode in ["Line", "Numbers", "Histogram", "Volume"] {
+        harness.get_by_label(mode).click();
+        settle(&mut harness);
+        picture(&mut harness, &format!("temperature_{mode}"));
+    }
+}
+
+#[test]
+fn scale_offset_and_missing_values_have_a_switch() {
+    let mut harness = bench("t", Content::Array(temperature()));
+    settle(&mut harness);
+    harness.get_by_label("Numbers").click();
+    settle(&mut harness);
+    harness.remove_cursor();
+    assert!(harness.state_mut().ask(&Request::Element(vec![17, 3, 5])));
+    settle(&mut harness);
+    let under = |harness: &egui_kittest::Harness<'_, _>| -> String {
+        let bench: &super::Bench = harness.state();
+        bench.status.under.clone()
+    };
+    assert!(under(&harness).starts_with("t[17, 3, 5] = NaN"), "{}", under(&harness));
+    harness.get_by_label_contains("Scale, offset and missing values").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("stored × 0.01; plus 273.15; -32768 missing");
+    harness.get_by_label("stored values").click();
+    settle(&mut harness);
+    harness.remove_cursor();
+    settle(&mut harness);
+    assert!(under(&harness).starts_with("t[17, 3, 5] = -32768"), "{}", under(&harness));
+    // The session knows it.
+    let kept = harness.state().view.keep();
+    assert_eq!(kept["lens"]["stored"], true);
+}
+
+#[test]
+fn named_values_show_their_names() {
+    let mut harness = show(classes());
+    assert!(harness.state_mut().ask(&Request::Element(vec![2, 1])));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.under, "a[2, 1] = 1 (forest)");
+    picture(&mut harness, "classes");
+    harness.get_by_label("Numbers").click();
+    settle(&mut harness);
+    assert!(cell(&harness, "2  town").is_some());
+}

@@ -1,0 +1,210 @@
+//! The modes: fields, texts, complex numbers, the volume, lines along any axis, keys.
+
+use std::sync::Arc;
+
+use egui::{Key, Modifiers};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use gander::content::{Array, Content};
+use gander::dtype::{DType, Field, Record};
+
+use super::super::super::bench::{Bench, bench, click, picture, settle};
+use super::super::super::{Action, Request};
+use super::made::Words;
+use super::{cell, plain, show};
+
+fn under(harness: &Harness<'_, Bench>) -> String {
+    harness.state().status.under.clone()
+}
+
+/// `a[i] = {"id": i, "p": {"x": i / 2, "y": -i}}`.
+fn records() -> Arc<dyn Array> {
+    let field = |name: &str, dtype, offset| Field { name: name.to_owned(), dtype, shape: Vec::new(), offset };
+    let point = Record { fields: vec![field("x", DType::F32, 0), field("y", DType::F32, 4)], size: 8 };
+    let fields = vec![field("id", DType::I32, 0), field("p", DType::Struct(Arc::new(point)), 4)];
+    let dtype = DType::Struct(Arc::new(Record { fields, size: 12 }));
+    let bytes = (0..30i32)
+        .flat_map(|n| [n.to_le_bytes(), (n as f32 / 2.0).to_le_bytes(), (-n as f32).to_le_bytes()].concat())
+        .collect();
+    plain(dtype, &[30], bytes)
+}
+
+#[test]
+fn a_field_of_records_is_seen_in_every_mode() {
+    let mut harness = show(records());
+    harness.get_by_label_contains("Field: all fields").click();
+    settle(&mut harness);
+    harness.get_by_label("p.x").click();
+    settle(&mut harness);
+    settle(&mut harness);
+    // Numbers of one dimension are a line first.
+    harness.get_by_label_contains("1 line of a");
+    picture(&mut harness, "field_line");
+    harness.get_by_label("Numbers").click();
+    settle(&mut harness);
+    harness.remove_cursor();
+    assert!(harness.state_mut().ask(&Request::Element(vec![9])));
+    settle(&mut harness);
+    assert!(under(&harness).starts_with("a[9] = 4.5"), "{}", under(&harness));
+    let kept = harness.state().view.keep();
+    let mut again = bench("a", Content::Array(records()));
+    again.state_mut().view.restore(&kept);
+    settle(&mut again);
+    assert_eq!(again.state().view.keep(), kept);
+    let (words, _) = again.state().view.export().unwrap();
+    assert!(words.starts_with("the field p.x of"), "{words}");
+}
+
+#[test]
+fn texts_stand_in_a_grid_whichever_way_it_is_turned() {
+    let mut harness = show(Words::new(&[5, 4], "w", false));
+    assert!(cell(&harness, "w3.2").is_some());
+    picture(&mut harness, "texts");
+    harness.get_by_label("Swap rows and columns").click();
+    settle(&mut harness);
+    harness.remove_cursor();
+    assert!(harness.state_mut().ask(&Request::GoTo("3, 1".to_owned())));
+    settle(&mut harness);
+    assert_eq!(under(&harness), "a[3, 1] = w3.1");
+    harness.key_press(Key::Enter);
+    settle(&mut harness);
+    let read =
+        harness.state().actions.iter().any(
+            |action| matches!(action, Action::Read(title, text) if title == "a[3, 1]" && text == "w3.1"),
+        );
+    assert!(read);
+}
+
+#[test]
+fn a_reference_leads_to_its_node() {
+    let mut harness = show(Words::new(&[3], "group/", true));
+    let at = cell(&harness, "group/1").unwrap().center();
+    click(&mut harness, at);
+    settle(&mut harness);
+    // The bench's file has no such node; it says so by the path.
+    let said = harness
+        .state()
+        .actions
+        .iter()
+        .any(|action| matches!(action, Action::Notice(words) if words.contains("group/1")));
+    assert!(said);
+}
+
+#[test]
+fn complex_numbers_have_four_faces() {
+    let values = (0..600).map(|n| (n as f32 / 20.0, n as f32 / 50.0));
+    let bytes = values
+        .flat_map(|(angle, size)| {
+            [(size * angle.cos()).to_le_bytes(), (size * angle.sin()).to_le_bytes()].concat()
+        })
+        .collect();
+    let mut harness = show(plain(DType::C64, &[20, 30], bytes));
+    for part in ["phase", "real", "imaginary", "amplitude"] {
+        harness.get_by_label_contains("Part of the complex numbers").click();
+        settle(&mut harness);
+        harness.get_by_label(part).click();
+        settle(&mut harness);
+        harness.get_by_label_contains(&format!("Part of the complex numbers: {part}"));
+        picture(&mut harness, &format!("complex_{part}"));
+    }
+}
+
+/// `a[i, j, k] = 100 i + 10 j + k`.
+fn cube() -> Arc<dyn Array> {
+    let values =
+        (0..9u16).flat_map(|i| (0..8u16).flat_map(move |j| (0..7u16).map(move |k| 100 * i + 10 * j + k)));
+    plain(DType::U16, &[9, 8, 7], values.flat_map(u16::to_le_bytes).collect())
+}
+
+#[test]
+fn three_planes_share_one_cross_hair() {
+    let mut harness = show(cube());
+    harness.get_by_label("Volume").click();
+    settle(&mut harness);
+    assert!(harness.state_mut().ask(&Request::Element(vec![4, 3, 2])));
+    settle(&mut harness);
+    harness.get_by_label("a[4, 3, 2] =");
+    harness.get_by_label("432");
+    picture(&mut harness, "volume");
+    // A click into the third plane, depth by columns, moves depth and columns, and the rows stay.
+    let planes: Vec<egui::Rect> = harness
+        .get_all_by(|node| node.role() == egui::accesskit::Role::Image)
+        .map(|node| node.rect())
+        .collect();
+    assert_eq!(planes.len(), 3);
+    let third = planes[2];
+    let cell = (third.width() / 7.0).min(third.height() / 9.0);
+    let origin = third.center() - egui::vec2(3.5, 4.5) * cell;
+    click(&mut harness, origin + egui::vec2(6.5, 1.5) * cell);
+    settle(&mut harness);
+    harness.get_by_label("a[1, 3, 6] =");
+    assert_eq!(under(&harness), "a[1, 3, 6] = 136");
+    harness.key_press(Key::ArrowUp);
+    settle(&mut harness);
+    harness.get_by_label("a[0, 3, 6] =");
+}
+
+#[test]
+fn lines_run_along_any_axis() {
+    let mut harness = show(cube());
+    harness.get_by_label("Line").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("Axis of the lines").click();
+    settle(&mut harness);
+    harness.get_by_label("along axis 0").click();
+    settle(&mut harness);
+    settle(&mut harness);
+    harness.get_by_label_contains("Axis of the lines: along axis 0");
+    let (words, _) = harness.state().view.export().unwrap();
+    assert_eq!(words, "the slice [:, :, 0]");
+    picture(&mut harness, "line_axis");
+}
+
+#[test]
+fn a_drag_over_the_histogram_sets_the_colours() {
+    let mut harness = show(cube());
+    harness.get_by_label("Histogram").click();
+    settle(&mut harness);
+    let at = |x: f32| egui::pos2(x, 300.0);
+    harness.drag_at(at(300.0));
+    (0..5).for_each(|n| {
+        harness.hover_at(at(350.0 + 40.0 * n as f32));
+        harness.step();
+    });
+    harness.drop_at(at(520.0));
+    settle(&mut harness);
+    harness.get_by_label_contains("Colours cover");
+    picture(&mut harness, "histogram");
+    let kept = harness.state().view.keep();
+    assert!(kept["choice"]["range"].is_array(), "{kept}");
+}
+
+#[test]
+fn keys_do_what_the_mouse_does() {
+    let mut harness = show(cube());
+    let slice = |harness: &Harness<'_, Bench>| harness.state().view.export().unwrap().0;
+    harness.key_press(Key::CloseBracket);
+    settle(&mut harness);
+    harness.key_press(Key::PageDown);
+    settle(&mut harness);
+    assert_eq!(slice(&harness), "the slice [2, :, :]");
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::CloseBracket);
+    settle(&mut harness);
+    assert_eq!(slice(&harness), "the slice [8, :, :]");
+    harness.key_press_modifiers(Modifiers::ALT, Key::Num4);
+    settle(&mut harness);
+    harness.get_by_label_contains("1 line of a");
+    harness.key_press_modifiers(Modifiers::ALT, Key::Num2);
+    settle(&mut harness);
+    // The arrows frame an element also where nothing was clicked.
+    let middle = super::picture(&harness).center();
+    click(&mut harness, middle);
+    harness.key_press(Key::Home);
+    harness.remove_cursor();
+    settle(&mut harness);
+    assert!(
+        under(&harness).starts_with("a[8, ") && under(&harness).contains(", 0] = "),
+        "{}",
+        under(&harness)
+    );
+}

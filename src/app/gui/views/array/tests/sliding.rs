@@ -1,0 +1,126 @@
+//! Sliders: slices come while one moves, those ahead are there before they are asked for.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::AtomicUsize};
+use std::time::{Duration, Instant};
+
+use egui::Key;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use gander::content::{Array, Content};
+use gander::dtype::DType;
+
+use super::super::super::Request;
+use super::super::super::bench::{Bench, Slow, bench, settle};
+use super::plain;
+
+/// Forty slices of 20 × 30 that take a while to read; counts of reads that began and that ended.
+fn stack(delay: Duration) -> (Arc<dyn Array>, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let bytes = (0..40 * 600u32).map(|n| (n / 600 + n % 7) as u8).collect();
+    let array = plain(DType::U8, &[40, 20, 30], bytes);
+    let (reads, done) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let slow = Slow { array, delay, reads: reads.clone(), done: done.clone(), fails: false };
+    (Arc::new(slow), reads, done)
+}
+
+fn standing(harness: &Harness<'_, Bench>) -> String {
+    harness.state().view.export().unwrap().0
+}
+
+#[test]
+fn slices_come_while_a_slider_moves_faster_than_they_are_read() {
+    let (array, _, done) = stack(Duration::from_millis(60));
+    let mut harness = bench("a", Content::Array(array));
+    settle(&mut harness);
+    let before = done.load(Ordering::Relaxed);
+    let started = Instant::now();
+    let mut at = 0;
+    while started.elapsed() < Duration::from_millis(1500) {
+        at = (at + 7) % 40;
+        assert!(harness.state_mut().ask(&Request::Element(vec![at, 0, 0])));
+        harness.step();
+        std::thread::sleep(Duration::from_millis(4));
+    }
+    // Every slice would be stopped by the next one; some are read to their end all the same.
+    let read = done.load(Ordering::Relaxed) - before;
+    assert!(read >= 4, "{read}");
+    settle(&mut harness);
+    assert_eq!(standing(&harness), format!("the slice [{at}, :, :]"));
+}
+
+#[test]
+fn the_next_slices_are_there_before_they_are_asked_for() {
+    let (array, reads, _) = stack(Duration::from_millis(20));
+    let mut harness = bench("a", Content::Array(array));
+    settle(&mut harness);
+    let step = |harness: &mut Harness<'_, Bench>| {
+        harness.key_press(Key::CloseBracket);
+        settle(harness);
+        reads.load(Ordering::Relaxed)
+    };
+    step(&mut harness);
+    let ahead = step(&mut harness);
+    // The slice behind the six that were read ahead is all that one more step reads.
+    assert_eq!(step(&mut harness) - ahead, 1);
+    assert_eq!(standing(&harness), "the slice [3, :, :]");
+    harness.key_press(Key::OpenBracket);
+    settle(&mut harness);
+    assert_eq!(standing(&harness), "the slice [2, :, :]");
+}
+
+#[test]
+fn a_playing_slider_keeps_its_pace_and_stops() {
+    let (array, ..) = stack(Duration::ZERO);
+    let mut harness = bench("a", Content::Array(array));
+    settle(&mut harness);
+    harness.get_by_label("Play axis 0").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label_contains("Slices each second").click();
+    (0..3).for_each(|_| harness.step());
+    harness.get_by_label("30/s").click();
+    (0..3).for_each(|_| harness.step());
+    // Frames are a sixtieth of a second long: thirty slices take about sixty of them.
+    let place = |harness: &Harness<'_, Bench>| {
+        let words = standing(harness);
+        words.trim_start_matches("the slice [").split(',').next().unwrap().parse::<i64>().unwrap()
+    };
+    let before = place(&harness);
+    for _ in 0..60 {
+        harness.step();
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    let moved = (place(&harness) - before).rem_euclid(40);
+    assert!((12..=32).contains(&moved), "{moved}");
+    harness.get_by_label("Pause axis 0").click();
+    settle(&mut harness);
+    let stands = place(&harness);
+    (0..30).for_each(|_| harness.step());
+    assert_eq!(place(&harness), stands);
+}
+
+#[test]
+fn frames_are_cheap_while_slices_of_a_million_elements_play() {
+    let bytes = (0..12 * 1_000_000u32).map(|n| (n / 4096) as u8).collect();
+    let mut harness = bench("a", Content::Array(plain(DType::U8, &[12, 1000, 1000], bytes)));
+    settle(&mut harness);
+    let before = harness.state().frames.len();
+    let started = Instant::now();
+    let mut seen = Vec::new();
+    let mut at = 0;
+    while started.elapsed() < Duration::from_secs(2) {
+        // The next slice as soon as this one is on the screen.
+        if seen.last() != Some(&at) && harness.query_by_label_contains("a: 1000 rows").is_some() {
+            seen.push(at);
+            at = (at + 1) % 12;
+            assert!(harness.state_mut().ask(&Request::Element(vec![at, 0, 0])));
+        }
+        harness.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut times = harness.state().frames[before..].to_vec();
+    times.sort();
+    let median = times[times.len() / 2];
+    println!("{} frames, {median:?} in the middle, {:?} at worst", times.len(), times[times.len() - 1]);
+    assert!(median < Duration::from_millis(16), "{median:?}");
+}

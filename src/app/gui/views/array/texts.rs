@@ -1,0 +1,165 @@
+//! Elements without a fixed size — text of any length, lists, references, records of them — as cells of the
+//! grid, and the way to the node that a reference names.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
+use gander::cell;
+use gander::content::Array;
+use gander::dtype::Variable;
+use gander::error::{Error, Result};
+use gander::jobs::Slot;
+use gander::node::Node;
+use gander::task::Task;
+
+use super::super::{Target, ViewCx};
+use super::slice::{Slice, Window};
+use crate::gui::commands::{Action, Where};
+use crate::gui::grid::{Cell, CellKind, Side};
+
+/// Characters of a text that a cell keeps; the whole of it is shown when it is asked for.
+const SHOWN: usize = 400;
+
+/// A window of such elements.
+pub(super) struct Texts {
+    column: ArrayRef,
+    /// Rows and columns of the window where the array's order is columns first.
+    turned: Option<(usize, usize)>,
+    /// A column of cells each field, or one.
+    cells: Vec<Vec<Option<String>>>,
+    kinds: Vec<CellKind>,
+}
+
+/// The fields of records: name, type, side.
+pub(super) fn fields(kind: &Variable) -> Vec<(String, String, Side)> {
+    let DataType::Struct(fields) = &kind.arrow else { return Vec::new() };
+    let side = |kind: &DataType| if kind.is_numeric() { Side::Right } else { Side::Left };
+    let head = |field: &Arc<arrow::datatypes::Field>| {
+        (field.name().clone(), gander::display::column_type(field), side(field.data_type()))
+    };
+    fields.iter().map(head).collect()
+}
+
+impl Texts {
+    /// Reads a window of a slice.
+    pub(super) fn read(array: &dyn Array, task: &Task, slice: &Slice, window: Window) -> Result<Self> {
+        let column = array.column(task, &slice.region(&window))?;
+        let expected = usize::try_from(window.elements()).unwrap_or(usize::MAX);
+        if column.len() != expected {
+            return Err(Error::bug(format!(
+                "array: {} elements came, {expected} were asked for",
+                column.len()
+            )));
+        }
+        // Columns of the plane before its rows: the elements come the other way round.
+        let turned = slice.rows.zip(slice.columns).filter(|(rows, columns)| columns < rows);
+        let turned = turned.map(|_| (window.rows.count as usize, window.columns.count as usize));
+        let parts: Vec<ArrayRef> = match column.data_type() {
+            DataType::Struct(_) if slice.width() <= 1 => column.as_struct().columns().to_vec(),
+            _ => vec![column.clone()],
+        };
+        let mut cells = Vec::with_capacity(parts.len());
+        for part in &parts {
+            task.check()?;
+            cells.push((0..part.len()).map(|row| cell::text(&**part, row).map(cut)).collect());
+        }
+        let kinds = parts.iter().map(|part| kind_of(part.data_type())).collect();
+        Ok(Texts { column, turned, cells, kinds })
+    }
+
+    fn row(&self, at: usize) -> usize {
+        match self.turned {
+            Some((rows, columns)) => at % columns * rows + at / columns,
+            None => at,
+        }
+    }
+
+    /// The n-th element of the window, or a field of it.
+    pub(super) fn cell(&self, at: usize, field: Option<usize>) -> Option<Cell<'_>> {
+        let field = field.unwrap_or(0);
+        let text = self.cells.get(field)?.get(self.row(at))?;
+        let kind = self.kinds.get(field)?.clone();
+        Some(text.as_ref().map_or_else(Cell::null, |text| Cell::new(kind, text.as_str())))
+    }
+
+    /// All of its text; `None` for null.
+    pub(super) fn whole(&self, at: usize, field: Option<usize>) -> Option<String> {
+        match (field, self.column.as_struct_opt()) {
+            (Some(field), Some(record)) => cell::text(&**record.columns().get(field)?, self.row(at)),
+            _ => cell::text(&*self.column, self.row(at)),
+        }
+    }
+}
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+fn kind_of(kind: &DataType) -> CellKind {
+    match kind {
+        DataType::Boolean => CellKind::Bool,
+        DataType::Null => CellKind::Null,
+        kind if kind.is_numeric() => CellKind::Number,
+        kind if kind.is_temporal() => CellKind::Time,
+        kind if kind.is_nested() => CellKind::Nested,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            CellKind::Binary
+        }
+        _ => CellKind::Text,
+    }
+}
+
+/// Goes to the node that a reference names.
+#[derive(Default)]
+pub(super) struct Follow {
+    path: Option<String>,
+    found: Slot<String, Option<Arc<Node>>>,
+}
+
+impl Follow {
+    /// Looks for the node with this path.
+    pub(super) fn start(&mut self, path: String) {
+        // Lists of references are written as JSON; the first one is followed.
+        let first = serde_json::from_str::<Vec<String>>(&path).ok().and_then(|list| list.into_iter().next());
+        self.found.clear();
+        self.path = Some(first.unwrap_or(path));
+    }
+
+    /// Stops.
+    pub(super) fn stop(&self) {
+        self.found.cancel();
+    }
+
+    /// Shows the node once it is found.
+    pub(super) fn ui(&mut self, cx: &mut ViewCx<'_>) {
+        let Some(path) = self.path.clone() else { return };
+        let (root, wanted) = (cx.target.document.root.clone(), path.clone());
+        let title = format!("looking for {path}");
+        let shown = self.found.get(cx.jobs, &path, &title, move |task| {
+            let bare = wanted.strip_prefix('/').unwrap_or(&wanted);
+            match root.find(task, &wanted)? {
+                Some(node) => Ok(Some(node)),
+                None => root.find(task, bare),
+            }
+        });
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(found), _) => match &*found {
+                Some(node) => {
+                    let Target { file, document, .. } = cx.target.clone();
+                    let target = Target { file, document, path, node: node.clone() };
+                    cx.actions.push(Action::Show(target, Where::Preview));
+                }
+                None => cx.actions.push(Action::Notice(format!("There is no node {path:?} in this file."))),
+            },
+            (None, Some(error)) => {
+                cx.actions.push(Action::Notice(format!("{path:?} was not found: {error}")))
+            }
+            (None, None) => return,
+        }
+        self.path = None;
+    }
+}

@@ -1,0 +1,254 @@
+//! Three planes through an array of three dimensions or more, with one cross-hair: the slice, and the two
+//! planes through the cross-hair that hold the depth axis. A drag in one moves the others.
+
+use std::sync::Arc;
+
+use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::content::Array;
+use gander::region::Span;
+use serde_json::{Value, json};
+
+use super::super::{Request, ViewCx};
+use super::color::{Choice, Range};
+use super::dims::drop_down;
+use super::layer::Style;
+use super::mapping::Mapping;
+use super::marks;
+use super::meaning::Meaning;
+use super::pictured::{Look, Pictured};
+use super::probe::{self, Probe};
+use super::slice::Slice;
+use super::values::Part;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, space};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Volume {
+    /// The axis that is neither rows nor columns of the slice.
+    depth: Option<usize>,
+    panes: [Pictured; 3],
+    probe: Probe,
+}
+
+/// What is shown.
+pub(crate) struct Shown<'a> {
+    pub(crate) array: &'a Arc<dyn Array>,
+    pub(crate) choice: Choice,
+    pub(crate) title: &'a str,
+    pub(crate) meaning: &'a Meaning,
+}
+
+/// Whether there are three axes to cut through.
+pub(crate) fn fits(shape: &[u64]) -> bool {
+    shape.iter().filter(|&&len| len > 1).count() >= 3
+}
+
+impl Volume {
+    /// The depth axis: the one that was chosen, else the last that could be.
+    pub(crate) fn depth(&self, mapping: &Mapping) -> Option<usize> {
+        let others = mapping.others(false);
+        let long = |axis: &usize| mapping.shape()[*axis] > 1;
+        let chosen = self.depth.filter(|axis| others.contains(axis));
+        chosen.or_else(|| others.iter().copied().rfind(long)).or(others.last().copied())
+    }
+
+    /// The planes: rows and columns, rows and depth, depth and columns.
+    fn planes(&self, mapping: &Mapping) -> Option<[Slice; 3]> {
+        let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping)?);
+        let shape = mapping.shape();
+        let plane = |down: usize, across: usize| {
+            let span = |(axis, &len): (usize, &u64)| match axis == down || axis == across || len == 0 {
+                true => Span::all(len),
+                false => Span::range(mapping.position(axis), 1),
+            };
+            let spans = shape.iter().enumerate().map(span).collect();
+            Slice { spans, rows: Some(down), columns: Some(across), channels: None }
+        };
+        Some([plane(rows, columns), plane(rows, depth), plane(depth, columns)])
+    }
+
+    /// What the colours are chosen by, of the slice.
+    pub(crate) fn first(&self) -> &Pictured {
+        &self.panes[0]
+    }
+
+    /// Whether the slice is on the screen.
+    pub(crate) fn shows(&self, mapping: &Mapping) -> bool {
+        self.planes(mapping).is_none_or(|planes| self.panes[0].shows(&planes[0]))
+    }
+
+    /// Which axis is the depth.
+    pub(crate) fn toolbar(&mut self, ui: &mut Ui, mapping: &Mapping, meaning: &Meaning) {
+        let Some(depth) = self.depth(mapping) else { return };
+        let others: Vec<usize> =
+            mapping.others(false).into_iter().filter(|&axis| mapping.shape()[axis] > 1).collect();
+        if others.len() < 2 {
+            return;
+        }
+        drop_down(ui, &meaning.name(depth), "Depth", |ui| {
+            for axis in others {
+                if ui.selectable_label(axis == depth, meaning.name(axis)).clicked() {
+                    self.depth = Some(axis);
+                    ui.close();
+                }
+            }
+        });
+    }
+
+    /// Draws the planes into all that is left of `ui`, and moves the cross-hair.
+    pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
+        let (Some(planes), false) = (self.planes(mapping), mapping.shape().contains(&0)) else {
+            theme::empty_state(ui, Icon::Volume, "No volume", "Three axes with elements are needed.");
+            return;
+        };
+        let common = self.common(&planes, shown.choice);
+        let style = Style::Heat(common);
+        let outer = ui.available_rect_before_wrap();
+        let theme = Theme::of(ui);
+        let middle = outer.center().round();
+        let quarters = [
+            Rect::from_min_max(outer.min, middle),
+            Rect::from_min_max(pos2(middle.x, outer.top()), pos2(outer.right(), middle.y)),
+            Rect::from_min_max(pos2(outer.left(), middle.y), pos2(middle.x, outer.bottom())),
+        ];
+        let before = mapping.clone();
+        for (n, (slice, quarter)) in planes.iter().zip(quarters).enumerate() {
+            let place = |axis: Option<usize>| axis.map_or(0, |axis| before.position(axis));
+            let cross = Some([place(slice.columns), place(slice.rows)]);
+            let mut child = ui.new_child(UiBuilder::new().max_rect(quarter).id_salt(("plane", n)));
+            child.shrink_clip_rect(quarter);
+            heading(&mut child, slice, shown.meaning, &before);
+            let (array, title, meaning) = (shown.array, shown.title, shown.meaning);
+            let (hidden, neighbours) = (0, true);
+            let look = Look { array, slice, style, title, hidden, meaning, cross, neighbours };
+            self.panes[n].ui(&mut child, cx, &look);
+            if let Some([column, row]) = self.panes[n].picked() {
+                for (axis, at) in [(slice.columns, column), (slice.rows, row)] {
+                    axis.into_iter().for_each(|axis| mapping.set_position(axis, at));
+                }
+            }
+        }
+        ui.painter().hline(outer.x_range(), middle.y, theme.hairline());
+        ui.painter().vline(middle.x, outer.y_range(), theme.hairline());
+        let place = Rect::from_min_max(middle, outer.max).shrink(space::S3);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("place"));
+        child.shrink_clip_rect(place);
+        self.place(&mut child, cx, shown, mapping);
+        if let Some(survey) = self.panes[0].known(&planes[0], common.part) {
+            let unit = shown.meaning.unit.as_deref().filter(|_| common.part != Part::Phase);
+            marks::level_bar(&mut child, &common.scale(&survey), unit.unwrap_or(""));
+        }
+    }
+
+    /// The colours of all three: they cover what is known of any of them.
+    fn common(&self, planes: &[Slice; 3], choice: Choice) -> Choice {
+        if matches!(choice.range, Range::Hand(..)) || choice.part == Part::Phase {
+            return choice;
+        }
+        let known = self.panes.iter().zip(planes).filter_map(|(pane, slice)| pane.known(slice, choice.part));
+        let ends = known.filter(|survey| survey.range.is_some()).map(|survey| choice.scale(&survey));
+        let all = ends.map(|scale| (scale.low, scale.high)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let range = all.map_or(choice.range, |(low, high)| Range::Hand(low, high));
+        Choice { range, ..choice }
+    }
+
+    /// Where the cross-hair stands, and the value there.
+    fn place(&self, ui: &mut Ui, cx: &ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
+        let theme = Theme::of(ui);
+        ui.spacing_mut().item_spacing.y = 1.0;
+        theme::section_head(ui, "Cross-hair", None);
+        ui.add_space(space::S1);
+        let shape = mapping.shape().to_vec();
+        let index: Vec<u64> = (0..shape.len()).map(|axis| mapping.position(axis)).collect();
+        for (axis, &len) in shape.iter().enumerate().filter(|(_, len)| **len > 1) {
+            let name = shown.meaning.name(axis);
+            let row = vec2(ui.available_width(), size::ROW);
+            ui.allocate_ui_with_layout(row, Layout::left_to_right(Align::Center), |ui| {
+                ui.add_sized(vec2(90.0, size::ROW), Label::new(theme::dim(theme, &name)).truncate());
+                let mut at = index[axis];
+                let response = ui.add(DragValue::new(&mut at).range(0..=len - 1).speed(0.2));
+                response.widget_info(|| {
+                    let mut info = egui::WidgetInfo::drag_value(true, at as f64);
+                    info.label = Some(format!("Cross-hair along {name}"));
+                    info
+                });
+                mapping.set_position(axis, at);
+                let words = shown.meaning.coordinate_with_unit(axis, at);
+                let words = words.map_or(format!("/ {len}"), |words| format!("/ {len}   {words}"));
+                ui.add(Label::new(theme::mono(words).color(theme.dim)).truncate());
+            });
+        }
+        ui.add_space(space::S2);
+        let dtype = shown.array.dtype();
+        let bytes = self.probe.get(cx.jobs, shown.array, &index);
+        let value = bytes.map(|bytes| {
+            let text = shown.meaning.value(dtype, &bytes, shown.meaning.text(dtype, &bytes));
+            (text, probe::is_nan(dtype, &bytes))
+        });
+        let (text, nan) = value.unwrap_or_else(|| ("…".to_owned(), false));
+        let words = format!("{}{} =", shown.title, probe::place(&index));
+        ui.add(Label::new(theme::dim(theme, words)).truncate());
+        let color = if nan { theme.bad } else { theme.text };
+        ui.add(Label::new(theme::mono(text).size(size::TEXT_MONO + 4.0).color(color)).truncate());
+    }
+
+    /// Zooms the plane that has the keys, or the first.
+    pub(crate) fn request(&mut self, request: &Request) -> bool {
+        if *request == Request::ZoomFit {
+            return self.panes.iter_mut().fold(false, |any, pane| pane.request(request) || any);
+        }
+        self.panes[0].request(request)
+    }
+
+    /// Whether one of the planes has the keys.
+    pub(crate) fn has_focus(&self, ui: &Ui) -> bool {
+        self.panes.iter().any(|pane| pane.has_focus(ui))
+    }
+
+    /// Stops every job.
+    pub(crate) fn stop(&mut self) {
+        self.panes.iter_mut().for_each(Pictured::stop);
+    }
+
+    /// Forgets what was read: the array is another one now.
+    pub(crate) fn clear(&mut self) {
+        self.panes.iter_mut().for_each(Pictured::clear);
+        self.probe = Probe::default();
+    }
+
+    /// For the session.
+    pub(crate) fn keep(&self) -> Value {
+        json!({ "depth": self.depth })
+    }
+
+    /// What [`Volume::keep`] gave.
+    pub(crate) fn restore(&mut self, kept: &Value) {
+        self.depth = kept.get("depth").and_then(Value::as_u64).map(|axis| axis as usize);
+    }
+}
+
+/// Which plane it is: `lat × lon`, and where the third axis stands.
+fn heading(ui: &mut Ui, slice: &Slice, meaning: &Meaning, mapping: &Mapping) {
+    let theme = Theme::of(ui);
+    let name = |axis: Option<usize>| axis.map_or(String::new(), |axis| meaning.name(axis));
+    let mut words = format!("{} × {}", name(slice.rows), name(slice.columns));
+    let still = |axis: &usize| {
+        let shown = [slice.rows, slice.columns].contains(&Some(*axis));
+        !shown && mapping.shape()[*axis] > 1
+    };
+    for axis in (0..mapping.shape().len()).filter(still) {
+        let at = mapping.position(axis);
+        let stands =
+            meaning.coordinate_with_unit(axis, at).map_or(String::new(), |words| format!(": {words}"));
+        words += &format!("   {} = {at}{stands}", meaning.name(axis));
+    }
+    let area = ui.available_rect_before_wrap();
+    let row = Rect::from_min_size(
+        area.min + vec2(space::S3, space::S1),
+        vec2(area.width() - 2.0 * space::S3, 18.0),
+    );
+    let mut child = ui.new_child(UiBuilder::new().max_rect(row).id_salt("head"));
+    child.add(Label::new(theme::dim(theme, words)).truncate());
+    ui.allocate_rect(Rect::from_min_size(area.min, vec2(area.width(), 22.0)), egui::Sense::hover());
+}

@@ -1,0 +1,183 @@
+//! Binary tables: rows of fixed size, and behind them a heap for the arrays of variable size.
+
+use super::column::{Column, columns};
+use super::header::Header;
+use crate::content::table::{batch, cut};
+use crate::content::{Content, Rows, Table, TableFacts};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::node::Node;
+use crate::source::Source;
+use crate::task::Task;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{Schema, SchemaRef};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of rows that are read at a time.
+const STEP: u64 = 4 << 20;
+
+/// A binary table.
+pub(super) struct Binary {
+    source: Source,
+    /// Where the rows begin.
+    data: u64,
+    /// Bytes of one row.
+    row: u64,
+    rows: u64,
+    /// Where the heap lies.
+    heap: Range<u64>,
+    pub columns: Vec<Column>,
+    schema: SchemaRef,
+}
+
+impl Binary {
+    /// The table that a header describes, `bytes` of data behind it; the second is why rows are missing.
+    pub(super) fn new(source: &Source, header: &Header, bytes: u64) -> Result<(Self, Option<Error>)> {
+        let (row, mut rows) = (header.count("NAXIS1", 0)?, header.count("NAXIS2", 0)?);
+        let columns = columns(header)?;
+        let width: u64 = columns.iter().map(|column| column.width).fold(0, u64::saturating_add);
+        if width > row {
+            let what = format!("header: its columns take {width} bytes, a row has {row}");
+            return Err(Error::malformed(what).at(header.data));
+        }
+        limits::check(row, limits::CHUNK, "a row").map_err(|e| e.at(header.data))?;
+        let fixed = limits::bytes(&[rows], row)?;
+        let heap = header.data.saturating_add(header.count("THEAP", fixed)?);
+        let mut problem = None;
+        let mut end = header.data.saturating_add(bytes);
+        if let Some(len) = source.known_len() {
+            end = end.min(len);
+            let there = len.saturating_sub(header.data).checked_div(row).unwrap_or(rows);
+            if there < rows {
+                let what = format!("table: {there} of {rows} rows are there; the file may be cut off");
+                problem = Some(Error::malformed(what).at(header.data));
+                rows = there;
+            }
+        }
+        let schema = Arc::new(Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>()));
+        let heap = heap.min(end)..end;
+        let source = source.clone();
+        Ok((Binary { source, data: header.data, row, rows, heap, columns, schema }, problem))
+    }
+
+    /// The bytes of one column of some rows that were read.
+    fn gather(&self, column: &Column, bytes: &[u8]) -> Vec<u8> {
+        let (start, end) = (column.offset as usize, column.offset.saturating_add(column.width) as usize);
+        bytes
+            .chunks_exact(self.row as usize)
+            .filter_map(|row| row.get(start..end))
+            .flatten()
+            .copied()
+            .collect()
+    }
+
+    /// Elements of a variable cell and where they begin in the heap.
+    fn descriptor(column: &Column, cell: &[u8]) -> (u64, u64) {
+        let wide = column.heap == Some(true);
+        let number = |n: usize| {
+            let size = if wide { 8 } else { 4 };
+            let bytes = cell.get(n * size..(n + 1) * size).unwrap_or_default();
+            bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
+        };
+        (number(0), number(1))
+    }
+
+    /// The bytes of the elements that a descriptor refers to.
+    fn elements(&self, task: &Task, column: &Column, count: u64, at: u64) -> Result<bytes::Bytes> {
+        let bytes = column.element.bytes(count)?;
+        let start = self.heap.start.saturating_add(at);
+        let end = start.saturating_add(bytes);
+        if end > self.heap.end {
+            let what = format!("column {:?}: {count} elements at {at} reach beyond the heap", column.name);
+            return Err(Error::malformed(what).at(start.min(self.heap.end)));
+        }
+        limits::check(bytes, limits::CHUNK, "a cell")?;
+        self.source.read(task, start..end)
+    }
+
+    /// The heap bytes of a cell, and how many elements they are: what holds a tile of a compressed image.
+    pub(super) fn cell(&self, task: &Task, column: &Column, row: u64) -> Result<(bytes::Bytes, u64)> {
+        let at = self.data + row * self.row + column.offset;
+        let bytes = self.source.read(task, at..at + column.width)?;
+        if column.heap.is_none() {
+            return Ok((bytes, column.count));
+        }
+        let (count, place) = Self::descriptor(column, &bytes);
+        Ok((self.elements(task, column, count, place)?, count))
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.rows
+    }
+
+    /// One column of some rows that were read.
+    fn column(&self, task: &Task, column: &Column, bytes: &[u8], rows: usize) -> Result<ArrayRef> {
+        let cells = self.gather(column, bytes);
+        if column.heap.is_none() {
+            return column.cells(cells, rows);
+        }
+        let (mut all, mut counts) = (Vec::new(), Vec::with_capacity(rows));
+        for row in 0..rows {
+            if row % 1024 == 0 {
+                task.check()?;
+            }
+            let width = column.width as usize;
+            let (count, at) =
+                Self::descriptor(column, cells.get(row * width..(row + 1) * width).unwrap_or_default());
+            let elements =
+                if count == 0 { bytes::Bytes::new() } else { self.elements(task, column, count, at)? };
+            limits::check(all.len() as u64 + elements.len() as u64, limits::READ, "these cells")?;
+            all.extend_from_slice(&elements);
+            counts.push(count as usize);
+        }
+        column.lists(all, &counts)
+    }
+}
+
+impl Table for Binary {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Exact(self.rows)
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let rows = cut(&rows, self.rows);
+        let count = limits::check(rows.end - rows.start, limits::READ, "rows")?;
+        let start = self.data + rows.start * self.row;
+        let len = limits::bytes(&[count as u64], self.row)?;
+        limits::check(len, limits::READ, "these rows")?;
+        let bytes =
+            if self.row == 0 { bytes::Bytes::new() } else { self.source.read(task, start..start + len)? };
+        let mut out = Vec::with_capacity(columns.len());
+        for &index in columns {
+            task.check()?;
+            let column =
+                self.columns.get(index).ok_or_else(|| Error::bug(format!("column {index} was asked for")))?;
+            out.push(self.column(task, column, &bytes, count)?);
+        }
+        batch(&self.schema, columns, out, count)
+    }
+
+    fn scan_step(&self, _at: u64) -> u64 {
+        (STEP / self.row.max(1)).clamp(1, 65_536)
+    }
+
+    fn facts(&self) -> TableFacts {
+        TableFacts { columns: self.columns.iter().map(Column::details).collect(), ..TableFacts::default() }
+    }
+}
+
+/// Gives a node its table.
+pub(super) fn fill(source: &Source, header: &Header, bytes: u64, node: &mut Node) -> Result<()> {
+    let (table, problem) = Binary::new(source, header, bytes)?;
+    if header.is_true("ZTABLE") {
+        node.remarks.push("a compressed table: its columns are shown as they are stored".to_owned());
+    }
+    node.problem = problem;
+    node.content = Some(Content::Table(Arc::new(table)));
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Conventions on top of HDF5, told by attributes: NetCDF-4, NeXus, PyTables, AnnData, Keras, pandas. They
+//! name what a group or dataset is; its values are the same.
+
+use crate::cf;
+use crate::node::{Node, Value};
+
+/// What a file as a whole is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flavour {
+    /// HDF5 with nothing special about it.
+    #[default]
+    Plain,
+    /// NetCDF-4: attributes with one value are that value.
+    NetCdf,
+}
+
+/// The words of the NeXus classes that are met most, <https://manual.nexusformat.org/classes/base_classes>.
+const NEXUS: [&str; 16] = [
+    "NXroot",
+    "NXentry",
+    "NXsubentry",
+    "NXdata",
+    "NXinstrument",
+    "NXdetector",
+    "NXsample",
+    "NXsource",
+    "NXmonochromator",
+    "NXmonitor",
+    "NXprocess",
+    "NXcollection",
+    "NXuser",
+    "NXlog",
+    "NXnote",
+    "NXevent_data",
+];
+
+/// The classes of PyTables with better words, <https://www.pytables.org/usersguide/file_format.html>.
+const PYTABLES: [(&str, &str); 6] = [
+    ("TABLE", "table"),
+    ("ARRAY", "array"),
+    ("CARRAY", "chunked array"),
+    ("EARRAY", "enlargeable array"),
+    ("VLARRAY", "array of rows of any length"),
+    ("UNIMPLEMENTED", "dataset"),
+];
+
+/// AnnData's encodings,
+/// <https://anndata.readthedocs.io/en/latest/fileformat-prose.html>.
+const ANNDATA: [&str; 14] = [
+    "anndata",
+    "dataframe",
+    "csr_matrix",
+    "csc_matrix",
+    "categorical",
+    "array",
+    "string-array",
+    "dict",
+    "raw",
+    "string",
+    "numeric-scalar",
+    "nullable-integer",
+    "nullable-boolean",
+    "rec-array",
+];
+
+/// The convention's word for a node with these attributes.
+pub fn label(attributes: &[(String, Value)]) -> Option<&'static str> {
+    let text = |name: &str| cf::text(attributes, name);
+    if text("NAME").is_some_and(|name| name.starts_with(super::axes::NO_VARIABLE)) {
+        return Some("dimension");
+    }
+    if text("CLASS").as_deref() == Some("DIMENSION_SCALE") {
+        return Some("dimension scale");
+    }
+    if let Some(class) = text("NX_class") {
+        return Some(NEXUS.into_iter().find(|known| *known == class).unwrap_or("NeXus group"));
+    }
+    if let Some(class) = text("CLASS").filter(|_| text("VERSION").is_some()) {
+        return PYTABLES.into_iter().find(|(known, _)| *known == class).map(|(_, word)| word);
+    }
+    let encoding = text("encoding-type")?;
+    ANNDATA.into_iter().find(|known| *known == encoding)
+}
+
+/// Says in a remark what kind of file a root group is.
+pub fn remark(root: &mut Node) {
+    let attributes = root.attributes.as_slice();
+    let text = |name: &str| cf::text(attributes, name);
+    let told = if let Some(properties) = text("_NCProperties") {
+        let libraries = properties.split(',').filter(|part| !part.starts_with("version="));
+        let libraries: Vec<String> = libraries.map(|part| part.replace('=', " ")).collect();
+        Some(format!("NetCDF-4, written by {}", libraries.join(", ")))
+    } else if let Some(version) = text("keras_version") {
+        let backend = text("backend").map_or(String::new(), |backend| format!(" on {backend}"));
+        let what = if text("model_config").is_some() { "model" } else { "weights" };
+        Some(format!("a Keras {what}, written by Keras {version}{backend}"))
+    } else if let Some(version) = text("PYTABLES_FORMAT_VERSION") {
+        Some(format!("a PyTables file, format {version}"))
+    } else if text("encoding-type").as_deref() == Some("anndata") {
+        Some(format!("AnnData, encoding {}", text("encoding-version").unwrap_or_default()))
+    } else {
+        text("NeXus_version").map(|version| format!("NeXus {version}"))
+    };
+    root.remarks.extend(told);
+}
+
+/// The names that a NeXus group has for the axes of its signal: (signal, axes).
+pub fn signal(attributes: &[(String, Value)]) -> Option<(String, Vec<String>)> {
+    let signal = cf::text(attributes, "signal")?;
+    let axes = attributes.iter().find(|(name, _)| name == "axes").map(|(_, value)| value);
+    let axes = match axes {
+        Some(Value::Text(one)) => one.split([':', ',']).map(|name| name.trim().to_owned()).collect(),
+        Some(Value::Json(serde_json::Value::Array(list))) => {
+            list.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
+        }
+        _ => Vec::new(),
+    };
+    Some((signal, axes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_from_the_conventions() {
+        let attributes = |list: &[(&str, &str)]| -> Vec<(String, Value)> {
+            list.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect()
+        };
+        assert_eq!(label(&attributes(&[("CLASS", "CARRAY"), ("VERSION", "1.1")])), Some("chunked array"));
+        assert_eq!(label(&attributes(&[("CLASS", "CARRAY")])), None);
+        assert_eq!(label(&attributes(&[("NX_class", "NXdata")])), Some("NXdata"));
+        assert_eq!(label(&attributes(&[("NX_class", "NXown")])), Some("NeXus group"));
+        assert_eq!(label(&attributes(&[("encoding-type", "csr_matrix")])), Some("csr_matrix"));
+        let axes = signal(&attributes(&[("signal", "counts"), ("axes", "two_theta:time")]));
+        assert_eq!(axes, Some(("counts".to_owned(), vec!["two_theta".to_owned(), "time".to_owned()])));
+    }
+}

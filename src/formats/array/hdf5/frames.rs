@@ -1,0 +1,320 @@
+//! Tables that lie in groups, one dataset a column: AnnData's data frames
+//! (<https://anndata.readthedocs.io/en/latest/fileformat-prose.html#dataframes>) and pandas' fixed ones
+//! (`HDFStore.put`, columns of one type together in a block). The datasets stay in the tree as well.
+
+use super::attribute;
+use super::axes;
+use super::book::Book;
+use super::data;
+use super::object::{Object, kind};
+use crate::cf;
+use crate::content::table::{batch, cut};
+use crate::content::{Array, Rows, Table, TableFacts};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::node::Value;
+use crate::region::{Region, Span};
+use crate::task::Task;
+use arrow::array::{Array as _, ArrayRef, AsArray, BooleanArray};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The most columns of such a table.
+const COLUMNS: usize = 10_000;
+/// The most categories of a column.
+const CATEGORIES: u64 = 10_000_000;
+
+/// A table of datasets.
+pub struct Frame {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    rows: u64,
+    format: &'static str,
+}
+
+/// Where one column comes from.
+enum Column {
+    /// All of a dataset of one dimension.
+    Whole(Arc<dyn Array>),
+    /// A column of a dataset of two.
+    Part(Arc<dyn Array>, u64),
+    /// Numbers of categories; -1 is missing.
+    Categories(Categories),
+    /// Values and which of them are missing.
+    Masked(Arc<dyn Array>, Arc<dyn Array>),
+    /// Counts of a time unit since 1970.
+    Times(Box<Column>, DataType),
+}
+
+struct Categories {
+    codes: Arc<dyn Array>,
+    values: Arc<dyn Array>,
+    read: OnceLock<ArrayRef>,
+}
+
+/// A dataset or group with its attributes.
+struct Found {
+    attributes: Vec<(String, Value)>,
+    array: Option<Arc<dyn Array>>,
+}
+
+/// Finds what belongs to one group.
+struct Reader<'a> {
+    task: &'a Task,
+    book: &'a Arc<Book>,
+    group: u64,
+}
+
+/// The table that a group is; `None` where it is none.
+///
+/// # Errors
+/// Where it says that it is one and its columns cannot be found.
+pub fn of(
+    task: &Task,
+    book: &Arc<Book>,
+    group: u64,
+    attributes: &[(String, Value)],
+) -> Result<Option<Arc<dyn Table>>> {
+    let reader = Reader { task, book, group };
+    let text = |name: &str| cf::text(attributes, name);
+    let frame = if text("encoding-type").as_deref() == Some("dataframe") {
+        reader.anndata(attributes)?
+    } else if text("pandas_type").as_deref() == Some("frame") {
+        reader.pandas(attributes)?
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Arc::new(frame)))
+}
+
+impl Reader<'_> {
+    /// The object of a path from the group.
+    fn find(&self, path: &str) -> Result<Option<Found>> {
+        let Some(place) = self.book.follow(self.task, self.group, path)? else { return Ok(None) };
+        let file = place.book.file();
+        let object = Object::read(file, self.task, place.address)?;
+        let (list, _) = attribute::all(file, self.task, &object)?;
+        let names = place.book.names();
+        let value = |a: attribute::Attribute| {
+            let value = a.value(file, self.task, names.as_ref()).ok()?.0;
+            Some((a.name, axes::single(&value)))
+        };
+        let attributes = list.into_iter().filter_map(value).collect();
+        let array = match object.find(kind::LAYOUT) {
+            Some(_) => {
+                let dataset = object.dataset(file, self.task)?;
+                Some(data::open(self.task, file, &dataset, names)?.array)
+            }
+            None => None,
+        };
+        Ok(Some(Found { attributes, array }))
+    }
+
+    fn array(&self, path: &str) -> Result<Arc<dyn Array>> {
+        let found = self.find(path)?.and_then(|found| found.array);
+        found.ok_or_else(|| Error::malformed(format!("HDF5 data frame: it has no dataset {path:?}")))
+    }
+
+    /// A column of AnnData's: a dataset, or a group of codes and categories or of values and a mask.
+    fn encoded(&self, name: &str) -> Result<Column> {
+        let missing = || Error::malformed(format!("HDF5 data frame: it has no column {name:?}"));
+        let found = self.find(name)?.ok_or_else(missing)?;
+        let encoding = cf::text(&found.attributes, "encoding-type").unwrap_or_default();
+        if let Some(array) = found.array {
+            // Before version 0.2.0 codes named the dataset of their categories by a reference.
+            return match cf::text(&found.attributes, "categories") {
+                Some(path) if path.starts_with('/') => {
+                    Ok(Column::Categories(Categories::new(array, self.array(&path)?)))
+                }
+                _ => Ok(Column::Whole(array)),
+            };
+        }
+        let part = |part: &str| self.array(&format!("{name}/{part}"));
+        match encoding.as_str() {
+            "categorical" => Ok(Column::Categories(Categories::new(part("codes")?, part("categories")?))),
+            "nullable-integer" | "nullable-boolean" | "nullable-string-array" => {
+                Ok(Column::Masked(part("values")?, part("mask")?))
+            }
+            other => Err(Error::unsupported(format!("a column {name:?} of encoding {other:?}"))),
+        }
+    }
+
+    fn anndata(&self, attributes: &[(String, Value)]) -> Result<Frame> {
+        let index = cf::text(attributes, "_index").unwrap_or_else(|| "_index".to_owned());
+        let mut names = vec![index];
+        let order = attributes.iter().find(|(name, _)| name == "column-order").map(|(_, value)| value);
+        match order {
+            Some(Value::Json(Json::Array(list))) => {
+                names.extend(list.iter().filter_map(Json::as_str).map(str::to_owned));
+            }
+            Some(Value::Text(one)) => names.push(one.clone()),
+            _ => {}
+        }
+        limits::check(names.len() as u64, COLUMNS as u64, "columns of a data frame")?;
+        let columns = names.into_iter().map(|name| self.encoded(&name).map(|column| (name, column)));
+        Frame::new(self.task, columns.collect::<Result<_>>()?, "AnnData data frame")
+    }
+
+    /// The texts of a dataset of names.
+    fn texts(&self, path: &str) -> Result<Vec<String>> {
+        let array = self.array(path)?;
+        limits::check(limits::elements(array.shape())?, COLUMNS as u64, "names of columns")?;
+        let column = array.column(self.task, &Region::all(array.shape()))?;
+        Ok((0..column.len()).map(|row| super::attribute::text_of(column.as_ref(), row)).collect())
+    }
+
+    fn pandas(&self, attributes: &[(String, Value)]) -> Result<Frame> {
+        let blocks = cf::numbers(attributes, "nblocks").first().copied().unwrap_or(0.0).min(COLUMNS as f64);
+        let mut found: Vec<(String, Column)> = Vec::new();
+        for block in 0..blocks as u64 {
+            let names = self.texts(&format!("block{block}_items"))?;
+            let path = format!("block{block}_values");
+            let Some(values) = self.find(&path)? else { continue };
+            // Blocks of Python objects are one pickle, which is not a column.
+            let Some(array) = values.array.filter(|array| array.shape().len() == 2) else { continue };
+            let times = cf::text(&values.attributes, "value_type").and_then(|kind| time(&kind));
+            for (n, name) in names.into_iter().enumerate() {
+                found.push((name, timed(Column::Part(array.clone(), n as u64), times.clone())));
+            }
+        }
+        let order = self.texts("axis0")?;
+        found.sort_by_key(|(name, _)| order.iter().position(|known| known == name));
+        if let Some(index) = self.find("axis1")?
+            && let Some(array) = index.array
+        {
+            let times = cf::text(&index.attributes, "kind").and_then(|kind| time(&kind));
+            found.insert(0, ("index".to_owned(), timed(Column::Whole(array), times)));
+        }
+        Frame::new(self.task, found, "pandas data frame")
+    }
+}
+
+/// Arrow's type of pandas' word for times.
+fn time(kind: &str) -> Option<DataType> {
+    let unit = match kind {
+        "datetime64" | "datetime64[ns]" => TimeUnit::Nanosecond,
+        "datetime64[us]" => TimeUnit::Microsecond,
+        "datetime64[ms]" => TimeUnit::Millisecond,
+        "datetime64[s]" => TimeUnit::Second,
+        _ => return None,
+    };
+    Some(DataType::Timestamp(unit, None))
+}
+
+fn timed(column: Column, times: Option<DataType>) -> Column {
+    match times {
+        Some(times) => Column::Times(Box::new(column), times),
+        None => column,
+    }
+}
+
+impl Categories {
+    fn new(codes: Arc<dyn Array>, values: Arc<dyn Array>) -> Self {
+        Categories { codes, values, read: OnceLock::new() }
+    }
+
+    fn values(&self, task: &Task) -> Result<ArrayRef> {
+        if let Some(values) = self.read.get() {
+            return Ok(values.clone());
+        }
+        limits::check(limits::elements(self.values.shape())?, CATEGORIES, "categories of a column")?;
+        let values = self.values.column(task, &Region::all(self.values.shape()))?;
+        Ok(self.read.get_or_init(|| values).clone())
+    }
+}
+
+impl Column {
+    fn rows(&self) -> Option<u64> {
+        match self {
+            Column::Whole(array) | Column::Masked(array, _) => match array.shape() {
+                [rows] => Some(*rows),
+                _ => None,
+            },
+            Column::Categories(categories) => categories.codes.shape().first().copied(),
+            Column::Part(array, column) => match array.shape() {
+                [rows, columns] if column < columns => Some(*rows),
+                _ => None,
+            },
+            Column::Times(inner, _) => inner.rows(),
+        }
+    }
+
+    fn read(&self, task: &Task, rows: &Range<u64>) -> Result<ArrayRef> {
+        let span = Span::range(rows.start, rows.end - rows.start);
+        match self {
+            Column::Whole(array) => array.column(task, &Region(vec![span])),
+            Column::Part(array, column) => array.column(task, &Region(vec![span, Span::range(*column, 1)])),
+            Column::Categories(categories) => {
+                let codes = categories.codes.column(task, &Region(vec![span]))?;
+                let codes = arrow::compute::cast(&codes, &DataType::Int64)?;
+                let values = categories.values(task)?;
+                // Codes outside of the categories, -1 first of all, are missing values.
+                let most = values.len() as i64;
+                let known = codes.as_primitive::<Int64Type>().iter();
+                let known: arrow::array::Int64Array =
+                    known.map(|code| code.filter(|code| (0..most).contains(code))).collect();
+                Ok(arrow::compute::take(values.as_ref(), &known, None)?)
+            }
+            Column::Masked(values, mask) => {
+                let values = values.column(task, &Region(vec![span]))?;
+                let mask = mask.column(task, &Region(vec![span]))?;
+                let mask: BooleanArray =
+                    arrow::compute::cast(&mask, &DataType::Boolean)?.as_boolean().clone();
+                Ok(arrow::compute::nullif(values.as_ref(), &mask)?)
+            }
+            Column::Times(inner, kind) => {
+                let values = arrow::compute::cast(&inner.read(task, rows)?, &DataType::Int64)?;
+                Ok(arrow::compute::cast(&values, kind)?)
+            }
+        }
+    }
+}
+
+impl Frame {
+    fn new(task: &Task, columns: Vec<(String, Column)>, format: &'static str) -> Result<Self> {
+        let mut rows = None;
+        let mut fields = Vec::with_capacity(columns.len());
+        for (name, column) in &columns {
+            let here = column.rows();
+            if here.is_none() || rows.is_some_and(|rows| Some(rows) != here) {
+                return Err(Error::malformed(format!(
+                    "HDF5 data frame: column {name:?} is not as long as others"
+                )));
+            }
+            rows = here;
+            // Of no rows only the type is read.
+            let kind = column.read(task, &(0..0))?.data_type().clone();
+            fields.push(Field::new(name, kind, true));
+        }
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        Ok(Frame { schema: Arc::new(Schema::new(fields)), columns, rows: rows.unwrap_or(0), format })
+    }
+}
+
+impl Table for Frame {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Exact(self.rows)
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<arrow::array::RecordBatch> {
+        let rows = cut(&rows, self.rows);
+        let column = |n: &usize| {
+            task.check()?;
+            let column =
+                self.columns.get(*n).ok_or_else(|| Error::bug(format!("column {n} was asked for")))?;
+            column.read(task, &rows)
+        };
+        let arrays = columns.iter().map(column).collect::<Result<_>>()?;
+        batch(&self.schema, columns, arrays, (rows.end - rows.start) as usize)
+    }
+
+    fn facts(&self) -> TableFacts {
+        TableFacts { details: vec![("layout".to_owned(), self.format.to_owned())], ..TableFacts::default() }
+    }
+}

@@ -1,0 +1,224 @@
+//! What the fixtures hold, as `fixtures/hdf5/make.py` wrote it.
+
+use crate::content::Content;
+use crate::format::Options;
+use crate::node::{Node, Value};
+use crate::region::Region;
+use crate::{Document, Task, cell};
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn fixture(name: &str) -> Document {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/hdf5").join(name);
+    crate::open(&Task::new(), &path, &Options::default()).unwrap()
+}
+
+fn at(document: &Document, path: &str) -> Arc<Node> {
+    document.root.find(&Task::new(), path).unwrap().unwrap_or_else(|| panic!("{path} is not there"))
+}
+
+fn names(node: &Node) -> Vec<String> {
+    node.child_page(&Task::new(), 0..1_000).unwrap().iter().map(|child| child.name.clone()).collect()
+}
+
+fn attribute(node: &Node, name: &str) -> Json {
+    match node.attributes.iter().find(|(known, _)| known == name) {
+        Some((_, Value::Json(json))) => json.clone(),
+        Some((_, Value::Text(text))) => Json::String(text.clone()),
+        None => panic!("{name} is not there"),
+    }
+}
+
+/// The elements of an array, each as its text.
+fn values(node: &Node) -> Vec<String> {
+    let task = Task::new();
+    let Some(Content::Array(array)) = &node.content else { panic!("{} is no array", node.name) };
+    let column = array.column(&task, &Region::all(array.shape())).unwrap();
+    (0..column.len()).map(|row| cell::text(column.as_ref(), row).unwrap_or_default()).collect()
+}
+
+/// All problems of a tree.
+fn problems(document: &Document) -> Vec<String> {
+    let mut found = Vec::new();
+    crate::open::walk(&Task::new(), &document.root, "", 8, &mut |node, _, _| {
+        found.extend(node.problem.as_ref().map(|problem| problem.message()));
+        Ok(true)
+    })
+    .unwrap();
+    found
+}
+
+#[test]
+fn links_of_every_storage_come_in_order_and_are_found_by_name() {
+    for version in ["earliest", "latest"] {
+        for ordered in [false, true] {
+            let name = format!("groups_{version}{}.h5", if ordered { "_ordered" } else { "" });
+            let document = fixture(&name);
+            let few = if ordered { ["z", "a", "m"] } else { ["a", "m", "z"] };
+            assert_eq!(names(&at(&document, "/few")), few, "{name}");
+            let many = at(&document, "/many");
+            let listed = names(&many);
+            assert_eq!(listed.len(), 41, "{name}");
+            let second = if ordered { "link_07" } else { "link_01" };
+            assert_eq!(listed[1], second, "{name}");
+            assert_eq!(values(&at(&document, "/many/link_39")), ["1"], "{name}");
+            assert_eq!(many.child_page(&Task::new(), 39..50).unwrap().len(), 2, "{name}");
+            assert!(document.root.find(&Task::new(), "/many/link_40").unwrap().is_none());
+            assert!(!at(&document, "/empty").has_children() && problems(&document).is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn attributes_have_values_of_every_type() {
+    for version in ["earliest", "latest"] {
+        let document = fixture(&format!("attributes_{version}.h5"));
+        let few = at(&document, "/few");
+        for (name, value) in [
+            ("int", json!(-1)),
+            ("text", json!("grün")),
+            ("bytes", json!("ascii")),
+            ("matrix", json!([[0, 1, 2], [3, 4, 5]])),
+            ("texts", json!(["a", "bb"])),
+            ("flag", json!(true)),
+            ("none", Json::Null),
+            ("complex", json!("1.0+2.0j")),
+            ("enum", json!("on")),
+            ("reference", json!("/few")),
+            ("nan", json!("nan")),
+            ("zero_sized", json!([])),
+            ("lists", json!([[0, 1], [0]])),
+        ] {
+            assert_eq!(attribute(&few, name), value, "{version}: {name}");
+        }
+        assert_eq!(attribute(&few, "float").to_string(), "0.1");
+        assert_eq!(attribute(&few, "record").to_string(), r#"{"a":3,"b":0.5}"#);
+        assert_eq!(attribute(&few, "many").as_array().unwrap().len(), 4_096);
+        assert!(few.remarks.iter().any(|remark| remark.contains("many")), "{:?}", few.remarks);
+        let many = at(&document, "/many");
+        assert_eq!(many.attributes.len(), 31);
+        assert_eq!(attribute(&many, "attribute_29"), json!(17));
+        assert_eq!(attribute(&many, "large")[1_099], json!(1_099));
+    }
+}
+
+#[test]
+fn links_are_followed_inside_the_folder_and_end_in_circles() {
+    let document = fixture("links.h5");
+    for path in ["/hard", "/soft", "/data/relative", "/soft_group/x"] {
+        assert_eq!(values(&at(&document, path)), ["0", "1", "2"], "{path}");
+    }
+    assert_eq!(values(&at(&document, "/external")).len(), 5);
+    assert_eq!(values(&at(&document, "/external_root/inside/data")).len(), 5);
+    let up = at(&document, "/data/up");
+    assert!(up.remarks.iter().any(|remark| remark.contains("leads back to /")), "{:?}", up.remarks);
+    assert!(names(&up).is_empty());
+    let circle = at(&document, "/circle_a").problem.clone().unwrap();
+    assert!(circle.message().contains("16 other links"), "{circle}");
+    for path in ["/external_outside", "/external_missing"] {
+        let node = at(&document, path);
+        assert!(node.content.is_none() && node.remarks[0].contains("not there"), "{:?}", node.remarks);
+    }
+    assert!(at(&document, "/dangling").remarks[0].contains("nothing at the path"));
+}
+
+#[test]
+fn shared_messages_and_compressed_heaps_read() {
+    for name in ["shared_list.h5", "shared_btree.h5"] {
+        let document = fixture(name);
+        assert_eq!(problems(&document), [""; 0], "{name}");
+        let dataset = at(&document, "/d2");
+        assert_eq!(values(&dataset)[11], "11");
+        assert_eq!(
+            attribute(&dataset, "the same everywhere"),
+            json!("a text that is long enough to be shared")
+        );
+        assert_eq!(attribute(&dataset, "number 9")[7], json!(63));
+    }
+    let document = fixture("heap_filtered.h5");
+    assert_eq!(names(&at(&document, "/group")).len(), 60);
+    assert_eq!(problems(&document), [""; 0]);
+}
+
+#[test]
+fn dimension_scales_and_signals_have_axes() {
+    let axes = |name: &str, path: &str| {
+        let document = fixture(name);
+        let Some(Content::Array(array)) = at(&document, path).content.clone() else { panic!("no array") };
+        let axes = array.facts().axes;
+        let told = |axis: crate::content::array::Axis| {
+            let coordinate = axis.coordinate.map(|array| array.shape().to_vec());
+            (axis.name, axis.unit.unwrap_or_default(), coordinate.unwrap_or_default())
+        };
+        axes.into_iter().map(told).collect::<Vec<_>>()
+    };
+    let text = |text: &str| text.to_owned();
+    let expected = vec![(text("time"), text("s"), vec![4]), (text("wave"), text("nm"), vec![6])];
+    assert_eq!(axes("scales.h5", "/group/spectra"), expected);
+    assert_eq!(axes("scales.h5", "/labelled")[1].0, "column");
+    let expected = vec![(text("x"), text("mm"), vec![2]), (text("y"), text(""), vec![3])];
+    assert_eq!(axes("nexus.h5", "/entry/data/counts"), expected);
+}
+
+#[test]
+fn user_blocks_other_sizes_and_living_writers() {
+    let document = fixture("user_block.h5");
+    assert_eq!(values(&at(&document, "/x")), ["0", "1", "2"]);
+    assert!(document.root.remarks[0].contains("1024 bytes") && document.root.problem.is_none());
+    assert_eq!(values(&at(&fixture("sizes_4.h5"), "/chunked"))[99], "99");
+    let swmr = fixture("swmr.h5");
+    assert!(swmr.root.remarks[0].contains("SWMR"), "{:?}", swmr.root.remarks);
+    assert_eq!(values(&at(&swmr, "/x")).len(), 10);
+}
+
+#[test]
+fn data_frames_are_tables_of_their_groups() {
+    let document = fixture("anndata.h5ad");
+    let Some(Content::Table(table)) = at(&document, "/obs").content.clone() else { panic!("no table") };
+    let rows = table.read(&Task::new(), 0..3, &[0, 1, 2]).unwrap();
+    let row = |n: usize| rows.columns().iter().map(|c| cell::text(c, n)).collect::<Vec<_>>();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(row(0), [text("c0"), text("T"), text("5")]);
+    assert_eq!(row(1), [text("c1"), None, text("6")]);
+}
+
+#[test]
+fn each_damage_has_its_sentence_and_hides_nothing_else() {
+    for (name, sentence) in [
+        ("checksum_object.h5", "object header: its checksum is wrong"),
+        ("checksum_FRHP.h5", "fractal heap: its checksum is wrong"),
+        ("checksum_FHDB.h5", "fractal heap block: its checksum is wrong"),
+        ("checksum_BTHD.h5", "B-tree: its checksum is wrong"),
+        ("checksum_BTLF.h5", "B-tree node: its checksum is wrong"),
+        ("signature_SNOD.h5", "\"SNOD\" has to be"),
+        ("signature_TREE.h5", "\"TREE\" has to be"),
+        ("signature_HEAP.h5", "\"HEAP\" has to be"),
+        ("circle_btree.h5", "go in a circle"),
+        ("cut_in_half.h5", "it may be cut off"),
+        ("root_beyond.h5", "the file ends at byte"),
+    ] {
+        let document = fixture(&format!("malformed/{name}"));
+        let found = problems(&document);
+        assert!(found.iter().any(|problem| problem.contains(sentence)), "{name}: {found:?}");
+        if name.starts_with("signature") || name.starts_with("checksum_B") {
+            assert_eq!(names(&at(&document, "/few")).len(), 3, "{name}");
+        }
+    }
+    let superblock = fixture("malformed/checksum_superblock.h5");
+    assert!(superblock.root.remarks.iter().any(|remark| remark.contains("checksum")));
+}
+
+#[test]
+fn a_group_that_holds_itself_twice_over_ends() {
+    let document = fixture("malformed/doubling.h5");
+    let mut nodes = 0;
+    crate::open::walk(&Task::new(), &document.root, "", usize::MAX, &mut |_, _, _| {
+        nodes += 1;
+        Ok(true)
+    })
+    .unwrap();
+    assert!(nodes < 10_000, "{nodes}");
+    let deep = "/a/b".repeat(12);
+    assert!(document.root.find(&Task::new(), &deep).unwrap().is_some());
+}

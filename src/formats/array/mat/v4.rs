@@ -1,0 +1,178 @@
+//! Version 4: for each variable twenty bytes — type, rows, columns, whether complex, length of the name —
+//! the name and the numbers. There is no magic.
+
+use super::blob::Blob;
+use super::data::{Chars, Coding, Numbers, Stored};
+use crate::content::{Array, ArrayFacts, Content};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::format::Opening;
+use crate::limits;
+use crate::node::Node;
+use crate::source::Source;
+use crate::task::Task;
+use std::sync::Arc;
+
+/// Longer names are none.
+const NAME: u32 = 256;
+
+/// The head of a variable.
+pub(super) struct Head {
+    big: bool,
+    dtype: DType,
+    kind: Kind,
+    rows: u32,
+    columns: u32,
+    complex: bool,
+    name: u32,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Full,
+    Text,
+    Sparse,
+}
+
+impl Head {
+    /// Reads the twenty bytes; `None` where they are no head.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let first = *bytes.first_chunk::<4>()?;
+        // The thousands tell the byte order: 0 is little-endian, 1 is big-endian.
+        let (little, large) = (u32::from_le_bytes(first), u32::from_be_bytes(first));
+        let (big, kind) = match (little, large) {
+            (kind, _) if kind < 1000 => (false, kind),
+            (_, kind @ 1000..2000) => (true, kind - 1000),
+            _ => return None,
+        };
+        let dtype = match kind / 10 {
+            0 => DType::F64,
+            1 => DType::F32,
+            2 => DType::I32,
+            3 => DType::I16,
+            4 => DType::U16,
+            5 => DType::U8,
+            _ => return None,
+        };
+        let kind = match kind % 10 {
+            0 => Kind::Full,
+            1 => Kind::Text,
+            2 => Kind::Sparse,
+            _ => return None,
+        };
+        let word = |at: usize| {
+            let bytes = *bytes.get(at..at + 4)?.first_chunk::<4>()?;
+            Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+        };
+        let (rows, columns, complex, name) = (word(4)?, word(8)?, word(12)?, word(16)?);
+        let ends = name >= 1 && name <= NAME && bytes.get(19 + name as usize).is_none_or(|b| *b == 0);
+        let good = rows <= i32::MAX as u32 && columns <= i32::MAX as u32 && complex <= 1 && ends;
+        good.then_some(Head { big, dtype, kind, rows, columns, complex: complex == 1, name })
+    }
+}
+
+/// Opens a file of variables.
+pub(super) fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let len = source.len(task)?;
+    let mut root = Node::new("", "file").separator("").attribute("version", "4");
+    let mut children = Vec::new();
+    let mut at = 0;
+    while at < len {
+        task.check()?;
+        let (node, next) = match variable(task, source, at, len) {
+            Ok(found) => found,
+            Err(error) if error.is_cancelled() || children.is_empty() => return Err(error),
+            Err(error) => {
+                root.problem = Some(error);
+                break;
+            }
+        };
+        if next > len {
+            root.problem.clone_from(&node.problem);
+        }
+        children.push(node);
+        at = next;
+        if children.len() as u64 >= limits::LISTED && at < len {
+            root.remarks.push(format!("more variables follow at byte {at}"));
+            break;
+        }
+    }
+    super::tree::number_twins(&mut children);
+    Ok(root.listed(children))
+}
+
+/// The variable at `at`, and where the next one begins.
+fn variable(task: &Task, source: &Source, at: u64, len: u64) -> Result<(Node, u64)> {
+    let bytes = source.read_up_to(task, at, 20 + NAME as usize)?;
+    let head = Head::parse(&bytes)
+        .ok_or_else(|| Error::malformed("variable: its head is none of MATLAB 4").at(at))?;
+    let name = bytes.get(20..20 + head.name as usize).unwrap_or_default();
+    let data = at + 20 + u64::from(head.name);
+    let shape = vec![u64::from(head.rows), u64::from(head.columns)];
+    let count = limits::elements(&shape)?;
+    let part = limits::bytes(&[count], head.dtype.size())?;
+    let end = part.checked_mul(1 + u64::from(head.complex)).and_then(|bytes| bytes.checked_add(data));
+    let end = end.ok_or_else(|| Error::malformed("variable: its size overflows 64 bits").at(at))?;
+    let label = match head.kind {
+        Kind::Full => "matrix",
+        Kind::Text => "char",
+        Kind::Sparse => "sparse",
+    };
+    let mut node = Node::new(super::element::text(name), label);
+    node.span = Some(at..end.min(len));
+    let blob = Blob::File(source.clone());
+    let real = Stored { blob, big: head.big, dtype: head.dtype.clone(), at: data, count };
+    match content(&head, real, shape, len.saturating_sub(data)) {
+        Ok((array, problem)) => (node.content, node.problem) = (Some(Content::Array(array)), problem),
+        Err(error) => node.problem = Some(error),
+    }
+    if head.kind == Kind::Sparse {
+        let what = "sparse: each row is a row, a column and a value; the last one holds the shape";
+        node.remarks.push(what.to_owned());
+    }
+    Ok((node, end))
+}
+
+type Read = (Arc<dyn Array>, Option<Error>);
+
+fn content(head: &Head, mut real: Stored, mut shape: Vec<u64>, there: u64) -> Result<Read> {
+    let size = head.dtype.size();
+    let problem = super::tree::shorten(&mut shape, there / size, real.at)?;
+    if head.kind == Kind::Text && problem.is_none() {
+        return Ok((Arc::new(Chars::new(real, Coding::Numbers, shape)), None));
+    }
+    let mut imaginary = None;
+    let mut dtype = head.dtype.clone();
+    if head.complex && problem.is_none() {
+        let at = real.at + real.count * size;
+        if real.count * size * 2 > there {
+            return Err(Error::malformed("variable: its imaginary parts are cut off").at(at));
+        }
+        imaginary = Some(Stored { at, ..real.clone() });
+        dtype = if dtype == DType::F32 { DType::C64 } else { DType::C128 };
+    }
+    real.count = limits::elements(&shape)?;
+    Ok((Arc::new(Numbers { real, imaginary, dtype, shape, facts: ArrayFacts::default() }), problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(kind: u32, name: u32) -> Vec<u8> {
+        let mut bytes: Vec<u8> = [kind, 2, 3, 0, name].iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes.extend_from_slice(b"ab\0");
+        bytes
+    }
+
+    #[test]
+    fn heads_are_told_from_other_bytes() {
+        assert!(Head::parse(&head(0, 3)).is_some_and(|h| !h.big && h.dtype == DType::F64));
+        assert!(Head::parse(&head(51, 3)).is_some_and(|h| h.kind == Kind::Text));
+        assert!(Head::parse(&head(1030u32.swap_bytes(), 3u32.swap_bytes())).is_some_and(|h| h.big));
+        assert!(Head::parse(&head(63, 3)).is_none());
+        assert!(Head::parse(&head(0, 2)).is_none(), "the name has no end");
+        assert!(Head::parse(b"MATL").is_none());
+    }
+}

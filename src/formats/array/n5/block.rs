@@ -1,0 +1,247 @@
+//! Blocks: a header with the block's own shape, then its elements, compressed.
+
+use super::attributes::{Compression, Dataset};
+use super::tree::Store;
+use crate::chunked::{self, Chunks};
+use crate::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
+use crate::content::{Block, Layout};
+use crate::dtype::{DType, swap_to_little};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::task::Task;
+use arrow::array::{ArrayRef, StringBuilder};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The largest block file that is read.
+const STORED: u64 = limits::CHUNK + (64 << 20);
+/// The most blocks that are looked for one by one for the map of the storage.
+const MAPPED: u64 = 200_000;
+
+/// An array's blocks.
+pub(super) struct Blocks {
+    pub(super) store: Arc<Store>,
+    /// The array's folder.
+    pub(super) path: String,
+    pub(super) dataset: Dataset,
+    /// Blocks along each dimension.
+    pub(super) grid: Vec<u64>,
+}
+
+/// A block's header.
+struct Head {
+    /// Slowest first.
+    shape: Vec<u64>,
+    /// How many elements there are, where that is not the product of the shape.
+    count: Option<u64>,
+    /// Bytes of the header.
+    len: usize,
+}
+
+impl Head {
+    fn read(bytes: &[u8]) -> Result<Head> {
+        let cut = || Error::malformed("block header: it ends early; the file may be cut off");
+        let short = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map(|b| u16::from_be_bytes(*b));
+        let long = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map(|b| u32::from_be_bytes(*b));
+        let mode = short(0).ok_or_else(cut)?;
+        if mode > 2 {
+            return Err(Error::malformed(format!("block header: mode {mode}; 0, 1 and 2 are known")).at(0));
+        }
+        let mut head = Head { shape: Vec::new(), count: None, len: 2 };
+        if mode != 2 {
+            let rank = usize::from(short(2).ok_or_else(cut)?);
+            head.len = 4 + 4 * rank;
+            let sides = (0..rank).rev().map(|d| long(4 + 4 * d).map(u64::from).ok_or_else(cut));
+            head.shape = sides.collect::<Result<_>>()?;
+        }
+        if mode != 0 {
+            head.count = Some(u64::from(long(head.len).ok_or_else(cut)?));
+            head.len += 4;
+        }
+        Ok(head)
+    }
+}
+
+impl Blocks {
+    /// The key of a block: its coordinates from the fastest dimension on.
+    fn key(&self, index: &[u64]) -> String {
+        let mut key = self.path.clone();
+        for n in index.iter().rev() {
+            if !key.is_empty() {
+                key.push('/');
+            }
+            key.push_str(&n.to_string());
+        }
+        key
+    }
+
+    fn load(&self, task: &Task, index: &[u64]) -> Result<Option<(Bytes, Head)>> {
+        let key = self.key(index);
+        let Some(bytes) = self.store.load(task, &key, STORED)? else { return Ok(None) };
+        let head = Head::read(&bytes).map_err(|e| e.in_file(self.store.place(&key)))?;
+        Ok(Some((bytes, head)))
+    }
+
+    /// The elements' bytes of a block, at most `most`.
+    fn decompress(&self, stored: &[u8], most: usize) -> Result<Vec<u8>> {
+        match &self.dataset.compression {
+            Compression::Raw if stored.len() > most => Ok(stored.get(..most).unwrap_or_default().to_vec()),
+            Compression::Raw => Ok(stored.to_vec()),
+            // Which of the two wrappers it is, is not always told right.
+            Compression::Gzip | Compression::Zlib if stored.starts_with(&[0x1f, 0x8b]) => {
+                deflate::gzip(stored, most)
+            }
+            Compression::Gzip | Compression::Zlib => deflate::zlib(stored, most),
+            Compression::Bzip2 => bzip2::decode(stored, most),
+            Compression::Xz => lzma::decode(stored, most),
+            // The Java library writes blocks with headers, z5 a bare one.
+            Compression::Lz4 if stored.starts_with(b"LZ4Block") => lz4::java(stored, most),
+            Compression::Lz4 => lz4::block(stored, most),
+            Compression::Blosc(_) => blosc::decode(stored, most),
+            Compression::Zstd => zstd::decode(stored, most),
+            Compression::Unknown(word) => Err(Error::unsupported(format!("compression {word:?}"))),
+        }
+    }
+
+    /// A block of numbers, brought to the shape that is wanted.
+    fn numbers(&self, bytes: &[u8], head: &Head, index: &[u64]) -> Result<Bytes> {
+        let dtype = &self.dataset.dtype;
+        let whole = &self.dataset.block;
+        let shape = if head.shape.is_empty() { whole } else { &head.shape };
+        if shape.len() != whole.len() {
+            return Err(Error::malformed(format!(
+                "block header: {} dimensions in an array of {}",
+                shape.len(),
+                whole.len()
+            )));
+        }
+        let size = chunked::chunk_bytes(dtype, shape)?;
+        let elements = limits::elements(shape)?;
+        if let Some(count) = head.count.filter(|&count| count != elements) {
+            return Err(Error::unsupported(format!(
+                "a block of variable length: {count} values for a block of {elements}"
+            )));
+        }
+        let mut out = self.decompress(bytes.get(head.len..).unwrap_or_default(), size)?;
+        if out.len() != size {
+            let there = out.len();
+            return Err(Error::malformed(format!(
+                "data: {there} bytes, the block's shape {shape:?} needs {size}"
+            )));
+        }
+        swap_to_little(dtype, &mut out)?;
+        let cut = |(d, n): (usize, &u64)| {
+            let (len, side) = (self.dataset.shape.get(d).copied(), whole.get(d).copied().unwrap_or(1));
+            len.unwrap_or(0).saturating_sub(n.saturating_mul(side)).min(side)
+        };
+        let cut: Vec<u64> = index.iter().enumerate().map(cut).collect();
+        if shape == whole || *shape == cut {
+            return Ok(out.into());
+        }
+        let mut padded = limits::buffer(chunked::chunk_bytes(dtype, whole)? as u64, "a block")?;
+        place(&out, shape, &mut padded, whole, dtype.size() as usize);
+        Ok(padded.into())
+    }
+}
+
+/// Copies the corner that two blocks of different shapes have in common.
+fn place(from: &[u8], shape: &[u64], to: &mut [u8], whole: &[u64], size: usize) {
+    let common: Vec<usize> = shape.iter().zip(whole).map(|(a, b)| *a.min(b) as usize).collect();
+    let Some((&run, outer)) = common.split_last().filter(|_| !common.contains(&0)) else { return };
+    let mut index = vec![0usize; outer.len()];
+    loop {
+        let flat = |sides: &[u64]| {
+            let rows = index.iter().zip(sides).fold(0, |n, (i, side)| n * *side as usize + i);
+            rows * sides.last().map_or(1, |side| *side as usize) * size
+        };
+        let source = from.get(flat(shape)..).and_then(|b| b.get(..run * size));
+        let target = to.get_mut(flat(whole)..).and_then(|b| b.get_mut(..run * size));
+        if let (Some(source), Some(target)) = (source, target) {
+            target.copy_from_slice(source);
+        }
+        let mut axis = outer.len();
+        loop {
+            let Some(next) = axis.checked_sub(1) else { return };
+            axis = next;
+            let (Some(at), Some(&side)) = (index.get_mut(axis), outer.get(axis)) else { return };
+            *at += 1;
+            if *at < side {
+                break;
+            }
+            *at = 0;
+        }
+    }
+}
+
+impl Chunks for Blocks {
+    fn chunk(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
+        let Some((bytes, head)) = self.load(task, index)? else { return Ok(None) };
+        self.numbers(&bytes, &head, index)
+            .map(Some)
+            .map_err(|e| e.in_file(self.store.place(&self.key(index))))
+    }
+
+    /// Texts: UTF-8 with a zero behind each.
+    fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
+        let Some((bytes, head)) = self.load(task, index)? else { return Ok(None) };
+        let rows = limits::elements(&self.dataset.block)?;
+        let rows = limits::check(rows, limits::CHUNK / 16, "a block of texts")?;
+        let text = self.decompress(bytes.get(head.len..).unwrap_or_default(), limits::CHUNK as usize)?;
+        let mut texts = text.strip_suffix(&[0]).unwrap_or(&text).split(|&byte| byte == 0);
+        let shape = if head.shape.is_empty() { &self.dataset.block } else { &head.shape };
+        let mut column = StringBuilder::new();
+        for n in 0..rows as u64 {
+            // Padding of an edge block has no texts.
+            match is_inside(n, &self.dataset.block, shape).then(|| texts.next()).flatten() {
+                Some(text) => column.append_value(String::from_utf8_lossy(text)),
+                None => column.append_null(),
+            }
+        }
+        Ok(Some(Arc::new(column.finish())))
+    }
+
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        let count = limits::elements(&self.grid)?;
+        let mut layout = Layout { unit: "block", blocks: Vec::new(), grid: self.grid.clone() };
+        if count > MAPPED {
+            return Ok(layout);
+        }
+        let elements = limits::elements(&self.dataset.block)?;
+        let raw = elements.saturating_mul(self.dataset.dtype.size());
+        for n in 0..count {
+            let mut rest = n;
+            let mut index: Vec<u64> = Vec::with_capacity(self.grid.len());
+            for &side in self.grid.iter().rev() {
+                index.push(rest % side.max(1));
+                rest /= side.max(1);
+            }
+            index.reverse();
+            let key = self.key(&index);
+            let stored = self.store.size(task, &key)?;
+            layout.blocks.push(Block {
+                name: key.get(self.path.len()..).unwrap_or_default().trim_start_matches('/').to_owned(),
+                first: n.saturating_mul(elements),
+                count: elements,
+                stored: stored.unwrap_or(0),
+                raw,
+                missing: stored.is_none(),
+            });
+        }
+        Ok(layout)
+    }
+}
+
+/// Whether element `n` of a block of the shape `whole` lies in its corner of the shape `part`.
+fn is_inside(n: u64, whole: &[u64], part: &[u64]) -> bool {
+    let mut rest = n;
+    whole.iter().zip(part).rev().all(|(side, end)| {
+        let at = rest % (*side).max(1);
+        rest /= (*side).max(1);
+        at < *end
+    })
+}
+
+/// The fill value: N5 has none, missing blocks are zeros.
+pub(super) fn fill(dtype: &DType) -> Option<ArrayRef> {
+    dtype.is_variable().then(|| Arc::new(arrow::array::StringArray::from(vec![None::<&str>])) as ArrayRef)
+}

@@ -1,0 +1,94 @@
+use super::*;
+use crate::content::{Array, Content, array::read};
+use crate::format::Options;
+use crate::region::Region;
+use crate::task::Task;
+use arrow::array::{Array as _, AsArray};
+use std::path::Path;
+use std::sync::Arc;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/n5/");
+
+fn node(file: &str, path: &str) -> Arc<Node> {
+    let document = crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{file}")), &Options::default());
+    let document = document.unwrap();
+    assert_eq!(document.format.id, "n5");
+    document.root.find(&Task::new(), path).unwrap().unwrap()
+}
+
+fn array(node: &Node) -> Arc<dyn Array> {
+    match &node.content {
+        Some(Content::Array(array)) => array.clone(),
+        _ => panic!("{}: {:?}", node.name, node.problem),
+    }
+}
+
+/// The elements of `fixtures/n5/make.py`: [9, 7, 5] of u16, slowest first.
+fn wave() -> Vec<u8> {
+    (0..315u32).flat_map(|i| ((i * i / 4 % 1009) as u16).to_le_bytes()).collect()
+}
+
+#[test]
+fn every_compression_gives_the_same() {
+    for name in ["raw", "gzip", "zlib", "bzip2", "xz", "zstd", "blosc", "lz4java", "lz4bare", "odd"] {
+        let array = array(&node("cases.n5", &format!("/codecs/{name}")));
+        assert_eq!(array.shape(), [9, 7, 5], "{name}");
+        let bytes = read(&*array, &Task::new(), &Region::all(&[9, 7, 5])).unwrap();
+        assert_eq!(bytes, wave(), "{name}");
+    }
+}
+
+#[test]
+fn missing_blocks_are_zeros_and_odd_ones_are_said() {
+    let sparse = array(&node("cases.n5", "/sparse"));
+    assert_eq!(
+        read(&*sparse, &Task::new(), &Region::all(&[4, 4])).unwrap(),
+        [1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    );
+    let layout = sparse.layout(&Task::new()).unwrap();
+    assert_eq!((layout.grid, layout.blocks.iter().filter(|b| b.missing).count()), (vec![2, 2], 3));
+    let variable = array(&node("cases.n5", "/variable"));
+    let error = read(&*variable, &Task::new(), &Region::all(&[4])).unwrap_err();
+    assert!(error.message().contains("5 values for a block of 4"), "{error}");
+    let texts = array(&node("cases.n5", "/texts")).column(&Task::new(), &Region::all(&[3])).unwrap();
+    assert_eq!(texts.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("a"), Some(""), Some("ü")]);
+    assert_eq!(texts.len(), 3);
+}
+
+#[test]
+fn pyramids_have_axes() {
+    let level = array(&node("cases.n5", "/pyramid/s1"));
+    let axes = level.facts().axes;
+    let told: Vec<_> = axes.iter().map(|a| (a.name.as_str(), a.unit.as_deref(), a.regular)).collect();
+    assert_eq!(told, [("y", Some("nm"), Some((10.0, 40.0))), ("x", Some("nm"), Some((2.0, 8.0)))]);
+}
+
+#[test]
+fn damage_is_said_and_hides_nothing() {
+    let broken = |path: &str| {
+        let node = node("malformed/damaged.n5", path);
+        let error = match &node.content {
+            Some(Content::Array(array)) => {
+                read(&**array, &Task::new(), &Region::all(array.shape())).unwrap_err()
+            }
+            _ => node.problem.clone().unwrap(),
+        };
+        error.message()
+    };
+    for (path, said) in [
+        ("/mode", "mode 9"),
+        ("/cut", "ends early"),
+        ("/short", "needs 16"),
+        ("/huge", "limit"),
+        ("/rank", "blocks have 1"),
+        ("/dtype", "uint128"),
+        ("/json", "no JSON"),
+        ("/negative", "dimensions holds -3"),
+        ("/codec", "compression \"jpeg\""),
+    ] {
+        let message = broken(path);
+        assert!(message.contains(said), "{path}: {message}");
+    }
+    let good = array(&node("malformed/damaged.n5", "/good"));
+    assert_eq!(read(&*good, &Task::new(), &Region::all(&[2])).unwrap(), [5, 6]);
+}

@@ -1,0 +1,204 @@
+//! Groups and arrays: folders, those of the array's blocks left out.
+
+use super::DOCUMENT;
+use super::attributes::{self, Compression, Dataset, Object, Space};
+use super::block::{self, Blocks};
+use crate::chunked::Chunked;
+use crate::content::{ArrayFacts, Content};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::node::{Listing, Node};
+use crate::source::{Folder, Source};
+use crate::task::Task;
+use bytes::Bytes;
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How deep groups nest.
+const DEEP: usize = 32;
+/// How many of a folder's children are looked at to find whether it is one of N5.
+const LOOKED_AT: usize = 20;
+
+/// The folder that holds everything.
+pub(super) struct Store {
+    folder: Folder,
+    path: PathBuf,
+}
+
+impl Store {
+    pub(super) fn open(source: &Source) -> Result<Arc<Store>> {
+        let path = source.path().map(std::path::Path::to_owned).unwrap_or_default();
+        Ok(Arc::new(Store { folder: source.folder()?, path }))
+    }
+
+    /// The bytes of a file, if it is there.
+    pub(super) fn load(&self, task: &Task, key: &str, most: u64) -> Result<Option<Bytes>> {
+        self.folder.load(task, key, most)
+    }
+
+    /// The size of a file, if it is there.
+    pub(super) fn size(&self, task: &Task, key: &str) -> Result<Option<u64>> {
+        self.folder.size(task, key)
+    }
+
+    /// Where a key lies, for errors.
+    pub(super) fn place(&self, key: &str) -> String {
+        self.path.join(key).display().to_string()
+    }
+
+    /// The document of a folder; empty where it has none.
+    fn document(&self, task: &Task, path: &str) -> Result<Object> {
+        let key = below(path, DOCUMENT);
+        let Some(bytes) = self.load(task, &key, limits::HEADER)? else { return Ok(Object::new()) };
+        match serde_json::from_slice(&bytes) {
+            Ok(Json::Object(object)) => Ok(object),
+            Ok(_) => Err(Error::malformed(format!("{DOCUMENT}: it is no JSON object"))),
+            Err(error) => Err(Error::malformed(format!("{DOCUMENT}: it is no JSON: {error}"))),
+        }
+        .map_err(|e| e.in_file(self.place(&key)))
+    }
+
+    /// The folders below one, without hidden ones.
+    fn folders(&self, task: &Task, path: &str) -> Result<Vec<String>> {
+        let entries = self.folder.entries(task, path)?;
+        Ok(entries.into_iter().filter(|e| e.is_folder && !e.name.starts_with('.')).map(|e| e.name).collect())
+    }
+
+    /// Whether the documents here, or right below, are N5's.
+    pub(super) fn is_n5(&self, task: &Task) -> Result<bool> {
+        let is = |document: &Result<Object>| {
+            document.as_ref().is_ok_and(|json| json.contains_key("n5") || Dataset::read(json).is_some())
+        };
+        if is(&self.document(task, "")) {
+            return Ok(true);
+        }
+        Ok(self.folders(task, "")?.iter().take(LOOKED_AT).any(|name| is(&self.document(task, name))))
+    }
+
+    /// The root.
+    pub(super) fn root(self: Arc<Self>, task: &Task, name: &str) -> Result<Node> {
+        let mut node = self.node(task, "", name, &Space::default(), 0)?;
+        if node.label == "group" {
+            node.label = "N5";
+        }
+        Ok(node)
+    }
+
+    /// The node of a folder.
+    fn node(
+        self: &Arc<Self>,
+        task: &Task,
+        path: &str,
+        name: &str,
+        around: &Space,
+        depth: usize,
+    ) -> Result<Node> {
+        let (json, problem) = match self.document(task, path) {
+            Ok(json) => (json, None),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => (Object::new(), Some(error)),
+        };
+        let space = Space::within(&json, around);
+        let mut node = match Dataset::read(&json) {
+            Some(Ok(dataset)) => self.array(path, name, &json, dataset, &space),
+            Some(Err(error)) => Node::new(name, "dataset").problem(error),
+            None if depth >= DEEP => {
+                Node::new(name, "group").problem(Error::limit(format!("groups nest more than {DEEP} deep")))
+            }
+            None => Node::new(name, "group").lazy(Group {
+                store: self.clone(),
+                path: path.to_owned(),
+                space,
+                depth: depth + 1,
+            }),
+        };
+        node.attributes = attributes::attributes(&json, node.label == "dataset");
+        node.problem = problem.or(node.problem);
+        Ok(node)
+    }
+
+    fn array(
+        self: &Arc<Self>,
+        path: &str,
+        name: &str,
+        json: &Object,
+        dataset: Dataset,
+        space: &Space,
+    ) -> Node {
+        let node = Node::new(name, "dataset");
+        let problem = match &dataset.compression {
+            Compression::Unknown(word) => Some(Error::unsupported(format!("compression {word:?}"))),
+            _ => None,
+        };
+        match self.chunked(path, name, json, dataset, space) {
+            Ok(array) => Node { problem, ..node.content(Content::Array(Arc::new(array))) },
+            Err(error) => node.problem(error),
+        }
+    }
+
+    fn chunked(
+        self: &Arc<Self>,
+        path: &str,
+        name: &str,
+        json: &Object,
+        dataset: Dataset,
+        space: &Space,
+    ) -> Result<Chunked> {
+        let facts = ArrayFacts {
+            codecs: dataset.compression.words(),
+            byte_order: (dataset.dtype.swap_unit() > 1).then_some("big"),
+            axes: space.axes(json, name, dataset.shape.len()),
+            ..ArrayFacts::default()
+        };
+        let (dtype, shape, block) = (dataset.dtype.clone(), dataset.shape.clone(), dataset.block.clone());
+        let grid = shape.iter().zip(&block).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+        let fill = block::fill(&dtype);
+        let blocks = Blocks { store: self.clone(), path: path.to_owned(), dataset, grid };
+        let array = Chunked::new(dtype, shape, block, vec![], Arc::new(blocks))?.facts(facts);
+        Ok(match fill {
+            Some(fill) => array.fill_column(fill),
+            None => array,
+        })
+    }
+}
+
+/// `path/name`.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+/// What is in a group.
+struct Group {
+    store: Arc<Store>,
+    path: String,
+    space: Space,
+    depth: usize,
+}
+
+impl Group {
+    fn child(&self, task: &Task, name: &str) -> Result<Arc<Node>> {
+        let path = below(&self.path, name);
+        self.store.node(task, &path, name, &self.space, self.depth).map(Arc::new)
+    }
+}
+
+impl Listing for Group {
+    fn count(&self) -> Option<u64> {
+        None
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        let names = self.store.folders(task, &self.path)?;
+        let end = range.end.min(names.len() as u64) as usize;
+        let start = range.start.min(end as u64) as usize;
+        let names = names.get(start..end).unwrap_or_default();
+        names.iter().map(|name| self.child(task, name)).collect()
+    }
+
+    fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        let there = !name.contains('/') && self.store.folders(task, &self.path)?.iter().any(|n| n == name);
+        if there { self.child(task, name).map(Some) } else { Ok(None) }
+    }
+}

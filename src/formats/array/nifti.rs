@@ -1,0 +1,314 @@
+//! NIfTI-1 and NIfTI-2: volumes of the brain and other images in three to seven dimensions, in one file
+//! (`.nii`) or as a header and an image (`.hdr`, `.img`); Analyze 7.5, from which they come; and FreeSurfer's
+//! MGH. <https://nifti.nimh.nih.gov/pub/dist/src/niftilib/nifti1.h>,
+//! <https://nifti.nimh.nih.gov/pub/dist/doc/nifti2.h>,
+//! <https://surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat>.
+//!
+//! The first index is the fastest in the file. Indices stand here as there, so an array is `[i, j, k, t]` as in
+//! nibabel. Compressed volumes (`.nii.gz`, `.mgz`) come through the gzip reader.
+
+mod affine;
+mod header;
+mod mgh;
+
+use crate::content::array::{Axis, Plain, Scaling};
+use crate::content::{Array, ArrayFacts, Content, Kind};
+use crate::dtype::{DType, Field, Long, Record};
+use crate::error::{Error, Result};
+use crate::format::{Format, Opening};
+use crate::limits;
+use crate::node::Node;
+use crate::sniff::{Head, Magic, Match, has_extension};
+use crate::source::Source;
+use crate::stream::{Codec, Spooled, gzip::Gzip};
+use crate::task::Task;
+use header::{Header, Version};
+use serde_json::{Value as Json, json};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    extensions: &["nii", "hdr", "img"],
+    mime: &["application/x-nifti"],
+    magic: &[
+        Magic::at(344, b"n+1\0"),
+        Magic::at(344, b"ni1\0"),
+        Magic::at(4, b"n+2\0\r\n\x1a\n"),
+        Magic::at(4, b"ni2\0\r\n\x1a\n"),
+    ],
+    sniff: Some(sniff),
+    reads: &[Kind::Array],
+    ..Format::new("nifti", "NIfTI", open)
+};
+/// The descriptor.
+pub static MGH: Format = Format {
+    extensions: &["mgh"],
+    sniff: Some(mgh::sniff),
+    reads: &[Kind::Array],
+    ..Format::new("mgh", "FreeSurfer volume", mgh::open)
+};
+
+fn sniff(head: &Head) -> Match {
+    if FORMAT.magic.iter().any(|magic| magic.matches(head)) {
+        return Match::Yes;
+    }
+    // An Analyze header has no magic, and an image not even a header: its name has to do.
+    let analyze = head.has_extension(&["hdr", "img"]) && Header::parse(&head.first).is_ok();
+    if analyze || head.has_extension(&["img"]) { Match::Maybe } else { Match::No }
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let has_header = Header::parse(&opening.head.first);
+    if has_extension(source.name(), &["img"]) && has_header.as_ref().map_or(true, |h| !h.single) {
+        let Some(beside) = neighbour(task, source, &["hdr", "HDR"])? else {
+            let node = Node::new("", "image").content(Content::Bytes(source.clone()));
+            return Ok(node.remark("there is no header (.hdr) beside it that says what its bytes are"));
+        };
+        let header = Header::parse(&beside.read_up_to(task, 0, header::LONGEST)?)?;
+        let mut node = volume(task, &header, source)?;
+        node.remarks.push(format!("its header is {}", beside.name()));
+        return Ok(node);
+    }
+    let header = has_header?;
+    if header.single {
+        let mut node = volume(task, &header, source)?;
+        extensions(task, &header, source, header.offset, &mut node);
+        return Ok(node);
+    }
+    let Some(image) = neighbour(task, source, &["img", "IMG", "img.gz"])? else {
+        let mut node = Node::new("", "header");
+        describe(&header, &mut node);
+        return Ok(node.problem(Error::io("the image (.img) that this header describes is not beside it")));
+    };
+    let mut node = volume(task, &header, &image)?;
+    if let Some(len) = source.known_len() {
+        extensions(task, &header, source, len, &mut node);
+    }
+    // The values lie in another file.
+    node.span = None;
+    node.remarks.push(format!("its values are in {}", image.name()));
+    Ok(node)
+}
+
+/// The file of the same name with another ending, decompressed where it is.
+fn neighbour(task: &Task, source: &Source, endings: &[&str]) -> Result<Option<Source>> {
+    let stem = source.name().rsplit_once('.').map_or(source.name(), |(stem, _)| stem);
+    for ending in endings {
+        match source.sibling(task, &format!("{stem}.{ending}")) {
+            Ok(found) if ending.ends_with(".gz") => {
+                let make = || Ok(Box::new(Gzip::new()?) as Box<dyn Codec>);
+                let stream = Spooled::new(found.clone(), 0, Box::new(make)).deflated();
+                return found.stream(format!("{stem}.img"), Arc::new(stream)).map(Some);
+            }
+            Ok(found) => return Ok(Some(found)),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The node of a volume whose values lie in `source`.
+fn volume(task: &Task, header: &Header, source: &Source) -> Result<Node> {
+    let mut node = Node::new("", "volume");
+    describe(header, &mut node);
+    let mut dtype = match header.dtype() {
+        Ok(dtype) => dtype,
+        Err(error) => return Ok(node.content(Content::Bytes(source.clone())).problem(error)),
+    };
+    if dtype == DType::Long(Long::X87(16)) && !header.big {
+        // The one type that only its elements tell.
+        dtype = DType::Long(Long::guess(&source.read_up_to(task, header.offset, 1024)?));
+    }
+    let fields = Values { offset: header.offset, dtype, shape: header.shape.clone(), big: header.big };
+    let facts = ArrayFacts { axes: axes(header), scaling: scaling(header), ..ArrayFacts::default() };
+    fields.fill(source, facts, &mut node)?;
+    Ok(node)
+}
+
+/// Where values lie and what they are.
+struct Values {
+    offset: u64,
+    dtype: DType,
+    shape: Vec<u64>,
+    big: bool,
+}
+
+impl Values {
+    /// Gives `node` its array; cut to what is there, and then with a problem.
+    fn fill(mut self, source: &Source, facts: ArrayFacts, node: &mut Node) -> Result<()> {
+        let bytes = limits::bytes(&self.shape, self.dtype.size()).map_err(|e| e.at(self.offset))?;
+        let end = self.offset.checked_add(bytes);
+        if let Some(len) = source.known_len().filter(|len| end.is_none_or(|end| end > *len)) {
+            let there = len.saturating_sub(self.offset);
+            let what = format!("volume: it needs {bytes} bytes, {there} are there; the file may be cut off");
+            let error = Error::malformed(what).at(self.offset);
+            let Some((last, inner)) = self.shape.split_last_mut() else { return Err(error) };
+            let row = limits::bytes(inner, self.dtype.size())?;
+            *last = there.checked_div(row).unwrap_or(0).min(*last);
+            node.problem = Some(error);
+            if *last == 0 {
+                return Ok(());
+            }
+        }
+        let stored = limits::bytes(&self.shape, self.dtype.size())?;
+        node.span = Some(self.offset..self.offset.saturating_add(stored));
+        let dtype = self.dtype.clone();
+        let plain = Plain::new(source.clone(), self.offset, dtype, self.shape)?
+            .with_facts(facts)
+            .fortran(true)
+            .big_endian(self.big);
+        node.content = Some(Content::Array(match &self.dtype {
+            DType::Struct(record) if self.big => {
+                let fields = record.fields.clone();
+                Arc::new(Turned { plain: plain.big_endian(false), fields }) as Arc<dyn Array>
+            }
+            _ => Arc::new(plain),
+        }));
+        Ok(())
+    }
+}
+
+/// Records of several numbers, each of them big-endian.
+struct Turned {
+    plain: Plain,
+    fields: Vec<Field>,
+}
+
+impl Array for Turned {
+    fn dtype(&self) -> &DType {
+        self.plain.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.plain.shape()
+    }
+
+    fn read(&self, task: &Task, region: &crate::region::Region, out: &mut [u8]) -> Result<()> {
+        self.plain.read(task, region, out)?;
+        let size = self.dtype().size() as usize;
+        for element in out.chunks_exact_mut(size.max(1)) {
+            for field in &self.fields {
+                let at = field.offset as usize;
+                if let Some(part) = element.get_mut(at..at + field.dtype.size() as usize) {
+                    crate::dtype::swap_to_little(&field.dtype, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        ArrayFacts { byte_order: Some("big"), ..self.plain.facts() }
+    }
+}
+
+/// Records of fields of one type.
+fn record(names: &[&str], dtype: DType) -> DType {
+    let size = dtype.size();
+    let field = |(n, name): (usize, &&str)| Field {
+        name: (*name).to_owned(),
+        dtype: dtype.clone(),
+        shape: Vec::new(),
+        offset: n as u64 * size,
+    };
+    let fields: Vec<Field> = names.iter().enumerate().map(field).collect();
+    DType::Struct(Arc::new(Record { size: size * names.len() as u64, fields }))
+}
+
+fn scaling(header: &Header) -> Option<Scaling> {
+    let (scale, offset) = (header.slope, header.intercept);
+    let scale = if scale.is_finite() && scale != 0.0 { scale } else { return None };
+    let offset = if offset.is_finite() { offset } else { 0.0 };
+    let same = scale == 1.0 && offset == 0.0;
+    (!same).then_some(Scaling { scale, offset, fill: Vec::new(), valid: None })
+}
+
+/// Dimensions by their names in the specification; those in space by their direction where the affine matrix
+/// turns none into another.
+fn axes(header: &Header) -> Vec<Axis> {
+    const NAMES: [&str; 7] = ["i", "j", "k", "t", "u", "v", "w"];
+    let affine = header.affine();
+    let unit = |n: usize| if n < 3 { header.unit_of_space() } else { header.unit_of_time() };
+    let axis = |n: usize| {
+        let step = header.zooms.get(n).copied().unwrap_or(1.0);
+        let along = (n < 3).then(|| affine.along(n)).flatten();
+        let (name, regular) = match along {
+            Some((direction, start, step)) => (["x", "y", "z"].get(direction).copied(), (start, step)),
+            None if n == 3 => (NAMES.get(n).copied(), (header.time_offset, step)),
+            None => (NAMES.get(n).copied(), (0.0, step)),
+        };
+        Axis {
+            name: name.unwrap_or_default().to_owned(),
+            unit: (n < 4).then(|| unit(n)).flatten().map(str::to_owned),
+            regular: (n < 4 && regular.1 != 0.0).then_some(regular),
+            ..Axis::default()
+        }
+    };
+    (0..header.shape.len()).map(axis).collect()
+}
+
+/// What the header says, as attributes.
+fn describe(header: &Header, node: &mut Node) {
+    let version = match header.version {
+        Version::Analyze => "Analyze 7.5",
+        Version::One => "NIfTI-1",
+        Version::Two => "NIfTI-2",
+    };
+    let mut say = |name: &str, value: Json| node.attributes.push((name.to_owned(), value.into()));
+    say("version", version.into());
+    for (name, text) in &header.texts {
+        if !text.is_empty() {
+            say(name, text.clone().into());
+        }
+    }
+    say("zooms", header.zooms.clone().into());
+    if let Some(unit) = header.unit_of_space() {
+        say("unit of space", unit.into());
+    }
+    if let Some(unit) = header.unit_of_time() {
+        say("unit of time", unit.into());
+    }
+    say("affine", json!(header.affine().rows()));
+    say("affine from", header.affine_from().into());
+    for (name, number) in &header.numbers {
+        if *number != 0.0 {
+            say(name, crate::cell::float64(*number).parse::<f64>().map_or(Json::Null, |n| json!(n)));
+        }
+    }
+    if scaling(header).is_some() {
+        say("scl_slope", json!(header.slope));
+        say("scl_inter", json!(header.intercept));
+    }
+    if header.intent != 0 {
+        say("intent", header::intent(header.intent).into());
+    }
+    node.remarks.extend(header.remarks.iter().cloned());
+}
+
+/// The extensions between the header and `end`: their codes and texts as children.
+fn extensions(task: &Task, header: &Header, source: &Source, end: u64, node: &mut Node) {
+    match header::extensions(task, source, header, end) {
+        Ok(list) if list.is_empty() => {}
+        Ok(list) => {
+            let child = |(n, (code, range)): (usize, (i32, Range<u64>))| {
+                let name = format!("extension {}", n + 1);
+                let mut child = Node::new(&name, "extension").attribute("code", header::extension(code));
+                child.span = Some(range.clone());
+                match source.member(name, range) {
+                    Ok(bytes) => child.content(Content::Bytes(bytes)),
+                    Err(error) => child.problem(error),
+                }
+            };
+            let children: Vec<Node> = list.into_iter().enumerate().map(child).collect();
+            let whole = std::mem::replace(node, Node::new("", "volume"));
+            *node = whole.listed(children);
+        }
+        Err(error) => node.remarks.push(format!("its extensions cannot be read: {}", error.message())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! FreeSurfer's MGH: a big-endian header of 284 bytes, the values, and a footer of scan parameters.
+
+use super::Values;
+use super::affine::Affine;
+use crate::content::ArrayFacts;
+use crate::content::array::Axis;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::format::Opening;
+use crate::limits;
+use crate::node::Node;
+use crate::sniff::{Head, Match};
+use serde_json::json;
+
+/// Where the values begin.
+const DATA: usize = 284;
+/// Where the unused part of the header begins.
+const UNUSED: usize = 90;
+
+struct Header {
+    /// Width, height, depth, frames.
+    sides: [u64; 4],
+    kind: u32,
+    /// Whether the place in space is given.
+    placed: bool,
+    delta: [f64; 3],
+    /// The directions of the three axes, one after the other, and the place of the middle.
+    space: [f64; 12],
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk::<4>()?))
+}
+
+fn float(bytes: &[u8], at: usize) -> f64 {
+    let value = word(bytes, at).map_or(0.0, f32::from_bits);
+    crate::cell::float32(value).parse().unwrap_or(f64::NAN)
+}
+
+fn parse(bytes: &[u8]) -> Option<Header> {
+    if bytes.len() < DATA || word(bytes, 0)? != 1 || bytes.get(UNUSED..DATA)?.iter().any(|b| *b != 0) {
+        return None;
+    }
+    let side = |n: usize| word(bytes, 4 + 4 * n).filter(|side| (1..1 << 31).contains(side)).map(u64::from);
+    let kind = word(bytes, 20).filter(|kind| dtype(*kind).is_some())?;
+    let placed = match bytes.get(28..30)? {
+        [0, 0] => false,
+        [0, 1] => true,
+        _ => return None,
+    };
+    let delta = [0, 1, 2].map(|n| if placed { float(bytes, 30 + 4 * n) } else { 1.0 });
+    // As nibabel.
+    let usual = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0];
+    let space = std::array::from_fn(|n| if placed { float(bytes, 42 + 4 * n) } else { usual[n] });
+    Some(Header { sides: [side(0)?, side(1)?, side(2)?, side(3)?], kind, placed, delta, space })
+}
+
+fn dtype(kind: u32) -> Option<DType> {
+    Some(match kind {
+        0 => DType::U8,
+        1 => DType::I32,
+        3 => DType::F32,
+        4 => DType::I16,
+        10 => DType::U16,
+        _ => return None,
+    })
+}
+
+/// There is no magic: a version, sides that make sense, and zeros where nothing is.
+pub(super) fn sniff(head: &Head) -> Match {
+    if parse(&head.first).is_some() { Match::Yes } else { Match::No }
+}
+
+pub(super) fn open(opening: &Opening) -> Result<Node> {
+    let Some(header) = parse(&opening.head.first) else {
+        return Err(Error::malformed("header: it is none of FreeSurfer's MGH"));
+    };
+    let dtype = dtype(header.kind).ok_or_else(|| Error::bug("a type that was known is not"))?;
+    let mut shape = header.sides.to_vec();
+    if header.sides[3] == 1 {
+        shape.pop();
+    }
+    let affine = header.affine();
+    let mut node = Node::new("", "volume")
+        .attribute("zooms", json!(header.delta))
+        .attribute("affine", json!(affine.rows()))
+        .attribute("affine from", if header.placed { "header" } else { "FreeSurfer's usual directions" });
+    let end = limits::bytes(&shape, dtype.size())?.checked_add(DATA as u64);
+    if let Some(end) = end.filter(|_| opening.source.is_random_access()) {
+        let footer = opening.source.read_up_to(opening.task, end, 20)?;
+        for (n, name) in ["TR", "flip angle", "TE", "TI", "field of view"].into_iter().enumerate() {
+            if footer.len() >= 4 * n + 4 && float(&footer, 4 * n) != 0.0 {
+                node = node.attribute(name, json!(float(&footer, 4 * n)));
+            }
+        }
+    }
+    let axis = |n: usize| {
+        let along = (n < 3).then(|| affine.along(n)).flatten();
+        let name = along.map_or(["i", "j", "k", "t"][n.min(3)], |(d, ..)| ["x", "y", "z"][d.min(2)]);
+        let step = header.delta.get(n).copied().filter(|step| *step != 0.0);
+        Axis {
+            name: name.to_owned(),
+            unit: (n < 3).then(|| "mm".to_owned()),
+            regular: along.map(|(_, start, step)| (start, step)).or(step.map(|step| (0.0, step))),
+            ..Axis::default()
+        }
+    };
+    let facts = ArrayFacts { axes: (0..shape.len()).map(axis).collect(), ..ArrayFacts::default() };
+    let values = Values { offset: DATA as u64, dtype, shape, big: true };
+    values.fill(opening.source, facts, &mut node)?;
+    Ok(node)
+}
+
+impl Header {
+    /// The middle voxel lies at the given place.
+    fn affine(&self) -> Affine {
+        let row = |n: usize| {
+            let step = |axis: usize| self.space[3 * axis + n] * self.delta[axis];
+            let middle: f64 = (0..3).map(|axis| step(axis) * (self.sides[axis] as f64 / 2.0)).sum();
+            [step(0), step(1), step(2), self.space[9 + n] - middle]
+        };
+        Affine([row(0), row(1), row(2)])
+    }
+}

@@ -1,0 +1,134 @@
+use super::*;
+use crate::content::array::read;
+use crate::error::ErrorKind;
+use crate::format::Options;
+use crate::open::Document;
+use crate::region::Region;
+use std::path::Path;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/");
+
+fn opened(name: &str) -> Result<Document> {
+    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
+}
+
+fn array(document: &Document) -> Arc<dyn Array> {
+    let Some(Content::Array(array)) = &document.root.content else { panic!("{:?}", document.root.problem) };
+    array.clone()
+}
+
+/// The elements of a slice, as texts.
+fn texts(array: &dyn Array, slice: &str) -> Vec<String> {
+    let region = Region::parse(slice, array.shape()).unwrap().0;
+    let bytes = read(array, &Task::new(), &region).unwrap();
+    let size = array.dtype().size() as usize;
+    bytes.chunks(size).map(|element| crate::cell::element(array.dtype(), element)).collect()
+}
+
+fn attribute(document: &Document, name: &str) -> String {
+    let found = document.root.attributes.iter().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("{name}")).1.to_string()
+}
+
+#[test]
+fn indices_are_those_of_nibabel() {
+    for kind in ["u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8"] {
+        let file = opened(&format!("nifti/{kind}.nii")).unwrap();
+        let array = array(&file);
+        assert_eq!(array.shape(), [3, 4, 2], "{kind}");
+        assert_eq!(texts(&*array, "1, 2:, :"), ["12", "13", "14", "15"], "{kind}");
+    }
+    assert_eq!(texts(&*array(&opened("nifti/f8.nii").unwrap()), "2, 3, 1"), ["23.0"]);
+    assert_eq!(array(&opened("nifti/c8.nii").unwrap()).dtype(), &DType::C64);
+    let big = opened("nifti/big_endian.nii").unwrap();
+    assert_eq!(texts(&*array(&big), "1, 2, :"), ["12.0", "13.0"]);
+    assert_eq!(
+        array(&opened("nifti/colours.nii").unwrap()).dtype().to_string(),
+        "struct<R: uint8, G: uint8, B: uint8>"
+    );
+}
+
+#[test]
+fn scale_axes_and_place() {
+    for name in ["nifti/scaled.nii", "nifti/packed.nii.gz"] {
+        let file = opened(name).unwrap();
+        let array = array(&file);
+        let facts = array.facts();
+        let scaling = facts.scaling.unwrap();
+        assert_eq!((scaling.scale, scaling.offset), (0.5, -10.0));
+        let [x, _, z, t] = facts.axes.as_slice() else { panic!("{:?}", facts.axes) };
+        assert_eq!((x.name.as_str(), x.regular, x.unit.as_deref()), ("x", Some((-10.0, 2.0)), Some("mm")));
+        assert_eq!((z.regular, t.regular), (Some((-30.0, 3.0)), Some((0.0, 2.5))));
+        assert_eq!((t.name.as_str(), t.unit.as_deref()), ("t", Some("s")));
+        assert_eq!(attribute(&file, "descrip"), "four frames of time");
+    }
+    let slant = array(&opened("nifti/version_2.nii").unwrap()).facts();
+    assert_eq!(slant.axes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["i", "j", "k"]);
+    let qform = opened("nifti/qform.nii").unwrap();
+    assert!(attribute(&qform, "affine").starts_with("[[-1.99937589976"), "{}", attribute(&qform, "affine"));
+    assert_eq!(attribute(&qform, "affine from"), "qform");
+}
+
+#[test]
+fn headers_beside_their_images() {
+    for name in ["nifti/pair.img", "nifti/pair.hdr"] {
+        let file = opened(name).unwrap();
+        assert_eq!(texts(&*array(&file), "1, 2, :"), ["12.0", "13.0"], "{name}");
+    }
+    let analyze = opened("nifti/analyze.hdr").unwrap();
+    assert_eq!(attribute(&analyze, "version"), "Analyze 7.5");
+    assert_eq!(texts(&*array(&analyze), "1, 2, :"), ["12", "13"]);
+    assert_eq!(
+        attribute(&analyze, "affine"),
+        "[[-2.0,0.0,0.0,2.0],[0.0,2.0,0.0,-3.0],[0.0,0.0,2.0,-1.0],[0.0,0.0,0.0,1.0]]"
+    );
+    let alone = opened("nifti/malformed/alone.hdr").unwrap();
+    assert_eq!(alone.root.problem.as_ref().unwrap().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn extensions_are_children() {
+    let file = opened("nifti/version_2.nii").unwrap();
+    let child = file.root.find(&Task::new(), "/extension 1").unwrap().unwrap();
+    assert_eq!(child.attributes[0].1.to_string(), "6: comment");
+    let Some(Content::Bytes(bytes)) = &child.content else { panic!("no bytes") };
+    assert!(bytes.read_up_to(&Task::new(), 0, 18).unwrap().starts_with(b"seen from the left"));
+}
+
+#[test]
+fn freesurfers_volumes() {
+    for (kind, value) in [("u1", "13"), ("i2", "13"), ("i4", "13"), ("f4", "13.0")] {
+        let file = opened(&format!("mgh/{kind}.mgh")).unwrap();
+        assert_eq!(texts(&*array(&file), "1, 2, 1"), [value]);
+        let affine = "[[-2.0,0.0,0.0,0.0],[0.0,2.0,0.0,0.0],[0.0,0.0,2.5,0.0],[0.0,0.0,0.0,1.0]]";
+        assert_eq!(attribute(&file, "affine"), affine);
+    }
+    let frames = opened("mgh/frames.mgh").unwrap();
+    assert_eq!(array(&frames).shape(), [3, 2, 2, 2]);
+    assert_eq!(
+        attribute(&frames, "affine"),
+        "[[-1.0,0.0,0.0,1.5],[0.0,0.0,-1.0,1.0],[0.0,1.0,0.0,-1.0],[0.0,0.0,0.0,1.0]]"
+    );
+}
+
+#[test]
+fn every_malformed_file_says_so() {
+    for folder in ["nifti", "mgh"] {
+        for entry in std::fs::read_dir(format!("{FIXTURES}{folder}/malformed")).unwrap().map(|e| e.unwrap()) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match crate::open(&Task::new(), &entry.path(), &Options::default()) {
+                Err(error) => {
+                    assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}");
+                }
+                Ok(document) => {
+                    let root = &document.root;
+                    let bytes = document.format.id == "bytes";
+                    let said = root.problem.is_some() || !root.remarks.is_empty() || document.broken_promise;
+                    assert!(said || bytes, "{name}");
+                }
+            }
+        }
+    }
+    let cut = opened("nifti/malformed/cut_in_values.nii").unwrap();
+    assert_eq!(array(&cut).shape(), [3, 4, 1]);
+}

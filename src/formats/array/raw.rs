@@ -1,0 +1,447 @@
+//! Raw arrays: elements without a header. What they are is told by the user — type, shape, order, what stands
+//! before them and behind each row — or guessed from the file's name and size
+//! (`depth_640x480_f32.raw`, `frame_1920x1080.rgb`).
+//!
+//! In a name the sides stand as in pictures, width first; in the option `shape` as in NumPy, the slowest first.
+
+use crate::adapt::ArrayView;
+use crate::content::array::Plain;
+use crate::content::{Array, ArrayFacts, Content, Kind};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::format::{Format, Opening, OptionSpec, Options};
+use crate::limits;
+use crate::node::Node;
+use crate::region::{Region, Span};
+use crate::sniff::{Head, Match, has_extension};
+use crate::task::Task;
+use std::sync::Arc;
+
+/// What can be said of a raw array.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "dtype",
+        help: "The type of the elements, as NumPy says it or short: float32, f32, uint8, u8, >i2, bf16, c64",
+        values: &[],
+        default: "uint8",
+    },
+    OptionSpec {
+        name: "shape",
+        help: "The length of each dimension, the slowest first: 480x640x3; one may be ?, what the file has",
+        values: &[],
+        default: "?",
+    },
+    OptionSpec {
+        name: "order",
+        help: "Which dimension is the fastest in the file: the last one (C) or the first (F)",
+        values: &["C", "F"],
+        default: "C",
+    },
+    OptionSpec {
+        name: "offset",
+        help: "How many bytes stand before the first element",
+        values: &[],
+        default: "0",
+    },
+    OptionSpec {
+        name: "row-padding",
+        help: "How many bytes stand behind each row of the fastest dimension",
+        values: &[],
+        default: "0",
+    },
+    OptionSpec {
+        name: "byte-order",
+        help: "Which byte of an element comes first, the lowest (little) or the highest (big)",
+        values: &["little", "big"],
+        default: "little",
+    },
+];
+
+/// Endings under which raw arrays are looked for by name; some tell the type as well.
+const ENDINGS: [&str; 22] = [
+    "raw", "bin", "dat", "data", "rgb", "rgba", "bgr", "bgra", "gray", "grey", "y8", "y16", "u8", "u16",
+    "i16", "i32", "f16", "f32", "f64", "float", "vol", "img",
+];
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    sniff: Some(sniff),
+    reads: &[Kind::Array],
+    options: OPTIONS,
+    ..Format::new("raw", "Raw array", open)
+};
+
+fn sniff(head: &Head) -> Match {
+    let guess = head.len.and_then(|len| Layout::guess(&head.name, len));
+    // Text under such a name is text.
+    if guess.is_some() && !head.is_folder && !head.is_text() { Match::Yes } else { Match::No }
+}
+
+/// How the elements lie in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Their type.
+    pub dtype: DType,
+    /// The lengths of the dimensions, the slowest first.
+    pub shape: Vec<u64>,
+    /// Whether the first dimension is the fastest.
+    pub fortran: bool,
+    /// Bytes before the first element.
+    pub offset: u64,
+    /// Bytes behind each row of the fastest dimension.
+    pub padding: u64,
+    /// Whether the highest byte of an element comes first.
+    pub big: bool,
+}
+
+impl Layout {
+    /// The layout that options say, in a file of `len` bytes.
+    ///
+    /// # Errors
+    /// `Unsupported` with what is wrong with an option.
+    pub fn parse(options: &Options, len: u64) -> Result<Self> {
+        let get = |at: usize| match OPTIONS.get(at) {
+            Some(spec) => options.choice(spec),
+            None => Err(Error::bug("a raw array has no such option")),
+        };
+        let number = |at: usize| {
+            let text = get(at)?;
+            let name = OPTIONS.get(at).map_or("", |spec| spec.name);
+            text.trim()
+                .parse::<u64>()
+                .map_err(|_| Error::unsupported(format!("{name}={text}: it is a number of bytes")))
+        };
+        let (dtype, marked) = dtype(get(0)?)?;
+        let mut layout = Layout {
+            dtype,
+            shape: Vec::new(),
+            fortran: get(2)? == "F",
+            offset: number(3)?,
+            padding: number(4)?,
+            big: get(5)? == "big" || marked,
+        };
+        layout.shape = shape(get(1)?)?.resolve(&layout, len)?;
+        limits::bytes(&layout.shape, layout.dtype.size())?;
+        Ok(layout)
+    }
+
+    /// A layout that fits a file's name and its length exactly.
+    pub fn guess(name: &str, len: u64) -> Option<Self> {
+        if len == 0 || !has_extension(name, &ENDINGS) {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let words: Vec<&str> =
+            name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let mut sides = words.iter().rev().find_map(|word| sides_of(word))?;
+        let marked = words.iter().rev().find_map(|word| type_of(word));
+        let colours = words.iter().rev().find_map(|word| match *word {
+            "rgb" | "bgr" | "rgb24" | "bgr24" => Some(3),
+            "rgba" | "bgra" | "rgba32" => Some(4),
+            _ => None,
+        });
+        // Width stands first in a name, and is the fastest.
+        sides.reverse();
+        let pixels = limits::elements(&sides).ok().filter(|pixels| *pixels > 0)?;
+        let each = len.checked_div(pixels).filter(|each| each.checked_mul(pixels) == Some(len))?;
+        let (dtype, big) = match (&marked, colours) {
+            (Some((dtype, big)), _) => (dtype.clone(), *big),
+            (None, Some(count)) => (if each == 2 * count { DType::U16 } else { DType::U8 }, false),
+            (None, None) => (if each == 2 { DType::U16 } else { DType::U8 }, false),
+        };
+        let channels = each.checked_div(dtype.size()).filter(|n| n * dtype.size() == each)?;
+        let fits = match (colours, &marked) {
+            (Some(count), _) => channels == count,
+            (None, Some(_)) => channels <= 4,
+            (None, None) => channels == 1 || channels == 3,
+        };
+        if channels > 1 {
+            sides.push(channels);
+        }
+        let shape = sides;
+        (fits && channels > 0).then_some(Layout { dtype, shape, fortran: false, offset: 0, padding: 0, big })
+    }
+
+    /// Bytes from one row of the fastest dimension to the next, and how many rows there are.
+    fn rows(&self) -> Result<(u64, u64)> {
+        let fastest = if self.fortran { self.shape.first() } else { self.shape.last() };
+        let row = limits::bytes(&[fastest.copied().unwrap_or(1)], self.dtype.size())?;
+        let step =
+            row.checked_add(self.padding).ok_or_else(|| Error::unsupported("a row of more than 64 bits"))?;
+        let rows = limits::elements(&self.shape)?.checked_div(fastest.copied().unwrap_or(1)).unwrap_or(0);
+        Ok((step, rows))
+    }
+
+    /// Where the last element ends.
+    fn end(&self) -> Result<u64> {
+        let (step, rows) = self.rows()?;
+        let bytes = rows.checked_mul(step).map(|bytes| if rows > 0 { bytes - self.padding } else { 0 });
+        let end = bytes.and_then(|bytes| bytes.checked_add(self.offset));
+        end.ok_or_else(|| Error::unsupported(format!("shape {:?} overflows 64 bits", self.shape)))
+    }
+
+    /// The layout as options, for the command line and for the next time.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.set("format", FORMAT.id);
+        options.set("dtype", self.dtype.to_string());
+        let sides: Vec<String> = self.shape.iter().map(u64::to_string).collect();
+        options.set("shape", sides.join("x"));
+        options.set("order", if self.fortran { "F" } else { "C" });
+        options.set("offset", self.offset.to_string());
+        options.set("row-padding", self.padding.to_string());
+        options.set("byte-order", if self.big { "big" } else { "little" });
+        options
+    }
+}
+
+/// Sides, of which one may be open.
+struct Sides(Vec<Option<u64>>);
+
+fn shape(text: &str) -> Result<Sides> {
+    let wrong = || {
+        Error::unsupported(format!("shape={text}: it is written as 480x640x3, with ? for what the file has"))
+    };
+    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim_end_matches(',');
+    let side = |side: &str| match side.trim() {
+        "?" | "-1" | "*" => Ok(None),
+        side => side.parse::<u64>().map(Some).map_err(|_| wrong()),
+    };
+    if text.trim().is_empty() {
+        return Ok(Sides(Vec::new()));
+    }
+    let sides: Vec<Option<u64>> = text.split(['x', 'X', ',', '×']).map(side).collect::<Result<_>>()?;
+    if sides.iter().filter(|side| side.is_none()).count() > 1 || sides.len() > 64 {
+        return Err(wrong());
+    }
+    Ok(Sides(sides))
+}
+
+impl Sides {
+    /// The open side is as long as the file allows.
+    fn resolve(&self, layout: &Layout, len: u64) -> Result<Vec<u64>> {
+        let known: Vec<u64> = self.0.iter().map(|side| side.unwrap_or(1)).collect();
+        let Some(open) = self.0.iter().position(Option::is_none) else { return Ok(known) };
+        let there = len.saturating_sub(layout.offset);
+        let fastest = if layout.fortran { 0 } else { known.len().saturating_sub(1) };
+        let one = Layout { shape: known.clone(), ..layout.clone() };
+        let count = if open == fastest {
+            let rows = limits::elements(&known)?.max(1);
+            (there / rows).saturating_sub(if rows > 1 { layout.padding } else { 0 })
+                / layout.dtype.size().max(1)
+        } else {
+            let (step, rows) = one.rows()?;
+            // Behind the last row there may be no padding.
+            there.saturating_add(layout.padding).checked_div(step.saturating_mul(rows.max(1))).unwrap_or(0)
+        };
+        let mut shape = known;
+        if let Some(side) = shape.get_mut(open) {
+            *side = count;
+        }
+        Ok(shape)
+    }
+}
+
+/// A type by one of its names, and whether the name says that it is big-endian.
+fn dtype(text: &str) -> Result<(DType, bool)> {
+    let word = text.trim();
+    let (big, word) = match word.strip_prefix('>') {
+        Some(rest) => (true, rest),
+        None => (false, word.trim_start_matches(['<', '|', '='])),
+    };
+    let found = type_of(&word.to_lowercase()).map(|(dtype, marked)| (dtype, marked || big));
+    found.ok_or_else(|| {
+        Error::unsupported(format!("dtype={text}: types are float32, float64, float16, bfloat16, int8 to int64, uint8 to uint64, bool, complex64, complex128"))
+    })
+}
+
+/// A type by its name in lower case: NumPy's, short, or C's; `be` behind it is big-endian.
+fn type_of(word: &str) -> Option<(DType, bool)> {
+    let (plain, big) = match word.strip_suffix("be") {
+        Some(plain) => (plain, true),
+        None => (word.strip_suffix("le").unwrap_or(word), false),
+    };
+    let dtype = match plain {
+        "bool" | "b1" => DType::Bool,
+        "u8" | "uint8" | "uchar" | "byte" | "u1" | "y8" => DType::U8,
+        "i8" | "int8" | "s8" | "i1" => DType::I8,
+        "u16" | "uint16" | "ushort" | "u2" | "y16" => DType::U16,
+        "i16" | "int16" | "short" | "s16" | "i2" => DType::I16,
+        "u32" | "uint32" | "uint" | "u4" => DType::U32,
+        "i32" | "int32" | "int" | "s32" | "i4" => DType::I32,
+        "u64" | "uint64" => DType::U64,
+        "i64" | "int64" | "s64" | "long" => DType::I64,
+        "f16" | "float16" | "fp16" | "half" | "f2" => DType::F16,
+        "bf16" | "bfloat16" => DType::BF16,
+        "f32" | "float32" | "fp32" | "float" | "single" | "f4" => DType::F32,
+        "f64" | "float64" | "fp64" | "double" => DType::F64,
+        "c64" | "complex64" | "cf32" => DType::C64,
+        "c128" | "complex128" | "cf64" => DType::C128,
+        _ => return None,
+    };
+    Some((dtype, big))
+}
+
+/// `640x480` or `64x64x32`, with whatever letters around: `w640x480`.
+fn sides_of(word: &str) -> Option<Vec<u64>> {
+    let sides: Option<Vec<u64>> = word.split('x').map(|side| side.parse().ok().filter(|n| *n > 0)).collect();
+    sides.filter(|sides| (2..=6).contains(&sides.len()))
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let (task, source, options) = (opening.task, opening.source, opening.options);
+    let told = OPTIONS.iter().any(|spec| options.get(spec.name).is_some());
+    let len = source.len(task)?;
+    let guess = Layout::guess(source.name(), len).filter(|_| !told);
+    let mut layout = match guess.clone() {
+        Some(guess) => guess,
+        None => Layout::parse(options, len)?,
+    };
+    let mut node = Node::new("", "array");
+    if guess.is_some() {
+        node.remarks.push(format!(
+            "its name and size say {} of shape {:?}; --raw says it otherwise",
+            layout.dtype, layout.shape
+        ));
+    }
+    let end = layout.end()?;
+    if end > len {
+        let what = format!(
+            "array: shape {:?} of {} needs {} bytes from byte {}, {} are there",
+            layout.shape,
+            layout.dtype,
+            end - layout.offset,
+            layout.offset,
+            len.saturating_sub(layout.offset)
+        );
+        let error = Error::malformed(what).at(layout.offset);
+        cut(&mut layout, len)?;
+        node.problem = Some(error);
+        if layout.shape.contains(&0) {
+            return Ok(node.content(Content::Bytes(source.clone())));
+        }
+    } else if end < len {
+        node.remarks.push(format!("{} bytes follow the array", len - end));
+    }
+    node.span = Some(layout.offset..layout.end()?);
+    node.content = Some(Content::Array(array(opening, layout)?));
+    Ok(node)
+}
+
+/// Cuts the slowest dimension down to what `len` bytes hold.
+fn cut(layout: &mut Layout, len: u64) -> Result<()> {
+    let slowest = if layout.fortran { layout.shape.len().saturating_sub(1) } else { 0 };
+    let mut sides: Vec<Option<u64>> = layout.shape.iter().copied().map(Some).collect();
+    match sides.get_mut(slowest) {
+        Some(side) => *side = None,
+        None => return Err(Error::malformed("array: there is no element in the file").at(layout.offset)),
+    }
+    let most = layout.shape.get(slowest).copied().unwrap_or(0);
+    layout.shape = Sides(sides).resolve(layout, len)?;
+    if let Some(side) = layout.shape.get_mut(slowest) {
+        *side = (*side).min(most);
+    }
+    Ok(())
+}
+
+fn array(opening: &Opening, layout: Layout) -> Result<Arc<dyn Array>> {
+    let source = opening.source.clone();
+    let plain = |shape: Vec<u64>| {
+        let plain = Plain::new(source.clone(), layout.offset, layout.dtype.clone(), shape)?;
+        Ok::<_, Error>(plain.fortran(layout.fortran).big_endian(layout.big))
+    };
+    if layout.padding == 0 {
+        return Ok(Arc::new(plain(layout.shape.clone())?));
+    }
+    let (step, rows) = layout.rows()?;
+    let size = layout.dtype.size();
+    // Where the padding is whole elements and there behind the last row as well, it is a part that is not shown.
+    let whole = rows.checked_mul(step).and_then(|bytes| bytes.checked_add(layout.offset));
+    if layout.padding.is_multiple_of(size)
+        && whole.is_some_and(|end| source.known_len().is_some_and(|len| end <= len))
+    {
+        let mut wide = layout.shape.clone();
+        let fastest = if layout.fortran { wide.first_mut() } else { wide.last_mut() };
+        if let Some(side) = fastest {
+            *side += layout.padding / size;
+        }
+        let region = Region(layout.shape.iter().map(|side| Span::all(*side)).collect());
+        let single = vec![false; layout.shape.len()];
+        return Ok(Arc::new(ArrayView::new(Arc::new(plain(wide)?), region, single)));
+    }
+    Ok(Arc::new(Padded { source: opening.source.clone(), layout, step }))
+}
+
+/// Rows with bytes behind them that are no elements.
+struct Padded {
+    source: crate::source::Source,
+    layout: Layout,
+    step: u64,
+}
+
+impl Array for Padded {
+    fn dtype(&self) -> &DType {
+        &self.layout.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.layout.shape
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let layout = &self.layout;
+        let size = layout.dtype.size() as usize;
+        if out.is_empty() {
+            return Ok(());
+        }
+        // The dimensions in the file's order, the slowest first, with the place of each in the result.
+        let count = layout.shape.len();
+        let order: Vec<usize> =
+            if layout.fortran { (0..count).rev().collect() } else { (0..count).collect() };
+        let Some((&fastest, slower)) = order.split_last() else { return Ok(()) };
+        let mut strides = vec![1usize; count];
+        for axis in (0..count.saturating_sub(1)).rev() {
+            strides[axis] = strides[axis + 1] * region.0[axis + 1].count as usize;
+        }
+        let (along, side) = (region.0[fastest], layout.shape[fastest]);
+        let mut index = vec![0u64; slower.len()];
+        let mut line = limits::buffer(along.count * size as u64, "a row")?;
+        loop {
+            task.check()?;
+            let place = |n: usize| region.0[slower[n]].index(index[n]);
+            let row = (0..slower.len()).fold(0, |row, n| row * layout.shape[slower[n]] + place(n));
+            let at = layout.offset + row * self.step;
+            let plain = Plain::new(self.source.clone(), at, layout.dtype.clone(), vec![side])?;
+            plain.big_endian(layout.big).read(task, &Region(vec![along]), &mut line)?;
+            let start: usize = (0..slower.len()).map(|n| index[n] as usize * strides[slower[n]]).sum();
+            for (n, element) in line.chunks_exact(size).enumerate() {
+                let to = (start + n * strides[fastest]) * size;
+                out[to..to + size].copy_from_slice(element);
+            }
+            let mut axis = slower.len();
+            loop {
+                let Some(before) = axis.checked_sub(1) else { return Ok(()) };
+                axis = before;
+                index[axis] += 1;
+                if index[axis] < region.0[slower[axis]].count {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let mut facts = ArrayFacts::default();
+        facts.byte_order =
+            (self.layout.dtype.size() > 1).then_some(if self.layout.big { "big" } else { "little" });
+        facts.details.push(("row padding".to_owned(), format!("{} bytes", self.layout.padding)));
+        facts
+            .details
+            .push(("order".to_owned(), if self.layout.fortran { "Fortran" } else { "C" }.to_owned()));
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! Nodes of values: scalars with their text, containers with children that are listed by pages.
+
+use super::{notebook, tables};
+use crate::content::{Content, Text};
+use crate::display;
+use crate::error::{Error, Result};
+use crate::json::{Child, Document, Kind, Walk, check, text};
+use crate::limits;
+use crate::node::{Listing, Node, Survey};
+use crate::source::{ReadAt, Source};
+use crate::task::Task;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of a scalar's text that stand in the tree.
+const SHOWN: usize = 240;
+
+/// The root's node: as every other one, and as the table or notebook that the document is.
+pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Result<Node> {
+    let (start, kind) = (value.span.start, value.kind);
+    let mut root = of(document, "", value);
+    if kind == Kind::Object && notebook::is_one(task, document, start)? {
+        let below = Below { notebook: true, ..Below::new(document.clone(), start, kind) };
+        return Ok(root.lazy(below).remark("a Jupyter notebook"));
+    }
+    if let Some(found) = tables::of_root(task, document, start, kind)? {
+        root.content = Some(found.content);
+        root.remarks = found.remarks;
+        root = root.lazy(Below { plain: true, ..Below::new(document.clone(), start, kind) });
+    }
+    Ok(root)
+}
+
+/// The node of a value.
+pub(super) fn of(document: &Arc<Document>, name: &str, value: Child) -> Node {
+    let mut node = Node::new(name, value.kind.word());
+    if !document.is_foreign() {
+        node.span = Some(value.span.clone());
+    }
+    let (start, kind) = (value.span.start, value.kind);
+    if kind.is_container() {
+        let whole = Whole { document: document.clone(), start };
+        node = node.survey(whole).lazy(Below::new(document.clone(), start, kind));
+    } else {
+        scalar(document, &mut node, &value);
+    }
+    node.problem = value.problem;
+    node
+}
+
+fn scalar(document: &Arc<Document>, node: &mut Node, value: &Child) {
+    let (mut shown, whole) = value.value(SHOWN);
+    if !whole {
+        let len = value.span.end - value.span.start;
+        shown.push_str(&format!("… ({})", display::bytes(len)));
+        // Behind the cut one there is a way to all of it.
+        if let Some(source) = whole_string(document, value) {
+            node.content = Some(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8))));
+        }
+    }
+    node.value = Some(shown);
+}
+
+/// The text of a long scalar, to be read by ranges.
+fn whole_string(document: &Arc<Document>, value: &Child) -> Option<Source> {
+    let source = document.source();
+    if value.kind != Kind::String {
+        return source.member("value", value.span.clone()).ok();
+    }
+    let inner = value.span.start + 1..value.span.end.saturating_sub(1).max(value.span.start + 1);
+    if value.text.len() as u64 == value.span.end - value.span.start && !value.text.contains(&b'\\') {
+        return source.member("value", inner).ok();
+    }
+    let text = Unescaped { source: source.clone(), range: inner, text: OnceLock::new() };
+    source.stream("value", Arc::new(text)).ok()
+}
+
+/// A string without its escapes; made at the first read.
+struct Unescaped {
+    source: Source,
+    range: Range<u64>,
+    text: OnceLock<Bytes>,
+}
+
+impl Unescaped {
+    fn text(&self, task: &Task) -> Result<&Bytes> {
+        if let Some(text) = self.text.get() {
+            return Ok(text);
+        }
+        limits::check(self.range.end - self.range.start, limits::CHUNK, "the text of a string")?;
+        let raw = self.source.read(task, self.range.clone())?;
+        let text = Bytes::from(text::unescape(&raw).0.into_owned());
+        Ok(self.text.get_or_init(|| text))
+    }
+}
+
+impl ReadAt for Unescaped {
+    fn known_len(&self) -> Option<u64> {
+        self.text.get().map(|text| text.len() as u64)
+    }
+
+    fn len(&self, task: &Task) -> Result<u64> {
+        Ok(self.text(task)?.len() as u64)
+    }
+
+    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let text = self.text(task)?;
+        let rest = usize::try_from(offset).ok().and_then(|at| text.get(at..)).unwrap_or_default();
+        let n = rest.len().min(out.len());
+        if let (Some(out), Some(rest)) = (out.get_mut(..n), rest.get(..n)) {
+            out.copy_from_slice(rest);
+        }
+        Ok(n)
+    }
+}
+
+/// What one pass over a value tells.
+pub(super) struct Whole {
+    pub(super) document: Arc<Document>,
+    pub(super) start: u64,
+}
+
+impl Survey for Whole {
+    fn kind(&self) -> &'static str {
+        "json"
+    }
+
+    fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
+        let source = self.document.source();
+        task.expect(source.known_len().unwrap_or(0).saturating_sub(self.start));
+        let summary = check::check(task, &self.document, self.start)?;
+        if let Some(problem) = summary.problem {
+            return Err(problem);
+        }
+        let mut facts = vec![("top", summary.top.map_or("nothing", Kind::word).into())];
+        if summary.top.is_some_and(Kind::is_container) {
+            facts.push(("length", summary.length.into()));
+        }
+        facts.push(("values", summary.values.into()));
+        facts.push(("depth", summary.depth.into()));
+        if summary.replaced > 0 {
+            facts.push(("replaced", summary.replaced.into()));
+        }
+        for unusual in summary.unusual {
+            facts.push((unusual.what, unusual.count.into()));
+        }
+        Ok(facts)
+    }
+}
+
+/// The children of a container.
+pub(super) struct Below {
+    pub(super) document: Arc<Document>,
+    pub(super) start: u64,
+    kind: Kind,
+    /// It was resolved, or is not to be.
+    pub(super) plain: bool,
+    /// The root of a notebook.
+    pub(super) notebook: bool,
+    count: Mutex<Option<u64>>,
+}
+
+impl Below {
+    pub(super) fn new(document: Arc<Document>, start: u64, kind: Kind) -> Below {
+        Below { document, start, kind, plain: false, notebook: false, count: Mutex::new(None) }
+    }
+
+    fn node(&self, task: &Task, child: Child) -> Result<Node> {
+        let name = child.name.clone().unwrap_or_else(|| child.index.to_string());
+        if self.notebook && name == "cells" && child.kind == Kind::Array {
+            return Ok(notebook::cells(task, &self.document, child));
+        }
+        Ok(of(&self.document, &name, child))
+    }
+
+    /// Goes on until `enough`; what breaks the text is the last node.
+    fn collect(&self, task: &Task, range: Range<u64>) -> Result<Vec<Node>> {
+        let mut walk = Walk::new(task, &self.document, self.start, range.start)?;
+        let (mut nodes, mut names) = (Vec::new(), HashSet::new());
+        while walk.position() < range.end {
+            let at = walk.position();
+            match walk.next() {
+                Ok(Some(child)) if child.index < range.start => {}
+                Ok(Some(child)) => {
+                    let twice = child.name.as_ref().is_some_and(|name| !names.insert(name.clone()));
+                    let node = self.node(task, child)?;
+                    let remark = "another member of this object has the same name";
+                    nodes.push(if twice { node.remark(remark) } else { node });
+                }
+                Ok(None) => {
+                    *self.count.lock() = Some(at);
+                    break;
+                }
+                Err(error) if error.is_cancelled() || error.kind() == crate::ErrorKind::Io => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    if at >= range.start {
+                        nodes.push(broken(error));
+                    }
+                    *self.count.lock() = Some(at + 1);
+                    break;
+                }
+            }
+        }
+        Ok(nodes)
+    }
+}
+
+/// The node that stands where the text breaks.
+fn broken(error: Error) -> Node {
+    Node::new("✗", "broken").problem(error)
+}
+
+impl Listing for Below {
+    fn count(&self) -> Option<u64> {
+        *self.count.lock()
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        if self.count().is_some_and(|count| range.start >= count) {
+            return Ok(Vec::new());
+        }
+        let most = range.start.saturating_add(limits::LISTED.max(1));
+        let nodes = self.collect(task, range.start..range.end.min(most))?;
+        Ok(nodes.into_iter().map(Arc::new).collect())
+    }
+
+    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
+        if self.plain || self.kind != Kind::Array {
+            return Ok(None);
+        }
+        let Some(found) = tables::of_array(task, &self.document, self.start)? else { return Ok(None) };
+        let below = Below { plain: true, ..Below::new(self.document.clone(), self.start, self.kind) };
+        let whole = Whole { document: self.document.clone(), start: self.start };
+        let mut node = Node::new("", self.kind.word()).content(found.content).lazy(below).survey(whole);
+        node.remarks = found.remarks;
+        Ok(Some(Arc::new(node)))
+    }
+
+    fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+        if self.kind == Kind::Array {
+            // `01` is not the name of a child.
+            let Some(index) = name.parse::<u64>().ok().filter(|index| index.to_string() == name) else {
+                return Ok(None);
+            };
+            return Ok(self.page(task, index..index.saturating_add(1))?.into_iter().next());
+        }
+        let mut walk = Walk::new(task, &self.document, self.start, 0)?;
+        loop {
+            match walk.next() {
+                Ok(Some(child)) if child.name.as_deref() == Some(name) => {
+                    return Ok(Some(Arc::new(self.node(task, child)?)));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                Err(error) if error.is_cancelled() => return Err(error),
+                // What stands behind a break cannot be found.
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+}

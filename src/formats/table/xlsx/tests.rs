@@ -1,0 +1,79 @@
+use super::*;
+use crate::cell;
+use crate::content::{Content, Table};
+use crate::format::Options;
+
+fn fixture(name: &str) -> Result<Arc<Node>> {
+    let path = format!("{}/fixtures/xlsx/{name}", env!("CARGO_MANIFEST_DIR"));
+    crate::open::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
+}
+
+fn sheet(root: &Arc<Node>, name: &str) -> Arc<Node> {
+    root.find(&Task::new(), &format!("/{name}")).unwrap().unwrap()
+}
+
+fn shown(node: &Node) -> (String, String) {
+    let Some(Content::Table(table)) = &node.content else { return ("none".to_owned(), String::new()) };
+    let fields = table.schema().fields();
+    let columns: Vec<String> =
+        fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect();
+    let all: Vec<usize> = (0..fields.len()).collect();
+    let batch = table.read(&Task::new(), 0..99, &all).unwrap();
+    let cell = |row, c: &arrow::array::ArrayRef| cell::text(c.as_ref(), row).unwrap_or("∅".into());
+    let row = |row| batch.columns().iter().map(|c| cell(row, c)).collect::<Vec<_>>().join("¦");
+    (columns.join(", "), (0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎"))
+}
+
+#[test]
+fn sheets_are_tables_with_types() {
+    let root = fixture("birds.xlsx").unwrap();
+    let (columns, cells) = shown(&sheet(&root, "birds"));
+    let expected =
+        "id: int64, weight: double, name: string, wild: bool, day: date32[day], moment: timestamp[us]";
+    assert_eq!(columns, expected);
+    assert!(cells.starts_with("1¦0.25¦goose 1 é¦false¦2024-03-01¦2024-02-29T01:00:00⏎"), "{cells}");
+    let plain = sheet(&root, "no header");
+    assert_eq!(shown(&plain), ("column0: int64, column1: string".into(), "1¦x⏎2¦∅⏎∅¦z".into()));
+    let overview = sheet(&root, "Übersicht");
+    let (columns, cells) = shown(&overview);
+    assert_eq!(columns, "name: string, sum: double");
+    assert!(cells.contains("none¦#N/A"), "{cells}");
+    assert!(overview.remarks.iter().any(|r| r.contains("merged")), "{:?}", overview.remarks);
+    assert!(overview.remarks.iter().any(|r| r.contains("1 formula without a stored result")));
+    assert!(sheet(&root, "empty").content.is_none());
+    assert_eq!(sheet(&root, "hidden").attributes[0].0, "hidden");
+}
+
+#[test]
+fn other_dresses_hold_the_same() {
+    let expected = shown(&sheet(&fixture("birds.xlsx").unwrap(), "birds")).1;
+    let expected: Vec<&str> = expected.split('⏎').map(|row| row.rsplit_once('¦').unwrap().0).collect();
+    for name in ["birds.xls", "birds.ods"] {
+        let (columns, cells) = shown(&sheet(&fixture(name).unwrap(), "birds"));
+        assert_eq!(
+            columns, "id: int64, weight: double, name: string, wild: bool, day: date32[day]",
+            "{name}"
+        );
+        assert_eq!(cells, expected.join("⏎"), "{name}");
+    }
+}
+
+#[test]
+fn hostile_and_broken_workbooks_end_in_sentences() {
+    let far = fixture("malformed/far_cell.xlsx").unwrap();
+    let far = sheet(&far, "birds");
+    let Some(Content::Table(table)) = &far.content else { panic!() };
+    assert_eq!(table.schema().field(0).name(), "id");
+    assert!(far.remarks.iter().any(|remark| remark.contains("left out")), "{:?}", far.remarks);
+    let repeated = fixture("malformed/repeated.ods").err().unwrap();
+    assert_eq!(repeated.kind(), crate::ErrorKind::Limit, "{repeated}");
+    let broken = fixture("malformed/broken_sheet.xlsx").unwrap();
+    let birds = sheet(&broken, "birds");
+    assert!(birds.problem.is_some() && birds.content.is_some());
+    assert!(sheet(&broken, "no header").content.is_some());
+    for name in ["cut.xlsx", "header.xls", "no_workbook.xlsx"] {
+        let opened = fixture(&format!("malformed/{name}"));
+        let empty = opened.as_ref().is_ok_and(|root| root.child_count() == Some(0));
+        assert!(empty || opened.is_err_and(|error| error.kind() == crate::ErrorKind::Malformed), "{name}");
+    }
+}
