@@ -295,6 +295,14 @@ fn plain_path(path: &str) -> String {
     known.iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path).replace('/', "_")
 }
 
+/// The name under which the table at a node's path of a file is known; the path of the file itself is empty.
+pub fn table_name(file: &str, path: &str) -> String {
+    match path.is_empty() {
+        true => stem(file),
+        false => format!("{}_{}", stem(file), plain_path(path)),
+    }
+}
+
 /// A name with every character that a plain word cannot have as `_`.
 fn plain_word(name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();

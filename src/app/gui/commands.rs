@@ -32,6 +32,8 @@ pub(crate) enum Action {
     ShowFile(u64),
     /// Show a node in a tab.
     Show(Target, Where),
+    /// Show a new SQL query that begins with this node's table.
+    Query(Target),
     /// Show a file in the system's file manager.
     Reveal(PathBuf),
     /// Pass this to the active view.

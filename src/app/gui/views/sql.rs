@@ -47,7 +47,8 @@ pub(crate) fn set_open(documents: Vec<Arc<Document>>) {
 
 /// A tab for a new query beside `target`, with a statement to begin with.
 pub(crate) fn target(beside: &Target, number: u64) -> Target {
-    let name = gander::query::stem(beside.document.source.name());
+    let path = if beside.path.starts_with(PATH) { "" } else { &beside.path };
+    let name = gander::query::table_name(beside.document.source.name(), path);
     let statement = format!("SELECT *\nFROM {}\nLIMIT 1000", gander::query::quoted(&name));
     let node = Node::new(format!("SQL {number}"), LABEL).attribute("statement", statement);
     Target { node: Arc::new(node), path: format!("{PATH}{number}"), ..beside.clone() }

@@ -76,7 +76,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "the result: 1,000 rows"));
-    assert!(harness.query_by_label("result1").is_some());
+    assert!(harness.query_all_by_label("result1").next().is_some());
     until(&mut harness, |h| h.state().status.facts.starts_with("1,000 rows"));
     harness.get_by_label("Plan").click();
     harness.step();

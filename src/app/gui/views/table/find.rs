@@ -117,8 +117,9 @@ impl Find {
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = ui.input(|input| input.modifiers.shift);
         let pressed = |key, modifiers| ui.input_mut(|input| input.consume_key(modifiers, key));
-        let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
+        // Those with Shift are asked first: the shorter one fits too.
         let previous = entered && back || pressed(Key::F3, Modifiers::SHIFT);
+        let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
         if entered {
             field.request_focus();
         }
