@@ -47,9 +47,8 @@ pub(crate) struct Args {
     /// How many threads work
     #[arg(long)]
     threads: Option<usize>,
-    /// Open the files with an option of their format: name=value
-    #[arg(long = "with", value_name = "NAME=VALUE")]
-    with: Vec<String>,
+    #[command(flatten)]
+    opening: super::OpenArgs,
 }
 
 /// Rows printed as text when none are asked for.
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let engine = Engine::new(settings(args), Vec::new());
     for target in &args.paths {
-        if let Err(error) = add(&task, &engine, target, &args.with) {
+        if let Err(error) = add(&task, &engine, target, &args.opening) {
             let (path, _) = super::split_target(target);
             return super::failed(&error, &path.display().to_string(), args.json);
         }
@@ -102,8 +101,8 @@ fn settings(args: &Args) -> Settings {
 }
 
 /// Makes a file, or the node of it that is named, a table.
-fn add(task: &Task, engine: &Engine, target: &str, with: &[String]) -> Result<(), Error> {
-    let (document, node, path) = super::open(task, target, with)?;
+fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) -> Result<(), Error> {
+    let (document, node, path) = super::open(task, target, opening)?;
     if path.is_empty() {
         return engine.add_document(task, &document).map(drop);
     }
