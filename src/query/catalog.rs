@@ -83,8 +83,9 @@ impl Catalog {
     pub(super) fn add(&self, name: &str, table: Arc<dyn Table>, aliases: &[String]) -> String {
         let name = if name.is_empty() { "table" } else { name };
         let mut entries = self.entries.write();
-        let taken =
-            |entries: &[Entry], name: &str| entries.iter().any(|e| e.is_called(name, str::eq_ignore_ascii_case));
+        let taken = |entries: &[Entry], name: &str| {
+            entries.iter().any(|e| e.is_called(name, str::eq_ignore_ascii_case))
+        };
         let numbered = |n: u32| if n == 1 { name.to_owned() } else { format!("{name}_{n}") };
         let free = (1..).map(numbered).find(|name| !taken(&entries, name)).unwrap_or_default();
         let word = plain_word(&free);
@@ -254,7 +255,8 @@ fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>
         }))),
         _ => {
             let names: Vec<String> = inside.iter().take(10).map(|(name, _)| name.clone()).collect();
-            let what = format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
+            let what =
+                format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
             Err(named(Error::unsupported(what)))
         }
     }

@@ -5,8 +5,9 @@
 
 use arrow::datatypes::{DataType, Fields};
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, Visitor, VisitorMut, WildcardAdditionalOptions,
+    ExcludeSelectItem, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -237,7 +238,8 @@ pub(super) fn name_columns(query: &mut Query) {
         };
         let free = free(&name, |name| taken.contains(name));
         if !plain || free != name {
-            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', free.clone()) };
+            *item =
+                SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', free.clone()) };
         }
         taken.insert(free);
     }

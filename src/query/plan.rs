@@ -3,10 +3,10 @@
 use super::catalog::Guesses;
 use super::fault::{Failure, of_planner};
 use super::provider::{Provider, QueryTask};
-use crate::content::Table;
 use super::statement::{Bound, Parsed, parse};
 use super::{Engine, STACK, runtime};
 use crate::adapt::Typed;
+use crate::content::Table;
 use crate::error::{Error, Result};
 use crate::open::guarded;
 use crate::task::Task;
@@ -91,7 +91,8 @@ fn prepare_here(
     let plan = async {
         let state = session.state();
         let logical = state.statement_to_plan(Planable::Statement(Box::new(statement))).await?;
-        let reading = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let reading =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         reading.verify_plan(&logical)?;
         let physical = state.create_physical_plan(&logical).await?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))

@@ -173,7 +173,9 @@ impl Scan {
             let read = crate::open::guarded(|| self.table.read(task, at..end, &own))?;
             let count = read.num_rows();
             if count as u64 != end - at {
-                return Err(Error::malformed(format!("table: only {count} rows could be read from row {at} on")));
+                return Err(Error::malformed(format!(
+                    "table: only {count} rows could be read from row {at} on"
+                )));
             }
             let whole = self.assembled(&read, columns, at)?;
             let mut from = 0;

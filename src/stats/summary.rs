@@ -108,8 +108,8 @@ const BINS: usize = 32;
 const TOP: usize = 12;
 /// Texts that stand for nothing.
 const NOTHING: [&str; 20] = [
-    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null", "None",
-    "none", "NIL", "missing",
+    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null",
+    "None", "none", "NIL", "missing",
 ];
 /// Numbers that do, where they lie far from all others.
 const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0];
@@ -254,11 +254,8 @@ fn pass(
         .map(|steps| steps.iter().fold(Ok(fresh()), add))
         .reduce(|| Ok(fresh()), merge)?;
     let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
-    let mut out: Vec<Result<Summary>> = folds
-        .into_iter()
-        .zip(&texts)
-        .map(|(fold, texts)| fold.map(|fold| fold.finish(texts)))
-        .collect();
+    let mut out: Vec<Result<Summary>> =
+        folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))).collect();
     find_same(&mut out);
     Ok(out)
 }
@@ -448,7 +445,8 @@ impl Fold {
         number: impl Fn(T::Native) -> f64,
     ) {
         let valid = |row: usize| array.nulls().is_none_or(|nulls| nulls.is_valid(row));
-        let numbers = || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
+        let numbers =
+            || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut nan, mut inf, mut zeros, mut count, mut sum) = (0u64, 0u64, 0u64, 0u64, 0.0);
         for value in numbers() {
@@ -497,8 +495,12 @@ impl Fold {
             DataType::LargeUtf8 => self.words(array.as_string::<i64>().iter()),
             DataType::Utf8View => self.words(array.as_string_view().iter()),
             DataType::Binary => self.long(array.as_binary::<i32>().iter().flatten().map(|b| b.len() as u64)),
-            DataType::LargeBinary => self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64)),
-            DataType::BinaryView => self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64)),
+            DataType::LargeBinary => {
+                self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64))
+            }
+            DataType::BinaryView => {
+                self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64))
+            }
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
                 let valid = (0..list.len()).filter(|&row| list.is_valid(row));
@@ -514,7 +516,9 @@ impl Fold {
         if self.data_type.is_nested() || self.kept_texts.len() >= KEPT as usize {
             return;
         }
-        self.kept_texts.extend(picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)));
+        self.kept_texts.extend(
+            picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)),
+        );
     }
 
     fn words<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>> + Clone) {
@@ -579,7 +583,9 @@ impl Fold {
             DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
             DataType::Boolean => {
                 let flags = array.as_boolean();
-                self.take(flags.nulls(), flags.len(), first, |row| hashed_word(seed, u64::from(flags.value(row))));
+                self.take(flags.nulls(), flags.len(), first, |row| {
+                    hashed_word(seed, u64::from(flags.value(row)))
+                });
             }
             DataType::Int8 => words!(Int8Type, |v: i8| v as u64),
             DataType::Int16 => words!(Int16Type, |v: i16| v as u64),
@@ -595,7 +601,8 @@ impl Fold {
             data_type if data_type.is_nested() => self.hashable = false,
             _ => {
                 let data = array.to_data();
-                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first()) else {
+                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first())
+                else {
                     self.hashable = false;
                     return;
                 };
@@ -608,7 +615,13 @@ impl Fold {
     }
 
     /// Takes the hashes of valid rows into account.
-    fn take(&mut self, nulls: Option<&arrow::buffer::NullBuffer>, len: usize, first: u64, hash: impl Fn(usize) -> u64) {
+    fn take(
+        &mut self,
+        nulls: Option<&arrow::buffer::NullBuffer>,
+        len: usize,
+        first: u64,
+        hash: impl Fn(usize) -> u64,
+    ) {
         let mut print = 0u64;
         let (mut before, mut run, mut run_row) = (None, 0u64, 0u64);
         for row in 0..len {
@@ -714,7 +727,8 @@ impl Fold {
         let (Some([_, q1, middle, q3, _]), Some((low, high))) = (quantiles, self.ends()) else { return out };
         for (&candidate, &count) in NOTHING_NUMBERS.iter().zip(&self.numbers_as_nothing) {
             let end = candidate == low || candidate == high;
-            let far = (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
+            let far =
+                (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
             // -1 is too usual a number where others are negative, too.
             if end && far && count > 1 && self.data_type.is_numeric() && (candidate != -1.0 || q1 >= 0.0) {
                 out.push((candidate.to_string(), count));
@@ -816,7 +830,8 @@ pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<
         let (a, b) = (series.get(at / columns.len())?, series.get(at % columns.len())?);
         Some(pearson(a, b))
     };
-    let values = (0..columns.len() * columns.len()).into_par_iter().map(|at| pair(at).unwrap_or(f64::NAN)).collect();
+    let values =
+        (0..columns.len() * columns.len()).into_par_iter().map(|at| pair(at).unwrap_or(f64::NAN)).collect();
     Ok(Correlation { columns, values, rows })
 }
 
@@ -850,11 +865,20 @@ mod tests {
             2 => Some(-999.0),
             k => Some(20.0 + k as f64 / 10.0),
         })));
-        let words: ArrayRef =
-            Arc::new(StringArray::from_iter_values((0..n).map(|i| ["red", "green", "red", "N/A"][i as usize % 4])));
+        let words: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..n).map(|i| ["red", "green", "red", "N/A"][i as usize % 4]),
+        ));
         let one: ArrayRef = Arc::new(Int32Array::from_iter_values((0..n).map(|_| 7)));
         let date: ArrayRef = Arc::new(Date32Array::from_iter_values((0..n).map(|i| i as i32)));
-        let columns = [("id", ids.clone()), ("twice", twice), ("f", float), ("w", words), ("one", one), ("again", ids), ("d", date)];
+        let columns = [
+            ("id", ids.clone()),
+            ("twice", twice),
+            ("f", float),
+            ("w", words),
+            ("one", one),
+            ("again", ids),
+            ("d", date),
+        ];
         MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())
     }
 
@@ -874,8 +898,14 @@ mod tests {
         assert_eq!((f.nulls, f.nan, f.max.as_deref()), (1_000, 1_000, Some("20.9")));
         assert_eq!(f.disguised, [("-999".to_owned(), 1_000)]);
         let w = column(3);
-        assert_eq!(w.top, [("red".to_owned(), 5_000), ("green".to_owned(), 2_500), ("N/A".to_owned(), 2_500)]);
-        assert_eq!((w.disguised.as_slice(), w.lengths.map(|l| (l.0, l.1))), (&[("N/A".to_owned(), 2_500)][..], Some((3, 5))));
+        assert_eq!(
+            w.top,
+            [("red".to_owned(), 5_000), ("green".to_owned(), 2_500), ("N/A".to_owned(), 2_500)]
+        );
+        assert_eq!(
+            (w.disguised.as_slice(), w.lengths.map(|l| (l.0, l.1))),
+            (&[("N/A".to_owned(), 2_500)][..], Some((3, 5)))
+        );
         assert!(column(4).is_constant() && !id.is_constant());
         assert_eq!((column(5).same_as, column(1).same_as, column(4).same_as), (Some(0), None, None));
         assert_eq!(column(6).text_of(column(6).quantiles.unwrap()[2]).get(..4), Some("1983"));

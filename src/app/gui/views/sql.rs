@@ -114,7 +114,11 @@ impl Drop for SqlView {
 }
 
 /// An engine that knows all open files and the results so far.
-fn engine(task: &Task, documents: &[Arc<Document>], results: &[(String, Arc<Answer>)]) -> gander::Result<Engine> {
+fn engine(
+    task: &Task,
+    documents: &[Arc<Document>],
+    results: &[(String, Arc<Answer>)],
+) -> gander::Result<Engine> {
     let folder = |d: &Arc<Document>| d.source.path().and_then(|p| p.parent()).map(PathBuf::from);
     let mut folders: Vec<PathBuf> = documents.iter().filter_map(folder).collect();
     folders.dedup();
@@ -195,7 +199,9 @@ impl SqlView {
         let documents = OPEN.lock().clone();
         let results = self.results();
         let key = documents.len() * 1_000 + results.len();
-        let shown = self.names.get(jobs, &key, "names of tables", move |task| Ok(engine(task, &documents, &results)?.tables()));
+        let shown = self
+            .names
+            .get(jobs, &key, "names of tables", move |task| Ok(engine(task, &documents, &results)?.tables()));
         if let Some(known) = shown.value {
             self.known = known;
         }
@@ -204,11 +210,14 @@ impl SqlView {
     /// The statement.
     fn editor(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         let theme = Theme::of(ui);
-        let choices = self.word.as_ref().map(|(_, word)| code::choices(word, &self.known)).unwrap_or_default();
+        let choices =
+            self.word.as_ref().map(|(_, word)| code::choices(word, &self.known)).unwrap_or_default();
         let id = ui.make_persistent_id("statement");
         let focused = ui.memory(|memory| memory.has_focus(id));
         // Tab takes the first name that fits; without one it is an indent.
-        let take = focused && !choices.is_empty() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab));
+        let take = focused
+            && !choices.is_empty()
+            && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab));
         let mut chosen = take.then(|| choices[0].clone());
         let mistake = self.mistake();
         let offset = self.text.len() - self.text.trim_start().len();
@@ -226,7 +235,9 @@ impl SqlView {
             .margin(egui::Margin::symmetric(10, 8))
             .layouter(&mut layouter);
         let output = ScrollArea::vertical().id_salt("statement").show(ui, |ui| field.show(ui)).inner;
-        output.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, "SQL statement"));
+        output
+            .response
+            .widget_info(|| egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, "SQL statement"));
         if !std::mem::replace(&mut self.focused, true) && cx.active {
             output.response.request_focus();
         }
@@ -237,7 +248,10 @@ impl SqlView {
             ui.horizontal(|ui| {
                 ui.label(theme::dim(theme, "Tab"));
                 for choice in choices.iter().take(10) {
-                    if ui.add(egui::Button::new(theme::mono(choice.as_str())).frame_when_inactive(false)).clicked() {
+                    if ui
+                        .add(egui::Button::new(theme::mono(choice.as_str())).frame_when_inactive(false))
+                        .clicked()
+                    {
                         chosen = Some(choice.clone());
                     }
                 }
@@ -260,7 +274,8 @@ impl SqlView {
         ui.horizontal(|ui| {
             for (index, run) in self.runs.iter().enumerate() {
                 let label = RichText::new(format!("result{}", run.number));
-                if ui.selectable_label(index == self.current, label).on_hover_text(run.sql.as_str()).clicked() {
+                if ui.selectable_label(index == self.current, label).on_hover_text(run.sql.as_str()).clicked()
+                {
                     current = index;
                 }
             }
@@ -274,7 +289,9 @@ impl SqlView {
                 (_, Some(failure)) => {
                     let (words, more) = match failure {
                         Failure::Sql(mistake) => (mistake.message.clone(), mistake.to_string()),
-                        Failure::Run(error) if error.is_cancelled() => ("The query was stopped".to_owned(), String::new()),
+                        Failure::Run(error) if error.is_cancelled() => {
+                            ("The query was stopped".to_owned(), String::new())
+                        }
                         Failure::Run(error) => (error.to_string(), String::new()),
                     };
                     ui.label(theme::icon(Icon::Problem).color(theme.bad));
@@ -310,16 +327,21 @@ impl SqlView {
                 let Some((_, view)) = &mut run.view else { return };
                 let bar = Rect::from_min_size(area.min, vec2(area.width(), size::BAR));
                 let layout = egui::Layout::left_to_right(egui::Align::Center);
-                let builder = UiBuilder::new().max_rect(bar.shrink2(vec2(space::S2, 0.0))).id_salt("bar").layout(layout);
+                let builder = UiBuilder::new()
+                    .max_rect(bar.shrink2(vec2(space::S2, 0.0)))
+                    .id_salt("bar")
+                    .layout(layout);
                 view.toolbar(&mut ui.new_child(builder), cx);
                 let rest = Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max);
                 view.ui(&mut ui.new_child(UiBuilder::new().max_rect(rest).id_salt("rows")), cx);
             }
             Mode::Plan => {
                 let (planning, first) = answer.timing();
-                let first = first.map_or(String::new(), |t| format!(", first rows after {:.3} s", t.as_secs_f64()));
+                let first =
+                    first.map_or(String::new(), |t| format!(", first rows after {:.3} s", t.as_secs_f64()));
                 let total = answer.elapsed().as_secs_f64();
-                let times = format!("planned in {:.3} s{first}, {total:.3} s in all\n\n", planning.as_secs_f64());
+                let times =
+                    format!("planned in {:.3} s{first}, {total:.3} s in all\n\n", planning.as_secs_f64());
                 ScrollArea::both().id_salt("plan").auto_shrink(false).show(ui, |ui| {
                     ui.add(egui::Label::new(theme::mono(times + &answer.plan())).extend().selectable(true));
                 });
@@ -363,7 +385,8 @@ impl View for SqlView {
                 ui.label("No statement was run yet");
             }
             for sql in self.history.clone() {
-                let line: String = sql.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(90).collect();
+                let line: String =
+                    sql.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(90).collect();
                 if ui.button(theme::mono(line)).on_hover_text(theme::mono(sql.as_str())).clicked() {
                     self.text = sql;
                     ui.close();
@@ -421,7 +444,8 @@ impl View for SqlView {
         if let Some(text) = kept.get("statement").and_then(Value::as_str) {
             text.clone_into(&mut self.text);
         }
-        self.history = serde_json::from_value(kept.get("history").cloned().unwrap_or_default()).unwrap_or_default();
+        self.history =
+            serde_json::from_value(kept.get("history").cloned().unwrap_or_default()).unwrap_or_default();
     }
 }
 

@@ -8,11 +8,66 @@ use gander::query::{Engine, Known, quoted};
 use crate::gui::theme::{Theme, mono_font};
 
 const KEYWORDS: [&str; 60] = [
-    "SELECT", "FROM", "WHERE", "GROUP", "BY", "ORDER", "HAVING", "LIMIT", "OFFSET", "AS", "AND", "OR", "NOT", "IN", "IS",
-    "NULL", "LIKE", "ILIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "JOIN", "LEFT", "RIGHT", "FULL", "INNER",
-    "OUTER", "CROSS", "ON", "USING", "UNION", "ALL", "EXCEPT", "INTERSECT", "DISTINCT", "WITH", "VALUES", "ASC", "DESC",
-    "NULLS", "FIRST", "LAST", "OVER", "PARTITION", "ROWS", "RANGE", "CAST", "EXISTS", "TRUE", "FALSE", "EXPLAIN",
-    "ANALYZE", "DESCRIBE", "SHOW", "TABLES", "INTERVAL", "FILTER",
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "BY",
+    "ORDER",
+    "HAVING",
+    "LIMIT",
+    "OFFSET",
+    "AS",
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+    "IS",
+    "NULL",
+    "LIKE",
+    "ILIKE",
+    "BETWEEN",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "JOIN",
+    "LEFT",
+    "RIGHT",
+    "FULL",
+    "INNER",
+    "OUTER",
+    "CROSS",
+    "ON",
+    "USING",
+    "UNION",
+    "ALL",
+    "EXCEPT",
+    "INTERSECT",
+    "DISTINCT",
+    "WITH",
+    "VALUES",
+    "ASC",
+    "DESC",
+    "NULLS",
+    "FIRST",
+    "LAST",
+    "OVER",
+    "PARTITION",
+    "ROWS",
+    "RANGE",
+    "CAST",
+    "EXISTS",
+    "TRUE",
+    "FALSE",
+    "EXPLAIN",
+    "ANALYZE",
+    "DESCRIBE",
+    "SHOW",
+    "TABLES",
+    "INTERVAL",
+    "FILTER",
 ];
 /// Names that are offered at once.
 const OFFERED: usize = 10;
@@ -92,9 +147,9 @@ pub(super) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>
 pub(super) fn word_before(text: &str, cursor: usize) -> Option<(usize, String)> {
     let end = text.char_indices().nth(cursor).map_or(text.len(), |(at, _)| at);
     let before = text.get(..end)?;
-    let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| {
-        at + before[at..].chars().next().map_or(0, char::len_utf8)
-    });
+    let start = before
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
     let word = before.get(start..)?;
     (!word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| (start, word.to_owned()))
 }
@@ -120,7 +175,9 @@ pub(super) fn choices(word: &str, known: &[Known]) -> Vec<String> {
         }
     }
     if wanted.chars().count() >= 2 {
-        out.extend(KEYWORDS.iter().filter(|k| fits(k) && k.to_lowercase() != wanted).map(|k| (*k).to_owned()));
+        out.extend(
+            KEYWORDS.iter().filter(|k| fits(k) && k.to_lowercase() != wanted).map(|k| (*k).to_owned()),
+        );
         out.extend(Engine::functions().iter().filter(|f| fits(f)).take(OFFERED).map(|f| format!("{f}(")));
     }
     out.truncate(OFFERED);
@@ -138,8 +195,14 @@ mod tests {
         let joined: String = pieces.iter().map(|(range, _)| &text[range.clone()]).collect();
         assert_eq!(joined, text);
         let of = |word: &str| pieces.iter().find(|(r, _)| &text[r.clone()] == word).map(|(_, piece)| *piece);
-        assert_eq!((of("SELECT"), of("sum"), of("'it'")), (Some(Piece::Keyword), Some(Piece::Function), Some(Piece::Text)));
-        assert_eq!((of("1.5"), of("-- ü"), of("x")), (Some(Piece::Number), Some(Piece::Comment), Some(Piece::Other)));
+        assert_eq!(
+            (of("SELECT"), of("sum"), of("'it'")),
+            (Some(Piece::Keyword), Some(Piece::Function), Some(Piece::Text))
+        );
+        assert_eq!(
+            (of("1.5"), of("-- ü"), of("x")),
+            (Some(Piece::Number), Some(Piece::Comment), Some(Piece::Other))
+        );
     }
 
     #[test]

@@ -47,13 +47,23 @@ impl Plotted {
         let fields = table.schema().fields().clone();
         let numeric: Vec<usize> = (0..fields.len()).filter(|&c| is_number(fields[c].data_type())).collect();
         let Some(&first) = numeric.last() else {
-            theme::empty_state(ui, crate::gui::icons::Icon::Hash, "There is no column of numbers to plot", "");
+            theme::empty_state(
+                ui,
+                crate::gui::icons::Icon::Hash,
+                "There is no column of numbers to plot",
+                "",
+            );
             return;
         };
         let mut y = self.y.filter(|y| numeric.contains(y)).unwrap_or(first);
         let theme = Theme::of(ui);
         ui.horizontal(|ui| {
-            let kinds = [(Kind::Line, "Line"), (Kind::Bars, "Bars"), (Kind::Points, "Points"), (Kind::Histogram, "Histogram")];
+            let kinds = [
+                (Kind::Line, "Line"),
+                (Kind::Bars, "Bars"),
+                (Kind::Points, "Points"),
+                (Kind::Histogram, "Histogram"),
+            ];
             theme::segmented(ui, "Plot", &mut self.kind, &kinds);
             if self.kind != Kind::Histogram {
                 ui.label(theme::dim(theme, "x"));
@@ -79,9 +89,16 @@ impl Plotted {
         });
         self.y = Some(y);
         let (x, rows, source) = (self.x, table.rows().number().min(MOST), table.clone());
-        let shown = self.slot.get(jobs, &(x, y, rows), "a plot", move |task| series(task, source.as_ref(), x, y, rows));
+        let shown = self
+            .slot
+            .get(jobs, &(x, y, rows), "a plot", move |task| series(task, source.as_ref(), x, y, rows));
         if let Some(error) = shown.error {
-            theme::empty_state(ui, crate::gui::icons::Icon::Problem, "This could not be plotted", &error.to_string());
+            theme::empty_state(
+                ui,
+                crate::gui::icons::Icon::Problem,
+                "This could not be plotted",
+                &error.to_string(),
+            );
             return;
         }
         let Some(points) = shown.value else { return };
@@ -89,7 +106,9 @@ impl Plotted {
         let name = fields[y].name().as_str();
         Plot::new("result plot").show(ui, |plot| match kind {
             Kind::Line => plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(color)),
-            Kind::Points => plot.points(Points::new(name, PlotPoints::from(points.to_vec())).color(color).radius(2.0)),
+            Kind::Points => {
+                plot.points(Points::new(name, PlotPoints::from(points.to_vec())).color(color).radius(2.0))
+            }
             Kind::Bars => {
                 let bars = points.iter().map(|p| Bar::new(p[0], p[1])).collect();
                 plot.bar_chart(BarChart::new(name, bars).color(color));
@@ -131,5 +150,10 @@ fn histogram(points: &Series) -> Vec<Bar> {
     points.iter().for_each(|p| counted.add(p[1]));
     let width = ((high - low) / BINS as f64).max(f64::MIN_POSITIVE);
     let middle = |n: usize| low + width * (n as f64 + 0.5);
-    counted.counts.iter().enumerate().map(|(n, &count)| Bar::new(middle(n), count as f64).width(width)).collect()
+    counted
+        .counts
+        .iter()
+        .enumerate()
+        .map(|(n, &count)| Bar::new(middle(n), count as f64).width(width))
+        .collect()
 }

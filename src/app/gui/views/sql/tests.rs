@@ -24,7 +24,8 @@ struct Bench {
 
 fn bench() -> Harness<'static, Bench> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
-    let table: Arc<dyn Table> = Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()));
+    let table: Arc<dyn Table> =
+        Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()));
     let root = Arc::new(Node::new("numbers.parquet", "file").content(Content::Table(table)));
     let document = Arc::new(Document {
         source: Source::memory("numbers.parquet", vec![1u8]),
@@ -75,7 +76,9 @@ fn a_statement_runs_and_its_result_is_a_table() {
     let mut harness = bench();
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
-    until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "the result: 1,000 rows"));
+    until(&mut harness, |h| {
+        h.state().view.export().is_some_and(|(words, _)| words == "the result: 1,000 rows")
+    });
     assert!(harness.query_all_by_label("result1").next().is_some());
     until(&mut harness, |h| h.state().status.facts.starts_with("1,000 rows"));
     harness.get_by_label("Plan").click();
