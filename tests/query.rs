@@ -43,7 +43,7 @@ fn files_are_tables_named_after_their_stems() {
     assert_eq!(twice["rows"], serde_json::json!([["20"]]));
     let path = rows(&["SELECT count(*) FROM 'fixtures/parquet/parts/*.parquet'"]);
     assert_eq!(path["rows"], serde_json::json!([["20"]]));
-    let arrays = rows(&["SELECT count(*) FROM \"1d\"", "fixtures/npy/1d.npy"]);
+    let arrays = rows(&["SELECT count(*) FROM constant", "fixtures/npy/constant.npy"]);
     assert!(arrays["rows"][0][0].is_string());
 }
 

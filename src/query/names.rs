@@ -215,7 +215,7 @@ pub(super) fn name_columns(query: &mut Query) {
     let mut taken: HashSet<String> = HashSet::new();
     for item in &select.projection {
         if let SelectItem::ExprWithAlias { alias, .. } = item {
-            taken.insert(alias.value.clone());
+            taken.insert(alias.value.to_lowercase());
         }
     }
     for item in &mut select.projection {
@@ -236,12 +236,13 @@ pub(super) fn name_columns(query: &mut Query) {
             Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
             None => name,
         };
-        let free = free(&name, |name| taken.contains(name));
+        // Names without quotes may mean the same column in another case.
+        let free = free(&name, |name| taken.contains(&name.to_lowercase()));
         if !plain || free != name {
             *item =
                 SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', free.clone()) };
         }
-        taken.insert(free);
+        taken.insert(free.to_lowercase());
     }
 }
 

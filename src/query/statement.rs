@@ -53,6 +53,12 @@ pub(super) fn parse(
     only_reads(&statement, sql)?;
     let mut made = Made::default();
     let _ = statement.visit(&mut made);
+    // Before names are bound: the result's columns are called as they were written.
+    if only.is_none()
+        && let Statement::Query(query) = &mut statement
+    {
+        name_columns(query);
+    }
     let mut binder = Binder { engine, task, sql, ctes: made.ctes, tables: Vec::new(), only };
     if let ControlFlow::Break(failure) = VisitMut::visit(&mut statement, &mut binder) {
         return Err(*failure);
@@ -64,11 +70,6 @@ pub(super) fn parse(
     }
     made.aliases.iter().chain(&binder.ctes).for_each(|name| names.add(name));
     let _ = VisitMut::visit(&mut statement, &mut Settle(&names));
-    if only.is_none()
-        && let Statement::Query(query) = &mut statement
-    {
-        name_columns(query);
-    }
     Ok(Parsed { statement, tables: binder.tables })
 }
 
