@@ -27,7 +27,7 @@ mod statement;
 mod tests;
 
 pub use answer::Answer;
-pub use catalog::{Known, stem};
+pub use catalog::{Known, stem, table_name};
 pub use fault::{Failure, Mistake, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, filtered};

@@ -363,7 +363,9 @@ impl Inner {
         if state.first.is_none() {
             state.first = Some(self.begun.elapsed());
         }
-        if part == state.front { state.place(chunk) } else if let Some(part) = state.parts.get_mut(part) {
+        if part == state.front {
+            state.place(chunk)
+        } else if let Some(part) = state.parts.get_mut(part) {
             part.waiting.push(chunk);
         }
         let enough = state.left == Some(0);
@@ -498,6 +500,7 @@ impl State {
 
 /// The bytes that a batch's rows take.
 fn size_of(batch: &RecordBatch) -> usize {
-    let one = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(array.get_array_memory_size());
+    let one =
+        |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(array.get_array_memory_size());
     batch.columns().iter().map(one).sum()
 }

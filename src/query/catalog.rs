@@ -83,8 +83,9 @@ impl Catalog {
     pub(super) fn add(&self, name: &str, table: Arc<dyn Table>, aliases: &[String]) -> String {
         let name = if name.is_empty() { "table" } else { name };
         let mut entries = self.entries.write();
-        let taken =
-            |entries: &[Entry], name: &str| entries.iter().any(|e| e.is_called(name, str::eq_ignore_ascii_case));
+        let taken = |entries: &[Entry], name: &str| {
+            entries.iter().any(|e| e.is_called(name, str::eq_ignore_ascii_case))
+        };
         let numbered = |n: u32| if n == 1 { name.to_owned() } else { format!("{name}_{n}") };
         let free = (1..).map(numbered).find(|name| !taken(&entries, name)).unwrap_or_default();
         let word = plain_word(&free);
@@ -216,7 +217,8 @@ impl Catalog {
         }
         let entries = self.entries.read();
         let names = || entries.iter().map(|e| e.name.as_str());
-        let advice = match nearest(text, names()) {
+        let all = entries.iter().flat_map(|e| e.aliases.iter().map(String::as_str)).chain(names());
+        let advice = match nearest(text, all) {
             Some(near) => format!("did you mean {near:?}?"),
             None if entries.is_empty() => "name a file in quotes: FROM 'data/file.parquet'".to_owned(),
             None => {
@@ -253,7 +255,8 @@ fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>
         }))),
         _ => {
             let names: Vec<String> = inside.iter().take(10).map(|(name, _)| name.clone()).collect();
-            let what = format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
+            let what =
+                format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
             Err(named(Error::unsupported(what)))
         }
     }
@@ -292,6 +295,14 @@ fn plain_path(path: &str) -> String {
     let path = path.trim_matches(['/', '.', ':', '\\']);
     let known = [".csv", ".tsv", ".json", ".jsonl", ".parquet", ".arrow", ".feather", ".npy"];
     known.iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path).replace('/', "_")
+}
+
+/// The name under which the table at a node's path of a file is known; the path of the file itself is empty.
+pub fn table_name(file: &str, path: &str) -> String {
+    match path.is_empty() {
+        true => stem(file),
+        false => format!("{}_{}", stem(file), plain_path(path)),
+    }
 }
 
 /// A name with every character that a plain word cannot have as `_`.

@@ -152,13 +152,16 @@ pub(super) fn of_parser(sql: &str, error: &ParserError) -> Mistake {
         None => (text.as_str(), None),
     };
     let place = place.and_then(|(line, column)| Some((line.parse().ok()?, column.trim().parse().ok()?)));
-    let what = what.strip_prefix("Expected: ").map_or_else(|| lowered(what), |rest| {
-        let (wanted, found) = rest.split_once(", found: ").unwrap_or((rest, ""));
-        match found {
-            "" | "EOF" => format!("the statement ends where {wanted} is expected"),
-            found => format!("{found} stands where {wanted} is expected"),
-        }
-    });
+    let what = what.strip_prefix("Expected: ").map_or_else(
+        || lowered(what),
+        |rest| {
+            let (wanted, found) = rest.split_once(", found: ").unwrap_or((rest, ""));
+            match found {
+                "" | "EOF" => format!("the statement ends where {wanted} is expected"),
+                found => format!("{found} stands where {wanted} is expected"),
+            }
+        },
+    );
     let mistake = Mistake::new(what);
     match place {
         Some((0, _)) | None => mistake.at_end(sql),
@@ -224,11 +227,14 @@ fn schema_words(error: &SchemaError) -> (String, String) {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let mut message = format!("there is no column {:?}", shown(field));
+            // Columns of our own begin with a sign that no name has.
+            let valid_fields: Vec<&Column> =
+                valid_fields.iter().filter(|c| !c.name.starts_with('\u{1}')).collect();
             let near = valid_fields.iter().map(|c| c.name.as_str());
             if let Some(near) = nearest(&field.name, near) {
                 message.push_str(&format!("; did you mean {near:?}?"));
             } else if !valid_fields.is_empty() {
-                let mut names: Vec<String> = valid_fields.iter().take(20).map(shown).collect();
+                let mut names: Vec<String> = valid_fields.iter().take(20).map(|c| shown(c)).collect();
                 names.dedup();
                 let more = if valid_fields.len() > 20 { ", …" } else { "" };
                 message.push_str(&format!("; there are {}{more}", names.join(", ")));
@@ -239,7 +245,8 @@ fn schema_words(error: &SchemaError) -> (String, String) {
             format!("several tables have a column {:?}; say which: table.{}", field.name, field.name),
             field.name.clone(),
         ),
-        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+        SchemaError::DuplicateQualifiedField { name, .. }
+        | SchemaError::DuplicateUnqualifiedField { name } => {
             (format!("the column {name:?} is there twice; give one another name by AS"), name.clone())
         }
     }
@@ -248,7 +255,9 @@ fn schema_words(error: &SchemaError) -> (String, String) {
 /// The name nearest to `wanted`, if one is near: a third of its letters may differ.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
-    let most = (wanted.chars().count() / 3).max(1);
+    let long = wanted.chars().count();
+    // Two letters changed places, which counts as two, in a word of four.
+    let most = if long < 4 { 1 } else { (long / 3).max(2) };
     names
         .map(|name| (distance(&wanted, &name.to_lowercase()), name))
         .filter(|(far, _)| *far <= most)

@@ -171,7 +171,8 @@ impl Condition {
             Test::Equals(v) => format!("{name} = {v}"),
             Test::Differs(v) => format!("{name} ≠ {v}"),
             Test::In(values) => {
-                let mut shown: Vec<&str> = values.iter().take(3).map(|v| v.as_deref().unwrap_or("null")).collect();
+                let mut shown: Vec<&str> =
+                    values.iter().take(3).map(|v| v.as_deref().unwrap_or("null")).collect();
                 if values.len() > 3 {
                     shown.push("…");
                 }
@@ -215,7 +216,10 @@ fn kind_of(data_type: &arrow::datatypes::DataType) -> Kind {
         Type::Float16 | Type::Float32 | Type::Float64 => Kind::Float,
         t if t.is_integer() => Kind::Number,
         Type::Binary | Type::LargeBinary | Type::BinaryView | Type::FixedSizeBinary(_) => Kind::Binary,
-        Type::List(_) | Type::LargeList(_) | Type::FixedSizeList(..) | Type::ListView(_)
+        Type::List(_)
+        | Type::LargeList(_)
+        | Type::FixedSizeList(..)
+        | Type::ListView(_)
         | Type::LargeListView(_) => Kind::List,
         _ => Kind::Cast,
     }
@@ -286,7 +290,9 @@ impl Asked {
             Test::NotNull => format!("{place} IS NOT NULL"),
             Test::Nan if self.kind == Kind::Float => format!("isnan({place})"),
             Test::Nan => "FALSE".to_owned(),
-            Test::NotNan if self.kind == Kind::Float => format!("({place} IS NOT NULL AND NOT isnan({place}))"),
+            Test::NotNan if self.kind == Kind::Float => {
+                format!("({place} IS NOT NULL AND NOT isnan({place}))")
+            }
             Test::NotNan => format!("{place} IS NOT NULL"),
             Test::Length(low, high) => {
                 let size = if self.kind == Kind::List {
@@ -303,7 +309,10 @@ impl Asked {
             Test::Has(value) => {
                 use arrow::datatypes::DataType as Type;
                 let inner = match &self.data_type {
-                    Type::List(f) | Type::LargeList(f) | Type::FixedSizeList(f, _) | Type::ListView(f)
+                    Type::List(f)
+                    | Type::LargeList(f)
+                    | Type::FixedSizeList(f, _)
+                    | Type::ListView(f)
                     | Type::LargeListView(f) => f.data_type().clone(),
                     other => other.clone(),
                 };
@@ -354,7 +363,8 @@ mod tests {
         let some = Test::In(vec![Some("x".into()), None]);
         assert_eq!(sql("s", some.clone()), "(\"s\" IN ('x') OR \"s\" IS NULL)");
         assert_eq!(Condition::new("s", some).words(), "s in x, null");
-        let filter = Filter { conditions: vec![Condition::new("s", Test::Null)], expression: "f > 1 -- x".into() };
+        let filter =
+            Filter { conditions: vec![Condition::new("s", Test::Null)], expression: "f > 1 -- x".into() };
         assert_eq!(filter.sql(&schema).unwrap(), "\"s\" IS NULL AND (f > 1 -- x\n)");
         assert_eq!(Filter::default().sql(&schema), None);
         let sort = Sort { column: "s".into(), order: Order::Descending, nulls_first: true };

@@ -278,7 +278,11 @@ pub fn containing(table: &dyn Table, text: &str) -> Filter {
             return None;
         }
         // Of a text format's cells the text is asked, as it stands.
-        let name = if typed { super::quoted(&format!("\u{1}{}", field.name())) } else { super::quoted(field.name()) };
+        let name = if typed {
+            super::quoted(&format!("\u{1}{}", field.name()))
+        } else {
+            super::quoted(field.name())
+        };
         let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         let cell = if is_text { name } else { format!("CAST({name} AS VARCHAR)") };
         Some(format!("contains(lower({cell}), {wanted})"))

@@ -126,7 +126,15 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let yes = [("*.csv", "a.csv"), ("a?c", "abc"), ("[a-c]*", "beta"), ("[!a]x", "bx"), ("*", ""), ("a*b*c", "aXbYbc"), ("[", "[")];
+        let yes = [
+            ("*.csv", "a.csv"),
+            ("a?c", "abc"),
+            ("[a-c]*", "beta"),
+            ("[!a]x", "bx"),
+            ("*", ""),
+            ("a*b*c", "aXbYbc"),
+            ("[", "["),
+        ];
         let no = [("*.csv", "a.csv.gz"), ("a?c", "ac"), ("[a-c]*", "delta"), ("[!a]x", "ax"), ("", "a")];
         assert!(yes.iter().all(|(p, n)| matches(p, n)));
         assert!(no.iter().all(|(p, n)| !matches(p, n)));

@@ -3,7 +3,12 @@
 //! A name without quotes that is there in exactly this case means that; else the one that differs in case
 //! only. Names in quotes are taken as they stand.
 
-use datafusion::sql::sqlparser::ast::*;
+use arrow::datatypes::{DataType, Fields};
+use datafusion::sql::sqlparser::ast::{
+    ExcludeSelectItem, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
+};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -12,6 +17,9 @@ use std::ops::ControlFlow;
 pub(super) struct Names {
     exact: HashSet<String>,
     folded: HashMap<String, String>,
+    /// Columns of structs, and the names of fields inside any.
+    structs: HashSet<String>,
+    fields: Option<Box<Names>>,
 }
 
 impl Names {
@@ -21,20 +29,22 @@ impl Names {
         }
     }
 
-    /// Adds the names of fields, and of the fields inside them.
-    pub(super) fn add_fields(&mut self, fields: &arrow::datatypes::Fields) {
-        use arrow::datatypes::DataType as Type;
-        for field in fields {
+    /// Adds the names of columns, and of the fields inside them.
+    pub(super) fn add_fields(&mut self, columns: &Fields) {
+        for field in columns {
             self.add(field.name());
-            match field.data_type() {
-                Type::Struct(inner) => self.add_fields(inner),
-                Type::List(inner) | Type::LargeList(inner) | Type::FixedSizeList(inner, _) => {
-                    if let Type::Struct(inner) = inner.data_type() {
-                        self.add_fields(inner);
-                    }
-                }
-                _ => {}
+            if let Some(inner) = inside(field.data_type()) {
+                self.structs.insert(field.name().clone());
+                self.fields.get_or_insert_default().add_fields(inner);
             }
+        }
+    }
+
+    /// The names of the fields behind a name: those of structs, where it is a column of them.
+    fn behind(&self, first: &str) -> &Names {
+        match &self.fields {
+            Some(fields) if self.structs.contains(first) => fields,
+            _ => self,
         }
     }
 
@@ -53,6 +63,17 @@ impl Names {
                 self.settle(ident);
             }
         }
+    }
+}
+
+/// The fields of a struct, or of the structs in a list.
+fn inside(data_type: &DataType) -> Option<&Fields> {
+    match data_type {
+        DataType::Struct(fields) => Some(fields),
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            inside(field.data_type())
+        }
+        _ => None,
     }
 }
 
@@ -108,7 +129,13 @@ impl VisitorMut for Settle<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::Identifier(ident) => self.0.settle(ident),
-            Expr::CompoundIdentifier(parts) => parts.iter_mut().for_each(|part| self.0.settle(part)),
+            Expr::CompoundIdentifier(parts) => {
+                let mut names = self.0;
+                for part in parts {
+                    names.settle(part);
+                    names = names.behind(&part.value);
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())
@@ -188,7 +215,7 @@ pub(super) fn name_columns(query: &mut Query) {
     let mut taken: HashSet<String> = HashSet::new();
     for item in &select.projection {
         if let SelectItem::ExprWithAlias { alias, .. } = item {
-            taken.insert(alias.value.clone());
+            taken.insert(alias.value.to_lowercase());
         }
     }
     for item in &mut select.projection {
@@ -209,11 +236,13 @@ pub(super) fn name_columns(query: &mut Query) {
             Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
             None => name,
         };
-        let free = free(&name, |name| taken.contains(name));
+        // Names without quotes may mean the same column in another case.
+        let free = free(&name, |name| taken.contains(&name.to_lowercase()));
         if !plain || free != name {
-            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', free.clone()) };
+            *item =
+                SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', free.clone()) };
         }
-        taken.insert(free);
+        taken.insert(free.to_lowercase());
     }
 }
 

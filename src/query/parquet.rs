@@ -10,7 +10,9 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{DataFusionError, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
-use datafusion::datasource::physical_plan::parquet::{ParquetAccessPlan, ParquetFileReaderFactory, RowGroupAccess};
+use datafusion::datasource::physical_plan::parquet::{
+    ParquetAccessPlan, ParquetFileReaderFactory, RowGroupAccess,
+};
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -98,7 +100,8 @@ pub(super) fn scan(
     parts: usize,
     task: &Task,
 ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-    let table_schema = TableSchema::builder(schema.clone()).with_virtual_columns(rows.into_iter().collect::<Vec<_>>());
+    let table_schema =
+        TableSchema::builder(schema.clone()).with_virtual_columns(rows.into_iter().collect::<Vec<_>>());
     let table_schema = table_schema.build();
     let with_rows = table_schema.virtual_columns().len();
     let factory = Arc::new(Files { file: file.clone(), task: task.clone() });

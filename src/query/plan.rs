@@ -3,10 +3,10 @@
 use super::catalog::Guesses;
 use super::fault::{Failure, of_planner};
 use super::provider::{Provider, QueryTask};
-use crate::content::Table;
 use super::statement::{Bound, Parsed, parse};
 use super::{Engine, STACK, runtime};
 use crate::adapt::Typed;
+use crate::content::Table;
 use crate::error::{Error, Result};
 use crate::open::guarded;
 use crate::task::Task;
@@ -91,7 +91,8 @@ fn prepare_here(
     let plan = async {
         let state = session.state();
         let logical = state.statement_to_plan(Planable::Statement(Box::new(statement))).await?;
-        let reading = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        let reading =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         reading.verify_plan(&logical)?;
         let physical = state.create_physical_plan(&logical).await?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
@@ -145,6 +146,8 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     options.execution.parquet.reorder_filters = true;
     options.execution.parquet.schema_force_view_types = false;
     options.explain.show_sizes = false;
+    // What each sort keeps back for merging its temporary files, in proportion to the memory.
+    options.execution.sort_spill_reservation_bytes = (engine.settings.memory / 16).min(10 << 20);
     Ok(SessionContext::new_with_config_rt(config, environment))
 }
 

@@ -144,7 +144,8 @@ impl Scan {
         {
             return Ok(known.clone());
         }
-        let made = self.table.count(task).map(|total| split(self.table.as_ref(), total, parts));
+        let total = self.table.rows().exact().map_or_else(|| self.table.count(task), Ok);
+        let made = total.map(|total| split(self.table.as_ref(), total, parts));
         if let Err(error) = &made
             && error.is_cancelled()
         {
@@ -172,7 +173,9 @@ impl Scan {
             let read = crate::open::guarded(|| self.table.read(task, at..end, &own))?;
             let count = read.num_rows();
             if count as u64 != end - at {
-                return Err(Error::malformed(format!("table: only {count} rows could be read from row {at} on")));
+                return Err(Error::malformed(format!(
+                    "table: only {count} rows could be read from row {at} on"
+                )));
             }
             let whole = self.assembled(&read, columns, at)?;
             let mut from = 0;

@@ -53,6 +53,12 @@ pub(super) fn parse(
     only_reads(&statement, sql)?;
     let mut made = Made::default();
     let _ = statement.visit(&mut made);
+    // Before names are bound: the result's columns are called as they were written.
+    if only.is_none()
+        && let Statement::Query(query) = &mut statement
+    {
+        name_columns(query);
+    }
     let mut binder = Binder { engine, task, sql, ctes: made.ctes, tables: Vec::new(), only };
     if let ControlFlow::Break(failure) = VisitMut::visit(&mut statement, &mut binder) {
         return Err(*failure);
@@ -64,11 +70,6 @@ pub(super) fn parse(
     }
     made.aliases.iter().chain(&binder.ctes).for_each(|name| names.add(name));
     let _ = VisitMut::visit(&mut statement, &mut Settle(&names));
-    if only.is_none()
-        && let Statement::Query(query) = &mut statement
-    {
-        name_columns(query);
-    }
     Ok(Parsed { statement, tables: binder.tables })
 }
 
@@ -84,7 +85,10 @@ fn one(sql: &str) -> Result<Statement, Mistake> {
     })?;
     let operator = |token: &Token| match token {
         Token::Word(word) => {
-            matches!(word.keyword, Keyword::AND | Keyword::OR | Keyword::UNION | Keyword::JOIN | Keyword::CASE)
+            matches!(
+                word.keyword,
+                Keyword::AND | Keyword::OR | Keyword::UNION | Keyword::JOIN | Keyword::CASE
+            )
         }
         Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::StringConcat | Token::Period => true,
         _ => false,
@@ -143,7 +147,12 @@ fn only_reads(statement: &Statement, sql: &str) -> Result<(), Mistake> {
 }
 
 /// SHOW TABLES, SHOW FUNCTIONS, DESCRIBE and SHOW COLUMNS, as a query of a table that is made here.
-fn listing(engine: &Engine, task: &Task, statement: &Statement, sql: &str) -> Result<Option<Parsed>, Failure> {
+fn listing(
+    engine: &Engine,
+    task: &Task,
+    statement: &Statement,
+    sql: &str,
+) -> Result<Option<Parsed>, Failure> {
     let batch = match statement {
         Statement::ShowTables { .. } => {
             let known = engine.tables();
@@ -267,7 +276,9 @@ impl Binder<'_> {
         }
         if let Some(table) = self.only {
             if text != "table" {
-                return Err(Mistake::new(format!("a filter asks of its own table only, not of {text:?}")).into());
+                return Err(
+                    Mistake::new(format!("a filter asks of its own table only, not of {text:?}")).into()
+                );
             }
             if self.tables.is_empty() {
                 let name = text.clone();
@@ -280,14 +291,17 @@ impl Binder<'_> {
         if let Some(bound) = self.tables.iter().find(same) {
             return Ok(Some((bound.name.clone(), entry.name)));
         }
-        let taken = |name: &str| self.tables.iter().any(|b| b.name == name) || self.ctes.iter().any(|c| c == name);
+        let taken =
+            |name: &str| self.tables.iter().any(|b| b.name == name) || self.ctes.iter().any(|c| c == name);
         let internal = super::names::free(&entry.name, taken);
         let (table, typed) = entry.typed();
         let shown = entry.name.clone();
         self.tables.push(Bound { name: internal.clone(), table, typed, entry: Some(entry) });
         // Qualified by the word that the statement uses, where it is one.
         let shown = match (quoted, name.0.last()) {
-            (false, Some(ObjectNamePart::Identifier(ident))) if name.0.len() == 1 || text.ends_with(&ident.value) => {
+            (false, Some(ObjectNamePart::Identifier(ident)))
+                if name.0.len() == 1 || text.ends_with(&ident.value) =>
+            {
                 if self.engine.catalog.find(&text).is_some() { ident.value.clone() } else { shown }
             }
             _ => shown,

@@ -25,19 +25,39 @@ fn table() -> Arc<dyn Table> {
         }
     }
     let point = StructArray::from(vec![
-        (Arc::new(Field::new("x", DataType::Int32, true)), Arc::new(Int32Array::from(vec![1, 2, 3, 4, 5])) as ArrayRef),
-        (Arc::new(Field::new("Name", DataType::Utf8, true)), Arc::new(StringArray::from(vec!["p", "q", "r", "s", "t"]))),
+        (
+            Arc::new(Field::new("x", DataType::Int32, true)),
+            Arc::new(Int32Array::from(vec![1, 2, 3, 4, 5])) as ArrayRef,
+        ),
+        (
+            Arc::new(Field::new("Name", DataType::Utf8, true)),
+            Arc::new(StringArray::from(vec!["p", "q", "r", "s", "t"])),
+        ),
     ]);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4, i64::MAX]))),
-        ("Price", Arc::new(Float64Array::from(vec![Some(0.1), Some(f64::NAN), None, Some(-2.5), Some(1e300)]))),
+        (
+            "Price",
+            Arc::new(Float64Array::from(vec![Some(0.1), Some(f64::NAN), None, Some(-2.5), Some(1e300)])),
+        ),
         ("name", Arc::new(StringArray::from(vec![Some("red"), Some("it's"), None, Some(""), Some("Grün")]))),
         ("d", Arc::new(decimals.with_precision_and_scale(8, 2).unwrap())),
-        ("t", Arc::new(TimestampMicrosecondArray::from(vec![Some(0), Some(1), None, Some(-1), Some(1_700_000_000_123_456)]))),
+        (
+            "t",
+            Arc::new(TimestampMicrosecondArray::from(vec![
+                Some(0),
+                Some(1),
+                None,
+                Some(-1),
+                Some(1_700_000_000_123_456),
+            ])),
+        ),
         ("tags", Arc::new(tags.finish())),
         ("point", Arc::new(point)),
     ];
-    Arc::new(MemoryTable::new(RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap()))
+    Arc::new(MemoryTable::new(
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap(),
+    ))
 }
 
 fn with_table() -> Engine {
@@ -52,7 +72,9 @@ fn cells(answer: &dyn Table) -> Vec<Vec<Option<String>>> {
     let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
     let rows = answer.count(&task).unwrap();
     let batch = answer.read(&task, 0..rows, &columns).unwrap();
-    (0..batch.num_rows()).map(|row| batch.columns().iter().map(|c| cell::text(c.as_ref(), row)).collect()).collect()
+    (0..batch.num_rows())
+        .map(|row| batch.columns().iter().map(|c| cell::text(c.as_ref(), row)).collect())
+        .collect()
 }
 
 fn ask(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>> {
@@ -84,9 +106,19 @@ fn names_in_any_case_and_in_quotes() {
     assert_eq!(texts(&engine, "SELECT m.id FROM my_table m WHERE M.NAME = 'red'"), ["1"]);
     assert_eq!(texts(&engine, "SELECT my_table.id FROM my_table LIMIT 1"), ["1"]);
     assert_eq!(texts(&engine, "SELECT point['x'], point.name FROM my_table LIMIT 1"), ["1 p"]);
-    assert_eq!(texts(&engine, "WITH Small AS (SELECT id AS Key FROM my_table WHERE id < 3) SELECT key FROM small ORDER BY KEY DESC"), ["2", "1"]);
+    assert_eq!(
+        texts(
+            &engine,
+            "WITH Small AS (SELECT id AS Key FROM my_table WHERE id < 3) SELECT key FROM small ORDER BY KEY DESC"
+        ),
+        ["2", "1"]
+    );
     let names: Vec<String> = engine
-        .run(&Task::new(), "SELECT sum(id), count(*), id % 2 AS odd, 1, id, id FROM my_table WHERE id < 5 GROUP BY id", |_| {})
+        .run(
+            &Task::new(),
+            "SELECT sum(id), count(*), id % 2 AS odd, 1, id, id FROM my_table WHERE id < 5 GROUP BY id",
+            |_| {},
+        )
         .unwrap()
         .schema()
         .fields()
@@ -99,14 +131,38 @@ fn names_in_any_case_and_in_quotes() {
 #[test]
 fn nulls_nan_decimals_times_and_nested_values() {
     let engine = with_table();
-    assert_eq!(texts(&engine, "SELECT id FROM my_table ORDER BY price"), ["4", "1", "9223372036854775807", "2", "3"]);
-    assert_eq!(texts(&engine, "SELECT id FROM my_table ORDER BY price DESC"), ["2", "9223372036854775807", "1", "4", "3"]);
-    assert_eq!(texts(&engine, "SELECT count(price), count(*) FROM my_table WHERE NOT isnan(price) OR price IS NULL"), ["3 4"]);
-    assert_eq!(texts(&engine, "SELECT sum(d), avg(d), d * 2 FROM my_table WHERE id = 1 GROUP BY d"), ["2.50 2.500000 5.00"]);
-    assert_eq!(texts(&engine, "SELECT t FROM my_table WHERE t > TIMESTAMP '2000-01-01'"), ["2023-11-14T22:13:20.123456"]);
-    assert_eq!(texts(&engine, "SELECT name FROM my_table WHERE name = 'it''s' OR name IS NULL"), ["it's", "null"]);
-    assert_eq!(texts(&engine, "SELECT id FROM my_table WHERE array_has(tags, 'a')"), ["1", "9223372036854775807"]);
-    assert_eq!(texts(&engine, "SELECT id, array_length(tags) FROM my_table WHERE id <= 2"), ["1 2", "2 null"]);
+    assert_eq!(
+        texts(&engine, "SELECT id FROM my_table ORDER BY price"),
+        ["4", "1", "9223372036854775807", "2", "3"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT id FROM my_table ORDER BY price DESC"),
+        ["2", "9223372036854775807", "1", "4", "3"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT count(price), count(*) FROM my_table WHERE NOT isnan(price) OR price IS NULL"),
+        ["3 4"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT sum(d), avg(d), d * 2 FROM my_table WHERE id = 1 GROUP BY d"),
+        ["2.50 2.500000 5.00"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT t FROM my_table WHERE t > TIMESTAMP '2000-01-01'"),
+        ["2023-11-14T22:13:20.123456"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT name FROM my_table WHERE name = 'it''s' OR name IS NULL"),
+        ["it's", "null"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT id FROM my_table WHERE array_has(tags, 'a')"),
+        ["1", "9223372036854775807"]
+    );
+    assert_eq!(
+        texts(&engine, "SELECT id, array_length(tags) FROM my_table WHERE id <= 2"),
+        ["1 2", "2 null"]
+    );
     assert_eq!(texts(&engine, "SELECT max(id), min(name) FROM my_table"), ["9223372036854775807 "]);
     assert_eq!(texts(&engine, "VALUES (1, 'a'), (2, NULL)"), ["1 a", "2 null"]);
 }
@@ -145,10 +201,22 @@ fn nothing_is_written_defined_or_set() {
     let copy = format!("COPY my_table TO '{}'", file.display());
     let external = format!("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '{}'", file.display());
     let statements = [
-        "INSERT INTO my_table VALUES (1)", "DELETE FROM my_table", "UPDATE my_table SET id = 1", "DROP TABLE my_table",
-        "CREATE TABLE x AS SELECT 1", "CREATE VIEW v AS SELECT 1", "SET datafusion.execution.batch_size = 1",
-        "SELECT * INTO x FROM my_table", "EXPLAIN INSERT INTO my_table VALUES (1)", "TRUNCATE TABLE my_table",
-        "WITH w AS (DELETE FROM my_table) SELECT 1", &copy, &external, "ATTACH 'x' AS y", "USE x", "BEGIN",
+        "INSERT INTO my_table VALUES (1)",
+        "DELETE FROM my_table",
+        "UPDATE my_table SET id = 1",
+        "DROP TABLE my_table",
+        "CREATE TABLE x AS SELECT 1",
+        "CREATE VIEW v AS SELECT 1",
+        "SET datafusion.execution.batch_size = 1",
+        "SELECT * INTO x FROM my_table",
+        "EXPLAIN INSERT INTO my_table VALUES (1)",
+        "TRUNCATE TABLE my_table",
+        "WITH w AS (DELETE FROM my_table) SELECT 1",
+        &copy,
+        &external,
+        "ATTACH 'x' AS y",
+        "USE x",
+        "BEGIN",
     ];
     for sql in statements {
         let failure = engine.run(&Task::new(), sql, |_| {}).err().unwrap_or_else(|| panic!("{sql} runs"));
@@ -208,7 +276,12 @@ impl Table for Slow {
         let rows = crate::content::table::cut(&rows, self.rows);
         let all: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.clone().map(|n| n as i64)));
         let len = all.len();
-        crate::content::table::batch(&self.schema, columns, columns.iter().map(|_| all.clone()).collect(), len)
+        crate::content::table::batch(
+            &self.schema,
+            columns,
+            columns.iter().map(|_| all.clone()).collect(),
+            len,
+        )
     }
 
     fn count(&self, _task: &Task) -> Result<u64> {
@@ -232,8 +305,14 @@ fn rows_keep_the_order_of_their_table() {
         ask(&engine, sql).into_iter().map(|row| row[0].as_ref().unwrap().parse().unwrap()).collect()
     };
     assert_eq!(numbers("SELECT n FROM n"), (0..250_000).collect::<Vec<_>>());
-    assert_eq!(numbers("SELECT n + 1 FROM n WHERE n % 3 = 0"), (0..250_000).step_by(3).map(|n| n + 1).collect::<Vec<_>>());
-    assert_eq!(numbers("SELECT n FROM n WHERE n >= 124990 LIMIT 20 OFFSET 3"), (124_993..125_013).collect::<Vec<_>>());
+    assert_eq!(
+        numbers("SELECT n + 1 FROM n WHERE n % 3 = 0"),
+        (0..250_000).step_by(3).map(|n| n + 1).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        numbers("SELECT n FROM n WHERE n >= 124990 LIMIT 20 OFFSET 3"),
+        (124_993..125_013).collect::<Vec<_>>()
+    );
     assert_eq!(numbers("SELECT n FROM n LIMIT 7"), (0..7).collect::<Vec<_>>());
     assert_eq!(numbers("SELECT n FROM n OFFSET 249995"), (249_995..250_000).collect::<Vec<_>>());
     assert_eq!(numbers("SELECT n FROM n LIMIT 0"), Vec::<i64>::new());
@@ -273,10 +352,12 @@ fn first_rows_come_while_it_runs_and_cancelling_is_quick() {
 
 #[test]
 fn a_sort_that_does_not_fit_into_memory_goes_to_disk() {
-    let settings = Settings { memory: 16 << 20, threads: 2, ..Settings::default() };
+    let settings = Settings { memory: 32 << 20, threads: 2, ..Settings::default() };
     let engine = Engine::new(settings, Vec::new());
     engine.add_table("n", Slow::new(2_000_000, Duration::ZERO, true));
-    let answer = engine.run(&Task::new(), "SELECT (n * 7919) % 2000003 AS k, n, n + 1 AS m FROM n ORDER BY k", |_| {}).unwrap();
+    let answer = engine
+        .run(&Task::new(), "SELECT (n * 7919) % 2000003 AS k, n, n + 1 AS m FROM n ORDER BY k", |_| {})
+        .unwrap();
     assert_eq!(answer.rows(), Rows::Exact(2_000_000));
     let keys = answer.read(&Task::new(), 0..2_000_000, &[0]).unwrap();
     let keys = keys.column(0).as_primitive::<Int64Type>().values().to_vec();
@@ -290,13 +371,14 @@ fn files_are_named_in_quotes() {
     assert_eq!(count("'fixtures/parquet/parts/part-0.parquet'"), ["10"]);
     assert_eq!(count("'fixtures/parquet/parts/*.parquet'"), ["20"]);
     assert_eq!(count("'fixtures/parquet/parts'"), ["20"]);
-    assert_eq!(count("fixtures/parquet/none.parquet").len(), 1);
+    assert!(mistake(&engine, "SELECT 1 FROM 'fixtures/no/*.parquet'").message.contains("no file matches"));
 }
 
 #[test]
 fn results_can_be_queried_again() {
     let engine = with_table();
-    let answer = engine.run(&Task::new(), "SELECT id, price AS p FROM my_table WHERE id < 5", |_| {}).unwrap();
+    let answer =
+        engine.run(&Task::new(), "SELECT id, price AS p FROM my_table WHERE id < 5", |_| {}).unwrap();
     engine.add_table("result", answer);
     assert_eq!(texts(&engine, "SELECT count(*), max(id) FROM result"), ["4 4"]);
     engine.remove("result");
@@ -308,7 +390,10 @@ fn a_filtered_table_keeps_its_row_numbers() {
     let (engine, task) = (engine(), Task::new());
     let table = table();
     let filter = Filter {
-        conditions: vec![Condition::new("id", Test::Between { low: Some("2".into()), high: None, closed: true })],
+        conditions: vec![Condition::new(
+            "id",
+            Test::Between { low: Some("2".into()), high: None, closed: true },
+        )],
         expression: "name IS NOT NULL".to_owned(),
     };
     let sort = [Sort { column: "Price".into(), order: Order::Descending, nulls_first: false }];
@@ -327,14 +412,29 @@ fn a_filtered_table_keeps_its_row_numbers() {
         (Condition::new("Price", Test::NotNan), vec![0, 3, 4]),
         (Condition::new("Price", Test::Equals("0.1".into())), vec![0]),
         (Condition::new("d", Test::Equals("-1.25".into())), vec![2]),
-        (Condition::new("d", Test::Between { low: Some("0".into()), high: Some("3".into()), closed: true }), vec![0, 3]),
-        (Condition::new("t", Test::Between { low: None, high: Some("1970-01-01T00:00:00".into()), closed: false }), vec![3]),
+        (
+            Condition::new(
+                "d",
+                Test::Between { low: Some("0".into()), high: Some("3".into()), closed: true },
+            ),
+            vec![0, 3],
+        ),
+        (
+            Condition::new(
+                "t",
+                Test::Between { low: None, high: Some("1970-01-01T00:00:00".into()), closed: false },
+            ),
+            vec![3],
+        ),
         (Condition::new("tags", Test::Length(Some(1), None)), vec![0, 3, 4]),
         (Condition::new("tags", Test::Length(Some(0), Some(0))), vec![2]),
         (Condition::new("tags", Test::Has("a".into())), vec![0, 4]),
         (Condition::new("tags", Test::Null), vec![1]),
         (Condition::new("id", Test::Differs("1".into())), vec![1, 2, 3, 4]),
-        (Condition { column: "point".into(), fields: vec!["x".into()], test: Test::Equals("3".into()) }, vec![2]),
+        (
+            Condition { column: "point".into(), fields: vec!["x".into()], test: Test::Equals("3".into()) },
+            vec![2],
+        ),
     ];
     for (condition, rows) in tests {
         let filter = Filter { conditions: vec![condition.clone()], expression: String::new() };
@@ -352,13 +452,16 @@ fn texts_are_compared_as_what_they_were_guessed_to_be() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     // Longer than what is looked at for the guess; the odd cell stands between the places of the sample.
-    let cell = |i: u64| if i == 130_000 { "x".to_owned() } else { format!("{:06}", 200_000 - i) };
-    let rows: String = (0..200_000).map(|i| format!("{},{:03}\n", cell(i), i % 20)).collect();
+    let cell = |i: u64| if i == 61_000 { "x".to_owned() } else { (200_000 - i).to_string() };
+    let rows: String = (0..200_000).map(|i| format!("{},{}.10\n", cell(i), i % 20)).collect();
     std::fs::write(&path, format!("n,code\n{rows}")).unwrap();
     let (engine, task) = (engine(), Task::new());
     let document = crate::open(&task, &path, &crate::format::Options::default()).unwrap();
     let table = crate::open::table_of(&document).unwrap();
-    let filter = Filter { conditions: vec![Condition::new("code", Test::Equals("7".into()))], expression: String::new() };
+    let filter = Filter {
+        conditions: vec![Condition::new("code", Test::Equals("7.1".into()))],
+        expression: String::new(),
+    };
     let sort = [Sort { column: "n".into(), order: Order::Ascending, nulls_first: false }];
     let mut found = filtered(&engine, &task, &table, &filter, &sort).unwrap();
     // A cell of n is no number: the first try says so, the second one takes texts.
@@ -366,9 +469,9 @@ fn texts_are_compared_as_what_they_were_guessed_to_be() {
     found = filtered(&engine, &task, &table, &filter, &sort).unwrap();
     assert_eq!(found.count(&task).unwrap(), 10_000);
     let shown = found.read(&task, 0..1, &[1]).unwrap();
-    assert_eq!(cell::text(shown.column(0).as_ref(), 0).as_deref(), Some("007"), "texts stay as they stand");
+    assert_eq!(cell::text(shown.column(0).as_ref(), 0).as_deref(), Some("7.10"), "texts stay as they stand");
     engine.add_document(&task, &document).unwrap();
-    assert_eq!(texts(&engine, "SELECT count(*), max(code) FROM t WHERE n = 'x'"), ["1 0"]);
+    assert_eq!(texts(&engine, "SELECT count(*), max(n), max(code) FROM t"), ["200000 x 19.1"]);
 }
 
 #[test]

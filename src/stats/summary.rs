@@ -4,6 +4,12 @@
 //! Three depths: [`stored`] reads nothing and says what the file does; [`sampled`] reads some thousand rows
 //! from all over the table; [`exact`] reads everything once, in parallel. Each says which it is.
 
+mod correlation;
+#[cfg(test)]
+mod tests;
+
+pub use correlation::{Correlation, correlation};
+
 use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed};
 use super::table::{decoded, ends_of, replace};
 use super::{Histogram, Moments};
@@ -108,8 +114,8 @@ const BINS: usize = 32;
 const TOP: usize = 12;
 /// Texts that stand for nothing.
 const NOTHING: [&str; 20] = [
-    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null", "None",
-    "none", "NIL", "missing",
+    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null",
+    "None", "none", "NIL", "missing",
 ];
 /// Numbers that do, where they lie far from all others.
 const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0];
@@ -254,11 +260,8 @@ fn pass(
         .map(|steps| steps.iter().fold(Ok(fresh()), add))
         .reduce(|| Ok(fresh()), merge)?;
     let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
-    let mut out: Vec<Result<Summary>> = folds
-        .into_iter()
-        .zip(&texts)
-        .map(|(fold, texts)| fold.map(|fold| fold.finish(texts)))
-        .collect();
+    let mut out: Vec<Result<Summary>> =
+        folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))).collect();
     find_same(&mut out);
     Ok(out)
 }
@@ -448,7 +451,8 @@ impl Fold {
         number: impl Fn(T::Native) -> f64,
     ) {
         let valid = |row: usize| array.nulls().is_none_or(|nulls| nulls.is_valid(row));
-        let numbers = || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
+        let numbers =
+            || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut nan, mut inf, mut zeros, mut count, mut sum) = (0u64, 0u64, 0u64, 0u64, 0.0);
         for value in numbers() {
@@ -497,8 +501,12 @@ impl Fold {
             DataType::LargeUtf8 => self.words(array.as_string::<i64>().iter()),
             DataType::Utf8View => self.words(array.as_string_view().iter()),
             DataType::Binary => self.long(array.as_binary::<i32>().iter().flatten().map(|b| b.len() as u64)),
-            DataType::LargeBinary => self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64)),
-            DataType::BinaryView => self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64)),
+            DataType::LargeBinary => {
+                self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64))
+            }
+            DataType::BinaryView => {
+                self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64))
+            }
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
                 let valid = (0..list.len()).filter(|&row| list.is_valid(row));
@@ -514,7 +522,9 @@ impl Fold {
         if self.data_type.is_nested() || self.kept_texts.len() >= KEPT as usize {
             return;
         }
-        self.kept_texts.extend(picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)));
+        self.kept_texts.extend(
+            picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)),
+        );
     }
 
     fn words<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>> + Clone) {
@@ -579,7 +589,9 @@ impl Fold {
             DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
             DataType::Boolean => {
                 let flags = array.as_boolean();
-                self.take(flags.nulls(), flags.len(), first, |row| hashed_word(seed, u64::from(flags.value(row))));
+                self.take(flags.nulls(), flags.len(), first, |row| {
+                    hashed_word(seed, u64::from(flags.value(row)))
+                });
             }
             DataType::Int8 => words!(Int8Type, |v: i8| v as u64),
             DataType::Int16 => words!(Int16Type, |v: i16| v as u64),
@@ -595,7 +607,8 @@ impl Fold {
             data_type if data_type.is_nested() => self.hashable = false,
             _ => {
                 let data = array.to_data();
-                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first()) else {
+                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first())
+                else {
                     self.hashable = false;
                     return;
                 };
@@ -608,7 +621,13 @@ impl Fold {
     }
 
     /// Takes the hashes of valid rows into account.
-    fn take(&mut self, nulls: Option<&arrow::buffer::NullBuffer>, len: usize, first: u64, hash: impl Fn(usize) -> u64) {
+    fn take(
+        &mut self,
+        nulls: Option<&arrow::buffer::NullBuffer>,
+        len: usize,
+        first: u64,
+        hash: impl Fn(usize) -> u64,
+    ) {
         let mut print = 0u64;
         let (mut before, mut run, mut run_row) = (None, 0u64, 0u64);
         for row in 0..len {
@@ -714,7 +733,8 @@ impl Fold {
         let (Some([_, q1, middle, q3, _]), Some((low, high))) = (quantiles, self.ends()) else { return out };
         for (&candidate, &count) in NOTHING_NUMBERS.iter().zip(&self.numbers_as_nothing) {
             let end = candidate == low || candidate == high;
-            let far = (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
+            let far =
+                (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
             // -1 is too usual a number where others are negative, too.
             if end && far && count > 1 && self.data_type.is_numeric() && (candidate != -1.0 || q1 >= 0.0) {
                 out.push((candidate.to_string(), count));
@@ -765,139 +785,4 @@ fn counted(mut texts: Vec<String>) -> Vec<(String, u64)> {
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     all.truncate(TOP);
     all
-}
-
-/// How numeric columns go together.
-#[derive(Clone, Debug, Default)]
-pub struct Correlation {
-    /// The columns, by their places in the table.
-    pub columns: Vec<usize>,
-    /// Pearson's coefficients, row by row; NaN where a column is constant.
-    pub values: Vec<f64>,
-    /// Rows that they were computed from.
-    pub rows: u64,
-}
-
-/// The most columns of a correlation matrix.
-const CORRELATED: usize = 64;
-
-/// Pearson's correlation of the numeric columns among `columns`, from rows all over the table; a pair of
-/// cells counts where both are finite numbers.
-///
-/// # Errors
-/// `Cancelled`; what reading gives.
-pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Correlation> {
-    let numeric = |&c: &usize| {
-        let field = table.schema().fields().get(c);
-        field.is_some_and(|f| types::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
-    };
-    let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
-    let known = match table.rows() {
-        crate::content::Rows::About { known, .. } => known,
-        rows => rows.number(),
-    };
-    let blocks = 50u64.min(known.div_ceil(BLOCK)).max(1);
-    let mut series: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-    for n in 0..blocks {
-        let start = (u128::from(known) * u128::from(n) / u128::from(blocks)) as u64;
-        let read = table.read(task, start..start.saturating_add(BLOCK).min(known), &columns)?;
-        for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
-            let inferred = types::inferred(table.schema().field(column));
-            let array = match (inferred, array.as_string_opt::<i32>()) {
-                (Some(kind), Some(cells)) => types::typed(cells, &kind).0,
-                _ => decoded(array)?,
-            };
-            let floats = arrow::compute::cast(&array, &DataType::Float64)?;
-            series.extend(floats.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));
-        }
-    }
-    let rows = series.first().map_or(0, |s| s.len() as u64);
-    let pair = |at: usize| {
-        let (a, b) = (series.get(at / columns.len())?, series.get(at % columns.len())?);
-        Some(pearson(a, b))
-    };
-    let values = (0..columns.len() * columns.len()).into_par_iter().map(|at| pair(at).unwrap_or(f64::NAN)).collect();
-    Ok(Correlation { columns, values, rows })
-}
-
-fn pearson(a: &[f64], b: &[f64]) -> f64 {
-    let pairs = || a.iter().zip(b).filter(|(x, y)| x.is_finite() && y.is_finite());
-    let count = pairs().count() as f64;
-    let mean = |sum: f64| sum / count;
-    let (x, y) = (mean(pairs().map(|p| p.0).sum()), mean(pairs().map(|p| p.1).sum()));
-    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (p, q) in pairs() {
-        xy += (p - x) * (q - y);
-        xx += (p - x) * (p - x);
-        yy += (q - y) * (q - y);
-    }
-    xy / (xx * yy).sqrt()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::content::table::MemoryTable;
-    use std::sync::Arc;
-
-    fn table() -> MemoryTable {
-        let n = 10_000i64;
-        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n));
-        let twice: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| -2 * i)));
-        let float: ArrayRef = Arc::new(Float64Array::from_iter((0..n).map(|i| match i % 10 {
-            0 => None,
-            1 => Some(f64::NAN),
-            2 => Some(-999.0),
-            k => Some(20.0 + k as f64 / 10.0),
-        })));
-        let words: ArrayRef =
-            Arc::new(StringArray::from_iter_values((0..n).map(|i| ["red", "green", "red", "N/A"][i as usize % 4])));
-        let one: ArrayRef = Arc::new(Int32Array::from_iter_values((0..n).map(|_| 7)));
-        let date: ArrayRef = Arc::new(Date32Array::from_iter_values((0..n).map(|i| i as i32)));
-        let columns = [("id", ids.clone()), ("twice", twice), ("f", float), ("w", words), ("one", one), ("again", ids), ("d", date)];
-        MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())
-    }
-
-    #[test]
-    fn everything_of_every_column() {
-        let all = exact(&table(), &Task::new(), &[0, 1, 2, 3, 4, 5, 6]).unwrap();
-        let column = |i: usize| all.columns[i].as_ref().unwrap();
-        assert_eq!(all.depth, Depth::Exact);
-        let id = column(0);
-        assert_eq!((id.min.as_deref(), id.max.as_deref(), id.mean), (Some("0"), Some("9999"), Some(4999.5)));
-        let Some(Different::About(n)) = id.different else { panic!("{:?}", id.different) };
-        assert!((9_800..10_200).contains(&n), "{n}");
-        assert_eq!(id.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), 10_000);
-        let [_, q1, middle, ..] = id.quantiles.unwrap();
-        assert!((q1 - 2_500.0).abs() < 2.0 && (middle - 5_000.0).abs() < 2.0);
-        let f = column(2);
-        assert_eq!((f.nulls, f.nan, f.max.as_deref()), (1_000, 1_000, Some("20.9")));
-        assert_eq!(f.disguised, [("-999".to_owned(), 1_000)]);
-        let w = column(3);
-        assert_eq!(w.top, [("red".to_owned(), 5_000), ("green".to_owned(), 2_500), ("N/A".to_owned(), 2_500)]);
-        assert_eq!((w.disguised.as_slice(), w.lengths.map(|l| (l.0, l.1))), (&[("N/A".to_owned(), 2_500)][..], Some((3, 5))));
-        assert!(column(4).is_constant() && !id.is_constant());
-        assert_eq!((column(5).same_as, column(1).same_as, column(4).same_as), (Some(0), None, None));
-        assert_eq!(column(6).text_of(column(6).quantiles.unwrap()[2]).get(..4), Some("1983"));
-    }
-
-    #[test]
-    fn a_sample_says_that_it_is_one_and_a_small_table_is_exact() {
-        let table = table();
-        assert_eq!(sampled(&table, &Task::new(), &[0]).unwrap().depth, Depth::Exact);
-        let rows = Arc::new(Int64Array::from_iter_values(0..100_000)) as ArrayRef;
-        let large = MemoryTable::new(RecordBatch::try_from_iter([("n", rows)]).unwrap());
-        let some = sampled(&large, &Task::new(), &[0]).unwrap();
-        assert_eq!((some.depth, some.rows), (Depth::Sampled(20_000), 100_000));
-        let first = stored(&large, &[0]);
-        assert_eq!((first.depth, first.columns[0].as_ref().unwrap().min.clone()), (Depth::Stored, None));
-    }
-
-    #[test]
-    fn columns_that_go_together() {
-        let found = correlation(&table(), &Task::new(), &[0, 1, 2, 3, 4]).unwrap();
-        assert_eq!(found.columns, [0, 1, 2, 4]);
-        assert!((found.values[0] - 1.0).abs() < 1e-9 && (found.values[1] + 1.0).abs() < 1e-9);
-        assert!(found.values[3].is_nan());
-    }
 }

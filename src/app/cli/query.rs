@@ -84,7 +84,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.plan {
         let (planning, first) = answer.timing();
         let first = first.map_or(String::new(), |t| format!(", first rows after {:.3} s", t.as_secs_f64()));
-        eprintln!("{}planned in {:.3} s{first}, done in {:.3} s", answer.plan(), planning.as_secs_f64(), answer.elapsed().as_secs_f64());
+        eprintln!(
+            "{}planned in {:.3} s{first}, done in {:.3} s",
+            answer.plan(),
+            planning.as_secs_f64(),
+            answer.elapsed().as_secs_f64()
+        );
     }
     done
 }
@@ -101,8 +106,8 @@ fn settings(args: &Args) -> Settings {
 }
 
 /// Makes a file, or the node of it that is named, a table.
-fn add(task: &Task, engine: &Engine, target: &str, with: &super::OpenArgs) -> Result<(), Error> {
-    let (document, node, path) = super::open(task, target, with)?;
+fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) -> Result<(), Error> {
+    let (document, node, path) = super::open(task, target, opening)?;
     if path.is_empty() {
         return engine.add_document(task, &document).map(drop);
     }
@@ -119,7 +124,8 @@ fn add(task: &Task, engine: &Engine, target: &str, with: &super::OpenArgs) -> Re
 fn range(text: &str) -> Result<Range<u64>, Error> {
     let wrong = || Error::unsupported(format!("--rows {text}: it is not of the form A..B"));
     let (start, end) = text.split_once("..").ok_or_else(wrong)?;
-    let place = |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
+    let place =
+        |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
     Ok(place(start, 0)?..place(end, u64::MAX)?)
 }
 
@@ -187,7 +193,12 @@ fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::
     }
 }
 
-fn print(args: &Args, task: &Task, answer: &Arc<Answer>, rows: Option<Range<u64>>) -> anyhow::Result<ExitCode> {
+fn print(
+    args: &Args,
+    task: &Task,
+    answer: &Arc<Answer>,
+    rows: Option<Range<u64>>,
+) -> anyhow::Result<ExitCode> {
     let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
     if args.json {
         let out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());

@@ -58,6 +58,8 @@ pub(crate) struct App {
     /// For how many more frames its row is looked for, while what is above it is being unfolded.
     chase: u8,
     title: String,
+    /// How many queries were begun.
+    queries: u64,
 }
 
 /// Below this width the inspector hides unless it is asked for.
@@ -88,6 +90,7 @@ impl App {
             dialogs: Dialogs::default(),
             drop: Drop::default(),
             actions: Vec::new(),
+            queries: 0,
             asked: Asked::new(&jobs),
             shot: screenshot.map(Shot::new),
             timings: Timings::wanted(),

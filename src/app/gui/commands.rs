@@ -32,6 +32,8 @@ pub(crate) enum Action {
     ShowFile(u64),
     /// Show a node in a tab.
     Show(Target, Where),
+    /// Show a new SQL query that begins with this node's table.
+    Query(Target),
     /// Show a file in the system's file manager.
     Reveal(PathBuf),
     /// Pass this to the active view.
@@ -104,6 +106,7 @@ pub(crate) enum Cmd {
     ViewZoomOut,
     ViewFit,
     CancelJobs,
+    Sql,
     Keys,
     About,
 }
@@ -217,6 +220,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command(Cmd::ThemeLight, Menu::View, "Theme: light", Icon::Sun).keys(ALT, Key::Num2),
     command(Cmd::ThemeDark, Menu::View, "Theme: dark", Icon::Moon).keys(ALT, Key::Num3),
     command(Cmd::ThemeToggle, Menu::View, "Theme: the other one", Icon::Contrast).keys(CTRL_SHIFT, Key::T),
+    command(Cmd::Sql, Menu::Data, "New SQL query", Icon::Database).keys(CTRL_SHIFT, Key::Q).tab(),
     command(Cmd::GoTo, Menu::Data, "Go to row or element…", Icon::Target).keys(CTRL, Key::G).tab(),
     command(Cmd::ViewZoomIn, Menu::Data, "Zoom into the picture", Icon::ZoomIn)
         .keys(ALT, Key::Plus)

@@ -12,6 +12,7 @@ pub(crate) mod group;
 mod hex;
 pub(crate) mod image;
 mod record;
+pub(crate) mod sql;
 mod table;
 mod text;
 pub(crate) mod tree;
@@ -177,6 +178,9 @@ pub(crate) trait View {
 
 /// The view of a node.
 pub(crate) fn make(target: &Target) -> Box<dyn View> {
+    if target.node.label == sql::LABEL {
+        return sql::make(target);
+    }
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),

@@ -10,7 +10,7 @@ use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
 use crate::gui::tabs::TabsCx;
-use crate::gui::views::Request;
+use crate::gui::views::{self, Request, Target};
 
 impl App {
     /// Does one thing.
@@ -41,6 +41,7 @@ impl App {
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
+            Action::Query(target) => self.new_query(&target),
             Action::Reveal(path) => self.asked.reveal(&path),
             Action::Ask(request) => self.ask(ctx, &request),
             Action::Copy(text) => self.copy(ctx, text),
@@ -127,6 +128,7 @@ impl App {
             Cmd::GoToAnything => self.palette.open(""),
             Cmd::Commands => self.palette.open(">"),
             Cmd::GoTo => self.palette.open(":"),
+            Cmd::Sql => self.actions.extend(self.tabs.target().cloned().map(Action::Query)),
             Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
             Cmd::Keys => self.dialogs.open(Dialog::keys()),
             Cmd::About => self.dialogs.open(Dialog::About),
@@ -147,6 +149,13 @@ impl App {
             }
             _ => self.window_command(ctx, id),
         }
+    }
+
+    /// A tab for a query over all open files.
+    fn new_query(&mut self, beside: &Target) {
+        views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
+        self.queries += 1;
+        self.tabs.show(views::sql::target(beside, self.queries), Where::Kept);
     }
 
     /// Commands about the node that is shown.

@@ -257,6 +257,9 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
         if item(ui, Icon::Export, "Export…") {
             actions.push(Action::Export(target.clone(), None));
         }
+        if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
+            actions.push(Action::Query(target.clone()));
+        }
         ui.separator();
         if item(ui, Icon::Copy, "Copy path") {
             actions.push(Action::Copy(target.address()));

@@ -117,6 +117,10 @@ impl Pane {
     }
 
     pub(super) fn keep(&self, files: &Files, group: usize, active: bool) -> Option<Tab> {
+        // A query is no node of its file that could be found again.
+        if self.path.starts_with(views::sql::PATH) {
+            return None;
+        }
         let file = files.get(self.file).filter(|file| file.parts.is_empty())?;
         let view = self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep());
         Some(Tab {
@@ -146,7 +150,9 @@ impl Pane {
             }
             // The file was opened anew: the same node again, looked at in the same way.
             self.kept = view.keep();
-            self.node = None;
+            if !self.path.starts_with(views::sql::PATH) {
+                self.node = None;
+            }
         }
         let node = match &self.node {
             Some(node) if !matches!(node.children, Children::Lazy(_)) => node.clone(),

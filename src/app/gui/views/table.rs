@@ -74,7 +74,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 type Tail = (Option<u64>, Arc<dyn Table>);
 
 /// The state of the view.
-struct TableView {
+pub(super) struct TableView {
     name: String,
     mode: Mode,
     /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
@@ -136,7 +136,7 @@ impl Drop for TableView {
 }
 
 impl TableView {
-    fn new(name: &str, table: Arc<dyn Table>) -> Self {
+    pub(super) fn new(name: &str, table: Arc<dyn Table>) -> Self {
         TableView {
             name: name.to_owned(),
             mode: Mode::Table,

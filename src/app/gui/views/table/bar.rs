@@ -28,8 +28,12 @@ pub(super) struct Bar {
 impl TableView {
     pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = self.mode;
-        if theme::segmented(ui, "View", &mut self.mode, &[(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary")])
-            && before == Mode::Record
+        if theme::segmented(
+            ui,
+            "View",
+            &mut self.mode,
+            &[(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary")],
+        ) && before == Mode::Record
         {
             self.main.grid.request_focus();
         }
@@ -37,7 +41,8 @@ impl TableView {
             self.step_bar(ui);
         }
         self.columns_menu(ui);
-        let words = if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
+        let words =
+            if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
         if theme::icon_button(ui, Icon::Filter, words).clicked() {
             self.sieve.toggle();
         }

@@ -104,7 +104,8 @@ impl Find {
         let row = cursor.map_or(0, |cell| cell.row);
         let mut step = None;
         ui.label(theme::icon(Icon::Search).color(Theme::of(ui).dim));
-        let field = egui::TextEdit::singleline(&mut self.text).hint_text("Find in all cells").desired_width(240.0);
+        let field =
+            egui::TextEdit::singleline(&mut self.text).hint_text("Find in all cells").desired_width(240.0);
         let field = ui.add(field.margin(egui::Margin::symmetric(8, 5)));
         field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in all cells"));
         if std::mem::take(&mut self.focus) {
@@ -117,8 +118,9 @@ impl Find {
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = ui.input(|input| input.modifiers.shift);
         let pressed = |key, modifiers| ui.input_mut(|input| input.consume_key(modifiers, key));
-        let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
+        // Those with Shift are asked first: the shorter one fits too.
         let previous = entered && back || pressed(Key::F3, Modifiers::SHIFT);
+        let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
         if entered {
             field.request_focus();
         }
@@ -146,9 +148,11 @@ impl Find {
         }
         let (source, text) = (table.clone(), wish.text.clone());
         let shown = self.slot.get(jobs, &wish, &format!("finding {text:?}"), move |task| {
-            filtered(&engine(), task, &source, &containing(source.as_ref(), &text), &[]).map_err(|failure| match failure {
-                Failure::Run(error) => error,
-                Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
+            filtered(&engine(), task, &source, &containing(source.as_ref(), &text), &[]).map_err(|failure| {
+                match failure {
+                    Failure::Run(error) => error,
+                    Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
+                }
             })
         });
         self.error = shown.error;
@@ -164,7 +168,9 @@ impl Find {
             return None;
         }
         let (source, rows, text) = (table.clone(), rows.clone(), wish.text.to_lowercase());
-        let shown = self.steps.get(jobs, &step, "the next match", move |task| meet(task, &rows, source.as_ref(), &text, step));
+        let shown = self
+            .steps
+            .get(jobs, &step, "the next match", move |task| meet(task, &rows, source.as_ref(), &text, step));
         let met = match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(met), _) => *met,
             (None, Some(_)) => None,
@@ -228,7 +234,11 @@ fn meet(task: &Task, rows: &Filtered, table: &dyn Table, text: &str, step: Step)
     let all: Vec<usize> = (0..table.schema().fields().len()).collect();
     let read = table.read(task, row..row + 1, &all)?;
     let has = |column: &usize| {
-        let cell = read.columns().get(*column).filter(|array| !array.is_empty()).and_then(|a| cell::text(a.as_ref(), 0));
+        let cell = read
+            .columns()
+            .get(*column)
+            .filter(|array| !array.is_empty())
+            .and_then(|a| cell::text(a.as_ref(), 0));
         cell.is_some_and(|cell| cell.to_lowercase().contains(text))
     };
     let column = all.iter().copied().find(has).unwrap_or(0);

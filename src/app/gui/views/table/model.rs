@@ -15,8 +15,8 @@ use gander::query::{Condition, Order, Test};
 use super::heads::{Click, Heads};
 use super::pages::{self, Pages};
 use super::sieve::{Numbers, Sieve};
-use crate::gui::icons::Icon;
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
+use crate::gui::icons::Icon;
 
 /// A table on a grid: its rows in memory, and where it is scrolled to.
 pub(super) struct Sheet {

@@ -171,13 +171,14 @@ impl Sieve {
             return None;
         }
         let (table, wish) = (table.clone(), self.wish.clone());
-        let shown = self.slot.get(jobs, &self.wish, &format!("filtering {name}"), move |task| {
-            match filtered(&engine(), task, &table, &wish.filter, &wish.sort) {
-                Ok(found) => Ok(Ok(Arc::new(found))),
-                Err(Failure::Sql(mistake)) => Ok(Err(*mistake)),
-                Err(Failure::Run(error)) => Err(error),
-            }
-        });
+        let shown =
+            self.slot.get(jobs, &self.wish, &format!("filtering {name}"), move |task| {
+                match filtered(&engine(), task, &table, &wish.filter, &wish.sort) {
+                    Ok(found) => Ok(Ok(Arc::new(found))),
+                    Err(Failure::Sql(mistake)) => Ok(Err(*mistake)),
+                    Err(Failure::Run(error)) => Err(error),
+                }
+            });
         self.error = shown.error;
         let found = shown.value.filter(|_| shown.fresh)?;
         match found.as_ref() {
@@ -372,7 +373,9 @@ impl Sieve {
                 Some(_) => format!("{}\n{}", mistake.message, mistake.context),
                 None => mistake.message.clone(),
             },
-            (None, Some(error)) if error.is_cancelled() => "Filtering was stopped; not all rows are there".to_owned(),
+            (None, Some(error)) if error.is_cancelled() => {
+                "Filtering was stopped; not all rows are there".to_owned()
+            }
             (None, Some(error)) => error.to_string(),
             (None, None) => return,
         };

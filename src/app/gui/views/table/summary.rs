@@ -9,7 +9,9 @@ use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::content::Table;
 use gander::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::summary::{Correlation, Depth, Different, Summaries, Summary, correlation, exact, sampled};
+use gander::stats::summary::{
+    Correlation, Depth, Different, Summaries, Summary, correlation, exact, sampled,
+};
 use gander::task::Task;
 use parking_lot::Mutex;
 
@@ -113,7 +115,8 @@ impl Page {
 
     /// Asks for a sample of the columns in sight.
     fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, sight: Vec<usize>) {
-        let missing: Vec<usize> = sight.into_iter().filter(|c| !self.known.contains_key(c)).take(COLUMNS).collect();
+        let missing: Vec<usize> =
+            sight.into_iter().filter(|c| !self.known.contains_key(c)).take(COLUMNS).collect();
         if missing.is_empty() {
             return;
         }
@@ -169,7 +172,8 @@ impl Page {
             ui.label(egui::RichText::new(words).color(color));
             match &self.whole {
                 Some(whole) => {
-                    let part = whole.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
+                    let part =
+                        whole.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
                     ui.label(theme::dim(theme, format!("reading all rows{part}")));
                     if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
                         whole.task.cancel();
@@ -178,7 +182,10 @@ impl Page {
                     ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
                 }
                 None if self.depth.is_some_and(|depth| depth != Depth::Exact) => {
-                    if theme::button(ui, "Read all rows").on_hover_text("One pass over the whole table").clicked() {
+                    if theme::button(ui, "Read all rows")
+                        .on_hover_text("One pass over the whole table")
+                        .clicked()
+                    {
                         self.whole = Some(self.start(jobs, table, name));
                     }
                 }
@@ -229,7 +236,14 @@ impl Page {
         let summary = match self.known.get(&column) {
             None => return None,
             Some(Err(error)) => {
-                text(ui, pos2(left + wide, rect.top() + 8.0), rect.width() - wide - 20.0, error, body_font(), theme.bad);
+                text(
+                    ui,
+                    pos2(left + wide, rect.top() + 8.0),
+                    rect.width() - wide - 20.0,
+                    error,
+                    body_font(),
+                    theme.bad,
+                );
                 return None;
             }
             Some(Ok(summary)) => summary,
@@ -237,7 +251,8 @@ impl Page {
         let missing = missing_words(summary);
         let color = if summary.nulls > 0 || summary.unfit > 0 { theme.warn } else { theme.dim };
         text(ui, pos2(left, rect.top() + 46.0), wide, &missing, small_font(), color);
-        let picture = Rect::from_min_size(pos2(left + wide + space::S3, rect.top() + 8.0), vec2(200.0, LINE - 18.0));
+        let picture =
+            Rect::from_min_size(pos2(left + wide + space::S3, rect.top() + 8.0), vec2(200.0, LINE - 18.0));
         let click = picture_ui(ui, picture, column, summary);
         let words = pos2(picture.right() + space::S4, rect.top() + 8.0);
         let room = rect.right() - words.x - space::S2;
@@ -262,7 +277,9 @@ impl Page {
         if let Some(error) = shown.error {
             return say(format!("Correlations: {error}"));
         }
-        let Some(found) = shown.value.filter(|_| shown.fresh) else { return say("Correlations…".to_owned()) };
+        let Some(found) = shown.value.filter(|_| shown.fresh) else {
+            return say("Correlations…".to_owned());
+        };
         let count = found.columns.len();
         if count < 2 {
             return say("There are no two numeric columns".to_owned());
@@ -271,12 +288,17 @@ impl Page {
         let names = 150.0;
         let side = ((rect.width() - names - 40.0) / count as f32).clamp(6.0, 36.0);
         let origin = at + vec2(names, 28.0);
-        let name = |n: usize| found.columns.get(n).and_then(|c| table.schema().fields().get(*c)).map_or("", |f| f.name());
+        let name = |n: usize| {
+            found.columns.get(n).and_then(|c| table.schema().fields().get(*c)).map_or("", |f| f.name())
+        };
         let pointer = ui.input(|input| input.pointer.hover_pos());
         let mut tip = None;
         for (index, &value) in found.values.iter().enumerate() {
             let (row, column) = (index / count, index % count);
-            let cell = Rect::from_min_size(origin + vec2(column as f32 * side, row as f32 * side), vec2(side - 1.0, side - 1.0));
+            let cell = Rect::from_min_size(
+                origin + vec2(column as f32 * side, row as f32 * side),
+                vec2(side - 1.0, side - 1.0),
+            );
             let color = match value {
                 v if v.is_nan() => theme.bg3,
                 v if v < 0.0 => theme.bg1.lerp_to_gamma(theme.bad, (-v) as f32),
@@ -344,7 +366,14 @@ fn lines(summary: &Summary, table: &Arc<dyn Table>) -> Vec<(String, bool)> {
     }
     if let Some([low, q1, middle, q3, high]) = summary.quantiles {
         let of = |value: f64| summary.text_of(value);
-        let words = format!("5 % {}  25 % {}  50 % {}  75 % {}  95 % {}", of(low), of(q1), of(middle), of(q3), of(high));
+        let words = format!(
+            "5 % {}  25 % {}  50 % {}  75 % {}  95 % {}",
+            of(low),
+            of(q1),
+            of(middle),
+            of(q3),
+            of(high)
+        );
         out.push((words, false));
     }
     if let Some((low, high, mean)) = summary.lengths {
@@ -384,7 +413,10 @@ fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Opti
         for (bin, &count) in histogram.counts.iter().enumerate() {
             let height = (count as f32 / most * area.height()).max(if count > 0 { 1.5 } else { 0.5 });
             let left = area.left() + bin as f32 * step;
-            let bar = Rect::from_min_max(pos2(left, area.bottom() - height), pos2(left + (step - 1.0).max(1.0), area.bottom()));
+            let bar = Rect::from_min_max(
+                pos2(left, area.bottom() - height),
+                pos2(left + (step - 1.0).max(1.0), area.bottom()),
+            );
             ui.painter().rect_filled(bar, 0.0, color);
         }
         let bin = (((place?.x - area.left()) / step) as usize).min(histogram.counts.len().checked_sub(1)?);
@@ -399,7 +431,11 @@ fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Opti
     for (n, (text, count)) in summary.top.iter().take(4).enumerate() {
         let top = area.top() + n as f32 * line;
         let width = (*count as f32 / most * 70.0).max(2.0);
-        ui.painter().rect_filled(Rect::from_min_size(pos2(area.left(), top + 3.0), vec2(width, line - 6.0)), 1.0, color);
+        ui.painter().rect_filled(
+            Rect::from_min_size(pos2(area.left(), top + 3.0), vec2(width, line - 6.0)),
+            1.0,
+            color,
+        );
         let mut words: String = text.chars().take(24).map(|c| if c.is_control() { ' ' } else { c }).collect();
         words += &format!("  {}", thousands(*count));
         let at = pos2(area.left() + width + 6.0, top + line / 2.0);

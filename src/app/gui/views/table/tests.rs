@@ -295,7 +295,8 @@ fn filters_and_sorting_show_rows_by_their_own_numbers() {
     harness.get_by_label("Filter expression (SQL WHERE)").type_text("n >= 100 and word LIKE '%7'");
     harness.step();
     harness.key_press(Key::Enter);
-    let exact = |rows: u64| move |b: &Bench| b.view.sieve.rows().is_some_and(|r| r.rows() == Rows::Exact(rows));
+    let exact =
+        |rows: u64| move |b: &Bench| b.view.sieve.rows().is_some_and(|r| r.rows() == Rows::Exact(rows));
     // Every 70th n is null where it ends in 7: it leaves the filter.
     let expected: Vec<u64> = (100..5000).filter(|n| n % 10 == 7 && n % 7 != 3).collect();
     until(&mut harness, exact(expected.len() as u64));

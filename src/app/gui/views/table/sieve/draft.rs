@@ -74,13 +74,30 @@ impl Ask {
             DataType::Dictionary(_, inner) => return Ask::of(inner),
             DataType::RunEndEncoded(_, inner) => return Ask::of(inner.data_type()),
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => vec![
-                Ask::Contains, Ask::Equals, Ask::Differs, Ask::Starts, Ask::Ends, Ask::Matches, Ask::In, Ask::Between,
+                Ask::Contains,
+                Ask::Equals,
+                Ask::Differs,
+                Ask::Starts,
+                Ask::Ends,
+                Ask::Matches,
+                Ask::In,
+                Ask::Between,
             ],
             DataType::Boolean => vec![Ask::Equals],
             DataType::Float16 | DataType::Float32 | DataType::Float64 => vec![
-                Ask::AtLeast, Ask::AtMost, Ask::Between, Ask::Equals, Ask::Differs, Ask::In, Ask::Nan, Ask::Number,
+                Ask::AtLeast,
+                Ask::AtMost,
+                Ask::Between,
+                Ask::Equals,
+                Ask::Differs,
+                Ask::In,
+                Ask::Nan,
+                Ask::Number,
             ],
-            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::ListView(_)
+            DataType::List(_)
+            | DataType::LargeList(_)
+            | DataType::FixedSizeList(..)
+            | DataType::ListView(_)
             | DataType::LargeListView(_) => vec![Ask::Length, Ask::Has],
             DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) | DataType::Null => Vec::new(),
             _ => vec![Ask::AtLeast, Ask::AtMost, Ask::Between, Ask::Equals, Ask::Differs, Ask::In],
@@ -110,7 +127,13 @@ pub(super) struct Draft {
 impl Draft {
     /// Opens the form on an existing condition.
     pub(super) fn edit(&mut self, at: usize, condition: &Condition) {
-        *self = Draft { at: Some(at), open: true, focus: true, from: Some(condition.clone()), ..Draft::default() };
+        *self = Draft {
+            at: Some(at),
+            open: true,
+            focus: true,
+            from: Some(condition.clone()),
+            ..Draft::default()
+        };
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let count = |value: &Option<u64>| value.map_or(String::new(), |n| n.to_string());
         (self.ask, self.first, self.second) = match &condition.test {
@@ -143,7 +166,8 @@ impl Draft {
             self.column = table.schema().fields().iter().position(|f| *f.name() == from.column);
         }
         let words = "Add filter";
-        let label = egui::Button::new(theme::icon_text(Icon::Filter, words)).min_size(egui::vec2(0.0, size::CONTROL));
+        let label =
+            egui::Button::new(theme::icon_text(Icon::Filter, words)).min_size(egui::vec2(0.0, size::CONTROL));
         let button = ui.add(label);
         button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, words));
         if button.clicked() {
@@ -293,10 +317,16 @@ mod tests {
     #[test]
     fn a_chip_opens_as_what_it_is() {
         let tests = [
-            Test::Equals("a".into()), Test::Differs("a".into()), Test::In(vec![Some("a".into()), None]),
-            Test::Contains { text: "a b".into(), fold: true }, Test::Starts("a".into()), Test::Ends("a".into()),
-            Test::Matches("a+".into()), Test::Between { low: Some("a".into()), high: Some("b".into()), closed: true },
-            Test::Null, Test::NotNull,
+            Test::Equals("a".into()),
+            Test::Differs("a".into()),
+            Test::In(vec![Some("a".into()), None]),
+            Test::Contains { text: "a b".into(), fold: true },
+            Test::Starts("a".into()),
+            Test::Ends("a".into()),
+            Test::Matches("a+".into()),
+            Test::Between { low: Some("a".into()), high: Some("b".into()), closed: true },
+            Test::Null,
+            Test::NotNull,
         ];
         for test in tests {
             let mut draft = Draft::default();
@@ -306,7 +336,8 @@ mod tests {
         let numbers = [
             Test::Between { low: Some("1".into()), high: None, closed: true },
             Test::Between { low: None, high: Some("2".into()), closed: true },
-            Test::Nan, Test::NotNan,
+            Test::Nan,
+            Test::NotNan,
         ];
         for test in numbers {
             let mut draft = Draft::default();

@@ -1,0 +1,98 @@
+//! The view in a harness, over a small table.
+
+use std::time::Instant;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use gander::content::Content;
+use gander::content::table::MemoryTable;
+use gander::source::Source;
+
+use super::*;
+use crate::gui::commands::Action;
+use crate::gui::views::{Mappings, Status};
+
+struct Bench {
+    view: Box<dyn View>,
+    target: Target,
+    jobs: Jobs,
+    status: Status,
+    actions: Vec<Action>,
+    mappings: Mappings,
+}
+
+fn bench() -> Harness<'static, Bench> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+    let table: Arc<dyn Table> =
+        Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()));
+    let root = Arc::new(Node::new("numbers.parquet", "file").content(Content::Table(table)));
+    let document = Arc::new(Document {
+        source: Source::memory("numbers.parquet", vec![1u8]),
+        format: gander::formats::by_id("parquet").unwrap(),
+        root: root.clone(),
+        remarks: Vec::new(),
+        broken_promise: false,
+        options: Default::default(),
+    });
+    set_open(vec![document.clone()]);
+    let beside = Target { file: 1, document, path: String::new(), node: root };
+    let target = target(&beside, 1);
+    let bench = Bench {
+        view: make(&target),
+        target,
+        jobs: Jobs::new(|| {}),
+        status: Status::default(),
+        actions: Vec::new(),
+        mappings: Mappings::default(),
+    };
+    let app = |ui: &mut Ui, bench: &mut Bench| {
+        let mut cx = ViewCx {
+            jobs: &bench.jobs,
+            target: &bench.target,
+            status: &mut bench.status,
+            actions: &mut bench.actions,
+            mappings: &mut bench.mappings,
+            active: true,
+        };
+        ui.horizontal(|ui| bench.view.toolbar(ui, &mut cx));
+        bench.view.ui(ui, &mut cx);
+    };
+    let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(app, bench)
+}
+
+fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Harness<'static, Bench>) -> bool) {
+    let started = Instant::now();
+    while !what(harness) {
+        assert!(started.elapsed() < Duration::from_secs(20), "it did not come: {:?}", harness.state().status);
+        harness.step();
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+#[test]
+fn a_statement_runs_and_its_result_is_a_table() {
+    let mut harness = bench();
+    harness.step();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    until(&mut harness, |h| {
+        h.state().view.export().is_some_and(|(words, _)| words == "the result: 1,000 rows")
+    });
+    assert!(harness.query_all_by_label("result1").next().is_some());
+    until(&mut harness, |h| h.state().status.facts.starts_with("1,000 rows"));
+    harness.get_by_label("Plan").click();
+    harness.step();
+    harness.step();
+    let kept = harness.state().view.keep();
+    assert!(kept["statement"].as_str().unwrap().contains("FROM \"numbers\""));
+}
+
+#[test]
+fn a_mistake_is_said_in_words() {
+    let mut harness = bench();
+    harness.state_mut().view.restore(&json!({ "statement": "SELECT m FROM numbers" }));
+    harness.step();
+    harness.get_by_label("Run").click();
+    until(&mut harness, |h| h.query_by_label("there is no column \"m\"; did you mean \"n\"?").is_some());
+}

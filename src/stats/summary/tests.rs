@@ -1,0 +1,78 @@
+//! Summaries of a table in memory.
+
+use super::*;
+use crate::content::table::MemoryTable;
+use std::sync::Arc;
+
+fn table() -> MemoryTable {
+    let n = 10_000i64;
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n));
+    let twice: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| -2 * i)));
+    let float: ArrayRef = Arc::new(Float64Array::from_iter((0..n).map(|i| match i % 10 {
+        0 => None,
+        1 => Some(f64::NAN),
+        2 => Some(-999.0),
+        k => Some(20.0 + k as f64 / 10.0),
+    })));
+    let words: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..n).map(|i| ["red", "green", "red", "N/A"][i as usize % 4]),
+    ));
+    let one: ArrayRef = Arc::new(Int32Array::from_iter_values((0..n).map(|_| 7)));
+    let date: ArrayRef = Arc::new(Date32Array::from_iter_values((0..n).map(|i| i as i32)));
+    let columns = [
+        ("id", ids.clone()),
+        ("twice", twice),
+        ("f", float),
+        ("w", words),
+        ("one", one),
+        ("again", ids),
+        ("d", date),
+    ];
+    MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())
+}
+
+#[test]
+fn everything_of_every_column() {
+    let all = exact(&table(), &Task::new(), &[0, 1, 2, 3, 4, 5, 6]).unwrap();
+    let column = |i: usize| all.columns[i].as_ref().unwrap();
+    assert_eq!(all.depth, Depth::Exact);
+    let id = column(0);
+    assert_eq!((id.min.as_deref(), id.max.as_deref(), id.mean), (Some("0"), Some("9999"), Some(4999.5)));
+    let Some(Different::About(n)) = id.different else { panic!("{:?}", id.different) };
+    assert!((9_800..10_200).contains(&n), "{n}");
+    assert_eq!(id.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), 10_000);
+    let [_, q1, middle, ..] = id.quantiles.unwrap();
+    assert!((q1 - 2_500.0).abs() < 2.0 && (middle - 5_000.0).abs() < 2.0);
+    let f = column(2);
+    assert_eq!((f.nulls, f.nan, f.max.as_deref()), (1_000, 1_000, Some("20.9")));
+    assert_eq!(f.disguised, [("-999".to_owned(), 1_000)]);
+    let w = column(3);
+    assert_eq!(w.top, [("red".to_owned(), 5_000), ("green".to_owned(), 2_500), ("N/A".to_owned(), 2_500)]);
+    assert_eq!(
+        (w.disguised.as_slice(), w.lengths.map(|l| (l.0, l.1))),
+        (&[("N/A".to_owned(), 2_500)][..], Some((3, 5)))
+    );
+    assert!(column(4).is_constant() && !id.is_constant());
+    assert_eq!((column(5).same_as, column(1).same_as, column(4).same_as), (Some(0), None, None));
+    assert_eq!(column(6).text_of(column(6).quantiles.unwrap()[2]).get(..4), Some("1983"));
+}
+
+#[test]
+fn a_sample_says_that_it_is_one_and_a_small_table_is_exact() {
+    let table = table();
+    assert_eq!(sampled(&table, &Task::new(), &[0]).unwrap().depth, Depth::Exact);
+    let rows = Arc::new(Int64Array::from_iter_values(0..100_000)) as ArrayRef;
+    let large = MemoryTable::new(RecordBatch::try_from_iter([("n", rows)]).unwrap());
+    let some = sampled(&large, &Task::new(), &[0]).unwrap();
+    assert_eq!((some.depth, some.rows), (Depth::Sampled(20_000), 100_000));
+    let first = stored(&large, &[0]);
+    assert_eq!((first.depth, first.columns[0].as_ref().unwrap().min.clone()), (Depth::Stored, None));
+}
+
+#[test]
+fn columns_that_go_together() {
+    let found = correlation(&table(), &Task::new(), &[0, 1, 2, 3, 4]).unwrap();
+    assert_eq!(found.columns, [0, 1, 2, 4]);
+    assert!((found.values[0] - 1.0).abs() < 1e-9 && (found.values[1] + 1.0).abs() < 1e-9);
+    assert!(found.values[3].is_nan());
+}
