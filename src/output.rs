@@ -238,7 +238,9 @@ fn clean(folder: &Path, name: &OsString) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Some(process) = process_of(entry.file_name().as_bytes(), &stem) else { continue };
-        let Some(kind) = entry.file_type().ok().filter(|kind| kind.is_file() || kind.is_dir()) else { continue };
+        let Some(kind) = entry.file_type().ok().filter(|kind| kind.is_file() || kind.is_dir()) else {
+            continue;
+        };
         if is_alive(process) {
             continue;
         }

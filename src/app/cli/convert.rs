@@ -57,7 +57,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return list(args.json);
     }
     let Some((out, sources)) = args.paths.split_last() else { return Ok(ExitCode::from(2)) };
-    let request = target(args.to.as_deref(), out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
+    let request =
+        target(args.to.as_deref(), out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
     let (target, selection, options) = match request {
         Ok(request) => request,
         Err(error) => {

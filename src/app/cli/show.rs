@@ -152,7 +152,12 @@ fn read_partly(
 }
 
 /// For people: columns aligned, numbers to the right, long cells cut with `…`.
-pub(crate) fn aligned(table: &dyn Table, columns: &[usize], first: Option<u64>, batch: &RecordBatch) -> String {
+pub(crate) fn aligned(
+    table: &dyn Table,
+    columns: &[usize],
+    first: Option<u64>,
+    batch: &RecordBatch,
+) -> String {
     const WIDEST: usize = 40;
     let cut = |text: String| match text.chars().count() {
         n if n > WIDEST => text.chars().take(WIDEST - 1).chain(['…']).collect(),

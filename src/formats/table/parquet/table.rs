@@ -260,7 +260,8 @@ impl Table for ParquetTable {
         // A file with an Arrow schema that does not fit, or with fields that hold nothing, is for us alone.
         let fields = self.metadata().file_metadata().schema_descr().root_schema().get_fields().len();
         let plain = !self.plain_schema && fields == self.schema.fields().len();
-        let file = || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
+        let file =
+            || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
         plain.then(file)
     }
 }
