@@ -84,6 +84,8 @@ struct Known {
     /// Where it ended: the end of the text, or what breaks it.
     done: Option<u64>,
     problem: Option<Error>,
+    /// Containers that were open then, in order.
+    open: Vec<u64>,
 }
 
 /// The machine that makes it grow.
@@ -125,7 +127,7 @@ impl Document {
     }
 
     fn of(source: Source, start: u64, foreign: Option<String>) -> Document {
-        let known = Known { large: BTreeMap::new(), frontier: start, done: None, problem: None };
+        let known = Known { large: BTreeMap::new(), frontier: start, done: None, problem: None, open: Vec::new() };
         let builder = Builder { at: start, state: State::default(), stack: Vec::new() };
         Document { source, start, foreign, index: Mutex::new(known), building: Mutex::new(builder) }
     }
@@ -184,8 +186,7 @@ impl Document {
         let known = self.index.lock();
         match (known.end(start), known.done) {
             (Some(end), _) => Some(End::At(end)),
-            // Containers that stayed open are kept when they have marks.
-            (None, Some(done)) if known.large.contains_key(&start) => Some(End::Broken(done)),
+            (None, Some(done)) if known.open.binary_search(&start).is_ok() => Some(End::Broken(done)),
             _ => None,
         }
     }
@@ -281,6 +282,9 @@ impl Document {
                 known.take(found);
             }
             known.frontier = builder.at;
+            if stopped.is_err() || n < PIECE {
+                known.open = builder.stack.iter().map(|frame| frame.start).collect();
+            }
             if let Err((at, problem)) = stopped {
                 known.done = Some(at);
                 known.problem = Some(self.located(problem, at));

@@ -58,11 +58,11 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut root = Node::new(source.name(), "database");
     root.attributes = attributes(task, &database, &header);
     let mut children = Vec::new();
-    let tables = objects.iter().filter(|object| matches!(object.kind.as_str(), "table" | "view"));
-    let look = tables.clone().count() <= LOOKED;
-    for object in tables {
+    let is_table = |object: &&Object| matches!(object.kind.as_str(), "table" | "view");
+    let tables: Vec<&Object> = objects.iter().filter(is_table).collect();
+    for object in &tables {
         task.check()?;
-        children.push(node(task, &database, object, &objects, look)?);
+        children.push(node(task, &database, object, &objects, tables.len() <= LOOKED)?);
     }
     if let Some(wal) = database.wal() {
         let bytes = wal.known_len().map_or(String::new(), display::bytes);
@@ -73,7 +73,7 @@ fn open(opening: &Opening) -> Result<Node> {
             .remark("a rollback journal lies beside it: a change was not finished, and is not undone here");
     }
     if source.known_len().is_some_and(|len| len <= CHECKED) {
-        root.problem = damage(task, &database)?;
+        root.problem = damage(task, &database, &tables)?;
     }
     Ok(root.listed(children))
 }
@@ -256,22 +256,32 @@ fn foreign_keys(db: &Connection, name: &str) -> rusqlite::Result<Vec<(String, St
     rows.collect()
 }
 
-/// What is damaged, page by page, in SQLite's words.
-fn damage(task: &Task, database: &Database) -> Result<Option<Error>> {
-    let found = database.with(task, |db| {
-        let mut statement = db.prepare("PRAGMA quick_check(8)")?;
-        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-        lines.collect::<rusqlite::Result<Vec<String>>>()
-    });
-    match found {
-        Ok(lines) if lines.first().is_some_and(|line| line == "ok") || lines.is_empty() => Ok(None),
-        Ok(lines) => {
-            let words = lines.join("; ").replace("*** in database main ***\n", "").replace('\n', "; ");
-            Ok(Some(Error::malformed(format!("pages: {words}"))))
+/// What is damaged, page by page, in SQLite's words; where the check itself cannot go on, table by table.
+fn damage(task: &Task, database: &Database, tables: &[&Object]) -> Result<Option<Error>> {
+    let check = |sql: &str| -> Result<Vec<String>> {
+        let found = database.with(task, |db| {
+            let mut statement = db.prepare(sql)?;
+            let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+            lines.collect::<rusqlite::Result<Vec<String>>>()
+        });
+        match found {
+            Ok(lines) => Ok(lines.into_iter().filter(|line| line != "ok").collect()),
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => Ok(vec![error.message()]),
         }
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(error) => Ok(Some(error)),
+    };
+    let mut lines = check("PRAGMA quick_check(8)")?;
+    if !lines.is_empty() && !lines.iter().any(|line| line.contains("page")) {
+        for table in tables {
+            let found = check(&format!("PRAGMA quick_check({})", quoted(&table.name)))?;
+            lines.extend(found.into_iter().map(|line| format!("table {}: {line}", table.name)));
+        }
     }
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let words = lines.join("; ").replace("*** in database main ***\n", "").replace('\n', "; ");
+    Ok(Some(Error::malformed(format!("pages: {words}"))))
 }
 
 #[cfg(test)]

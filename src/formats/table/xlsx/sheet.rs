@@ -112,7 +112,8 @@ impl Gathered {
         Ok(node.content(Content::Table(Arc::new(MemoryTable::new(batch)))))
     }
 
-    /// The names in the first row, if it is a header: texts, all different, over half of the columns.
+    /// The names in the first row, if it is a header: texts, all different, over half of the columns that hold
+    /// anything.
     fn header(&self, first: u32, left: u32, right: u32, more: bool) -> Option<Vec<String>> {
         let mut names = Vec::new();
         let (mut filled, mut seen) = (0usize, HashSet::new());
@@ -127,7 +128,8 @@ impl Gathered {
                 Some(_) => return None,
             }
         }
-        (more && filled * 2 >= names.len()).then_some(names)
+        let used = self.columns.range(left..=right).count();
+        (more && filled * 2 >= used).then_some(names)
     }
 }
 
