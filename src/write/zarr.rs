@@ -330,7 +330,7 @@ impl Job<'_> {
         let bytes = limits::bytes(&region.shape(), size)?;
         let mut part = limits::buffer(bytes, "a chunk")?;
         self.array.read(task, &region, &mut part)?;
-        if part.iter().all(|&byte| byte == 0) {
+        if self.stored.zeros_are_fill && part.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
         let part = match region.shape() == self.grid.chunk {

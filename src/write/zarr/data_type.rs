@@ -17,6 +17,8 @@ pub(super) struct Stored {
     pub(super) codec: Json,
     /// Whether elements have no fixed size.
     pub(super) is_variable: bool,
+    /// Whether the fill value is all zeros, so that a chunk of zeros may be left out.
+    pub(super) zeros_are_fill: bool,
 }
 
 /// What is worth a word: types that not every reader knows.
@@ -38,13 +40,14 @@ impl Stored {
         if let DType::Variable(kind) = dtype {
             let codec = if kind.arrow == DataType::Utf8 { "vlen-utf8" } else { "vlen-bytes" };
             let codec = json!({"name": codec, "configuration": {}});
-            return Ok(Stored { data_type, fill, codec, is_variable: true });
+            return Ok(Stored { data_type, fill, codec, is_variable: true, zeros_are_fill: false });
         }
         let codec = match dtype.swap_unit() > 1 || dtype.record().is_some() {
             true => json!({"name": "bytes", "configuration": {"endian": "little"}}),
             false => json!({"name": "bytes"}),
         };
-        Ok(Stored { data_type, fill, codec, is_variable: false })
+        let zeros_are_fill = fill != "NaT";
+        Ok(Stored { data_type, fill, codec, is_variable: false, zeros_are_fill })
     }
 
     /// The delivered elements as they are stored: structured ones without gaps.
@@ -105,8 +108,8 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
             let zeros = limits::buffer(u64::from(*n), "the fill value")?;
             (extension("raw_bytes", bytes), json!(base64(&zeros)))
         }
-        DType::DateTime(unit) => (extension("numpy.datetime64", time(*unit)), json!(0)),
-        DType::TimeDelta(unit) => (extension("numpy.timedelta64", time(*unit)), json!(0)),
+        DType::DateTime(unit) => (extension("numpy.datetime64", time(*unit)), moment(*unit)),
+        DType::TimeDelta(unit) => (extension("numpy.timedelta64", time(*unit)), moment(*unit)),
         DType::Struct(record) => {
             let mut fields = Vec::new();
             let mut size = 0;
@@ -127,6 +130,11 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
         }
         DType::Long(_) | DType::Variable(_) => return Err(unsupported(dtype)),
     })
+}
+
+/// The fill value of times: zarr-python refuses a number where there is no unit.
+fn moment(unit: TimeUnit) -> Json {
+    if unit.base == TimeBase::Generic { json!("NaT") } else { json!(0) }
 }
 
 fn time(unit: TimeUnit) -> Json {
