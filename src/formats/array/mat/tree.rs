@@ -154,6 +154,10 @@ fn characters(task: &Task, context: &Context, source: &Source, matrix: &Matrix) 
         other => other.ok(),
     };
     let Some(tag) = tag.filter(|_| total > 0) else {
+        if matrix.shape.iter().any(|side| *side > limits::LISTED) {
+            let what = format!("text: an empty one of shape {:?}", matrix.shape);
+            return Err(Error::limit(what).at(matrix.rest));
+        }
         let nothing = Source::memory("", Vec::new());
         let blob = Blob::File(nothing);
         let stored = Stored { blob, big: false, dtype: DType::U8, at: 0, count: 0 };
@@ -161,7 +165,8 @@ fn characters(task: &Task, context: &Context, source: &Source, matrix: &Matrix) 
     };
     let (stored, _) = numbers_at(task, context, source, matrix.rest, matrix.end)?;
     let coding = if tag.kind == 16 { Coding::Utf8 } else { Coding::Numbers };
-    if coding == Coding::Numbers && stored.count < total {
+    // A character takes a byte at least, in any coding.
+    if stored.count < total {
         let what = format!("text: {} of {total} characters are there", stored.count);
         return Err(Error::malformed(what).at(stored.at));
     }
