@@ -68,7 +68,9 @@ fn raw(layout: &str, options: &mut Options) -> Result<(), Error> {
             match options.get(&last).map(|before| format!("{before},{item}")) {
                 Some(longer) if last == "shape" => options.set(&last, longer),
                 _ => {
-                    return Err(Error::unsupported(format!("--raw {item}: it is not of the form name=value")));
+                    return Err(Error::unsupported(format!(
+                        "--raw {item}: it is not of the form name=value"
+                    )));
                 }
             }
             continue;
