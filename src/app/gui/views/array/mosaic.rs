@@ -42,9 +42,11 @@ struct Cut {
     bytes: u64,
 }
 
-/// Whether a window is read at once: then it is worth to be read ahead.
+/// Whether a window is worth to be read before it is asked for: it is not, where that takes seconds.
 pub(super) fn is_cheap(array: &dyn Array, slice: &Slice, window: &Window) -> bool {
-    Cut::of(array, slice, window).tiles() == 1
+    const MOST: u64 = 256 << 20;
+    let cut = Cut::of(array, slice, window);
+    cut.bytes.saturating_mul(cut.tiles() as u64) <= MOST
 }
 
 /// Reads a window. `publish` is given what there is while more is read.
@@ -97,14 +99,13 @@ impl Cut {
     fn of(array: &dyn Array, slice: &Slice, window: &Window) -> Self {
         let whole = Cut::whole(window);
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        // Small windows need no look at how the array is stored.
+        if array.facts().chunks.is_some_and(|chunks| chunks.len() == slice.spans.len()) {
+            return Cut::by_chunks(array, slice, window, TILE, AT_ONCE);
+        }
         let extent = |span: &Span, axis| (span.end() - span.start).saturating_mul(slice.step(axis));
         let (height, width) = (extent(&window.rows, slice.rows), extent(&window.columns, slice.columns));
         if height.saturating_mul(width).saturating_mul(size) <= AT_ONCE {
             return whole;
-        }
-        if array.facts().chunks.is_some_and(|chunks| chunks.len() == slice.spans.len()) {
-            return Cut::by_chunks(array, slice, window, TILE, AT_ONCE);
         }
         // Stored row by row: whole runs along the faster axis are touched, steps or not.
         let across = slice.columns >= slice.rows;

@@ -155,7 +155,8 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
         pictured.life_size();
     }
     let words = pictured.zoom_words(slice);
-    if ui.available_width() > 420.0 {
+    // The axes at the left go before.
+    if ui.available_width() > 400.0 + 7.0 * words.chars().count() as f32 {
         ui.label(theme::dim(theme, words));
     }
 }

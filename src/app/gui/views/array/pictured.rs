@@ -473,9 +473,9 @@ impl Pictured {
             let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.survey));
             marks::samples_in_cells(ui, sight, plane, window);
         }
-        if let Some([column, row]) = look.cross {
+        if let Some([column, row]) = look.cross.filter(|_| got.drawn) {
             marks::cross_hair(ui, sight, column, row);
-        } else if let Some([column, row]) = self.cursor {
+        } else if let Some([column, row]) = self.cursor.filter(|_| look.cross.is_none()) {
             marks::frame(ui, sight, column, row);
         }
         if heat {
@@ -514,11 +514,10 @@ impl Pictured {
             zoom[0] * (overview.columns.step as f64) > 1.5 || zoom[1] * (overview.rows.step as f64) > 1.5;
         let coarse = overview.columns.step.max(overview.rows.step);
         let share = self.share(slice);
-        let read = if share < 1.0 { format!(" · {:.0} % read", share * 100.0) } else { String::new() };
-        if coarse > 1 && !fine {
-            format!("overview 1:{coarse}{read} · {percent}")
-        } else {
-            format!("{percent}{read}")
+        let coarse = if coarse > 1 && !fine { format!("overview 1:{coarse} · ") } else { String::new() };
+        match share < 1.0 {
+            true => format!("{coarse}{:.0} % read", share * 100.0),
+            false => format!("{coarse}{percent}"),
         }
     }
 
