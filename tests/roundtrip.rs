@@ -128,7 +128,11 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
         let Some(to) = as_bytes(&item.content) else { continue };
         let named = items.iter().find(|source| items.len() == 1 || source.name == item.name);
-        let source = named.ok_or_else(|| format!("{:?} was not in the source", item.name))?;
+        let Some(source) = named else {
+            // Columns of one table among several are called after both.
+            compared += compare_column_of_many(items, item)?;
+            continue;
+        };
         let from = as_bytes(&source.content);
         match (from, &source.content) {
             (Some(_), _) if plan.is_lossy() => {}
@@ -161,6 +165,16 @@ fn compare(items: &[Item], plan: &Plan, target: &Target, back: &[Item]) -> Resul
         }
     }
     Ok(compared)
+}
+
+/// A column of one of several tables, and what it was written from.
+fn compare_column_of_many(items: &[Item], to: &Item) -> Result<usize, String> {
+    let found = items.iter().find_map(|source| match &source.content {
+        Content::Table(table) => Some((table, to.name.strip_prefix(&source.name)?.strip_prefix(['.', '/'])?)),
+        _ => None,
+    });
+    let (table, column) = found.ok_or_else(|| format!("{:?} was not in the source", to.name))?;
+    compare_column(table, column, &to.content)
 }
 
 /// An array whose elements have no size, and what it was written from.

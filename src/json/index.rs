@@ -127,7 +127,8 @@ impl Document {
     }
 
     fn of(source: Source, start: u64, foreign: Option<String>) -> Document {
-        let known = Known { large: BTreeMap::new(), frontier: start, done: None, problem: None, open: Vec::new() };
+        let known =
+            Known { large: BTreeMap::new(), frontier: start, done: None, problem: None, open: Vec::new() };
         let builder = Builder { at: start, state: State::default(), stack: Vec::new() };
         Document { source, start, foreign, index: Mutex::new(known), building: Mutex::new(builder) }
     }

@@ -10,6 +10,9 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The longest name of a file, in bytes, on the file systems in use.
+const NAME: usize = 255;
+
 /// A folder that is being written. Dropped without [`Folder::commit`], it leaves no trace.
 pub struct Folder {
     /// Open and locked, so that others see that it is in use.
@@ -97,6 +100,13 @@ impl Keys for Folder {
         let path = Path::new(key);
         if key.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(Error::bug(format!("the key {key:?} leads out of its folder")));
+        }
+        if let Some(long) = key.split('/').find(|part| part.len() > NAME) {
+            let start: String = long.chars().take(40).collect();
+            return Err(Error::unsupported(format!(
+                "the name {start:?}… has {} bytes; names of files end at {NAME}",
+                long.len()
+            )));
         }
         let path = self.temp.join(path);
         let folder = path.parent().unwrap_or(&self.temp);

@@ -207,13 +207,15 @@ fn array(task: &Task, args: &Args, array: &dyn Array) -> Result<String, Error> {
     }
     let kept: Vec<u64> =
         region.0.iter().zip(&single).filter(|(_, one)| !**one).map(|(span, _)| span.count).collect();
-    let elements = region.elements()?;
-    if elements == 0 && !args.json {
+    // Elements without bytes may be any number: they are not listed.
+    let no_bytes = array.dtype().size() == 0 && !array.dtype().is_variable();
+    let nothing = region.elements()? == 0 || no_bytes;
+    if nothing && !args.json {
         return Ok(format!("no elements; the shape is {}\n", display::shape(shape)));
     }
     // Without elements the outer sides may still be huge: their empty lists are left out then.
     let lists = kept.iter().fold(1u64, |product, &side| product.saturating_mul(side.max(1)));
-    let values = if elements == 0 && lists > ELEMENTS {
+    let values = if nothing && lists > ELEMENTS {
         json!([])
     } else if array.dtype().is_variable() {
         cell::nested_column(&array.column(task, &region)?, &kept)

@@ -105,9 +105,8 @@ fn a_log_is_read_along_and_nothing_is_written() {
 
 #[test]
 fn a_database_in_memory_opens_like_one_on_disk() {
-    let mut bytes = Vec::new();
     let path = format!("{}/fixtures/sqlite/shop.sqlite", env!("CARGO_MANIFEST_DIR"));
-    std::io::Read::read_to_end(&mut std::fs::File::open(path).unwrap(), &mut bytes).unwrap();
+    let bytes = std::fs::read(path).unwrap();
     let source = Source::memory("inner.db", bytes);
     let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
     assert_eq!(table(&child(&document.root, "users")).count(&Task::new()).unwrap(), 40);
