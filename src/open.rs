@@ -11,9 +11,11 @@ use crate::node::{Children, Node};
 use crate::sniff::{self, Head};
 use crate::source::Source;
 use crate::task::Task;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::Once;
 
 /// An opened file or folder.
 #[derive(Clone)]
@@ -129,7 +131,29 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The same for decoders that are not ours and that panic on bytes which break their format's rules:
 /// a panic says that `what` (the footer, a column) is malformed.
 pub fn distrusted<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    caught(work, |words| Error::malformed(format!("{what} cannot be decoded: {words}")))
+    hush();
+    let outer = FORESEEN.replace(true);
+    let result = caught(work, |words| Error::malformed(format!("{what} cannot be decoded: {words}")));
+    FORESEEN.set(outer);
+    result
+}
+
+thread_local! {
+    /// Whether a panic on this thread is foreseen: it becomes an error, and nobody wants its trace.
+    static FORESEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Leaves foreseen panics out of what is printed.
+fn hush() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !FORESEEN.get() {
+                before(info);
+            }
+        }));
+    });
 }
 
 fn caught<T>(work: impl FnOnce() -> Result<T>, error: impl FnOnce(&str) -> Error) -> Result<T> {

@@ -15,7 +15,11 @@ pub struct Places {
 impl Places {
     /// Files of the table in the folder `root`, which was at `location` once.
     pub fn new(root: Source, location: Option<&str>) -> Self {
-        Places { root, location: location.map(|text| without_scheme(text).trim_end_matches('/').to_owned()) }
+        Places {
+            root,
+            location: location
+                .map(|text| without_scheme(text).trim_start_matches("./").trim_end_matches('/').to_owned()),
+        }
     }
 
     /// The path below the table's folder of a path in the metadata: relative, absolute or a URI.
@@ -23,14 +27,14 @@ impl Places {
     /// # Errors
     /// `Unsupported` for a file that lay outside of the table's folder.
     pub fn relative(&self, path: &str) -> Result<String> {
-        let plain = without_scheme(path);
+        let plain = without_scheme(path).trim_start_matches("./");
         if let Some(location) = &self.location
             && let Some(rest) = plain.strip_prefix(location.as_str()).and_then(|rest| rest.strip_prefix('/'))
         {
             return Ok(rest.to_owned());
         }
         if !plain.starts_with('/') && !path.contains("://") {
-            return Ok(plain.trim_start_matches("./").to_owned());
+            return Ok(plain.to_owned());
         }
         // The table was moved, or written by a path that its metadata does not have: what follows the
         // folder's name, else the folders that tables keep their files in.
@@ -86,5 +90,7 @@ mod tests {
         assert_eq!(found("a.parquet").as_deref(), Some("a.parquet"));
         assert_eq!(found("s3://other/a.parquet"), None);
         assert!(places.open(&Task::new(), "../secret").is_err());
+        let near = Places::new(root, Some("./orders"));
+        assert_eq!(near.relative("orders/data/a.parquet").unwrap(), "data/a.parquet");
     }
 }

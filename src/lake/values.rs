@@ -44,6 +44,19 @@ pub fn json_of(array: &dyn Array, row: usize) -> Json {
     }
 }
 
+/// Bytes that are written in hexadecimal, or as a UUID.
+fn bytes(text: &str, data_type: &DataType) -> Result<ArrayRef> {
+    let wrong = || Error::malformed(format!("the value {text:?} is no {data_type}"));
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect::<Option<_>>().ok_or_else(wrong)?;
+    let binary: ArrayRef = Arc::new(BinaryArray::from(vec![bytes.as_slice()]));
+    match data_type {
+        DataType::FixedSizeBinary(size) if *size as usize != bytes.len() => Err(wrong()),
+        _ => Ok(arrow::compute::cast(&binary, data_type)?),
+    }
+}
+
 fn list(items: &dyn Array) -> Json {
     Json::Array((0..items.len()).map(|n| json_of(items, n)).collect())
 }
@@ -53,6 +66,9 @@ fn list(items: &dyn Array) -> Json {
 /// # Errors
 /// `Malformed` where the text is no such value.
 pub fn constant(text: Option<&str>, data_type: &DataType) -> Result<ArrayRef> {
+    if let (DataType::FixedSizeBinary(_) | DataType::Binary, Some(text)) = (data_type, text) {
+        return bytes(text, data_type);
+    }
     let texts: ArrayRef = Arc::new(StringArray::from(vec![text]));
     let options = CastOptions { safe: false, ..CastOptions::default() };
     arrow::compute::cast_with_options(&texts, data_type, &options).map_err(|e| {
@@ -106,5 +122,8 @@ mod tests {
         assert_eq!(crate::cell::text(&time, 0).as_deref(), Some("2013-07-05T17:01:00.123456"));
         assert!(constant(None, &DataType::Int64).unwrap().is_null(0));
         assert!(constant(Some("x"), &DataType::Int64).is_err());
+        let id = "f79c3e09-677c-4bbd-a479-3f349cb785e7";
+        assert!(constant(Some(id), &DataType::FixedSizeBinary(16)).is_ok());
+        assert!(constant(Some(id), &DataType::FixedSizeBinary(4)).is_err());
     }
 }
