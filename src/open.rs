@@ -138,6 +138,12 @@ pub fn distrusted<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> 
     result
 }
 
+/// What an unwrapped error says at its heart; the places in the decoder's source around it help nobody.
+fn innermost(words: &str) -> &str {
+    let inner = words.split_once("error: \"").and_then(|(_, rest)| rest.split('"').next());
+    inner.unwrap_or_else(|| words.split(", location: ").next().unwrap_or(words))
+}
+
 thread_local! {
     /// Whether a panic on this thread is foreseen: it becomes an error, and nobody wants its trace.
     static FORESEEN: Cell<bool> = const { Cell::new(false) };
@@ -160,7 +166,7 @@ fn caught<T>(work: impl FnOnce() -> Result<T>, error: impl FnOnce(&str) -> Error
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(error(text.as_deref().unwrap_or("the decoder gave up without words")))
+        Err(error(text.as_deref().map_or("the decoder gave up without words", innermost)))
     })
 }
 

@@ -118,7 +118,7 @@ fn blocks(
     body: &[u8],
     decode: impl Fn(usize, usize) -> Result<(Vec<u8>, usize)>,
 ) -> Result<Vec<u8>> {
-    if block % 8 != 0 {
+    if !block.is_multiple_of(8) {
         return Err(Error::malformed(format!("bitshuffle: blocks of {block} elements, no multiple of 8")));
     }
     let mut out = limits::buffer(total as u64, "bitshuffle")?;
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn there_and_back(len: usize, size: usize) {
-        let bytes: Vec<u8> = (0..len as u32).map(|n| (n * 31 ^ n >> 5) as u8).collect();
+        let bytes: Vec<u8> = (0..len as u32).map(|n| ((n * 31) ^ (n >> 5)) as u8).collect();
         let mut out = vec![0; len];
         unshuffle_bits(&shuffle_bits(&bytes, size), size, &mut out, &mut Vec::new());
         assert_eq!(out, bytes, "{len} bytes of {size}");

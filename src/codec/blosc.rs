@@ -208,7 +208,7 @@ fn special(header: &Header, input: &[u8]) -> Result<Vec<u8>> {
             return Err(Error::unsupported(format!("Blosc data: a chunk of special values of kind {other}")));
         }
     };
-    if value.is_empty() || header.size % value.len() != 0 {
+    if value.is_empty() || !header.size.is_multiple_of(value.len()) {
         return Err(Error::malformed("Blosc data: its repeated value does not fit"));
     }
     out.chunks_exact_mut(value.len()).for_each(|element| element.copy_from_slice(value));
@@ -353,7 +353,7 @@ impl<'a> Decoder<'a> {
     fn unshuffle_bits(&mut self) {
         let size = self.header.typesize;
         // Blosc 1 leaves blocks alone that are no multiple of eight elements.
-        if self.header.version <= BLOSC1 && self.block.len() / size % 8 != 0 {
+        if self.header.version <= BLOSC1 && !(self.block.len() / size).is_multiple_of(8) {
             self.other.copy_from_slice(&self.block);
         } else {
             unshuffle_bits(&self.block, size, &mut self.other, &mut self.planes);

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn crc32c_without_the_instruction_is_the_same() {
-        let bytes: Vec<u8> = (0..1000u32).map(|n| (n * n >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1000u32).map(|n| ((n * n) >> 3) as u8).collect();
         for len in [0, 1, 7, 8, 9, 63, 1000] {
             let plain = bytes[..len].iter().fold(!0u32, |crc, &byte| {
                 (0..8).fold(

@@ -131,7 +131,7 @@ mod tests {
     use std::io::Write;
 
     fn packed(level: u32) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-        let data: Vec<u8> = (0..50_000u32).map(|n| (n * n >> 7) as u8).collect();
+        let data: Vec<u8> = (0..50_000u32).map(|n| ((n * n) >> 7) as u8).collect();
         let mut zlib = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::new(level));
         zlib.write_all(&data).unwrap();
         let mut gzip = flate2::GzBuilder::new()

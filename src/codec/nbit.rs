@@ -155,6 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::unusual_byte_groupings)] // by the numbers that lie in them
     fn records_and_arrays() {
         // Two records of 8 bytes: a 3-bit number at bit 1, an array of two 4-bit numbers, two plain bytes.
         let client = [0, 0, 2, 3, 8, 3, 0, 1, 1, 0, 3, 1, 2, 2, 2, 1, 1, 0, 4, 0, 4, 4, 2];

@@ -111,7 +111,7 @@ mod tests {
     fn every_size_and_length() {
         for size in [0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 255] {
             for len in [0, 1, 7, 16, 31, 1024, 4096, 8191, 20_003] {
-                let bytes: Vec<u8> = (0..len as u32).map(|n| (n * 31 ^ n >> 5) as u8).collect();
+                let bytes: Vec<u8> = (0..len as u32).map(|n| ((n * 31) ^ (n >> 5)) as u8).collect();
                 assert_eq!(unshuffle(&shuffle(&bytes, size), size), bytes, "{len} bytes of {size}");
             }
         }

@@ -208,7 +208,7 @@ fn transform(width: u32, rank: usize, block: &mut [u64]) {
     for axis in (0..rank).rev() {
         let stride = 4usize.pow(axis as u32);
         for first in 0..block.len() {
-            if first / stride % 4 == 0 {
+            if (first / stride).is_multiple_of(4) {
                 lift(width, first, stride, block);
             }
         }

@@ -185,7 +185,7 @@ impl Wide {
             2 => self.utf16(&bytes, last),
             _ => self.utf32(&bytes),
         };
-        if last && (bytes.len() as u64) % self.unit != 0 {
+        if last && !(bytes.len() as u64).is_multiple_of(self.unit) {
             text.push('\u{fffd}');
             taken = bytes.len() as u64;
         }

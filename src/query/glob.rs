@@ -148,7 +148,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "a\n1\n").unwrap();
         };
-        ["x/p10.csv", "x/p9.csv", "x/y/q.csv", "x/.h.csv", "x/n.txt"].map(put);
+        ["x/p10.csv", "x/p9.csv", "x/y/q.csv", "x/.h.csv", "x/n.txt"].into_iter().for_each(put);
         let names = |pattern: &str| {
             let found = files(&Task::new(), &folder.path().join(pattern)).unwrap();
             found.iter().map(|p| p.file_name().unwrap().to_string_lossy().into_owned()).collect::<Vec<_>>()

@@ -252,6 +252,7 @@ struct Slow {
 }
 
 impl Slow {
+    #[allow(clippy::new_ret_no_self)]
     fn new(rows: u64, pause: Duration, counted: bool) -> Arc<dyn Table> {
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
         Arc::new(Slow { rows, pause, counted, schema })

@@ -77,7 +77,7 @@ impl Folder {
         task.check()?;
         let path = if is_plain(name) { self.path.join(name) } else { inside(&self.path, name)? };
         match std::fs::metadata(&path) {
-            Ok(meta) => Ok(meta.is_file().then(|| meta.len())),
+            Ok(meta) => Ok(meta.is_file().then_some(meta.len())),
             Err(e) if absent(&e) => Ok(None),
             Err(e) => Err(Error::from(e).in_file(path.display())),
         }

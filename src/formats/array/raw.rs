@@ -435,9 +435,9 @@ impl Array for Padded {
     }
 
     fn facts(&self) -> ArrayFacts {
-        let mut facts = ArrayFacts::default();
-        facts.byte_order =
-            (self.layout.dtype.size() > 1).then_some(if self.layout.big { "big" } else { "little" });
+        let order = if self.layout.big { "big" } else { "little" };
+        let byte_order = (self.layout.dtype.size() > 1).then_some(order);
+        let mut facts = ArrayFacts { byte_order, ..ArrayFacts::default() };
         facts.details.push(("row padding".to_owned(), format!("{} bytes", self.layout.padding)));
         facts
             .details

@@ -178,7 +178,7 @@ mod tests {
 
     fn told(pairs: &[(&str, &str)], len: u64) -> Result<String, String> {
         let mut options = Options::default();
-        pairs.iter().for_each(|(name, value)| options.set(*name, *value));
+        pairs.iter().for_each(|(name, value)| options.set(name, *value));
         preview(&options, len)
     }
 

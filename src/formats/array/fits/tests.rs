@@ -85,7 +85,7 @@ fn headers_say_what_values_and_axes_are() {
         };
         assert_eq!(attribute("LONGTEXT"), "a text that does not fit into one card, ".repeat(3).trim_end());
         assert_eq!(attribute("ESO DET CHIP1 ID"), "ccd 1");
-        assert_eq!(attribute("COMMENT").lines().map(str::trim).last(), Some("second"));
+        assert_eq!(attribute("COMMENT").lines().map(str::trim).next_back(), Some("second"));
         assert!(file.root.remarks.iter().all(|remark| !remark.contains("SUM")), "{:?}", file.root.remarks);
     }
     let scaling = array(&opened("scaled.fits").unwrap(), "").facts().scaling.unwrap();

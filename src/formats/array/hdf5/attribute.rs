@@ -134,7 +134,7 @@ impl Attribute {
         let mut part = |size: usize| {
             let place = cursor.place();
             let bytes = cursor.bytes(size)?;
-            if version == 1 && size % 8 > 0 {
+            if version == 1 && !size.is_multiple_of(8) {
                 cursor.skip(8 - size % 8)?;
             }
             Ok::<_, Error>((place, bytes))

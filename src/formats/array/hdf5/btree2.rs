@@ -210,7 +210,7 @@ impl BTree2 {
             return Err(cursor.error(format!("it is of type {kind}, its tree of {}", self.kind)));
         }
         let start = cursor.taken();
-        let len = records.checked_mul(self.record).unwrap_or(usize::MAX);
+        let len = records.saturating_mul(self.record);
         cursor.skip(len)?;
         let mut children = Vec::new();
         if height > 0 {

@@ -49,6 +49,7 @@ pub struct Links {
     problem: Mutex<Option<Error>>,
 }
 
+#[allow(clippy::large_enum_variant)] // one a group that is open
 enum Kind {
     /// All of them, in order.
     Known(Vec<Link>),

@@ -65,7 +65,7 @@ impl Head {
             Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
         };
         let (rows, columns, complex, name) = (word(4)?, word(8)?, word(12)?, word(16)?);
-        let ends = name >= 1 && name <= NAME && bytes.get(19 + name as usize).is_none_or(|b| *b == 0);
+        let ends = (1..=NAME).contains(&name) && bytes.get(19 + name as usize).is_none_or(|b| *b == 0);
         let good = rows <= i32::MAX as u32 && columns <= i32::MAX as u32 && complex <= 1 && ends;
         good.then_some(Head { big, dtype, kind, rows, columns, complex: complex == 1, name })
     }

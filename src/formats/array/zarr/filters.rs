@@ -239,7 +239,7 @@ impl Packing {
                 "packbits: {count} elements of {width} bits do not fit to {there} bytes"
             ))
         })?;
-        let size = count.checked_mul(self.bytes as u64).unwrap_or(u64::MAX);
+        let size = count.saturating_mul(self.bytes as u64);
         let mut out = Vec::with_capacity(limits::check(size, limits::CHUNK, "unpacked elements")?);
         for n in 0..count {
             let mut value = 0u64;

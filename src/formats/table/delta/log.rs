@@ -129,7 +129,7 @@ impl Log {
             let is_start =
                 start == 0 && self.has_commit(0) || self.usable(start).is_some_and(|(v, _)| v == start);
             let mut version = start;
-            while (is_start && version == start) || (is_start && self.has_commit(version)) {
+            while is_start && (version == start || self.has_commit(version)) {
                 if !versions.insert(version) {
                     break;
                 }

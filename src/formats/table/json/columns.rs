@@ -58,5 +58,5 @@ fn column(text: &str, kind: Kind) -> Option<(Vec<String>, Vec<&str>)> {
         }
     };
     let scalar = |raw: &&str| !raw.starts_with(['{', '[']);
-    (!values.is_empty() && values.iter().all(|raw| scalar(&raw))).then_some((numbers, values))
+    (!values.is_empty() && values.iter().all(scalar)).then_some((numbers, values))
 }

@@ -211,7 +211,7 @@ fn described(db: &Connection, object: &Object, label: &str) -> rusqlite::Result<
     }
     let (without_rowid, strict) = flags(db, &object.name)?;
     let statement = db.prepare(&format!("SELECT * FROM {}", quoted(&object.name)))?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut primary: Vec<(i64, &String)> =
         names.iter().filter_map(|name| told.get(name).filter(|t| t.key > 0).map(|t| (t.key, name))).collect();
     primary.sort_unstable();

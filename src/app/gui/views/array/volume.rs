@@ -196,7 +196,7 @@ impl Volume {
     /// Zooms the plane that has the keys, or the first.
     pub(crate) fn request(&mut self, request: &Request) -> bool {
         if *request == Request::ZoomFit {
-            return self.panes.iter_mut().fold(false, |any, pane| pane.request(request) || any);
+            return self.panes.iter_mut().map(|pane| pane.request(request)).filter(|done| *done).count() > 0;
         }
         self.panes[0].request(request)
     }

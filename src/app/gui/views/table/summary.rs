@@ -181,13 +181,12 @@ impl Page {
                     }
                     ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
                 }
-                None if self.depth.is_some_and(|depth| depth != Depth::Exact) => {
-                    if theme::button(ui, "Read all rows")
+                None if self.depth.is_some_and(|depth| depth != Depth::Exact)
+                    && theme::button(ui, "Read all rows")
                         .on_hover_text("One pass over the whole table")
-                        .clicked()
-                    {
-                        self.whole = Some(self.start(jobs, table, name));
-                    }
+                        .clicked() =>
+                {
+                    self.whole = Some(self.start(jobs, table, name));
                 }
                 None => {}
             }

@@ -90,6 +90,7 @@ pub(super) struct Words {
 }
 
 impl Words {
+    #[allow(clippy::new_ret_no_self)]
     pub(super) fn new(shape: &[u64], prefix: &'static str, reference: bool) -> Arc<dyn Array> {
         let word = if reference { "reference" } else { "str" }.to_owned();
         let kind = Variable { word, arrow: DataType::Utf8, reference };
