@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
 /// Files below a folder; `malformed` ones only if asked for.
-fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
+pub(crate) fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()).collect();
     entries.sort();
     for path in entries {
@@ -103,17 +103,17 @@ fn every_good_fixture_is_recognised_and_reads() {
 }
 
 /// A generator of its own, so that the same flips are made every time.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n.max(1)
     }
 }
 
 /// Whatever the bytes: a tree or an error that is neither a panic nor our own mistake. Else what was wrong.
-fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
+pub(crate) fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
     let source = Source::memory(name, bytes);
     let task = Task::new();
     let outcome = gander::open::open_source(&task, &source, &Options::default());

@@ -86,13 +86,12 @@ impl Builder {
 
     /// Goes over the next bytes. The error says what breaks the nesting, and where.
     pub(super) fn feed(&mut self, bytes: &[u8], found: &mut Vec<Found>) -> std::result::Result<(), Stop> {
-        let (base, mut state, mut result, known) = (self.at, self.state, Ok(()), found.len());
-        stage::scan(&mut state, bytes, |offset, masks| {
-            result = self.block(base, bytes, offset, masks, found);
-            result.is_ok()
-        });
+        let (mut state, known) = (self.state, found.len());
+        let mut feeding = Feeding { builder: self, bytes, found, result: Ok(()) };
+        stage::scan(&mut state, bytes, &mut feeding);
+        let result = feeding.result;
         self.state = state;
-        self.at = base + bytes.len() as u64;
+        self.at += bytes.len() as u64;
         self.doubt(found.get_mut(known..).unwrap_or_default());
         result
     }
@@ -110,6 +109,7 @@ impl Builder {
         }
     }
 
+    /// `base` is the place of the first of `bytes`, `offset` that of the block in them.
     #[inline(always)]
     fn block(
         &mut self,
@@ -246,6 +246,22 @@ impl Builder {
             (n, _) => format!("{n} containers"),
         };
         Some(Error::malformed(format!("JSON: the text ends inside {inside}; it may be cut off")))
+    }
+}
+
+/// A builder and the bytes that it goes over.
+struct Feeding<'a> {
+    builder: &'a mut Builder,
+    bytes: &'a [u8],
+    found: &'a mut Vec<Found>,
+    result: std::result::Result<(), Stop>,
+}
+
+impl stage::Visit for Feeding<'_> {
+    #[inline(always)]
+    fn block(&mut self, offset: usize, masks: Masks) -> bool {
+        self.result = self.builder.block(self.builder.at, self.bytes, offset, masks, self.found);
+        self.result.is_ok()
     }
 }
 

@@ -4,7 +4,7 @@
 //! of the file.
 
 use super::build::{self, Builder, Found, SEGMENT, STEP};
-use super::stage::{self, State};
+use super::stage::{self, Closing, State};
 use crate::error::{Error, Result};
 use crate::lines::encoding::{self, Detected};
 use crate::lines::index::fill;
@@ -156,18 +156,21 @@ impl Document {
         if let Some(end) = self.known_end(start) {
             return Ok(end);
         }
-        let near = self.source.read_up_to(task, start, 2 * STEP as usize)?;
-        if let Some(len) = stage::container(&near) {
-            return Ok(End::At(start + len as u64));
-        }
-        if near.len() < 2 * STEP as usize {
-            return Ok(End::Broken(start + near.len() as u64));
+        if let Some(end) = self.near_end(task, start)? {
+            return Ok(end);
         }
         self.grow(task, &|known| known.done.is_some() || known.end(start).is_some())?;
         match self.known_end(start) {
             Some(end) => Ok(end),
             None => self.scan_end(task, start),
         }
+    }
+
+    /// The end of a container that is not large.
+    fn near_end(&self, task: &Task, start: u64) -> Result<Option<End>> {
+        let near = self.source.read_up_to(task, start, 2 * STEP as usize)?;
+        let broken = (near.len() < 2 * STEP as usize).then_some(End::Broken(start + near.len() as u64));
+        Ok(stage::container(&near).map(|len| End::At(start + len as u64)).or(broken))
     }
 
     /// The same, as far as that is known already.
@@ -182,27 +185,17 @@ impl Document {
 
     /// The end of a container that the index has no place for.
     fn scan_end(&self, task: &Task, start: u64) -> Result<End> {
-        let (mut state, mut depth) = (State::default(), 0u64);
-        let (mut buffer, mut at, mut end) = (Vec::new(), start, None);
+        let (mut state, mut closing) = (State::default(), Closing::default());
+        let (mut buffer, mut at) = (Vec::new(), start);
         loop {
             let n = fill(&self.source, task, at, &mut buffer, PIECE)?;
-            stage::scan(&mut state, buffer.get(..n).unwrap_or_default(), |offset, masks| {
-                let mut brackets = masks.open | masks.close;
-                while brackets != 0 && end.is_none() {
-                    let bit = brackets & brackets.wrapping_neg();
-                    brackets ^= bit;
-                    depth = if masks.open & bit != 0 { depth + 1 } else { depth.saturating_sub(1) };
-                    if depth == 0 {
-                        end = Some(at + offset as u64 + u64::from(bit.trailing_zeros()) + 1);
-                    }
-                }
-                end.is_none()
-            });
+            stage::scan(&mut state, buffer.get(..n).unwrap_or_default(), &mut closing);
+            if let Some(end) = closing.end {
+                return Ok(End::At(at + end.min(n) as u64));
+            }
             at += n as u64;
-            match end {
-                Some(end) => return Ok(End::At(end.min(at))),
-                None if n < PIECE => return Ok(End::Broken(at)),
-                None => {}
+            if n < PIECE {
+                return Ok(End::Broken(at));
             }
         }
     }
@@ -249,12 +242,20 @@ impl Document {
         (large.and_then(|large| large.children), marked)
     }
 
-    /// Makes the index grow to the end of the container at `start` (to the end of the text where it is not
-    /// large), with progress.
+    /// Makes the index grow to the end of the container at `start`, if that is large, with progress.
     pub fn finish(&self, task: &Task, start: u64) -> Result<()> {
+        if self.known_end(start).is_some() || self.near_end(task, start)?.is_some() {
+            return Ok(());
+        }
         let frontier = self.frontier().0;
         task.expect(self.source.known_len().unwrap_or(0).saturating_sub(frontier));
         self.grow(task, &|known| known.done.is_some() || known.end(start).is_some())
+    }
+
+    /// Makes the index grow to the end of the text.
+    #[cfg(test)]
+    fn whole(&self, task: &Task) -> Result<()> {
+        self.grow(task, &|known| known.done.is_some())
     }
 
     fn grow(&self, task: &Task, enough: &(dyn Fn(&Known) -> bool + Sync)) -> Result<()> {
@@ -510,7 +511,7 @@ mod tests {
             grown(&mut random, 9 << 20, seed % 2 == 0, &mut text);
             let mut document = document(&text);
             document.segment = 70_000 + random(200_000);
-            document.finish(&Task::new(), u64::MAX).unwrap();
+            document.whole(&Task::new()).unwrap();
             assert_eq!(document.frontier(), (text.len() as u64, true));
             let (known, expected) = (document.index.lock(), plainly(&text));
             assert!(known.problem.is_none() && expected.len() > 3, "seed {seed}");
@@ -548,7 +549,7 @@ mod tests {
             by_segments.segment = 150_000;
             alone.segment = u64::MAX;
             let outcome = |document: &Document| {
-                document.finish(&Task::new(), u64::MAX).unwrap();
+                document.whole(&Task::new()).unwrap();
                 let known = document.index.lock();
                 let ends: Vec<_> = known.large.iter().map(|(at, l)| (*at, l.end)).collect();
                 (known.done, known.problem.as_ref().map(ToString::to_string), known.open.clone(), ends)

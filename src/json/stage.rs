@@ -75,9 +75,15 @@ impl State {
     }
 }
 
-/// Goes over `bytes` in blocks, the last one filled up with spaces. `visit` gets the place of each block and
-/// what stands in it, and says whether to go on.
-pub fn scan(state: &mut State, bytes: &[u8], visit: impl FnMut(usize, Masks) -> bool) {
+/// Looks at the masks of block after block. Made to be compiled into the loop over them, with its instructions:
+/// implementations say `#[inline(always)]`, which a closure cannot.
+pub trait Visit {
+    /// The masks of the block at `offset`; whether to go on.
+    fn block(&mut self, offset: usize, masks: Masks) -> bool;
+}
+
+/// Goes over `bytes` in blocks, the last one filled up with spaces.
+pub fn scan(state: &mut State, bytes: &[u8], visit: &mut impl Visit) {
     #[cfg(target_arch = "x86_64")]
     match x86::level() {
         // SAFETY: the processor has the instructions of a level that `x86::level` gives.
@@ -91,23 +97,17 @@ pub fn scan(state: &mut State, bytes: &[u8], visit: impl FnMut(usize, Masks) -> 
 
 /// The loop of every level: `step` makes masks of a block.
 #[inline(always)]
-fn each(
-    bytes: &[u8],
-    mut visit: impl FnMut(usize, Masks) -> bool,
-    mut step: impl FnMut(&[u8; BLOCK]) -> Masks,
-) {
+fn each(bytes: &[u8], visit: &mut impl Visit, mut step: impl FnMut(&[u8; BLOCK]) -> Masks) {
     let (whole, rest) = bytes.as_chunks::<BLOCK>();
-    for (n, block) in whole.iter().enumerate() {
-        if !visit(n * BLOCK, step(block)) {
+    let mut last = [b' '; BLOCK];
+    if let Some(part) = last.get_mut(..rest.len()) {
+        part.copy_from_slice(rest);
+    }
+    for n in 0..whole.len() + usize::from(!rest.is_empty()) {
+        // One place for both, so that the visit is compiled once.
+        if !visit.block(n * BLOCK, step(whole.get(n).unwrap_or(&last))) {
             return;
         }
-    }
-    if !rest.is_empty() {
-        let mut block = [b' '; BLOCK];
-        if let Some(part) = block.get_mut(..rest.len()) {
-            part.copy_from_slice(rest);
-        }
-        visit(whole.len() * BLOCK, step(&block));
     }
 }
 
@@ -228,7 +228,7 @@ fn bytewise(state: &mut State, block: &[u8; BLOCK]) -> Masks {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{BLOCK, Bits, Masks, State, each, resolve};
+    use super::{BLOCK, Bits, State, Visit, each, resolve};
     use std::arch::x86_64::*;
     use std::sync::OnceLock;
 
@@ -259,7 +259,7 @@ mod x86 {
         ($name:ident, $features:literal, $lanes:literal, $vector:ty,
          $load:ident, $fill:ident, $equal:ident, $or:ident, $mask:ident as $word:ty) => {
             #[target_feature(enable = $features)]
-            pub(super) fn $name(state: &mut State, bytes: &[u8], visit: impl FnMut(usize, Masks) -> bool) {
+            pub(super) fn $name(state: &mut State, bytes: &[u8], visit: &mut impl Visit) {
                 each(bytes, visit, |block: &[u8; BLOCK]| {
                     let mut bits = Bits::default();
                     for (n, lanes) in block.as_chunks::<$lanes>().0.iter().enumerate() {
@@ -315,30 +315,43 @@ mod x86 {
 /// The length of the container that `bytes` begin with, both brackets included; `None` if it does not end in
 /// them.
 pub fn container(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut end) = (0u64, None);
-    scan(&mut State::default(), bytes, |at, masks| {
+    let mut closing = Closing::default();
+    scan(&mut State::default(), bytes, &mut closing);
+    closing.end.filter(|&end| end <= bytes.len())
+}
+
+/// Looks for the place behind the bracket that closes the first one.
+#[derive(Default)]
+pub(super) struct Closing {
+    depth: u64,
+    /// The place.
+    pub(super) end: Option<usize>,
+}
+
+impl Visit for Closing {
+    #[inline(always)]
+    fn block(&mut self, offset: usize, masks: Masks) -> bool {
         let closing = u64::from(masks.close.count_ones());
-        if closing < depth {
-            depth = depth + u64::from(masks.open.count_ones()) - closing;
+        if closing < self.depth {
+            self.depth = self.depth + u64::from(masks.open.count_ones()) - closing;
             return true;
         }
         let mut brackets = masks.open | masks.close;
         while brackets != 0 {
             let bit = brackets & brackets.wrapping_neg();
             if masks.open & bit != 0 {
-                depth += 1;
+                self.depth += 1;
             } else {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    end = Some(at + bit.trailing_zeros() as usize + 1);
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.end = Some(offset + bit.trailing_zeros() as usize + 1);
                     return false;
                 }
             }
             brackets ^= bit;
         }
         true
-    });
-    end.filter(|&end| end <= bytes.len())
+    }
 }
 
 #[cfg(test)]
@@ -346,37 +359,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Scanned = (Vec<Masks>, State);
+    #[derive(Default, Debug, PartialEq)]
+    struct Kept(Vec<Masks>);
 
-    fn by(bytes: &[u8], step: fn(&mut State, &[u8; BLOCK]) -> Masks) -> Scanned {
-        let (mut masks, mut state) = (Vec::new(), State::default());
-        let keep = |_, found| {
-            masks.push(found);
+    impl Visit for Kept {
+        fn block(&mut self, _offset: usize, masks: Masks) -> bool {
+            self.0.push(masks);
             true
-        };
-        each(bytes, keep, |block| step(&mut state, block));
-        (masks, state)
+        }
+    }
+
+    fn by(bytes: &[u8], step: fn(&mut State, &[u8; BLOCK]) -> Masks) -> (Kept, State) {
+        let (mut kept, mut state) = (Kept::default(), State::default());
+        each(bytes, &mut kept, |block| step(&mut state, block));
+        (kept, state)
     }
 
     /// What every level makes of it that this processor has.
-    fn all(bytes: &[u8]) -> Vec<Scanned> {
+    fn all(bytes: &[u8]) -> Vec<(Kept, State)> {
         let mut all = vec![by(bytes, plain)];
         #[cfg(target_arch = "x86_64")]
         for level in [x86::Level::Avx2, x86::Level::Sse] {
-            let (mut masks, mut state) = (Vec::new(), State::default());
-            let keep = |_, found| {
-                masks.push(found);
-                true
-            };
-            // SAFETY: a processor that has the higher level has the lower one.
+            let (mut kept, mut state) = (Kept::default(), State::default());
             match (level, x86::level()) {
-                (x86::Level::Avx2, x86::Level::Avx2) => unsafe { x86::avx2(&mut state, bytes, keep) },
+                // SAFETY: the processor has this level.
+                (x86::Level::Avx2, x86::Level::Avx2) => unsafe { x86::avx2(&mut state, bytes, &mut kept) },
+                // SAFETY: a processor that has the higher level has the lower one.
                 (x86::Level::Sse, x86::Level::Avx2 | x86::Level::Sse) => unsafe {
-                    x86::sse(&mut state, bytes, keep)
+                    x86::sse(&mut state, bytes, &mut kept)
                 },
                 _ => continue,
             }
-            all.push((masks, state));
+            all.push((kept, state));
         }
         all
     }

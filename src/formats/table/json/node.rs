@@ -15,6 +15,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// Bytes that are gone over for the children that are shown at once.
+const SOON: u64 = 16 << 20;
 /// Bytes of a scalar's text that stand in the tree.
 const SHOWN: usize = 240;
 
@@ -176,19 +178,33 @@ impl Below {
         Ok(of(&self.document, &name, child))
     }
 
-    /// Goes on until `enough`; what breaks the text is the last node.
-    fn collect(&self, task: &Task, range: Range<u64>) -> Result<Vec<Node>> {
+    /// The children `range`; what breaks the text is the last node. With `soon`, only up to the first one
+    /// whose end is far; false where more may follow.
+    fn collect(&self, task: &Task, range: Range<u64>, soon: bool) -> Result<(Vec<Arc<Node>>, bool)> {
         let mut walk = Walk::new(task, &self.document, self.start, range.start)?;
+        let most =
+            if soon { walk.place().max(self.document.frontier().0).saturating_add(SOON) } else { u64::MAX };
+        walk = if soon { walk.nearby() } else { walk };
         let (mut nodes, mut names) = (Vec::new(), HashSet::new());
         while walk.position() < range.end {
+            if walk.place() > most {
+                return Ok((nodes, false));
+            }
             let at = walk.position();
             match walk.next() {
                 Ok(Some(child)) if child.index < range.start => {}
                 Ok(Some(child)) => {
                     let twice = child.name.as_ref().is_some_and(|name| !names.insert(name.clone()));
-                    let node = self.node(task, child)?;
-                    let remark = "another member of this object has the same name";
-                    nodes.push(if twice { node.remark(remark) } else { node });
+                    let mut node = self.node(task, child)?;
+                    if twice {
+                        node.remarks.push("another member of this object has the same name".to_owned());
+                    }
+                    if walk.is_far() {
+                        node.span = None;
+                        nodes.push(Arc::new(node));
+                        return Ok((nodes, false));
+                    }
+                    nodes.push(Arc::new(node));
                 }
                 Ok(None) => {
                     *self.count.lock() = Some(at);
@@ -199,14 +215,20 @@ impl Below {
                 }
                 Err(error) => {
                     if at >= range.start {
-                        nodes.push(broken(error));
+                        nodes.push(Arc::new(broken(error)));
                     }
                     *self.count.lock() = Some(at + 1);
                     break;
                 }
             }
         }
-        Ok(nodes)
+        Ok((nodes, true))
+    }
+
+    fn cut(&self, range: &Range<u64>) -> Range<u64> {
+        let end = range.end.min(range.start.saturating_add(limits::LISTED.max(1)));
+        // The index counts commas: only a walk knows of a text that breaks.
+        range.start..self.count.lock().map_or(end, |count| end.min(count)).max(range.start)
     }
 }
 
@@ -217,16 +239,23 @@ fn broken(error: Error) -> Node {
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        *self.count.lock()
+        self.count.lock().or_else(|| self.document.children(self.start).0)
+    }
+
+    fn at_least(&self) -> u64 {
+        self.document.children(self.start).1
+    }
+
+    fn soon(&self, task: &Task, range: Range<u64>) -> Result<(Vec<Arc<Node>>, bool)> {
+        self.collect(task, self.cut(&range), true)
+    }
+
+    fn measure(&self, task: &Task) -> Result<()> {
+        self.document.finish(task, self.start)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        if self.count().is_some_and(|count| range.start >= count) {
-            return Ok(Vec::new());
-        }
-        let most = range.start.saturating_add(limits::LISTED.max(1));
-        let nodes = self.collect(task, range.start..range.end.min(most))?;
-        Ok(nodes.into_iter().map(Arc::new).collect())
+        Ok(self.collect(task, self.cut(&range), false)?.0)
     }
 
     fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
