@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Bytes between two checkpoints; containers below this size have none.
 pub(super) const STEP: u64 = 64 << 10;
-/// Bytes of a segment.
+/// Bytes of a segment: whole blocks.
 pub(super) const SEGMENT: u64 = 4 << 20;
 /// Bytes of it that are read at a time: they stay in the processor's cache.
 const PIECE: u64 = 256 << 10;
@@ -42,8 +42,8 @@ pub(super) enum Found {
         /// How many children, where that is certain.
         children: Option<u64>,
     },
-    /// In a segment: a checkpoint in the innermost container that was open before; children are counted from
-    /// where the segment or the container's last child that is open begins.
+    /// In a segment: a checkpoint, unless another one is near, in the innermost container that was open before;
+    /// children are counted from the segment's begin, or from where the last one that was open there ended.
     Outer(Mark),
     /// In a segment: the innermost container that was open before ends behind this byte.
     Close { at: u64, commas: u64, object: bool, filled: Option<bool> },
@@ -84,7 +84,8 @@ impl Builder {
         Builder { at, state: State::default(), stack: Vec::new(), loose: false, closed: 0 }
     }
 
-    /// Goes over the next bytes. The error says what breaks the nesting, and where.
+    /// Goes over the next bytes: whole blocks, unless the text ends with them. The error says what breaks the
+    /// nesting, and where.
     pub(super) fn feed(&mut self, bytes: &[u8], found: &mut Vec<Found>) -> std::result::Result<(), Stop> {
         let (mut state, known) = (self.state, found.len());
         let mut feeding = Feeding { builder: self, bytes, found, result: Ok(()) };
@@ -144,7 +145,7 @@ impl Builder {
                     let filled = filled(bytes.get(..place).unwrap_or_default());
                     found.push(Found::Close { at, commas: frame.commas, object, filled });
                     self.closed += 1;
-                    self.stack.push(Frame { commas: 0, last: at, ..frame });
+                    self.stack.push(Frame { commas: 0, last: 0, ..frame });
                 }
                 Some(frame) if frame.object == object => {
                     if at - frame.start >= STEP {
@@ -200,9 +201,11 @@ impl Builder {
             match event {
                 Found::Outer(mark) => {
                     let Some(frame) = self.stack.last_mut() else { continue };
-                    frame.last = mark.at;
-                    let child = frame.commas + mark.child;
-                    found.push(Found::Mark(frame.start, Mark { child, at: mark.at }));
+                    if mark.at >= frame.last + STEP {
+                        frame.last = mark.at;
+                        let child = frame.commas + mark.child;
+                        found.push(Found::Mark(frame.start, Mark { child, at: mark.at }));
+                    }
                 }
                 Found::Close { at, commas, filled, .. } => {
                     let Some(frame) = self.stack.pop() else { continue };
@@ -295,7 +298,7 @@ pub(super) fn segment(
 ) -> Result<Segment> {
     let escaped = escaped(task, source, range.start)?;
     let (mut begin, mut found, mut at) = (State::default(), Vec::new(), range.start);
-    let outer = Frame { start: range.start, commas: 0, last: range.start, object: false };
+    let outer = Frame { start: range.start, commas: 0, last: 0, object: false };
     let mut builder = Builder { stack: vec![outer], loose: true, ..Builder::new(range.start) };
     let mut broken = false;
     while at < range.end && !broken {

@@ -452,7 +452,7 @@ mod tests {
     }
 
     /// A container with lists, objects and strings that hold brackets, quotes and escapes; about `size` bytes.
-    fn grown(random: &mut impl FnMut(u64) -> u64, size: usize, object: bool, out: &mut String) {
+    fn grown(random: &mut dyn FnMut(u64) -> u64, size: usize, object: bool, out: &mut String) {
         let begin = out.len();
         out.push(if object { '{' } else { '[' });
         let mut first = true;
@@ -464,8 +464,8 @@ mod tests {
             }
             match random(9) {
                 0 => {
-                    let part = random(1 + size as u64 / 2) as usize;
-                    grown(random, part, random(2) == 0, out);
+                    let (part, object) = (random(1 + size as u64 / 2) as usize, random(2) == 0);
+                    grown(random, part, object, out);
                 }
                 1 => out.push_str("\"}\\\\\\\", [{\""),
                 2 => out.push_str(&format!("\"{}\"", "\\\\".repeat(random(90) as usize))),
@@ -510,7 +510,7 @@ mod tests {
             let mut text = String::new();
             grown(&mut random, 9 << 20, seed % 2 == 0, &mut text);
             let mut document = document(&text);
-            document.segment = 70_000 + random(200_000);
+            document.segment = 64 * (1_000 + random(3_000));
             document.whole(&Task::new()).unwrap();
             assert_eq!(document.frontier(), (text.len() as u64, true));
             let (known, expected) = (document.index.lock(), plainly(&text));
@@ -546,7 +546,7 @@ mod tests {
         let closing = format!("{}{}", "[".repeat(5_000_000), "]".repeat(5_000_001));
         for (n, text) in [commented, broken, closing].iter().enumerate() {
             let (mut by_segments, mut alone) = (document(text), document(text));
-            by_segments.segment = 150_000;
+            by_segments.segment = 64 * 2_345;
             alone.segment = u64::MAX;
             let outcome = |document: &Document| {
                 document.whole(&Task::new()).unwrap();
