@@ -267,7 +267,8 @@ fn the_first_children_are_there_before_the_end_of_a_large_one() {
     assert_eq!(names(&all), "a big z");
     let crate::node::Children::Lazy(list) = &all[1].children else { panic!("no list") };
     list.measure(&task).unwrap();
-    assert_eq!((all[1].child_count(), all[1].children_at_least()), (Some(300_001), 295_000), "by the index");
+    assert_eq!(all[1].child_count(), Some(300_001), "by the index");
+    assert!((290_000..300_001).contains(&all[1].children_at_least()));
     let last = all[1].child_page(&task, 300_000..300_200).unwrap();
     assert_eq!((last.len(), last[0].value.as_deref()), (1, Some("8")));
     assert!(root.children_soon(&task, 0..200).unwrap().1, "the index knows the end now");
