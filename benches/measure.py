@@ -52,6 +52,15 @@ def peer(group, what, who, setup, code, **options):
     return Case(group, what, who, code=text, **options)
 
 
+def program(bench):
+    """The newest optimised build of a bench of that name, which times one thing a process."""
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).resolve().parent.parent / "target")) / "release/deps"
+    built = [path for path in folder.glob(f"{bench}-*") if not path.suffix]
+    if not built:
+        sys.exit(f"{bench}: not built; `cargo bench --bench {bench} --no-run` does")
+    return max(built, key=lambda path: path.stat().st_mtime)
+
+
 def status(pid):
     """{field: bytes} of the memory lines of /proc/PID/status; empty when it is gone."""
     try:

@@ -30,7 +30,7 @@ pub(crate) fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
 }
 
 /// Reads everything that a document holds, a bounded part of each node; the errors on the way.
-fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
+pub(crate) fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
     let task = Task::new();
     let mut errors = Vec::new();
     gander::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {

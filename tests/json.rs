@@ -1,7 +1,6 @@
-//! Damaged JSON and JSON Lines: whatever the bytes, a tree, a table or an error, and soon.
-//!
-//! `GANDER_MUTATIONS=10000` makes so many of each format; a folder in `GANDER_MUTATED` adds its files to the
-//! fixtures that are damaged.
+//! Damaged JSON and JSON Lines: beyond what [`crate::mutations`] does to every format, with pieces of the
+//! grammar, deep nesting, and documents that are long enough for an index by segments. It knows the same
+//! `GANDER_MUTATIONS=N` and `GANDER_MUTATED=DIR`.
 
 use crate::fixtures::{Random, files, root, survives};
 use rayon::prelude::*;
@@ -74,11 +73,9 @@ fn mutated(bytes: &[u8], random: &mut Random, large: bool) -> Vec<u8> {
 
 fn each_mutation(format: &str) {
     let count = std::env::var("GANDER_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(USUAL);
+    let from = std::env::var_os("GANDER_MUTATED").map_or_else(root, PathBuf::from);
     let mut paths = Vec::new();
-    files(&root().join(format), true, &mut paths);
-    if let Some(more) = std::env::var_os("GANDER_MUTATED") {
-        files(&PathBuf::from(more).join(format), true, &mut paths);
-    }
+    files(&from.join(format), true, &mut paths);
     // What is packed is damaged before it comes to us: another format's test.
     let texts: Vec<(String, Vec<u8>)> = paths
         .iter()

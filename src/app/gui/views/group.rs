@@ -170,7 +170,7 @@ impl Group {
         if elements > 0 {
             words.push(format!("{} elements", display::short_count(elements)));
         }
-        if bytes > 0 {
+        if bytes > 0 && !listed.partly {
             words.push(display::bytes(bytes));
         }
         if listed.partly {

@@ -26,7 +26,8 @@ pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Resul
     let mut root = of(document, "", value);
     if kind == Kind::Object && notebook::is_one(task, document, start)? {
         let below = Below { notebook: true, ..Below::new(document.clone(), start, kind) };
-        return Ok(root.lazy(below).remark("a Jupyter notebook"));
+        root.label = "notebook";
+        return Ok(root.lazy(below).content(notebook::whole(document, start)?));
     }
     if let Some(found) = tables::of_root(task, document, start, kind)? {
         root.content = Some(found.content);
@@ -76,30 +77,39 @@ fn whole_string(document: &Arc<Document>, value: &Child) -> Option<Source> {
     if value.text.len() as u64 == value.span.end - value.span.start && !value.text.contains(&b'\\') {
         return source.member("value", inner).ok();
     }
-    let text = Unescaped { source: source.clone(), range: inner, text: OnceLock::new() };
-    source.stream("value", Arc::new(text)).ok()
+    let raw = source.clone();
+    let unescaped = move |task: &Task| {
+        limits::check(inner.end - inner.start, limits::CHUNK, "the text of a string")?;
+        Ok(text::unescape(&raw.read(task, inner.clone())?).0.into_owned())
+    };
+    made(source, "value", unescaped).ok()
 }
 
-/// A string without its escapes; made at the first read.
-struct Unescaped {
-    source: Source,
-    range: Range<u64>,
+/// A text that is made from `source` at the first read.
+pub(super) fn made(
+    source: &Source,
+    name: &str,
+    make: impl Fn(&Task) -> Result<String> + Send + Sync + 'static,
+) -> Result<Source> {
+    source.stream(name, Arc::new(Made { make, text: OnceLock::new() }))
+}
+
+struct Made<F> {
+    make: F,
     text: OnceLock<Bytes>,
 }
 
-impl Unescaped {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> Made<F> {
     fn text(&self, task: &Task) -> Result<&Bytes> {
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
-        limits::check(self.range.end - self.range.start, limits::CHUNK, "the text of a string")?;
-        let raw = self.source.read(task, self.range.clone())?;
-        let text = Bytes::from(text::unescape(&raw).0.into_owned());
+        let text = Bytes::from((self.make)(task)?);
         Ok(self.text.get_or_init(|| text))
     }
 }
 
-impl ReadAt for Unescaped {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> ReadAt for Made<F> {
     fn known_len(&self) -> Option<u64> {
         self.text.get().map(|text| text.len() as u64)
     }

@@ -156,6 +156,9 @@ fn a_notebook_is_its_cells() {
     assert_eq!(source.read(&Task::new(), 0..9).unwrap(), ["a = 1", "b"]);
     assert_eq!((cell.label, cell.attributes.len()), ("code", 1));
     assert!(node.find(&Task::new(), "/cells/0/outputs").unwrap().is_some());
+    let Some(Content::Text(whole)) = &node.content else { panic!() };
+    let lines = whole.read(&Task::new(), 0..9).unwrap();
+    assert_eq!(lines[..6], ["# %%", "a = 1", "b", "", "# %% [markdown]", "# T"]);
 }
 
 #[test]

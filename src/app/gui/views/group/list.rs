@@ -77,6 +77,8 @@ pub(super) fn soon(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> R
         listed.entries.push(entry(child, child.name.clone(), node.child_path(path, child), &mut sums));
     }
     listed.sum();
+    // Shares of a part of it would mislead.
+    listed.bytes = 0;
     Ok(listed)
 }
 
