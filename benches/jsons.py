@@ -73,8 +73,9 @@ def array_cases(gander, data):
     load = f"d = simdjson.Parser().load({str(path)!r})"
     first = "limit(1000; fromstream(1|truncate_stream(inputs)))"
     return [
-        Case(group, "first level, 1,000 objects with what is in them", "gander", [gander, "tree", path, "--depth", "2", "--json"]),
-        Case(group, "first level, 1,000 objects with what is in them", "jq --stream", ["jq", "-cn", "--stream", first, path]),
+        Case(group, "first level, 1,000 objects", "gander", [gander, "tree", path, "--depth", "1", "--json"]),
+        Case(group, "first 1,000 objects with all that is in them", "gander", [gander, "tree", path, "--json"]),
+        Case(group, "first 1,000 objects with all that is in them", "jq --stream", ["jq", "-cn", "--stream", first, path]),
         Case(group, "first 1,000 rows", "gander", [gander, "show", path, "--rows", "0..1000", "--json"]),
         duck(group, "first 1,000 rows", path, "from {} limit 1000"),
         Case(group, "last 100 rows, index of all", "gander", [gander, "show", path, "--rows", "-100..", "--json"], work=size),
