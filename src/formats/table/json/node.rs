@@ -78,11 +78,11 @@ fn whole_string(document: &Arc<Document>, value: &Child) -> Option<Source> {
         return source.member("value", inner).ok();
     }
     let raw = source.clone();
-    let unescaped = move |task: &Task| {
+    made(source, "value", move |task| {
         limits::check(inner.end - inner.start, limits::CHUNK, "the text of a string")?;
         Ok(text::unescape(&raw.read(task, inner.clone())?).0.into_owned())
-    };
-    made(source, "value", unescaped).ok()
+    })
+    .ok()
 }
 
 /// A text that is made from `source` at the first read.

@@ -71,6 +71,7 @@ fn text(task: &Task, document: &Arc<Document>, start: u64) -> Result<String> {
         out.push_str(&format!("# %%{kind}\n{}\n\n", cell.source.trim_end()));
         limits::check(out.len() as u64, limits::CHUNK, "the text of a notebook")?;
     }
+    task.check()?;
     Ok(out)
 }
 
