@@ -46,7 +46,8 @@ pub(super) fn of(document: &Arc<Document>, name: &str, value: Child) -> Node {
     let (start, kind) = (value.span.start, value.kind);
     if kind.is_container() {
         let whole = Whole { document: document.clone(), start };
-        node = node.survey(whole).lazy(Below::new(document.clone(), start, kind));
+        let len = value.span.end - value.span.start;
+        node = node.survey(whole).lazy(Below { len, ..Below::new(document.clone(), start, kind) });
     } else {
         scalar(document, &mut node, &value);
     }
@@ -172,12 +173,14 @@ pub(super) struct Below {
     pub(super) plain: bool,
     /// The root of a notebook.
     pub(super) notebook: bool,
+    /// The bytes that it takes at most.
+    len: u64,
     count: Mutex<Option<u64>>,
 }
 
 impl Below {
     pub(super) fn new(document: Arc<Document>, start: u64, kind: Kind) -> Below {
-        Below { document, start, kind, plain: false, notebook: false, count: Mutex::new(None) }
+        Below { document, start, kind, plain: false, notebook: false, len: u64::MAX, count: Mutex::new(None) }
     }
 
     fn node(&self, task: &Task, child: Child) -> Result<Node> {
@@ -272,7 +275,9 @@ impl Listing for Below {
         if self.plain || self.kind != Kind::Array {
             return Ok(None);
         }
-        let Some(found) = tables::of_array(task, &self.document, self.start)? else { return Ok(None) };
+        let Some(found) = tables::of_array(task, &self.document, self.start, self.len)? else {
+            return Ok(None);
+        };
         let below = Below { plain: true, ..Below::new(self.document.clone(), self.start, self.kind) };
         let whole = Whole { document: self.document.clone(), start: self.start };
         let mut node = Node::new("", self.kind.word()).content(found.content).lazy(below).survey(whole);
