@@ -63,6 +63,15 @@ pub struct Joined {
 /// # Errors
 /// What the parts give, if none of them can be opened.
 pub fn tables(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>) -> Result<Joined> {
+    join(task, parts, constants, false)
+}
+
+/// The same; with `union` also the columns that the first part does not have but others do, of the parts that
+/// are opened at once.
+///
+/// # Errors
+/// What the parts give, if none of them can be opened.
+pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool) -> Result<Joined> {
     task.expect(parts.len().min(EAGER) as u64);
     let open_one = |part: &Part| -> Result<Result<Arc<dyn Table>>> {
         task.advance(1)?;
@@ -80,7 +89,15 @@ pub fn tables(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>) -> Result
             .unwrap_or_else(|| Error::malformed("dataset: it has no parts")));
     };
     let all_seen = parts.len() <= EAGER;
-    let schema = unify::schema(base, &schemas, &constants, all_seen);
+    let more = if union { unify::additional(base, &schemas) } else { Vec::new() };
+    let wide = match more.is_empty() {
+        true => base.clone(),
+        false => {
+            let fields: Vec<FieldRef> = base.fields().iter().cloned().chain(more).collect();
+            Arc::new(Schema::new_with_metadata(fields, base.metadata().clone()))
+        }
+    };
+    let schema = unify::schema(&wide, &schemas, &constants, all_seen);
     let own = Arc::new(project(&schema, &(0..base.fields().len()).collect::<Vec<_>>())?);
     let concat = Concat {
         base: base.clone(),
@@ -174,7 +191,7 @@ impl Concat {
             Ok(table) => {
                 let theirs = table.schema();
                 let columns = self.origins(theirs);
-                let difference = unify::difference(&self.base, theirs, &self.own, columns.is_some());
+                let difference = unify::difference(&self.base, theirs, &self.schema, columns.is_some());
                 let text = difference.map(|what| format!("schema differs: {name}: {what}"));
                 let facts = table.facts();
                 let rows = if columns.is_some() { table.rows() } else { Rows::Exact(0) };

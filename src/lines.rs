@@ -1,11 +1,12 @@
 //! Lines and records of text: where they end, how many there are, and where the n-th one begins.
 //!
 //! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
-//! sparse index that is built on all cores ([`index`]), finding a record's begin anywhere in a file
+//! sparse index that is built on all cores ([`index`], [`ordered`]), finding a record's begin anywhere in a file
 //! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
 
 pub mod encoding;
 pub mod index;
+pub mod ordered;
 pub mod paged;
 pub mod resync;
 pub mod scan;

@@ -64,6 +64,19 @@ pub trait Listing: Send + Sync {
     fn count(&self) -> Option<u64>;
     /// The children `range` (cut to what is there), in the file's order.
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>>;
+    /// How many there are at least, while [`Listing::count`] does not know it; grows while an index does.
+    fn at_least(&self) -> u64 {
+        0
+    }
+    /// What of `range` can be had at once, and whether that is all of it: the first children of a large
+    /// container are there before its end was found.
+    fn soon(&self, task: &Task, range: Range<u64>) -> Result<(Vec<Arc<Node>>, bool)> {
+        Ok((self.page(task, range)?, true))
+    }
+    /// Finds out how many there are where that means to read on, with progress.
+    fn measure(&self, _task: &Task) -> Result<()> {
+        Ok(())
+    }
     /// A node that stands for another file opens it here: what it really is. `None` for others.
     fn resolve(&self, _task: &Task) -> Result<Option<Arc<Node>>> {
         Ok(None)
@@ -282,6 +295,22 @@ impl Node {
                 Ok(list[start..end].to_vec())
             }
             Children::Lazy(list) => list.page(task, range),
+        }
+    }
+
+    /// How many children there are at least, while nobody knows how many.
+    pub fn children_at_least(&self) -> u64 {
+        match &self.children {
+            Children::Lazy(list) => list.at_least(),
+            _ => 0,
+        }
+    }
+
+    /// What of the children `range` can be had at once, and whether that is all of it.
+    pub fn children_soon(&self, task: &Task, range: Range<u64>) -> Result<(Vec<Arc<Node>>, bool)> {
+        match &self.children {
+            Children::Lazy(list) => list.soon(task, range),
+            _ => Ok((self.child_page(task, range)?, true)),
         }
     }
 

@@ -60,9 +60,12 @@ pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Do
     let opening = Opening { task, source, head: &head, options };
     let root = guarded(|| (verdict.format.open)(&opening))?;
     let root = Node { name: source.name().to_owned(), ..root };
+    // Files that only looked like the parts of one table are a folder of files.
+    let plain = verdict.format.id == "dataset" && root.label == "folder";
+    let folder = formats::by_id("folder").filter(|_| plain);
     Ok(Document {
         source: source.clone(),
-        format: verdict.format,
+        format: folder.unwrap_or(verdict.format),
         root: Arc::new(root),
         remarks: verdict.remark.into_iter().collect(),
         broken_promise: verdict.broken_promise,

@@ -14,7 +14,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Files below a folder; `malformed` ones only if asked for.
-fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
+pub(crate) fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()).collect();
     entries.sort();
     for path in entries {
@@ -113,7 +113,7 @@ impl Random {
 }
 
 /// Whatever the bytes: a tree or an error that is neither a panic nor our own mistake. Else what was wrong.
-fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
+pub(crate) fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
     let source = Source::memory(name, bytes);
     let task = Task::new();
     let outcome = gander::open::open_source(&task, &source, &Options::default());

@@ -1,6 +1,7 @@
 //! One schema for tables whose schemas differ a little, and the differences in words.
 
 use crate::display::{arrow_type, column_type};
+use crate::json::record::REST;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use std::sync::Arc;
 
@@ -50,6 +51,19 @@ pub(super) fn schema(
         }
     }
     Arc::new(Schema::new_with_metadata(fields, base.metadata().clone()))
+}
+
+/// The columns that the first of `schemas` does not have; what has no column of its own comes last.
+pub(super) fn additional(base: &SchemaRef, schemas: &[SchemaRef]) -> Vec<FieldRef> {
+    let mut more: Vec<FieldRef> = Vec::new();
+    for field in schemas.iter().flat_map(|theirs| theirs.fields()) {
+        let is = |known: &FieldRef| known.name() == field.name();
+        if !base.fields().iter().any(is) && !more.iter().any(is) {
+            more.push(Arc::new(field.as_ref().clone().with_nullable(true)));
+        }
+    }
+    more.sort_by_key(|field| field.name() == REST);
+    more
 }
 
 /// The guess at a text column's type that both guesses fit; `None` where nothing changes.
@@ -161,7 +175,9 @@ pub(super) fn difference(
     let mut taken = vec![false; theirs.fields().len()];
     for (n, field) in base.fields().iter().enumerate() {
         let Some(place) = find(theirs, field.name(), n, &taken) else {
-            words.push(format!("{} is missing", field.name()));
+            if field.name() != REST {
+                words.push(format!("{} is missing", field.name()));
+            }
             continue;
         };
         if let Some(taken) = taken.get_mut(place) {
@@ -183,7 +199,11 @@ pub(super) fn difference(
         }
     }
     for (field, _) in theirs.fields().iter().zip(&taken).filter(|(_, taken)| !**taken) {
-        words.push(format!("{} is additional and not shown", field.name()));
+        if field.name() != REST {
+            let shown = common.fields().iter().any(|common| common.name() == field.name());
+            let but = if shown && fits { "" } else { " and not shown" };
+            words.push(format!("{} is additional{but}", field.name()));
+        }
     }
     if words.is_empty() {
         return None;

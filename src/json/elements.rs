@@ -88,6 +88,11 @@ impl Elements {
         Elements { document, start, row_bytes: sample.row_bytes(), seen: sample.rows(), total }
     }
 
+    /// How many, if that was counted or the index tells it.
+    fn total(&self) -> Option<u64> {
+        self.total.lock().or_else(|| self.document.children(self.start).0)
+    }
+
     fn gather<R: Records>(&self, task: &Task, from: Mark, rows: Range<u64>, records: &mut R) -> Result<()> {
         let skip = rows.start.saturating_sub(from.child);
         let most = rows.end.saturating_sub(rows.start).saturating_add(skip);
@@ -98,7 +103,7 @@ impl Elements {
 
 impl Pages for Elements {
     fn rows(&self) -> Rows {
-        if let Some(total) = *self.total.lock() {
+        if let Some(total) = self.total() {
             return Rows::Exact(total);
         }
         let (mark, _) = self.document.last_mark(self.start);
@@ -113,10 +118,12 @@ impl Pages for Elements {
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
-        if let Some(total) = *self.total.lock() {
+        if self.total().is_none() {
+            self.document.finish(task, self.start)?;
+        }
+        if let Some(total) = self.total() {
             return Ok(total);
         }
-        self.document.finish(task, self.start)?;
         let (mark, _) = self.document.last_mark(self.start);
         let mut count = Count(0);
         self.gather(task, mark, mark.child..u64::MAX, &mut count)?;

@@ -1,11 +1,14 @@
 //! The sparse index: where large containers begin and end, and in each of them a checkpoint every 64 KiB.
 //! Small containers are not in it; their end is found by a scan of at most that much. It grows as far as
-//! somebody asks and takes about 16 bytes for each 64 KiB of the file.
+//! somebody asks, by all cores where that is far ([`super::build`]), and takes about 16 bytes for each 64 KiB
+//! of the file.
 
-use super::stage::{self, BLOCK, State};
+use super::build::{self, Builder, Found, SEGMENT, STEP};
+use super::stage::{self, Closing, State};
 use crate::error::{Error, Result};
 use crate::lines::encoding::{self, Detected};
 use crate::lines::index::fill;
+use crate::lines::ordered;
 use crate::source::Source;
 use crate::task::Task;
 use encoding_rs::UTF_8;
@@ -13,14 +16,12 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Bytes between two checkpoints; containers below this size have none.
-const STEP: u64 = 64 << 10;
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 20;
 /// The most containers that are kept; with more, those that end later are found by scanning.
 const MOST: usize = 1 << 20;
-/// The deepest nesting that is followed; each level takes 32 bytes of memory.
-const DEEPEST: usize = 4 << 20;
+/// Pieces that are gone over before the other cores are called.
+const ALONE: usize = 4;
 /// Bytes of the beginning that tell the encoding.
 const HEAD: usize = 4 << 10;
 
@@ -31,6 +32,7 @@ pub struct Document {
     /// The encoding of the file, where it is not UTF-8: places are then those in the text as UTF-8.
     foreign: Option<String>,
     index: Mutex<Known>,
+    segment: u64,
     building: Mutex<Builder>,
 }
 
@@ -74,6 +76,7 @@ pub struct Mark {
 #[derive(Clone, Debug, Default)]
 struct Large {
     end: Option<u64>,
+    children: Option<u64>,
     marks: Vec<Mark>,
 }
 
@@ -86,22 +89,6 @@ struct Known {
     problem: Option<Error>,
     /// Containers that were open then, in order.
     open: Vec<u64>,
-}
-
-/// The machine that makes it grow.
-struct Builder {
-    at: u64,
-    state: State,
-    stack: Vec<Frame>,
-}
-
-/// A container that is open.
-struct Frame {
-    start: u64,
-    commas: u64,
-    /// Its last mark, or its start; the lowest bit of `object` tells brackets apart.
-    last: u64,
-    object: bool,
 }
 
 impl Document {
@@ -129,8 +116,8 @@ impl Document {
     fn of(source: Source, start: u64, foreign: Option<String>) -> Document {
         let known =
             Known { large: BTreeMap::new(), frontier: start, done: None, problem: None, open: Vec::new() };
-        let builder = Builder { at: start, state: State::default(), stack: Vec::new() };
-        Document { source, start, foreign, index: Mutex::new(known), building: Mutex::new(builder) }
+        let building = Mutex::new(Builder::new(start));
+        Document { source, start, foreign, index: Mutex::new(known), segment: SEGMENT, building }
     }
 
     /// The text as UTF-8.
@@ -169,12 +156,8 @@ impl Document {
         if let Some(end) = self.known_end(start) {
             return Ok(end);
         }
-        let near = self.source.read_up_to(task, start, 2 * STEP as usize)?;
-        if let Some(len) = stage::container(&near) {
-            return Ok(End::At(start + len as u64));
-        }
-        if near.len() < 2 * STEP as usize {
-            return Ok(End::Broken(start + near.len() as u64));
+        if let Some(end) = self.near_end(task, start)? {
+            return Ok(end);
         }
         self.grow(task, &|known| known.done.is_some() || known.end(start).is_some())?;
         match self.known_end(start) {
@@ -183,7 +166,15 @@ impl Document {
         }
     }
 
-    fn known_end(&self, start: u64) -> Option<End> {
+    /// The end of a container that is not large.
+    fn near_end(&self, task: &Task, start: u64) -> Result<Option<End>> {
+        let near = self.source.read_up_to(task, start, 2 * STEP as usize)?;
+        let broken = (near.len() < 2 * STEP as usize).then_some(End::Broken(start + near.len() as u64));
+        Ok(stage::container(&near).map(|len| End::At(start + len as u64)).or(broken))
+    }
+
+    /// The same, as far as that is known already.
+    pub fn known_end(&self, start: u64) -> Option<End> {
         let known = self.index.lock();
         match (known.end(start), known.done) {
             (Some(end), _) => Some(End::At(end)),
@@ -194,28 +185,17 @@ impl Document {
 
     /// The end of a container that the index has no place for.
     fn scan_end(&self, task: &Task, start: u64) -> Result<End> {
-        let (step, mut state, mut depth) = (stage::step(), State::default(), 0u64);
-        let (mut buffer, mut at, mut end) = (Vec::new(), start, None);
+        let (mut state, mut closing) = (State::default(), Closing::default());
+        let (mut buffer, mut at) = (Vec::new(), start);
         loop {
             let n = fill(&self.source, task, at, &mut buffer, PIECE)?;
-            stage::blocks(buffer.get(..n).unwrap_or_default(), |offset, block| {
-                let masks = step(&mut state, block);
-                let mut brackets = masks.open | masks.close;
-                while brackets != 0 && end.is_none() {
-                    let bit = brackets & brackets.wrapping_neg();
-                    brackets ^= bit;
-                    depth = if masks.open & bit != 0 { depth + 1 } else { depth.saturating_sub(1) };
-                    if depth == 0 {
-                        end = Some(at + offset as u64 + u64::from(bit.trailing_zeros()) + 1);
-                    }
-                }
-                end.is_none()
-            });
+            stage::scan(&mut state, buffer.get(..n).unwrap_or_default(), &mut closing);
+            if let Some(end) = closing.end {
+                return Ok(End::At(at + end.min(n) as u64));
+            }
             at += n as u64;
-            match end {
-                Some(end) => return Ok(End::At(end.min(at))),
-                None if n < PIECE => return Ok(End::Broken(at)),
-                None => {}
+            if n < PIECE {
+                return Ok(End::Broken(at));
             }
         }
     }
@@ -253,15 +233,32 @@ impl Document {
         (last.unwrap_or(Mark { child: 0, at: start + 1 }), ended)
     }
 
-    /// Makes the index grow to the end of the container at `start` (to the end of the text where it is not
-    /// large), with progress.
+    /// How many children the large container at `start` has, as far as the index has come; and how many it has
+    /// at least.
+    pub fn children(&self, start: u64) -> (Option<u64>, u64) {
+        let known = self.index.lock();
+        let large = known.large.get(&start);
+        let marked = large.and_then(|large| large.marks.last()).map_or(0, |mark| mark.child);
+        (large.and_then(|large| large.children), marked)
+    }
+
+    /// Makes the index grow to the end of the container at `start`, if that is large, with progress.
     pub fn finish(&self, task: &Task, start: u64) -> Result<()> {
+        if self.known_end(start).is_some() || self.near_end(task, start)?.is_some() {
+            return Ok(());
+        }
         let frontier = self.frontier().0;
         task.expect(self.source.known_len().unwrap_or(0).saturating_sub(frontier));
         self.grow(task, &|known| known.done.is_some() || known.end(start).is_some())
     }
 
-    fn grow(&self, task: &Task, enough: &dyn Fn(&Known) -> bool) -> Result<()> {
+    /// Makes the index grow to the end of the text.
+    #[cfg(test)]
+    fn whole(&self, task: &Task) -> Result<()> {
+        self.grow(task, &|known| known.done.is_some())
+    }
+
+    fn grow(&self, task: &Task, enough: &(dyn Fn(&Known) -> bool + Sync)) -> Result<()> {
         let mut builder = loop {
             if enough(&self.index.lock()) {
                 return Ok(());
@@ -271,32 +268,84 @@ impl Document {
                 break guard;
             }
         };
-        let mut buffer = Vec::new();
+        let (mut buffer, mut pieces) = (Vec::new(), 0);
         while !enough(&self.index.lock()) {
-            task.check()?;
-            let n = fill(&self.source, task, builder.at, &mut buffer, PIECE)?;
-            let mut found = Vec::new();
-            let bytes = buffer.get(..n).unwrap_or_default();
-            let stopped = builder.feed(bytes, &mut found);
-            let mut known = self.index.lock();
-            for found in found {
-                known.take(found);
+            if pieces == ALONE {
+                self.grow_by_segments(task, &mut builder, enough)?;
+            } else {
+                self.grow_by(task, &mut builder, PIECE as u64, &mut buffer)?;
             }
-            known.frontier = builder.at;
-            if stopped.is_err() || n < PIECE {
-                known.open = builder.stack.iter().map(|frame| frame.start).collect();
-            }
-            if let Err((at, problem)) = stopped {
-                known.done = Some(at);
-                known.problem = Some(self.located(problem, at));
-            } else if n < PIECE {
-                known.done = Some(builder.at);
-                known.problem = builder.open_at_end().map(|problem| self.located(problem, builder.at));
-            }
-            drop(known);
-            task.advance(n as u64)?;
+            pieces += 1;
         }
         Ok(())
+    }
+
+    /// Goes over the next `most` bytes; fewer are the end of the text.
+    fn grow_by(&self, task: &Task, builder: &mut Builder, most: u64, buffer: &mut Vec<u8>) -> Result<()> {
+        task.check()?;
+        let n = fill(&self.source, task, builder.at, buffer, most as usize)?;
+        let mut found = Vec::new();
+        let stopped = builder.feed(buffer.get(..n).unwrap_or_default(), &mut found);
+        self.publish(builder, found, stopped, (n as u64) < most);
+        task.advance(n as u64)
+    }
+
+    /// The same for all that follows, by all cores. What cannot be read by segments is left.
+    fn grow_by_segments(
+        &self,
+        task: &Task,
+        builder: &mut Builder,
+        enough: &(dyn Fn(&Known) -> bool + Sync),
+    ) -> Result<()> {
+        let from = builder.at;
+        let rest = self.source.known_len().filter(|_| self.source.is_random_access());
+        let count = rest.unwrap_or(0).saturating_sub(from) / self.segment;
+        let work = |n: usize, buffer: &mut Vec<u8>| {
+            let start = from + n as u64 * self.segment;
+            build::segment(task, &self.source, start..start + self.segment, buffer)
+        };
+        ordered::run(count as usize, work, |mut segment| {
+            let range = segment.range.clone();
+            match builder.join(&mut segment) {
+                Some(found) => {
+                    self.publish(builder, found, Ok(()), false);
+                    task.advance(range.end - range.start)?;
+                }
+                None => {
+                    let mut buffer = Vec::new();
+                    while builder.at < range.end && self.index.lock().done.is_none() {
+                        let most = (range.end - builder.at).min(PIECE as u64);
+                        self.grow_by(task, builder, most, &mut buffer)?;
+                    }
+                }
+            }
+            Ok(!enough(&self.index.lock()))
+        })
+    }
+
+    /// Makes known what was found up to where the builder is. `ended`: that is the end of the text.
+    fn publish(
+        &self,
+        builder: &Builder,
+        found: Vec<Found>,
+        stopped: std::result::Result<(), build::Stop>,
+        ended: bool,
+    ) {
+        let mut known = self.index.lock();
+        for found in found {
+            known.take(found);
+        }
+        known.frontier = builder.at;
+        if stopped.is_err() || ended {
+            known.open = builder.stack.iter().map(|frame| frame.start).collect();
+        }
+        if let Err((at, problem)) = stopped {
+            known.done = Some(at);
+            known.problem = Some(self.located(problem, at));
+        } else if ended {
+            known.done = Some(builder.at);
+            known.problem = builder.open_at_end().map(|problem| self.located(problem, builder.at));
+        }
     }
 
     /// An error with its byte, where bytes are those of the file.
@@ -349,104 +398,12 @@ impl Known {
             Found::Mark(start, mark) if room || self.large.contains_key(&start) => {
                 self.large.entry(start).or_default().marks.push(mark);
             }
-            Found::End(start, end) if room || self.large.contains_key(&start) => {
-                self.large.entry(start).or_default().end = Some(end);
+            Found::End { start, end, children } if room || self.large.contains_key(&start) => {
+                let large = self.large.entry(start).or_default();
+                (large.end, large.children) = (Some(end), children);
             }
             _ => {}
         }
-    }
-}
-
-/// What a piece gave.
-enum Found {
-    Mark(u64, Mark),
-    End(u64, u64),
-}
-
-impl Builder {
-    /// Goes over the next bytes. The error says what breaks the nesting, and where.
-    fn feed(&mut self, bytes: &[u8], found: &mut Vec<Found>) -> std::result::Result<(), (u64, Error)> {
-        let step = stage::step();
-        let (base, mut state, mut result) = (self.at, self.state, Ok(()));
-        stage::blocks(bytes, |offset, block| {
-            let masks = step(&mut state, block);
-            result = self.block(base + offset as u64, block, masks, found);
-            result.is_ok()
-        });
-        self.state = state;
-        self.at = base + bytes.len() as u64;
-        result
-    }
-
-    fn block(
-        &mut self,
-        base: u64,
-        block: &[u8; BLOCK],
-        masks: stage::Masks,
-        found: &mut Vec<Found>,
-    ) -> std::result::Result<(), (u64, Error)> {
-        let mut commas = masks.comma;
-        let mut brackets = masks.open | masks.close;
-        while brackets != 0 {
-            let bit = brackets & brackets.wrapping_neg();
-            brackets ^= bit;
-            let before = commas & (bit - 1);
-            if before != 0 {
-                self.count(base, before, found);
-                commas ^= before;
-            }
-            let place = bit.trailing_zeros();
-            let at = base + u64::from(place);
-            let byte = block.get(place as usize).copied().unwrap_or_default();
-            if masks.open & bit != 0 {
-                if self.stack.len() >= DEEPEST {
-                    return Err((at, Error::limit(format!("more than {DEEPEST} levels of JSON"))));
-                }
-                self.stack.push(Frame { start: at, commas: 0, last: at, object: byte == b'{' });
-                continue;
-            }
-            let Some(frame) = self.stack.pop() else {
-                return Err((at, Error::malformed(format!("JSON: {:?} closes nothing", char::from(byte)))));
-            };
-            if frame.object != (byte == b'}') {
-                let open = if frame.object { '{' } else { '[' };
-                let words = format!("JSON: {:?} closes a {open:?}", char::from(byte));
-                self.stack.push(frame);
-                return Err((at, Error::malformed(words)));
-            }
-            if at - frame.start >= STEP {
-                found.push(Found::End(frame.start, at + 1));
-            }
-        }
-        if commas != 0 {
-            self.count(base, commas, found);
-        }
-        Ok(())
-    }
-
-    /// Counts commas of the innermost container; one far from its last mark becomes a mark.
-    #[inline]
-    fn count(&mut self, base: u64, commas: u64, found: &mut Vec<Found>) {
-        let Some(frame) = self.stack.last_mut() else { return };
-        if base + BLOCK as u64 >= frame.last + STEP {
-            let at = base + u64::from(commas.trailing_zeros()) + 1;
-            if at >= frame.last + STEP {
-                frame.last = at;
-                found.push(Found::Mark(frame.start, Mark { child: frame.commas + 1, at }));
-            }
-        }
-        frame.commas += u64::from(commas.count_ones());
-    }
-
-    fn open_at_end(&self) -> Option<Error> {
-        let inside = match (self.stack.len(), &self.state) {
-            (_, state) if state.is_in_string() => "a string".to_owned(),
-            (_, state) if state.is_in_comment() => "a comment".to_owned(),
-            (0, _) => return None,
-            (1, _) => "a container".to_owned(),
-            (n, _) => format!("{n} containers"),
-        };
-        Some(Error::malformed(format!("JSON: the text ends inside {inside}; it may be cut off")))
     }
 }
 
@@ -492,5 +449,114 @@ mod tests {
         let deep = document(&"[".repeat(1_000_000));
         assert_eq!(deep.end(&task, 0).unwrap(), End::Broken(1_000_000));
         assert!(deep.problem().unwrap().to_string().contains("1000000 containers"));
+    }
+
+    /// A container with lists, objects and strings that hold brackets, quotes and escapes; about `size` bytes.
+    fn grown(random: &mut dyn FnMut(u64) -> u64, size: usize, object: bool, out: &mut String) {
+        let begin = out.len();
+        out.push(if object { '{' } else { '[' });
+        let mut first = true;
+        while out.len() - begin < size {
+            out.push_str(if first { " " } else { ", " });
+            first = false;
+            if object {
+                out.push_str("\"k\": ");
+            }
+            match random(9) {
+                0 => {
+                    let (part, object) = (random(1 + size as u64 / 2) as usize, random(2) == 0);
+                    grown(random, part, object, out);
+                }
+                1 => out.push_str("\"}\\\\\\\", [{\""),
+                2 => out.push_str(&format!("\"{}\"", "\\\\".repeat(random(90) as usize))),
+                3 => out.push_str(&format!("\"{}\"", "words, and: more ".repeat(random(400) as usize))),
+                4 => out.push_str(&format!("\"{}\"", "{\\\"a\\\": [1, 2]}, ".repeat(random(400) as usize))),
+                _ => out.push_str(&random(1_000_000).to_string()),
+            }
+        }
+        out.push_str(if object { "}" } else { " \n]" });
+    }
+
+    /// Byte by byte: the large containers with their ends and the places behind their commas.
+    fn plainly(text: &str) -> BTreeMap<u64, (u64, Vec<u64>)> {
+        let (mut large, mut open, mut inside, mut escaped) = (BTreeMap::new(), Vec::new(), false, false);
+        for (at, byte) in text.bytes().enumerate() {
+            let was = std::mem::take(&mut escaped);
+            match byte {
+                b'\\' => escaped = !was,
+                b'"' if !was => inside = !inside,
+                b'{' | b'[' if !inside => open.push((at as u64, Vec::new())),
+                b',' if !inside => open.last_mut().unwrap().1.push(at as u64 + 1),
+                b'}' | b']' if !inside => {
+                    let (start, commas): (u64, Vec<u64>) = open.pop().unwrap();
+                    if at as u64 - start >= STEP {
+                        large.insert(start, (at as u64 + 1, commas));
+                    }
+                }
+                _ => {}
+            }
+        }
+        large
+    }
+
+    #[test]
+    fn segments_give_what_one_scan_gives() {
+        for seed in 0..12u64 {
+            let mut state = seed;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % below.max(1)
+            };
+            let mut text = String::new();
+            grown(&mut random, 9 << 20, seed % 2 == 0, &mut text);
+            let mut document = document(&text);
+            document.segment = 64 * (1_000 + random(3_000));
+            document.whole(&Task::new()).unwrap();
+            assert_eq!(document.frontier(), (text.len() as u64, true));
+            let (known, expected) = (document.index.lock(), plainly(&text));
+            assert!(known.problem.is_none() && expected.len() > 3, "seed {seed}");
+            let ended: Vec<u64> =
+                known.large.iter().filter(|(_, l)| l.end.is_some()).map(|(s, _)| *s).collect();
+            assert_eq!(ended, expected.keys().copied().collect::<Vec<_>>(), "seed {seed}");
+            for (start, (end, commas)) in &expected {
+                let large = &known.large[start];
+                assert_eq!(large.end, Some(*end));
+                assert_eq!(large.children, Some(commas.len() as u64 + 1), "seed {seed}, {start}");
+                for mark in &large.marks {
+                    assert_eq!(commas.get(mark.child as usize - 1), Some(&mark.at), "seed {seed}, {start}");
+                }
+                // No long way from one mark to the next, but for long children.
+                let places: Vec<u64> =
+                    [*start].into_iter().chain(large.marks.iter().map(|m| m.at)).chain([*end]).collect();
+                for pair in places.windows(2) {
+                    let between = commas.iter().filter(|c| **c > pair[0] && **c < pair[1]);
+                    let first = between.clone().find(|c| **c > pair[0] + 2 * STEP + document.segment);
+                    assert!(first.is_none(), "seed {seed}: {pair:?} without a mark");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn segments_with_comments_and_breaks_give_what_one_scan_gives() {
+        let item = "{\"n\": [1, 2], // it's \"]\"\n \"t\": \"a // b\"},\n";
+        let commented = format!("[{}1,]", item.repeat(200_000));
+        let mut broken = format!("[{}]", "[1,\"x\"],".repeat(900_000));
+        broken.replace_range(7_000_000..7_000_007, "}}}}}}}");
+        let closing = format!("{}{}", "[".repeat(5_000_000), "]".repeat(5_000_001));
+        for (n, text) in [commented, broken, closing].iter().enumerate() {
+            let (mut by_segments, mut alone) = (document(text), document(text));
+            by_segments.segment = 64 * 2_345;
+            alone.segment = u64::MAX;
+            let outcome = |document: &Document| {
+                document.whole(&Task::new()).unwrap();
+                let known = document.index.lock();
+                let ends: Vec<_> = known.large.iter().map(|(at, l)| (*at, l.end)).collect();
+                (known.done, known.problem.as_ref().map(ToString::to_string), known.open.clone(), ends)
+            };
+            assert_eq!(outcome(&by_segments), outcome(&alone), "{n}");
+            assert_eq!(outcome(&alone).1.is_some(), n > 0);
+            assert_eq!(by_segments.children(0).0, None);
+        }
     }
 }

@@ -3,13 +3,14 @@
 //!
 //! A document of any size is never parsed as a whole. [`stage`] finds strings and brackets 64 bytes at a time;
 //! [`index`] makes of them a sparse index (checkpoints in containers that are large, nothing for the rest) that
-//! grows as far as somebody asks; [`walk`] lists the children of a container from a checkpoint on; [`check`]
+//! grows as far as somebody asks, on all cores; [`walk`] lists the children of a container from a checkpoint on; [`check`]
 //! goes over everything and says what is wrong and where; [`text`] makes values of texts; [`elements`],
 //! [`record`] and [`shape`] make rows and columns of objects.
 //!
 //! What common writers add to the grammar is read and remarked upon: comments, commas before a closing
 //! bracket, `NaN` and `Infinity`.
 
+mod build;
 pub mod check;
 pub mod elements;
 pub mod index;

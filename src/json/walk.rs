@@ -100,6 +100,8 @@ pub struct Walk<'a> {
     over: bool,
     /// Whether to stop at a container whose end is far.
     near: bool,
+    /// Whether it did.
+    far: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -109,7 +111,16 @@ impl<'a> Walk<'a> {
         let object = window.peek()? == Some(b'{');
         let mark = document.mark(task, start, from)?;
         window.seek(mark.at);
-        Ok(Walk { document, window, object, next: mark.child, filled: false, over: false, near: false })
+        Ok(Walk {
+            document,
+            window,
+            object,
+            next: mark.child,
+            filled: false,
+            over: false,
+            near: false,
+            far: false,
+        })
     }
 
     /// Stops at a container whose end is not found at once, as the last child: its span is then said to go to
@@ -122,13 +133,26 @@ impl<'a> Walk<'a> {
     /// long one is not looked for: its span is then said to go to the end of the text.
     pub fn value_at(task: &'a Task, document: &'a Document, at: u64) -> Result<Option<Child>> {
         let window = Window::new(task, document.source(), at);
-        let mut walk =
-            Walk { document, window, object: false, next: 0, filled: false, over: false, near: true };
+        let mut walk = Walk {
+            document,
+            window,
+            object: false,
+            next: 0,
+            filled: false,
+            over: false,
+            near: true,
+            far: false,
+        };
         walk.space()?;
         if walk.window.peek()?.is_none() {
             return Ok(None);
         }
         walk.value(None).map(Some)
+    }
+
+    /// Whether the last child goes on behind what was looked at: its end is not known, nor what follows it.
+    pub fn is_far(&self) -> bool {
+        self.far
     }
 
     /// Whether the container is an object.
@@ -280,9 +304,15 @@ impl<'a> Walk<'a> {
         if !self.near {
             return self.document.end(task, start);
         }
+        if let Some(end) = self.document.known_end(start) {
+            return Ok(end);
+        }
         let bytes = source.read_up_to(task, start, NEAR)?;
-        let far = End::Broken(source.known_len().unwrap_or(start + bytes.len() as u64));
-        Ok(stage::container(&bytes).map_or(far, |len| End::At(start + len as u64)))
+        if let Some(len) = stage::container(&bytes) {
+            return Ok(End::At(start + len as u64));
+        }
+        self.far = true;
+        Ok(End::Broken(source.known_len().unwrap_or(start + bytes.len() as u64)))
     }
 
     /// The string here: where it ends and its text, of a long one the beginning.

@@ -6,8 +6,8 @@ use crate::lines::index::fill;
 use crate::source::Source;
 use crate::task::Task;
 
-/// Bytes that are read at first; then more at a time.
-const FIRST: usize = 16 << 10;
+/// Bytes that are read at first, since most containers are small; then more and more at a time.
+const FIRST: usize = 2 << 10;
 const USUAL: usize = 512 << 10;
 
 /// The unread bytes from some place on.
@@ -83,7 +83,7 @@ impl<'a> Window<'a> {
         let n = fill(self.source, self.task, from, &mut self.spare, want)?;
         self.buffer.extend_from_slice(self.spare.get(..n).unwrap_or_default());
         self.last = n < want;
-        self.size = USUAL;
+        self.size = (8 * self.size).min(USUAL);
         Ok(n > 0)
     }
 

@@ -5,12 +5,12 @@
 //! beliefs about quotes (see [`super::scan`]); the beliefs are settled when the segments are
 //! stitched in order. A stream is scanned in one go. What is known grows while the work runs.
 
+use super::ordered;
 use super::scan::{Pair, Rules, Scan, State};
 use crate::error::Result;
 use crate::source::Source;
 use crate::task::Task;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Bytes between two checkpoints.
@@ -182,47 +182,25 @@ impl Index {
 
     fn scan_parallel(&self, task: &Task, from: Checkpoint, len: u64) -> Result<()> {
         let starts = self.segment_starts(task, from.at, len)?;
-        let next = AtomicUsize::new(0);
-        let failed = AtomicBool::new(false);
-        let state = Mutex::new(Stitching { done: vec![None; starts.len()], next: 0, carry: from.scan });
-        let work = || -> Result<()> {
-            let mut buffer = Vec::new();
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&start) = starts.get(i).filter(|_| !failed.load(Ordering::Relaxed)) else {
-                    return Ok(());
-                };
-                let end = starts.get(i + 1).copied().unwrap_or(len);
-                let pair = match i {
-                    0 => Pair { out: from.scan, within: from.scan },
-                    _ => {
-                        let mut before = [0; 2];
-                        self.source.read_into(task, start - 2, &mut before)?;
-                        Pair::after(&self.rules, before)
-                    }
-                };
-                let segment = self.scan_segment(task, start..end, pair, &mut buffer)?;
-                self.stitch(&mut state.lock(), i, segment);
-            }
-        };
-        let guarded = || {
-            let result = work();
-            if result.is_err() {
-                failed.store(true, Ordering::Relaxed);
-            }
-            result
-        };
-        let workers = std::thread::available_parallelism().map_or(2, usize::from).min(starts.len());
-        let results: Vec<Result<()>> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(guarded)).collect();
-            let mine = guarded();
-            let join = |other: std::thread::ScopedJoinHandle<'_, Result<()>>| {
-                other.join().unwrap_or_else(|_| Err(crate::Error::bug("the index's worker panicked")))
+        let mut carry = from.scan;
+        let mut first = true;
+        let work = |i: usize, buffer: &mut Vec<u8>| -> Result<Segment> {
+            let start = starts.get(i).copied().unwrap_or(len);
+            let end = starts.get(i + 1).copied().unwrap_or(len);
+            let pair = match i {
+                0 => Pair { out: from.scan, within: from.scan },
+                _ => {
+                    let mut before = [0; 2];
+                    self.source.read_into(task, start - 2, &mut before)?;
+                    Pair::after(&self.rules, before)
+                }
             };
-            std::iter::once(mine).chain(others.into_iter().map(join)).collect()
-        });
-        results.into_iter().collect::<Result<()>>()?;
-        let carry = state.into_inner().carry;
+            self.scan_segment(task, start..end, pair, buffer)
+        };
+        ordered::run(starts.len(), work, |segment| {
+            self.stitch(&mut carry, std::mem::take(&mut first), segment);
+            Ok(true)
+        })?;
         self.known.lock().finish(carry, &self.rules);
         Ok(())
     }
@@ -281,33 +259,19 @@ impl Index {
         Ok(marks)
     }
 
-    /// Puts a segment in its place and settles all that are complete from the front on.
-    fn stitch(&self, state: &mut Stitching, i: usize, segment: Segment) {
-        if let Some(place) = state.done.get_mut(i) {
-            *place = Some(segment);
-        }
-        while let Some(segment) = state.done.get_mut(state.next).and_then(Option::take) {
-            let carry = state.carry;
-            let first = state.next == 0;
-            let mut known = self.known.lock();
-            for (at, pair) in segment {
-                let mut scan = if carry.state == State::In { pair.within } else { pair.out };
-                // The first segment began with the frontier's own count.
-                if !first {
-                    scan.ended += carry.ended;
-                }
-                state.carry = scan;
-                known.push(Checkpoint { at, scan });
+    /// Settles the next segment; the first one began with the frontier's own count.
+    fn stitch(&self, carry: &mut Scan, first: bool, segment: Segment) {
+        let before = *carry;
+        let mut known = self.known.lock();
+        for (at, pair) in segment {
+            let mut scan = if before.state == State::In { pair.within } else { pair.out };
+            if !first {
+                scan.ended += before.ended;
             }
-            state.next += 1;
+            *carry = scan;
+            known.push(Checkpoint { at, scan });
         }
     }
-}
-
-struct Stitching {
-    done: Vec<Option<Segment>>,
-    next: usize,
-    carry: Scan,
 }
 
 impl Known {

@@ -85,8 +85,8 @@ pub(crate) fn short(node: &Node, sums: &mut Sums) -> String {
         return first_words(&problem.to_string());
     }
     if let Some(value) = &node.value {
-        let head: String = value.chars().take(VALUE).collect();
-        return if head.len() < value.len() { format!("{head}…") } else { head };
+        let head: String = value.chars().take(VALUE).map(|c| if c == '\n' { '⏎' } else { c }).collect();
+        return if value.chars().nth(VALUE).is_some() { format!("{head}…") } else { head };
     }
     match &node.content {
         Some(Content::Table(table)) => {
@@ -141,8 +141,8 @@ pub(crate) fn bytes(node: &Node) -> u64 {
             (u128::from(elements) * u128::from(array.dtype().bits()) / 8).min(u128::from(u64::MAX)) as u64
         }
         Some(Content::Bytes(source)) => source.known_len().unwrap_or(0),
-        Some(Content::Text(text)) => text.source().known_len().unwrap_or(0),
-        Some(Content::Table(_) | Content::Image(_)) | None => {
+        Some(Content::Text(text)) if node.span.is_none() => text.source().known_len().unwrap_or(0),
+        Some(Content::Text(_) | Content::Table(_) | Content::Image(_)) | None => {
             node.span.as_ref().map_or(0, |span| span.end.saturating_sub(span.start))
         }
     }

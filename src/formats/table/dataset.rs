@@ -1,4 +1,4 @@
-//! A folder of files that are parts of one table: Parquet, Arrow or CSV files side by side, or in
+//! A folder of files that are parts of one table: Parquet, Arrow, CSV, JSON or JSON Lines files side by side, or in
 //! folders that name the values of partition columns (`year=2024/month=1/part-0.parquet`, as Hive,
 //! Spark and Arrow write them).
 //!
@@ -32,11 +32,53 @@ pub static FORMAT: Format = Format {
     ..Format::new("dataset", "Folder of table files", open)
 };
 
+/// A kind of parts.
+struct Family {
+    name: &'static str,
+    extensions: &'static [&'static str],
+    unlike: Unlike,
+}
+
+/// What it means that files side by side, in no partitions, differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unlike {
+    /// They are parts whose schemas drifted apart.
+    Drifted,
+    /// Fields come and go from record to record: their columns are those of all.
+    Merged,
+    /// They have nothing to do with each other.
+    Strange,
+}
+
 /// The kinds of parts, by their extensions.
-const FAMILIES: [(&str, &[&str]); 3] = [
-    ("Parquet", &["parquet", "pq", "parq"]),
-    ("Arrow", &["arrow", "feather", "arrows", "ipc"]),
-    ("CSV", &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "csv.bz2", "csv.xz"]),
+const FAMILIES: [Family; 5] = [
+    Family { name: "Parquet", extensions: &["parquet", "pq", "parq"], unlike: Unlike::Drifted },
+    Family { name: "Arrow", extensions: &["arrow", "feather", "arrows", "ipc"], unlike: Unlike::Drifted },
+    Family {
+        name: "CSV",
+        extensions: &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "csv.bz2", "csv.xz"],
+        unlike: Unlike::Strange,
+    },
+    Family {
+        name: "JSON Lines",
+        extensions: &[
+            "jsonl",
+            "ndjson",
+            "jsonlines",
+            "jsonl.gz",
+            "ndjson.gz",
+            "jsonl.zst",
+            "ndjson.zst",
+            "jsonl.bz2",
+            "jsonl.xz",
+        ],
+        unlike: Unlike::Merged,
+    },
+    Family {
+        name: "JSON",
+        extensions: &["json", "geojson", "json.gz", "json.zst", "json.bz2", "json.xz"],
+        unlike: Unlike::Merged,
+    },
 ];
 /// What Hive writes for null.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -51,7 +93,7 @@ const REMARKS: usize = 20;
 
 /// The family of a file, by its name.
 fn family(name: &str) -> Option<usize> {
-    FAMILIES.iter().position(|(_, extensions)| has_extension(name, extensions))
+    FAMILIES.iter().position(|family| has_extension(name, family.extensions))
 }
 
 /// Whether a name is left out: hidden, or a file about the dataset.
@@ -104,8 +146,14 @@ fn open(opening: &Opening) -> Result<Node> {
     let (parts, others): (Vec<File>, Vec<File>) =
         files.into_iter().partition(|f| family(&f.name) == Some(kind));
     let columns = partition_columns(&parts);
+    let unlike = FAMILIES[kind].unlike;
+    // Most folders of JSON are no tables: the first file tells before a thousand are opened.
+    if unlike == Unlike::Merged && !first_is_table(task, &root, &parts)? {
+        return plain(opening);
+    }
     let made = parts.iter().map(|file| part(&root, file, &columns)).collect();
-    let joined = match concat::tables(task, made, columns.clone()) {
+    let union = unlike == Unlike::Merged;
+    let joined = match concat::join(task, made, columns.clone(), union) {
         Ok(joined) => joined,
         Err(error) if error.is_cancelled() => return Err(error),
         // Nothing of it opens: its files are shown, each with its own error.
@@ -113,13 +161,19 @@ fn open(opening: &Opening) -> Result<Node> {
     };
     // Tables that have nothing to do with each other stay files in a folder.
     let strangers = joined.opened - joined.fitting;
-    if strangers * 2 > joined.opened || (kind == 2 && columns.is_empty() && !joined.differences.is_empty()) {
+    let too_strange = match unlike {
+        _ if !columns.is_empty() => false,
+        Unlike::Drifted => false,
+        Unlike::Merged => strangers > 0,
+        Unlike::Strange => !joined.differences.is_empty(),
+    };
+    if strangers * 2 > joined.opened || too_strange {
         return plain(opening);
     }
     let mut node = Node::new(folder.name(), "dataset");
     node.attributes = first_attributes(task, &root, &parts)?;
     node.attributes
-        .insert(0, ("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].0).into()));
+        .insert(0, ("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
     if !columns.is_empty() {
         let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
         node.attributes.insert(1, ("partitioned by".to_owned(), names.join(", ").into()));
@@ -217,6 +271,14 @@ fn part(root: &std::path::Path, file: &File, columns: &[FieldRef]) -> Part {
 
 fn table_in(task: &Task, path: &std::path::Path) -> Result<Arc<dyn Table>> {
     table_of(&open_source(task, &Source::open(task, path)?, &Options::default())?)
+}
+
+/// Whether the first part that opens is a table.
+fn first_is_table(task: &Task, root: &std::path::Path, parts: &[File]) -> Result<bool> {
+    match parts.first().map(|file| table_in(task, &root.join(&file.name))) {
+        Some(Err(error)) if error.is_cancelled() => Err(error),
+        first => Ok(first.is_some_and(|table| table.is_ok())),
+    }
 }
 
 /// What the first part that opens says about itself.
@@ -353,6 +415,56 @@ mod tests {
         assert!(
             crate::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
         );
+    }
+
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, crate::open::Document) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let document = crate::open::open(&Task::new(), folder.path(), &Options::default()).unwrap();
+        (folder, document)
+    }
+
+    #[test]
+    fn json_lines_are_merged_with_a_report() {
+        let (_folder, document) = folder(&[
+            ("a.jsonl", "{\"id\": 1, \"text\": \"x\"}\n{\"id\": 2, \"text\": \"y\"}\n"),
+            ("b.jsonl", "{\"id\": 3.5, \"text\": \"z\", \"more\": [1]}\n"),
+        ]);
+        assert_eq!(document.format.id, "dataset");
+        let texts = |name| column(&document, name).into_iter().map(|cell| cell.unwrap_or_default());
+        assert_eq!(texts("id").collect::<Vec<_>>(), ["1", "2", "3.5"]);
+        assert_eq!(texts("more").collect::<Vec<_>>(), ["", "", "[1]"]);
+        let schema = table_of(&document).unwrap().schema().clone();
+        let id = schema.field_with_name("id").unwrap();
+        assert_eq!(id.metadata().get("inferred").map(String::as_str), Some("double"));
+        let said = document.root.remarks.join("\n");
+        assert_eq!(said, "schema differs: b.jsonl: more is additional");
+    }
+
+    #[test]
+    fn arrays_of_objects_in_partitions_are_one_table() {
+        let (_folder, document) = folder(&[
+            ("split=test/0.json", "[{\"a\": 1}]"),
+            ("split=train/0.json", "[{\"a\": 2}, {\"a\": 3}]"),
+        ]);
+        let cells = |name| column(&document, name).into_iter().flatten().collect::<Vec<_>>();
+        assert_eq!(
+            (cells("a").join(" "), cells("split").join(" ")),
+            ("1 2 3".into(), "test train train".into())
+        );
+    }
+
+    #[test]
+    fn other_json_files_stay_files() {
+        let (_folder, document) = folder(&[("config.json", "{\"a\": 1}"), ("rows.json", "[{\"a\": 2}]")]);
+        assert!(document.root.content.is_none());
+        let (_folder, document) = folder(&[("a.json", "[{\"a\": 1}]"), ("z.json", "{\"a\": {\"b\": 2}}")]);
+        assert!(document.root.content.is_none());
+        assert_eq!((document.format.id, document.root.child_count()), ("folder", Some(2)));
     }
 
     #[test]

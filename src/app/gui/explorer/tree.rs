@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gander::error::Error;
-use gander::jobs::{Jobs, Slot};
-use gander::node::{Children, Node};
+use gander::jobs::{Jobs, Priority, Shown, Slot};
+use gander::node::{Children, Listing, Node};
+use gander::task::Task;
 
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;
@@ -27,15 +28,56 @@ pub(super) struct Branch {
     pub(super) open: bool,
     resolved: bool,
     real: Slot<u8, Arc<Node>>,
-    pages: BTreeMap<u64, Slot<u8, Vec<Arc<Node>>>>,
+    pages: BTreeMap<u64, Page>,
     /// The number of children where the list itself does not know it: found by reading to the end.
     end: Option<u64>,
     /// Children read so far, where their number is not known.
     seen: u64,
+    /// The counting of the others, once the first page was full.
+    measured: Option<Task>,
     kids: BTreeMap<u64, Branch>,
     /// Children that are being looked into without having been asked for.
     peeking: Vec<u64>,
     peeked: usize,
+}
+
+/// A page of children: at first what can be had at once, then, if that is not all, all of it.
+#[derive(Default)]
+struct Page {
+    whole: bool,
+    slot: Slot<bool, (Vec<Arc<Node>>, bool)>,
+}
+
+impl Page {
+    fn get(
+        &mut self,
+        jobs: &Jobs,
+        title: &str,
+        list: &Arc<dyn Listing>,
+        range: Range<u64>,
+    ) -> Shown<(Vec<Arc<Node>>, bool)> {
+        loop {
+            let (whole, list, range) = (self.whole, list.clone(), range.clone());
+            let shown = self.slot.get(jobs, &whole, title, move |task| match whole {
+                true => Ok((list.page(task, range)?, true)),
+                false => list.soon(task, range),
+            });
+            let partly = shown.fresh && shown.value.as_ref().is_some_and(|value| !value.1);
+            if whole || !partly {
+                return shown;
+            }
+            self.whole = true;
+        }
+    }
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        // A closed file leaves no work behind.
+        if let Some(task) = &self.measured {
+            task.cancel();
+        }
+    }
 }
 
 /// A child as far as it is read.
@@ -75,6 +117,7 @@ impl Branch {
             pages: BTreeMap::new(),
             end: None,
             seen: 0,
+            measured: None,
             kids: BTreeMap::new(),
             peeking: Vec::new(),
             peeked: 0,
@@ -113,7 +156,7 @@ impl Branch {
         }
         match self.node.child_count().or(self.end) {
             Some(count) => count,
-            None => self.seen + 1,
+            None => self.seen.max(self.node.children_at_least()) + 1,
         }
     }
 
@@ -138,18 +181,25 @@ impl Branch {
                 let (page, list) = (index / PAGE, list.clone());
                 let start = page * PAGE;
                 let title = format!("listing {}", self.node.name);
-                let slot = self.pages.entry(page).or_default();
-                let shown = slot.get(jobs, &0, &title, move |task| list.page(task, start..start + PAGE));
-                if let Some(error) = shown.error {
+                let shown = self.pages.entry(page).or_default().get(jobs, &title, &list, start..start + PAGE);
+                let known = shown.value.as_ref().and_then(|value| value.0.get((index - start) as usize));
+                if let (Some(error), None) = (shown.error, known) {
                     self.end.get_or_insert(index + 1);
                     return Child::Failed(error);
                 }
-                let Some(nodes) = shown.value else { return Child::Pending };
+                let Some(value) = &shown.value else { return Child::Pending };
+                let (nodes, whole) = value.as_ref();
                 self.seen = self.seen.max(start + nodes.len() as u64);
-                if (nodes.len() as u64) < PAGE {
+                if *whole && (nodes.len() as u64) < PAGE {
                     self.end = Some(start + nodes.len() as u64);
+                } else if *whole && self.measured.is_none() && list.count().is_none() {
+                    let title = format!("counting what is in {}", self.node.name);
+                    self.measured = Some(jobs.run(title, Priority::Background, move |task| {
+                        // Without a count the rows still come as they are scrolled to.
+                        let _ = list.measure(task);
+                    }));
                 }
-                nodes.get((index - start) as usize).cloned().map_or(Child::Pending, Child::Node)
+                known.cloned().map_or(Child::Pending, Child::Node)
             }
         }
     }

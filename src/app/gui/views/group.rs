@@ -46,7 +46,10 @@ struct Group {
     scope: Scope,
     /// Whether there are levels to choose between, and which of both is shown, once that is known.
     levels: Option<bool>,
-    listed: Slot<Scope, Listed>,
+    /// What can be had at once of a scope, or all of it.
+    listed: Slot<(Scope, bool), Listed>,
+    /// The scope of which all is wanted, since what could be had at once is a part.
+    whole: Option<Scope>,
     sort: Option<(usize, bool)>,
     find: String,
     focus_find: bool,
@@ -167,8 +170,11 @@ impl Group {
         if elements > 0 {
             words.push(format!("{} elements", display::short_count(elements)));
         }
-        if bytes > 0 {
+        if bytes > 0 && !listed.partly {
             words.push(display::bytes(bytes));
+        }
+        if listed.partly {
+            words.push("more are being listed".to_owned());
         }
         if listed.cut {
             words.push(format!("only the first {} are listed", display::count(listed.entries.len() as u64)));
@@ -202,7 +208,15 @@ impl View for Group {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (node, path, scope) = (cx.target.node.clone(), cx.target.path.clone(), self.scope);
         let title = format!("listing {}", cx.target.title());
-        let shown = self.listed.get(cx.jobs, &scope, &title, move |task| list::of(task, &node, &path, scope));
+        let key = (scope, self.whole == Some(scope));
+        let shown = self.listed.get(cx.jobs, &key, &title, move |task| match key.1 {
+            true => list::of(task, &node, &path, scope),
+            false => list::soon(task, &node, &path, scope),
+        });
+        if !key.1 && shown.fresh && shown.value.as_ref().is_some_and(|listed| listed.partly) {
+            self.whole = Some(scope);
+            ui.ctx().request_repaint();
+        }
         if let Some(error) = shown.error {
             theme::empty_state(
                 ui,
@@ -212,7 +226,7 @@ impl View for Group {
             );
             return;
         }
-        let Some(listed) = shown.value.filter(|_| shown.fresh) else {
+        let Some(listed) = shown.value.filter(|listed| shown.fresh || listed.partly) else {
             theme::pending(ui, ui.scope_id().with("listing"), "Listing…");
             return;
         };

@@ -15,6 +15,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// Bytes that are gone over for the children that are shown at once.
+const SOON: u64 = 16 << 20;
 /// Bytes of a scalar's text that stand in the tree.
 const SHOWN: usize = 240;
 
@@ -24,7 +26,8 @@ pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Resul
     let mut root = of(document, "", value);
     if kind == Kind::Object && notebook::is_one(task, document, start)? {
         let below = Below { notebook: true, ..Below::new(document.clone(), start, kind) };
-        return Ok(root.lazy(below).remark("a Jupyter notebook"));
+        root.label = "notebook";
+        return Ok(root.lazy(below).content(notebook::whole(document, start)?));
     }
     if let Some(found) = tables::of_root(task, document, start, kind)? {
         root.content = Some(found.content);
@@ -43,7 +46,8 @@ pub(super) fn of(document: &Arc<Document>, name: &str, value: Child) -> Node {
     let (start, kind) = (value.span.start, value.kind);
     if kind.is_container() {
         let whole = Whole { document: document.clone(), start };
-        node = node.survey(whole).lazy(Below::new(document.clone(), start, kind));
+        let len = value.span.end - value.span.start;
+        node = node.survey(whole).lazy(Below { len, ..Below::new(document.clone(), start, kind) });
     } else {
         scalar(document, &mut node, &value);
     }
@@ -74,30 +78,39 @@ fn whole_string(document: &Arc<Document>, value: &Child) -> Option<Source> {
     if value.text.len() as u64 == value.span.end - value.span.start && !value.text.contains(&b'\\') {
         return source.member("value", inner).ok();
     }
-    let text = Unescaped { source: source.clone(), range: inner, text: OnceLock::new() };
-    source.stream("value", Arc::new(text)).ok()
+    let raw = source.clone();
+    made(source, "value", move |task| {
+        limits::check(inner.end - inner.start, limits::CHUNK, "the text of a string")?;
+        Ok(text::unescape(&raw.read(task, inner.clone())?).0.into_owned())
+    })
+    .ok()
 }
 
-/// A string without its escapes; made at the first read.
-struct Unescaped {
-    source: Source,
-    range: Range<u64>,
+/// A text that is made from `source` at the first read.
+pub(super) fn made(
+    source: &Source,
+    name: &str,
+    make: impl Fn(&Task) -> Result<String> + Send + Sync + 'static,
+) -> Result<Source> {
+    source.stream(name, Arc::new(Made { make, text: OnceLock::new() }))
+}
+
+struct Made<F> {
+    make: F,
     text: OnceLock<Bytes>,
 }
 
-impl Unescaped {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> Made<F> {
     fn text(&self, task: &Task) -> Result<&Bytes> {
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
-        limits::check(self.range.end - self.range.start, limits::CHUNK, "the text of a string")?;
-        let raw = self.source.read(task, self.range.clone())?;
-        let text = Bytes::from(text::unescape(&raw).0.into_owned());
+        let text = Bytes::from((self.make)(task)?);
         Ok(self.text.get_or_init(|| text))
     }
 }
 
-impl ReadAt for Unescaped {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> ReadAt for Made<F> {
     fn known_len(&self) -> Option<u64> {
         self.text.get().map(|text| text.len() as u64)
     }
@@ -160,12 +173,14 @@ pub(super) struct Below {
     pub(super) plain: bool,
     /// The root of a notebook.
     pub(super) notebook: bool,
+    /// The bytes that it takes at most.
+    len: u64,
     count: Mutex<Option<u64>>,
 }
 
 impl Below {
     pub(super) fn new(document: Arc<Document>, start: u64, kind: Kind) -> Below {
-        Below { document, start, kind, plain: false, notebook: false, count: Mutex::new(None) }
+        Below { document, start, kind, plain: false, notebook: false, len: u64::MAX, count: Mutex::new(None) }
     }
 
     fn node(&self, task: &Task, child: Child) -> Result<Node> {
@@ -176,19 +191,33 @@ impl Below {
         Ok(of(&self.document, &name, child))
     }
 
-    /// Goes on until `enough`; what breaks the text is the last node.
-    fn collect(&self, task: &Task, range: Range<u64>) -> Result<Vec<Node>> {
+    /// The children `range`; what breaks the text is the last node. With `soon`, only up to the first one
+    /// whose end is far; false where more may follow.
+    fn collect(&self, task: &Task, range: Range<u64>, soon: bool) -> Result<(Vec<Arc<Node>>, bool)> {
         let mut walk = Walk::new(task, &self.document, self.start, range.start)?;
+        let most =
+            if soon { walk.place().max(self.document.frontier().0).saturating_add(SOON) } else { u64::MAX };
+        walk = if soon { walk.nearby() } else { walk };
         let (mut nodes, mut names) = (Vec::new(), HashSet::new());
         while walk.position() < range.end {
+            if walk.place() > most {
+                return Ok((nodes, false));
+            }
             let at = walk.position();
             match walk.next() {
                 Ok(Some(child)) if child.index < range.start => {}
                 Ok(Some(child)) => {
                     let twice = child.name.as_ref().is_some_and(|name| !names.insert(name.clone()));
-                    let node = self.node(task, child)?;
-                    let remark = "another member of this object has the same name";
-                    nodes.push(if twice { node.remark(remark) } else { node });
+                    let mut node = self.node(task, child)?;
+                    if twice {
+                        node.remarks.push("another member of this object has the same name".to_owned());
+                    }
+                    if walk.is_far() {
+                        node.span = None;
+                        nodes.push(Arc::new(node));
+                        return Ok((nodes, false));
+                    }
+                    nodes.push(Arc::new(node));
                 }
                 Ok(None) => {
                     *self.count.lock() = Some(at);
@@ -199,14 +228,20 @@ impl Below {
                 }
                 Err(error) => {
                     if at >= range.start {
-                        nodes.push(broken(error));
+                        nodes.push(Arc::new(broken(error)));
                     }
                     *self.count.lock() = Some(at + 1);
                     break;
                 }
             }
         }
-        Ok(nodes)
+        Ok((nodes, true))
+    }
+
+    fn cut(&self, range: &Range<u64>) -> Range<u64> {
+        let end = range.end.min(range.start.saturating_add(limits::LISTED.max(1)));
+        // The index counts commas: only a walk knows of a text that breaks.
+        range.start..self.count.lock().map_or(end, |count| end.min(count)).max(range.start)
     }
 }
 
@@ -217,23 +252,32 @@ fn broken(error: Error) -> Node {
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        *self.count.lock()
+        self.count.lock().or_else(|| self.document.children(self.start).0)
+    }
+
+    fn at_least(&self) -> u64 {
+        self.document.children(self.start).1
+    }
+
+    fn soon(&self, task: &Task, range: Range<u64>) -> Result<(Vec<Arc<Node>>, bool)> {
+        self.collect(task, self.cut(&range), true)
+    }
+
+    fn measure(&self, task: &Task) -> Result<()> {
+        self.document.finish(task, self.start)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        if self.count().is_some_and(|count| range.start >= count) {
-            return Ok(Vec::new());
-        }
-        let most = range.start.saturating_add(limits::LISTED.max(1));
-        let nodes = self.collect(task, range.start..range.end.min(most))?;
-        Ok(nodes.into_iter().map(Arc::new).collect())
+        Ok(self.collect(task, self.cut(&range), false)?.0)
     }
 
     fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
         if self.plain || self.kind != Kind::Array {
             return Ok(None);
         }
-        let Some(found) = tables::of_array(task, &self.document, self.start)? else { return Ok(None) };
+        let Some(found) = tables::of_array(task, &self.document, self.start, self.len)? else {
+            return Ok(None);
+        };
         let below = Below { plain: true, ..Below::new(self.document.clone(), self.start, self.kind) };
         let whole = Whole { document: self.document.clone(), start: self.start };
         let mut node = Node::new("", self.kind.word()).content(found.content).lazy(below).survey(whole);

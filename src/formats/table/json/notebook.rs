@@ -1,7 +1,8 @@
-//! Jupyter notebooks (<https://nbformat.readthedocs.io/en/latest/format_description.html>): each cell is a
-//! text, with its outputs below.
+//! Jupyter notebooks (<https://nbformat.readthedocs.io/en/latest/format_description.html>): as a whole the text
+//! of its cells, each below a line `# %%` as editors know it; in the tree each cell is a text, with its outputs
+//! below.
 
-use super::node::Below;
+use super::node::{self, Below};
 use crate::content::{Content, Text};
 use crate::error::Result;
 use crate::json::record::{self, Parsed};
@@ -36,6 +37,66 @@ pub(super) fn is_one(task: &Task, document: &Arc<Document>, start: u64) -> Resul
         }
     }
     Ok(false)
+}
+
+/// The cells one after the other as a text, made when it is looked at.
+pub(super) fn whole(document: &Arc<Document>, start: u64) -> Result<Content> {
+    let notebook = document.clone();
+    let text = node::made(document.source(), "cells", move |task| text(task, &notebook, start))?;
+    Ok(Content::Text(Arc::new(Text::new(text, encoding_rs::UTF_8))))
+}
+
+fn text(task: &Task, document: &Arc<Document>, start: u64) -> Result<String> {
+    let mut members = Walk::new(task, document, start, 0)?;
+    let list = loop {
+        match members.next()? {
+            Some(child) if child.name.as_deref() == Some("cells") => break child,
+            Some(_) => {}
+            None => return Ok(String::new()),
+        }
+    };
+    let mut cells = Walk::new(task, document, list.span.start, 0)?;
+    let mut out = String::new();
+    // A broken notebook ends with the last cell that can be read.
+    while let Ok(Some(child)) = cells.next() {
+        task.check()?;
+        let len = child.span.end - child.span.start;
+        if limits::check(len, limits::HEADER, "a cell").is_err() {
+            out.push_str("# %% [too long to be shown here]\n\n");
+            continue;
+        }
+        let raw = document.source().read(task, child.span)?;
+        let Some(cell) = Cell::of(&raw) else { continue };
+        let kind = if cell.kind == "code" { String::new() } else { format!(" [{}]", cell.kind) };
+        out.push_str(&format!("# %%{kind}\n{}\n\n", cell.source.trim_end()));
+        limits::check(out.len() as u64, limits::CHUNK, "the text of a notebook")?;
+    }
+    task.check()?;
+    Ok(out)
+}
+
+/// What is shown of a cell.
+struct Cell {
+    kind: &'static str,
+    count: Option<String>,
+    source: String,
+}
+
+impl Cell {
+    fn of(raw: &[u8]) -> Option<Cell> {
+        let Ok(Parsed::Object(fields)) = record::parse(raw) else { return None };
+        let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw);
+        let kind = match field("cell_type") {
+            Some("\"code\"") => "code",
+            Some("\"markdown\"") => "markdown",
+            Some("\"raw\"") => "raw",
+            _ => "cell",
+        };
+        let count = field("execution_count").filter(|raw| *raw != "null").map(str::to_owned);
+        // Older notebooks call it `input`.
+        let source = field("source").or(field("input")).map(joined).unwrap_or_default();
+        Some(Cell { kind, count, source })
+    }
 }
 
 /// The node of the list of cells.
@@ -79,19 +140,12 @@ impl Cells {
             return Ok(node);
         }
         let raw = self.document.source().read(task, child.span.clone())?;
-        let Ok(Parsed::Object(fields)) = record::parse(&raw) else { return Ok(node) };
-        let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw);
-        node.label = match field("cell_type") {
-            Some("\"code\"") => "code",
-            Some("\"markdown\"") => "markdown",
-            Some("\"raw\"") => "raw",
-            _ => "cell",
-        };
-        if let Some(count) = field("execution_count").filter(|raw| *raw != "null") {
+        let Some(cell) = Cell::of(&raw) else { return Ok(node) };
+        node.label = cell.kind;
+        if let Some(count) = cell.count {
             node = node.attribute("execution_count", count);
         }
-        let source = field("source").map(joined).unwrap_or_default();
-        let source = Source::memory("source", source.into_bytes());
+        let source = Source::memory("source", cell.source.into_bytes());
         Ok(node.content(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8)))))
     }
 }

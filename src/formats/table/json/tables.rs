@@ -43,9 +43,10 @@ pub(super) fn of_root(
     }
 }
 
-/// The table that an array below the root is.
-pub(super) fn of_array(task: &Task, document: &Arc<Document>, start: u64) -> Result<Option<Found>> {
-    array(task, document, start, OTHER, LONG, Sample::default())
+/// The table that an array below the root is; it takes `len` bytes at most.
+pub(super) fn of_array(task: &Task, document: &Arc<Document>, start: u64, len: u64) -> Result<Option<Found>> {
+    let look = usize::try_from(len).map_or(OTHER, |len| len.clamp(2, OTHER));
+    array(task, document, start, look, LONG, Sample::default())
 }
 
 fn array(

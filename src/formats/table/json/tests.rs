@@ -156,6 +156,9 @@ fn a_notebook_is_its_cells() {
     assert_eq!(source.read(&Task::new(), 0..9).unwrap(), ["a = 1", "b"]);
     assert_eq!((cell.label, cell.attributes.len()), ("code", 1));
     assert!(node.find(&Task::new(), "/cells/0/outputs").unwrap().is_some());
+    let Some(Content::Text(whole)) = &node.content else { panic!() };
+    let lines = whole.read(&Task::new(), 0..9).unwrap();
+    assert_eq!(lines[..6], ["# %%", "a = 1", "b", "", "# %% [markdown]", "# T"]);
 }
 
 #[test]
@@ -252,4 +255,35 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
                 .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
         ]
     })
+}
+
+#[test]
+fn the_first_children_are_there_before_the_end_of_a_large_one() {
+    let text = format!("{{\"a\": 1, \"big\": [{}8], \"z\": [2]}}", "1234567,".repeat(300_000));
+    let (root, task) = (root(&text), Task::new());
+    let names =
+        |nodes: &[Arc<Node>]| nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>().join(" ");
+    let (soon, whole) = root.children_soon(&task, 0..200).unwrap();
+    assert_eq!((names(&soon), whole), ("a big".to_owned(), false));
+    assert_eq!((soon[1].span.clone(), soon[1].child_count()), (None, None));
+    let all = root.child_page(&task, 0..200).unwrap();
+    assert_eq!(names(&all), "a big z");
+    let crate::node::Children::Lazy(list) = &all[1].children else { panic!("no list") };
+    list.measure(&task).unwrap();
+    assert_eq!(all[1].child_count(), Some(300_001), "by the index");
+    assert!((290_000..300_001).contains(&all[1].children_at_least()));
+    let last = all[1].child_page(&task, 300_000..300_200).unwrap();
+    assert_eq!((last.len(), last[0].value.as_deref()), (1, Some("8")));
+    assert!(root.children_soon(&task, 0..200).unwrap().1, "the index knows the end now");
+}
+
+#[test]
+fn a_break_in_a_large_list_is_a_row() {
+    let text = format!("{{\"big\": [{}8 9, 1, {}1]}}", "1234567,".repeat(30_000), "1234567,".repeat(30_000));
+    let (root, task) = (root(&text), Task::new());
+    let big = root.child_page(&task, 0..1).unwrap()[0].clone();
+    let page = big.child_page(&task, 29_999..30_005).unwrap();
+    let shown: Vec<_> = page.iter().map(|node| node.value.clone().unwrap_or(node.name.clone())).collect();
+    assert_eq!(shown, ["1234567", "8", "✗"]);
+    assert_eq!(big.child_count(), Some(30_002));
 }

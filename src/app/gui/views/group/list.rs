@@ -51,6 +51,8 @@ pub(super) struct Listed {
     pub(super) levels: bool,
     /// Whether all levels are listed.
     pub(super) all: bool,
+    /// Whether these are the first ones, which were to be had at once.
+    pub(super) partly: bool,
 }
 
 /// How many rows are listed at most.
@@ -60,6 +62,33 @@ const MOST: usize = 200_000;
 fn is_level(node: &Node) -> bool {
     let other = matches!(node.label, "file" | "member" | "folder" | "archive" | "record" | "array");
     node.content.is_none() && !other && node.child_count().is_some_and(|count| count > 0)
+}
+
+/// The children of `node` that can be had at once; said to be a part where these are not all, or where more
+/// than them is to be listed.
+pub(super) fn soon(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Result<Listed> {
+    let (first, whole) = node.children_soon(task, 0..limits::LISTED)?;
+    if whole {
+        return of(task, node, path, scope);
+    }
+    let mut sums = facts::Sums::default();
+    let mut listed = Listed { partly: true, ..Listed::default() };
+    for child in &first {
+        listed.entries.push(entry(child, child.name.clone(), node.child_path(path, child), &mut sums));
+    }
+    listed.sum();
+    // Shares of a part of it would mislead.
+    listed.bytes = 0;
+    Ok(listed)
+}
+
+impl Listed {
+    /// Sorts the entries and sums them up.
+    fn sum(&mut self) {
+        self.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
+        self.bytes = self.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
+        self.widest = self.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+    }
 }
 
 /// Lists what lies below `node`, whose path is `path`.
@@ -73,9 +102,7 @@ pub(super) fn of(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Res
         listed = Listed { levels: true, all: true, ..Listed::default() };
         below(task, node, path, "", true, &mut sums, &mut listed)?;
     }
-    listed.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
-    listed.bytes = listed.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
-    listed.widest = listed.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+    listed.sum();
     Ok(listed)
 }
 
