@@ -165,7 +165,8 @@ impl SqlTable {
     fn sample(&self, task: &Task, seen: &mut [Seen]) -> Result<()> {
         let names: Vec<String> = self.columns.iter().map(|column| quoted(&column.name)).collect();
         let (names, name) = (names.join(", "), &self.name);
-        let queries = match self.known.lock().total {
+        let total = self.known.lock().total;
+        let queries = match total {
             Some(total) => self.queries(&(0..total.min(SAMPLE)), &names),
             None => vec![(format!("SELECT {names} FROM {name} LIMIT {SAMPLE}"), Vec::new())],
         };
