@@ -46,6 +46,9 @@ pub struct DataFile {
     /// For columns of the table that the file does not have: an array of the one value that all of its rows
     /// have (a partition's value, a default), by the column's place.
     pub constants: Vec<(usize, ArrayRef)>,
+    /// Which of these columns are the file's partition: all of its rows have the value, also where it has the
+    /// column.
+    pub partition: Vec<usize>,
     /// What is deleted of it; asked when its first row is read.
     pub deletes: Vec<Deletes>,
     /// How many rows are in the file, as metadata says.
@@ -66,6 +69,7 @@ impl DataFile {
             bytes,
             open,
             constants: Vec::new(),
+            partition: Vec::new(),
             deletes: Vec::new(),
             rows: None,
             deleted: None,
@@ -125,13 +129,12 @@ pub fn table(
         // What is deleted leaves the bounds of the others as they are.
         part.bounds = Some(Box::new(move |column| {
             let constant = file.constants.iter().find(|(place, _)| *place == column);
-            let rows = file.left().and_then(Rows::exact).unwrap_or(1);
-            match (file.bounds.as_ref().and_then(|bounds| bounds(column)), constant) {
-                (Some(bounds), _) if file.deletes.is_empty() => Some(bounds),
-                (Some(bounds), _) => Some(bounds.of_some_rows()),
-                (None, Some((_, value))) => crate::content::Bounds::constant(value, &[rows]).ok(),
-                (None, None) => None,
+            if let Some((_, value)) = constant.filter(|_| file.partition.contains(&column)) {
+                let rows = file.left().and_then(Rows::exact).unwrap_or(1);
+                return crate::content::Bounds::constant(value, &[rows]).ok();
             }
+            let bounds = file.bounds.as_ref()?(column)?;
+            Some(if file.deletes.is_empty() { bounds } else { bounds.of_some_rows() })
         }));
         part
     };

@@ -33,7 +33,8 @@ struct FileTable {
     file: Arc<DataFile>,
 }
 
-/// Opens a data file as a table of `schema`. What is deleted of it is looked for when it is read.
+/// Opens a data file as a table of `schema`. What is deleted of it is looked for when it is read, unless
+/// metadata says how much that is.
 ///
 /// # Errors
 /// What opening it gives.
@@ -48,7 +49,12 @@ pub fn file_table(task: &Task, schema: &SchemaRef, by: By, file: &Arc<DataFile>)
         }
     };
     let origins = schema.fields().iter().enumerate().map(origin).collect();
-    Ok(Arc::new(FileTable { inner, schema: schema.clone(), by, origins, file: file.clone() }))
+    let table = FileTable { inner, schema: schema.clone(), by, origins, file: file.clone() };
+    // A list of positions is small, and what is broken about it is better said now.
+    if file.deleted.is_some() {
+        table.deleted(task)?;
+    }
+    Ok(Arc::new(table))
 }
 
 impl FileTable {

@@ -39,6 +39,7 @@ fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]
             let text = value.and_then(|(_, text)| text.as_deref()).filter(|text| !text.is_empty());
             let value = partition_value(text, field.data_type()).map_err(|e| e.in_file(&made.name))?;
             made.constants.push((place, value));
+            made.partition.push(place);
         }
     }
     let stats = add.stats.clone();

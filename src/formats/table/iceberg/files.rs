@@ -42,16 +42,15 @@ fn data_file(
     let mut made =
         DataFile::at(&metadata.places, metadata.places.relative(&file.path), &file.path, file.bytes);
     let spec = metadata.spec(file.spec);
-    let mut constants = Vec::new();
     for (place, field) in schema.fields().iter().enumerate() {
         // For what the file lacks (specification, *Column Projection*): the partition's value, the default.
-        let text = partitioned(field, &spec, &file.partition).or_else(|| default(field, columns));
-        if let Some(text) = text {
-            constants
-                .push((place, constant(Some(&text), field.data_type()).map_err(|e| e.in_file(&made.name))?));
+        let own = partitioned(field, &spec, &file.partition);
+        made.partition.extend(own.is_some().then_some(place));
+        if let Some(text) = own.or_else(|| default(field, columns)) {
+            let value = constant(Some(&text), field.data_type()).map_err(|e| e.in_file(&made.name))?;
+            made.constants.push((place, value));
         }
     }
-    made.constants = constants;
     (made.deletes, made.deleted) = deletes.of(file);
     made.rows = Some(file.rows);
     made.bounds = Some(bounds(file, schema));
