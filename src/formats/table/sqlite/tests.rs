@@ -194,7 +194,12 @@ fn rows_around_any_damaged_page_are_read_and_the_page_is_named() {
     let (bytes, t, k) = deep();
     let (mut in_t, mut in_k) = (0, 0);
     // Page 1 is the schema, 2 to 4 are roots.
-    for page in (5..bytes.len() / 512).step_by(9) {
+    for page in (5..bytes.len() / 512).step_by(7) {
+        // Zeros in the last page of a long value cannot be told from a value of zeros.
+        let (kind, next) = (bytes[(page - 1) * 512], &bytes[(page - 1) * 512..][..4]);
+        if !matches!(kind, 2 | 5 | 10 | 13) && next == [0; 4] {
+            continue;
+        }
         let root = opened(without_page(&bytes, page)).unwrap();
         for (name, all, hit) in [("t", &t, &mut in_t), ("k", &k, &mut in_k)] {
             let node = child(&root, name);
