@@ -58,12 +58,12 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// A quarter of the machine's memory, at most 1 GiB; all processors.
+    /// A quarter of the machine's memory, at most 4 GiB; all processors.
     fn default() -> Self {
         let quarter = rustix::system::sysinfo();
         let bytes = (quarter.totalram as u64).saturating_mul(u64::from(quarter.mem_unit)) / 4;
         Settings {
-            memory: bytes.clamp(64 << 20, 1 << 30) as usize,
+            memory: bytes.clamp(64 << 20, 4 << 30) as usize,
             spill: 64 << 30,
             result: 64 << 30,
             threads: std::thread::available_parallelism().map_or(2, usize::from).min(64),
