@@ -21,6 +21,7 @@ mod names;
 mod parquet;
 mod plan;
 mod provider;
+mod sieve;
 mod statement;
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::filter::{Filter, Sort};
 use super::{Engine, provider};
 use crate::adapt::Typed;
 use crate::content::table::{batch, cut, project};
-use crate::content::{Rows, Table, TableFacts};
+use crate::content::{Bounds, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
@@ -144,6 +144,35 @@ impl Table for Both {
 
     fn scan_step(&self, at: u64) -> u64 {
         self.plain.scan_step(at)
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        let found = self.typed.stretches(task, &self.own(columns), parts)?;
+        Ok(found.map(|found| self.known(found, columns)))
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        self.typed.parts(&self.own(columns)).map(|found| self.known(found, columns))
+    }
+}
+
+impl Both {
+    /// The typed ones among `columns`.
+    fn own(&self, columns: &[usize]) -> Vec<usize> {
+        let own = self.plain.schema().fields().len();
+        columns.iter().copied().filter(|&column| column < own).collect()
+    }
+
+    /// What is known of the typed ones of `columns`, and nothing of the others.
+    fn known(&self, found: Stretches, columns: &[usize]) -> Stretches {
+        let own = self.plain.schema().fields().len();
+        let (rows, mut typed) = (found.rows, found.columns.into_iter());
+        let one = |&column: &usize| {
+            let known = if column < own { typed.next() } else { None };
+            known.unwrap_or_else(|| Bounds::unknown(self.schema.field(column).data_type(), rows.len()))
+        };
+        let columns = columns.iter().map(one).collect();
+        Stretches { rows, columns }
     }
 }
 
