@@ -54,9 +54,9 @@ impl TableView {
             self.sieve.toggle();
         }
         let narrow = ui.max_rect().width() < NARROW;
-        if narrow {
+        if narrow && self.mode != Mode::Pivot {
             self.more_menu(ui, cx);
-        } else {
+        } else if !narrow {
             self.options_menu(ui, cx);
             if self.mode == Mode::Table {
                 self.wrap_button(ui);

@@ -325,7 +325,8 @@ impl Summary {
             ..Summary::default()
         };
         match &found.histogram {
-            Some(histogram) if !sample.bins.is_empty() => {
+            // Of rows that were still to come the sample knows nothing.
+            Some(histogram) if sample.top.is_empty() => {
                 summary.bins.clone_from(&histogram.counts);
                 summary.low = histogram.edges.first().copied().unwrap_or(sample.low);
                 summary.high = histogram.edges.last().copied().unwrap_or(sample.high);

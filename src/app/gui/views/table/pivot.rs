@@ -320,10 +320,15 @@ impl Page {
             ui.add(label);
         });
         let corner = Rect::from_min_size(
-            pos2(place.right() - size::ROW - space::S2, place.top() + space::S1),
-            vec2(size::ROW, size::ROW),
+            pos2(place.right() - 2.0 * size::ROW - space::S2, place.top() + space::S1),
+            vec2(2.0 * size::ROW, size::ROW),
         );
-        let mut child = ui.new_child(UiBuilder::new().max_rect(corner).id_salt("copy"));
+        let layout = egui::Layout::left_to_right(egui::Align::Center);
+        let mut child = ui.new_child(UiBuilder::new().max_rect(corner).id_salt("copy").layout(layout));
+        child.spacing_mut().item_spacing.x = 0.0;
+        if theme::icon_button(&mut child, Icon::Database, "Open this in a SQL tab").clicked() {
+            cx.actions.push(Action::Statement(cx.target.clone(), sql.to_owned()));
+        }
         if theme::icon_button(&mut child, Icon::Copy, "Copy the SQL").clicked() {
             cx.actions.push(Action::Copy(sql.to_owned()));
         }
