@@ -80,6 +80,8 @@ pub(super) struct Heads {
     known: HashMap<usize, Arc<Summary>>,
     slot: Slot<Vec<usize>, Vec<Summary>>,
     off: bool,
+    /// Rows were still to come when samples were taken.
+    growing: bool,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
     stored: HashMap<usize, Option<StoredStatistics>>,
     footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
@@ -88,6 +90,13 @@ pub(super) struct Heads {
 impl Heads {
     /// Looks at columns of which nothing is known yet.
     pub(super) fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
+        let whole = table.rows().exact().is_some();
+        if whole && self.growing {
+            // Now a sample can be of all of them.
+            self.slot.clear();
+            self.known.clear();
+        }
+        self.growing = !whole;
         let missing = columns.iter().copied().filter(|column| !self.known.contains_key(column));
         let missing: Vec<usize> = missing.take(COLUMNS).collect();
         if self.off {
