@@ -143,6 +143,8 @@ impl Page {
         if self.of == place && self.schema.is_some() {
             return;
         }
+        // The old groups stay until those of this table are there.
+        self.again += u32::from(self.of != place);
         self.of = place;
         let schema = typed(&engine(), table);
         self.pivot.fit(&schema);
