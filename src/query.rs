@@ -19,6 +19,7 @@ mod filtered;
 mod glob;
 mod names;
 mod parquet;
+pub mod pivot;
 mod plan;
 mod provider;
 mod sieve;
@@ -127,16 +128,16 @@ impl Engine {
         Ok(Arc::new(Answer::start(planned, &self.settings)?))
     }
 
-    /// Starts a statement over the one table `"table"`, which has a further column of row numbers.
-    fn start_rows(
+    /// Starts a statement over the one table `"table"`.
+    fn start_over(
         &self,
         task: &Task,
         sql: &str,
-        table: &Arc<dyn Table>,
+        only: plan::Only<'_>,
         guessed: Option<(Guesses, Arc<Typed>)>,
     ) -> Result<Answer, Failure> {
         task.check()?;
-        let mut planned = plan::prepare(self, task, sql, Some(table))?;
+        let mut planned = plan::prepare(self, task, sql, Some(only))?;
         planned.guessed.extend(guessed);
         Ok(Answer::start(planned, &self.settings)?)
     }

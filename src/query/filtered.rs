@@ -8,6 +8,7 @@
 use super::answer::Answer;
 use super::fault::Failure;
 use super::filter::{Filter, Sort};
+use super::plan::Only;
 use super::{Engine, provider};
 use crate::adapt::Typed;
 use crate::content::table::{batch, cut, project};
@@ -74,7 +75,8 @@ pub fn filtered(
         keys.push(format!("{} ASC", super::quoted(ROW)));
         sql = format!("{sql}\nORDER BY {}", keys.join(", "));
     }
-    let answer = engine.start_rows(task, &sql, &asked, typed.map(|typed| (guesses, typed)))?;
+    let only = Only { table: &asked, row: Some(ROW) };
+    let answer = engine.start_over(task, &sql, only, typed.map(|typed| (guesses, typed)))?;
     Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })
 }
 
