@@ -28,6 +28,7 @@ pub(super) mod options;
 pub(super) mod pictured;
 mod plotting;
 mod probe;
+mod ruler;
 pub(crate) mod sample;
 mod seen;
 pub(super) mod slice;
