@@ -164,12 +164,14 @@ def judge(binary, store, expected, pick):
 def judge_lists(binary, store, expected):
     wrong = []
     for name, rows in expected.items():
-        got = run(binary, "show", f"{store}#/{name}").get("values")
-        cells = [x for x in flat(got)] if got is not None else []
+        got = run(binary, "show", f"{store}#/{name}")
+        cells = got.get("values") or []
+        for _ in got.get("shape", [0])[1:]:
+            cells = [cell for part in cells for cell in part]
         for n, want in enumerate(rows[: len(cells)]):
-            cell = None if cells[n] is None else json.loads(cells[n])
+            cell = cells[n]
             same = cell is None if want is None else cell is not None and len(cell) == len(want) and all(
-                float(a) == float(b) or b != b and a == "nan" for a, b in zip(cell, want))
+                want.dtype.type(a) == b or b != b and a == "nan" for a, b in zip(cell, want))
             if not same:
                 wrong.append(f"{store.name}#{name}: list {n} is {str(cell)[:80]}, not {str(want)[:80]}")
         if not cells:
