@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
@@ -30,7 +30,7 @@ fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
 }
 
 /// Reads everything that a document holds, a bounded part of each node; the errors on the way.
-fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
+pub(crate) fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
     let task = Task::new();
     let mut errors = Vec::new();
     gander::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
@@ -103,10 +103,10 @@ fn every_good_fixture_is_recognised_and_reads() {
 }
 
 /// A generator of its own, so that the same flips are made every time.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n.max(1)
     }

@@ -6,6 +6,7 @@ mod cli;
 mod fixtures;
 mod golden;
 mod hdf5;
+mod mutations;
 mod query;
 mod roundtrip;
 mod tidy;
