@@ -66,10 +66,9 @@ impl Head {
 }
 
 impl Head {
-    /// Whether there are other values than the shape has room for.
+    /// Whether it says how many values there are: there may be others than the shape has room for.
     fn is_list(&self) -> bool {
-        let room = limits::elements(&self.shape).unwrap_or(u64::MAX);
-        self.count.is_some_and(|count| self.shape.is_empty() || count != room)
+        self.count.is_some()
     }
 }
 
