@@ -116,6 +116,26 @@ impl Meaning {
         self.axes.get(axis).is_some_and(|axis| !axis.name.is_empty())
     }
 
+    /// Whether an axis goes through a body in space: its unit is a small length, as microscopes and scanners have.
+    pub(crate) fn is_space(&self, axis: usize) -> bool {
+        const UNITS: [&str; 12] = [
+            "mm",
+            "um",
+            "µm",
+            "μm",
+            "nm",
+            "cm",
+            "millimeter",
+            "millimetre",
+            "micrometer",
+            "micron",
+            "nanometer",
+            "angstrom",
+        ];
+        let unit = self.axes.get(axis).and_then(|axis| axis.unit.as_deref());
+        unit.is_some_and(|unit| UNITS.contains(&unit.trim()))
+    }
+
     /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`.
     pub(crate) fn title(&self, axis: usize) -> String {
         let unit = self.axes.get(axis).and_then(Dimension::plain_unit);

@@ -45,6 +45,8 @@ pub(super) struct Listed {
     pub(super) bytes: u64,
     /// The letters of the longest name.
     pub(super) widest: usize,
+    /// Characters of the longest kind.
+    pub(super) widest_kind: usize,
     /// Whether there are more.
     pub(super) cut: bool,
     /// Whether some of the children have levels below them, so that there is a choice.
@@ -53,6 +55,8 @@ pub(super) struct Listed {
     pub(super) all: bool,
 }
 
+/// Groups with so many children together are opened without being asked.
+const FEW: u64 = 1_000;
 /// How many rows are listed at most.
 const MOST: usize = 200_000;
 
@@ -69,12 +73,19 @@ pub(super) fn of(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Res
     below(task, node, path, "", false, &mut sums, &mut listed)?;
     listed.levels = listed.entries.iter().any(|entry| is_level(&entry.node));
     let model = listed.entries.iter().any(|entry| matches!(entry.node.label, "module" | "tensor"));
-    if listed.levels && (scope == Scope::All || scope == Scope::Auto && model) {
+    // A few groups of groups say little: what they hold does.
+    let counts = listed.entries.iter().map(|entry| entry.node.child_count().unwrap_or(u64::MAX));
+    let few = counts.fold(0, u64::saturating_add) <= FEW;
+    let bare =
+        few && listed.entries.iter().all(|entry| entry.node.content.is_none() && entry.value.is_none());
+    if listed.levels && (scope == Scope::All || scope == Scope::Auto && (model || bare)) {
         listed = Listed { levels: true, all: true, ..Listed::default() };
         below(task, node, path, "", true, &mut sums, &mut listed)?;
     }
     listed.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
     listed.bytes = listed.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
+    let kinds = listed.entries.iter().map(|entry| entry.kind.chars().count());
+    listed.widest_kind = kinds.max().unwrap_or(0);
     listed.widest = listed.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
     Ok(listed)
 }
