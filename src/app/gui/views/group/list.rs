@@ -182,4 +182,23 @@ mod tests {
         let direct = of(&Task::new(), &root, "", Scope::Direct).unwrap();
         assert_eq!((direct.entries.len(), direct.entries[0].bytes), (2, Some(6)));
     }
+
+    #[test]
+    fn a_few_groups_of_groups_list_what_they_hold() {
+        let leaf = |n: u64| {
+            let bytes = Content::Bytes(gander::Source::memory("m", vec![0u8; 3]));
+            Node::new(format!("w{n}"), "dimension scale").content(bytes)
+        };
+        let group = |name: &str, count: u64| Node::new(name, "group").listed((0..count).map(leaf).collect());
+        let listed = |children: Vec<Node>| {
+            let root = Arc::new(Node::new("m", "file").listed(children));
+            of(&Task::new(), &root, "", Scope::Auto).unwrap()
+        };
+        let both = listed(vec![group("model", 2), group("optimizer", 1)]);
+        let names: Vec<&str> = both.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!((names, both.widest_kind), (vec!["model/w0", "model/w1", "optimizer/w0"], 15));
+        // Something to see beside them, or too much below them: the children alone.
+        assert!(!listed(vec![group("model", 2), leaf(7)]).all);
+        assert!(!listed(vec![group("model", FEW), group("optimizer", 1)]).all);
+    }
 }
