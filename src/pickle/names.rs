@@ -117,7 +117,7 @@ impl Report {
     /// The same as the error of a node, where it is dangerous.
     pub fn problem(&self, what: &str) -> Option<Error> {
         (self.verdict == Verdict::Dangerous)
-            .then(|| Error::unsupported(format!("{what}, which are not loaded: {}", self.sentence())))
+            .then(|| Error::unsupported(format!("{what}: {}; nothing of it is run here", self.sentence())))
     }
 }
 

@@ -34,9 +34,6 @@ pub fn node(task: &Task, name: &str, bytes: &Bytes) -> Result<Node> {
 /// One value.
 fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
     let mut node = Node::new(name, label(pickle, id));
-    if node.label == "object" {
-        node = node.attribute("type", pickle.type_name(id));
-    }
     if let Some(array) = pickle.ndarray(id) {
         match array.plain(name) {
             Ok(plain) => {
@@ -44,6 +41,9 @@ fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
             }
             Err(error) => node.problem = Some(error),
         }
+    }
+    if node.label == "object" {
+        node = node.attribute("type", pickle.type_name(id));
     }
     let children = below(pickle, id);
     if children.is_empty() {
