@@ -7,6 +7,7 @@
 use crate::content::{Content, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::pickle::Report;
 use crate::task::Task;
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -37,6 +38,8 @@ pub struct Node {
     pub span: Option<Range<u64>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
     pub survey: Option<Arc<dyn Survey>>,
+    /// What the Python pickles that it is made of would import, and what that means.
+    pub pickle: Option<Arc<Report>>,
 }
 
 /// Statistics of a node as a whole: of a JSON document, of a container of records.
@@ -185,6 +188,7 @@ impl Node {
             remarks: Vec::new(),
             span: None,
             survey: None,
+            pickle: None,
         }
     }
 
