@@ -21,7 +21,9 @@ mod names;
 mod parquet;
 mod plan;
 mod provider;
+mod split;
 mod statement;
+mod steps;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,8 @@ pub use catalog::{Known, stem, table_name};
 pub use fault::{Failure, Mistake, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, filtered};
+pub use split::{statement_at, statements};
+pub use steps::Step;
 
 use crate::adapt::Typed;
 use crate::content::Table;

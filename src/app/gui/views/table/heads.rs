@@ -92,6 +92,11 @@ impl Heads {
         }
     }
 
+    /// Whether all that will be known of these columns is.
+    pub(super) fn has(&self, columns: &[usize]) -> bool {
+        self.off || columns.iter().all(|column| self.known.contains_key(column))
+    }
+
     /// Gathers what the file says of columns; true when something came. This reads nothing, so it needs not
     /// wait for the cells.
     pub(super) fn want_stored(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) -> bool {

@@ -83,7 +83,7 @@ impl Sheet {
 
     /// Gathers what the file says of columns: of all where that is little, so that the widths of columns are
     /// settled before they come in sight.
-    fn want_stored(&mut self, jobs: &Jobs, columns: &[usize]) {
+    pub(super) fn want_stored(&mut self, jobs: &Jobs, columns: &[usize]) {
         let all: Vec<usize>;
         let wanted = match self.is_small() {
             true => {

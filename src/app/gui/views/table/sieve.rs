@@ -106,6 +106,22 @@ impl Sieve {
         self.error = None;
     }
 
+    /// Asks the same again: the table under it is another one now. What is shown stays until it is there.
+    pub(super) fn anew(&mut self) {
+        self.wish.again += 1;
+        self.mistake = None;
+        self.error = None;
+    }
+
+    /// Whether what is asked cannot be answered; nothing of it is shown then.
+    pub(super) fn gives_up(&mut self) -> bool {
+        let failed = self.is_on() && (self.mistake.is_some() || self.error.is_some());
+        if failed {
+            self.shown = None;
+        }
+        failed
+    }
+
     fn stop(&mut self) {
         if let Some(task) = self.watch.take() {
             task.cancel();
@@ -301,7 +317,7 @@ impl Sieve {
     fn expression(&mut self, ui: &mut Ui) {
         let theme = Theme::of(ui);
         let field = egui::TextEdit::singleline(&mut self.typed)
-            .hint_text("WHERE …  such as  price > 3 AND name LIKE 'a%'")
+            .hint_text("WHERE  price > 3 AND name LIKE 'a%'")
             .font(theme::mono_font())
             .desired_width(280.0)
             .margin(egui::Margin::symmetric(8, 5))

@@ -1,0 +1,202 @@
+//! What stands along an axis: numbers, times, names.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, TimeUnit};
+use egui_plot::GridInput;
+use gander::cell;
+
+use crate::gui::views::short_number;
+
+/// The steps of an axis of times, in seconds.
+const STEPS: [f64; 18] = [
+    1e-6,
+    1e-3,
+    0.1,
+    1.0,
+    10.0,
+    60.0,
+    600.0,
+    3_600.0,
+    21_600.0,
+    86_400.0,
+    604_800.0,
+    2_419_200.0,
+    7_257_600.0,
+    31_536_000.0,
+    315_360_000.0,
+    3_153_600_000.0,
+    31_536_000_000.0,
+    315_360_000_000.0,
+];
+/// The width of a letter of a label.
+const LETTER: f32 = 6.8;
+
+/// What the numbers along an axis mean.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// Themselves; whole ones where they count something.
+    Number {
+        /// Only whole numbers have a mark.
+        whole: bool,
+    },
+    /// Times of this type.
+    Time(DataType),
+    /// The nth of these.
+    Names(Arc<Vec<String>>),
+}
+
+/// Whether values can be placed on an axis by their size.
+pub(super) fn is_number(data_type: &DataType) -> bool {
+    data_type.is_numeric() || data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
+}
+
+/// Whether values are names of something.
+pub(super) fn is_name(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_name(values),
+        kind => matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean),
+    }
+}
+
+impl Scale {
+    /// The scale of a column of numbers or times.
+    pub(super) fn of(data_type: &DataType) -> Scale {
+        match data_type {
+            kind if kind.is_temporal() => Scale::Time(kind.clone()),
+            kind => Scale::Number { whole: kind.is_integer() },
+        }
+    }
+
+    /// A value in full.
+    pub(super) fn text(&self, value: f64) -> String {
+        match self {
+            Scale::Number { .. } => short_number(value),
+            Scale::Time(data_type) => time(data_type, value).unwrap_or_else(|| short_number(value)),
+            Scale::Names(names) => names.get(value.round().max(0.0) as usize).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// What writes the marks of an axis that is `width` points long and shows `span`.
+    pub(super) fn labels(&self, width: f32, span: (f64, f64)) -> Box<dyn Fn(f64) -> String> {
+        match self.clone() {
+            Scale::Number { .. } => Box::new(short_number),
+            Scale::Time(data_type) => {
+                let seconds = (span.1 - span.0).abs() / per_second(&data_type);
+                Box::new(move |value| {
+                    time(&data_type, value).map_or(String::new(), |text| brief(&text, seconds))
+                })
+            }
+            Scale::Names(names) => {
+                let slot = width / (names.len() as f32 + 0.5);
+                let letters = (slot / LETTER) as usize;
+                // Where there is no room for four letters each, some names are left out.
+                let every = if letters >= 4 { 1 } else { (4.5 * LETTER / slot.max(0.1)).ceil() as usize };
+                let letters = ((slot * every as f32) / LETTER) as usize;
+                Box::new(move |value| {
+                    let index = value.round();
+                    if (value - index).abs() > 1e-6 || index < 0.0 || !(index as usize).is_multiple_of(every)
+                    {
+                        return String::new();
+                    }
+                    names.get(index as usize).map_or(String::new(), |name| cut(name, letters.max(3)))
+                })
+            }
+        }
+    }
+
+    /// Where marks stand, unless the plot knows better.
+    pub(super) fn steps(&self) -> Option<Box<dyn Fn(GridInput) -> [f64; 3]>> {
+        match self {
+            Scale::Number { whole: false } => None,
+            Scale::Number { whole: true } => Some(Box::new(|input| {
+                let base = 10f64.powf(input.base_step_size.max(1e-300).log10().ceil()).max(1.0);
+                [base, base * 10.0, base * 100.0]
+            })),
+            Scale::Names(_) => Some(Box::new(|_| [1.0, 10_000.0, 100_000.0])),
+            Scale::Time(data_type) => {
+                let unit = per_second(data_type);
+                Some(Box::new(move |input| {
+                    let fits = |step: &f64| step * unit >= input.base_step_size;
+                    let first = STEPS.iter().position(fits).unwrap_or(STEPS.len()).min(STEPS.len() - 3);
+                    [STEPS[first] * unit, STEPS[first + 1] * unit, STEPS[first + 2] * unit]
+                }))
+            }
+        }
+    }
+}
+
+/// How many of a type's units are a second.
+fn per_second(data_type: &DataType) -> f64 {
+    match data_type {
+        DataType::Date32 => 1.0 / 86_400.0,
+        DataType::Date64 => 1e3,
+        DataType::Timestamp(unit, _)
+        | DataType::Time32(unit)
+        | DataType::Time64(unit)
+        | DataType::Duration(unit) => match unit {
+            TimeUnit::Second => 1.0,
+            TimeUnit::Millisecond => 1e3,
+            TimeUnit::Microsecond => 1e6,
+            TimeUnit::Nanosecond => 1e9,
+        },
+        _ => 1.0,
+    }
+}
+
+/// A time as text, exact.
+fn time(data_type: &DataType, value: f64) -> Option<String> {
+    let array: ArrayRef = match data_type {
+        DataType::Date32 | DataType::Time32(_) => Arc::new(Int32Array::from(vec![value.round() as i32])),
+        _ => Arc::new(Int64Array::from(vec![value.round() as i64])),
+    };
+    cell::text(cast(&array, data_type).ok()?.as_ref(), 0)
+}
+
+/// As much of a time as tells the marks of an axis of so many seconds apart.
+fn brief(text: &str, seconds: f64) -> String {
+    let Some((date, clock)) = text.split_once('T') else { return text.to_owned() };
+    let clock: String = clock.chars().take_while(|c| c.is_ascii_digit() || matches!(c, ':' | '.')).collect();
+    match seconds {
+        s if s > 3.0 * 86_400.0 => date.to_owned(),
+        s if s > 7_200.0 => format!("{} {}", &date[date.len().min(5)..], clock.get(..5).unwrap_or(&clock)),
+        s if s > 10.0 => clock.get(..8).unwrap_or(&clock).to_owned(),
+        _ => clock,
+    }
+}
+
+fn cut(name: &str, letters: usize) -> String {
+    match name.chars().count() > letters {
+        true => name.chars().take(letters - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_marks_at_whole_units() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let scale = Scale::of(&micros);
+        let steps = scale.steps().unwrap();
+        let day = 86_400e6;
+        assert_eq!(steps(GridInput { bounds: (0.0, 3.0 * day), base_step_size: 0.3 * day })[0], day);
+        let labels = scale.labels(500.0, (0.0, 10.0 * day));
+        assert_eq!(labels(day), "1970-01-02");
+        let labels = scale.labels(500.0, (0.0, 5.0 * 3_600e6));
+        assert_eq!(labels(3_600e6), "01-01 01:00");
+    }
+
+    #[test]
+    fn names_stand_at_whole_places_and_fit() {
+        let names = Arc::new(vec!["card".to_owned(), "invoice".to_owned()]);
+        let labels = Scale::Names(names.clone()).labels(500.0, (0.0, 1.0));
+        assert_eq!((labels(1.0).as_str(), labels(0.5).as_str()), ("invoice", ""));
+        let labels = Scale::Names(names).labels(90.0, (0.0, 1.0));
+        assert_eq!(labels(1.0), "invo…");
+    }
+}
