@@ -293,6 +293,9 @@ fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec
     });
 }
 
+/// Narrower bars leave the button for a query to the menu.
+const WIDE: f32 = 560.0;
+
 fn theme_icon(ui: &mut Ui, icon: Icon) {
     let color = Theme::of(ui).warn;
     ui.label(theme::icon(icon).size(28.0).color(color));
@@ -317,7 +320,9 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
         if theme::primary_button(&mut child, "Export…").clicked() {
             cx.actions.push(Action::Export(cx.target.clone(), view.export()));
         }
-        if matches!(cx.target.node.content, Some(Content::Table(_)))
+        let is_table = matches!(cx.target.node.content, Some(Content::Table(_)));
+        if is_table
+            && area.width() >= WIDE
             && theme::button(&mut child, "SQL").on_hover_text("Query it (Ctrl+Shift+Q)").clicked()
         {
             cx.actions.push(Action::Query(cx.target.clone()));

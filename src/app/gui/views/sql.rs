@@ -56,7 +56,7 @@ pub(crate) fn set_open(documents: Vec<Arc<Document>>) {
 /// A tab for a new query beside `target`, with a statement to begin with.
 pub(crate) fn target(beside: &Target, number: u64) -> Target {
     let statement = format!("SELECT *\nFROM {}\nLIMIT 1000", table_of(beside));
-    let node = node(number).attribute("begins with", statement);
+    let node = node(number).value(statement);
     Target { node: Arc::new(node), path: path(number), ..beside.clone() }
 }
 
@@ -87,10 +87,9 @@ fn table_of(target: &Target) -> String {
 
 /// The view of a query.
 pub(crate) fn make(target: &Target) -> Box<dyn View> {
-    let statement = target.node.attributes.first();
     let mut view = SqlView::default();
     view.height = HEIGHT;
-    view.editor.text = statement.map_or(String::new(), |(_, value)| value.to_string());
+    view.editor.text = target.node.value.clone().unwrap_or_default();
     Box::new(view)
 }
 
@@ -168,9 +167,9 @@ impl SqlView {
 
     /// A run that failed comes into sight, once.
     fn show_failed(&mut self) {
-        let failed = self.runs.iter().position(|run| run.state() == State::Failed);
-        let waits = self.runs.get(self.current).is_some_and(|run| run.state() == State::NotRun);
-        if let Some(failed) = failed.filter(|_| waits) {
+        let failed = self.runs.iter().position(|run| run.state() == State::Failed && !run.told);
+        if let Some(failed) = failed {
+            self.runs[failed].told = true;
             self.current = failed;
         }
     }

@@ -98,11 +98,10 @@ impl Editor {
                     .id(id)
                     .font(mono_font())
                     .code_editor()
-                    .frame(Frame::NONE)
+                    .frame(Frame::NONE.inner_margin(margin))
                     .hint_text("SELECT …")
                     .desired_width(f32::INFINITY)
                     .min_size(vec2(0.0, area.height() - 2.0))
-                    .margin(margin)
                     .layouter(&mut layouter)
                     .show(ui);
                 self.gutter(ui, &field, area, wrong.as_ref());
@@ -124,7 +123,17 @@ impl Editor {
         let asked = focused && ui.input_mut(|i| i.consume_key(Modifiers::CTRL, Key::Space));
         if output.response.changed() || asked {
             self.look(known);
+            eprintln!(
+                "DEBUG look cursor={} offer={:?}",
+                self.cursor,
+                self.offer.as_ref().map(|o| o.choices.len())
+            );
         } else if moved || !output.response.has_focus() && taken.is_none() && !self.pointed(ui) {
+            eprintln!(
+                "DEBUG close moved={moved} focus={} cursor={}",
+                output.response.has_focus(),
+                self.cursor
+            );
             self.offer = None;
         }
         let clicked = self.list(ui, &output);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::Fields;
 use egui::{Align2, ComboBox, Rect, Ui, UiBuilder, pos2, vec2};
-use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points, uniform_grid_spacer};
+use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
 use gander::content::Table;
 use gander::jobs::{Jobs, Slot};
 
@@ -237,8 +237,8 @@ fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
             }
             egui_plot::HoverPosition::Elsewhere { .. } => None,
         });
-    if let Some(steps) = series.x.steps() {
-        plot = plot.x_grid_spacer(uniform_grid_spacer(steps));
+    if let Some(marks) = series.x.marks() {
+        plot = plot.x_grid_spacer(marks);
     }
     if bars {
         plot = plot.include_y(0.0);
@@ -249,7 +249,8 @@ fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
     let shown = plot.show(ui, |plot| {
         let count = series.groups.len();
         for (n, group) in series.groups.iter().enumerate() {
-            let color = if count == 1 { theme.accent } else { line_color(theme, n, count) };
+            // More colours than can be told apart follow an order.
+            let color = if count <= 8 { theme.category(n) } else { line_color(theme, n, count) };
             draw_group(plot, kind, series, group, (n, count), color);
         }
     });

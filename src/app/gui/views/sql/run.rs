@@ -56,6 +56,8 @@ pub(super) struct Run {
     pub(super) view: Option<(Arc<Answer>, TableView)>,
     pub(super) plot: Plotted,
     pub(super) steps: Steps,
+    /// That it failed was shown.
+    pub(super) told: bool,
 }
 
 impl Run {
@@ -159,6 +161,7 @@ pub(super) fn start(
         view: None,
         plot: Plotted::default(),
         steps: Steps::default(),
+        told: false,
     };
     statements.into_iter().zip(outcomes).map(one).collect()
 }

@@ -64,6 +64,9 @@ pub(super) struct Heads {
     known: HashMap<usize, Arc<Summary>>,
     slot: Slot<Vec<usize>, Vec<Summary>>,
     off: bool,
+    /// Whether the rows were all there when this was looked at, and what was known before.
+    whole: bool,
+    before: HashMap<usize, Arc<Summary>>,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
     stored: HashMap<usize, Option<StoredStatistics>>,
     footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
@@ -72,6 +75,16 @@ pub(super) struct Heads {
 impl Heads {
     /// Looks at columns of which nothing is known yet.
     pub(super) fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
+        let rows = table.rows();
+        if rows.exact().is_none() && rows.number() == 0 {
+            // A result of which nothing is there yet.
+            return;
+        }
+        if rows.exact().is_some() && !std::mem::replace(&mut self.whole, true) {
+            // More rows came: what was told of the first ones stays until all were looked at.
+            self.before = std::mem::take(&mut self.known);
+            self.slot.clear();
+        }
         let missing = columns.iter().copied().filter(|column| !self.known.contains_key(column));
         let missing: Vec<usize> = missing.take(COLUMNS).collect();
         if missing.is_empty() || self.off {
@@ -140,7 +153,7 @@ impl Heads {
     pub(super) fn ui(&self, ui: &mut Ui, column: usize, stored_nulls: Option<f64>) -> Option<Click> {
         let theme = Theme::of(ui);
         let area = ui.max_rect();
-        let summary = self.known.get(&column)?;
+        let summary = self.known.get(&column).or_else(|| self.before.get(&column))?;
         let picture =
             Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
         if !summary.bins.is_empty() {

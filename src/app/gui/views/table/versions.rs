@@ -105,7 +105,7 @@ impl Bar {
             return None;
         }
         let (at, path, root) = (self.at, self.path(self.at), target.document.root.clone());
-        let words = words(&self.versions.name(at));
+        let words = self.name(at);
         let shown = self.found.get(jobs, &at, &format!("looking into {words}"), move |task| {
             root.find(task, &path)?.ok_or_else(|| Error::malformed(format!("there is no {path:?} any more")))
         });
@@ -173,7 +173,7 @@ impl Bar {
         }
         ui.spacing_mut().slider_width = (ui.available_width() * 0.3).clamp(70.0, 300.0);
         let response = ui.add(Slider::new(&mut self.at, 0..=last).show_value(false).smart_aim(false));
-        let spoken = format!("Version: {}", words(&self.versions.name(self.at)));
+        let spoken = format!("Version: {}", self.name(self.at));
         response.widget_info(|| egui::WidgetInfo::slider(true, self.at as f64, spoken.as_str()));
         ticks(ui, response.rect, last + 1, self.shown);
         response.on_hover_text("Slide, or use the arrow keys, to see the table as it was");
@@ -183,31 +183,45 @@ impl Bar {
         if on.inner.clicked() {
             self.step(1);
         }
-        if let Some(current) = self.versions.current().filter(|current| *current != self.at) {
-            let name = words(&self.versions.name(current));
-            if theme::icon_button(ui, Icon::Last, &format!("Back to the table as it is now ({name})"))
-                .clicked()
-            {
+        if let Some(current) = self.versions.current() {
+            let hint = format!("Back to the table as it is now ({})", self.name(current));
+            let now = ui.add_enabled_ui(self.at != current, |ui| theme::icon_button(ui, Icon::Last, &hint));
+            if now.inner.clicked() {
                 self.at = current;
             }
         }
     }
 
+    /// The name of a state in words; of one with a long number its place.
+    fn name(&self, n: usize) -> String {
+        let name = self.versions.name(n);
+        match name.split_once('=') {
+            Some((kind, number)) if number.len() > 12 => {
+                format!("{kind} {} of {}", thousands(n as u64 + 1), thousands(self.versions.count() as u64))
+            }
+            _ => words(&name),
+        }
+    }
+
     fn words(&self, ui: &mut Ui, about: Option<&Version>) {
         let theme = Theme::of(ui);
-        let name = words(&self.versions.name(self.at));
-        ui.label(theme::mono(name.as_str()).color(theme.text)).on_hover_text(format!(
-            "{} of {}",
-            thousands(self.at as u64 + 1),
-            gander::display::plural(self.versions.count() as u64, "state")
-        ));
+        let name = theme::mono(self.name(self.at)).color(theme.text);
+        // What stands behind it does not move while one slides.
+        let longest = self.name(self.versions.count().saturating_sub(1)).chars().count();
+        let letter = ui.fonts_mut(|fonts| fonts.glyph_width(&theme::mono_font(), '0'));
+        let size = vec2((longest as f32 * letter).ceil() + 2.0, size::CONTROL);
+        let label = ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+            ui.set_min_size(size);
+            ui.label(name)
+        });
+        label.inner.on_hover_text(words(&self.versions.name(self.at)));
         if self.versions.current() == Some(self.at) {
             let newest = self.at + 1 == self.versions.count();
             let word = if newest { "newest" } else { "current" };
             ui.label(RichText::new(word).font(theme::small_font()).color(theme.good));
         }
         if let Some(why) = &self.failed {
-            let shown = words(&self.versions.name(self.shown));
+            let shown = self.name(self.shown);
             ui.label(theme::icon(Icon::Problem).color(theme.bad));
             let words = format!("{why} (these are the rows of {shown})");
             let label = Label::new(RichText::new(&words).color(theme.bad)).truncate();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
-use egui_plot::GridInput;
+use egui_plot::{GridInput, GridMark, uniform_grid_spacer};
 use gander::cell;
 
 use crate::gui::views::short_number;
@@ -31,6 +31,9 @@ const STEPS: [f64; 18] = [
     31_536_000_000.0,
     315_360_000_000.0,
 ];
+const DAY: f64 = 86_400.0;
+/// The steps of longer ones, in months.
+const MONTHS: [i64; 10] = [1, 3, 6, 12, 24, 60, 120, 600, 1_200, 12_000];
 /// The width of a letter of a label.
 const LETTER: f32 = 6.8;
 
@@ -108,7 +111,20 @@ impl Scale {
     }
 
     /// Where marks stand, unless the plot knows better.
-    pub(super) fn steps(&self) -> Option<Box<dyn Fn(GridInput) -> [f64; 3]>> {
+    pub(super) fn marks(&self) -> Option<Box<dyn Fn(GridInput) -> Vec<GridMark>>> {
+        let steps = self.steps()?;
+        let unit = match self {
+            Scale::Time(data_type) => Some(per_second(data_type)),
+            _ => None,
+        };
+        let spacer = uniform_grid_spacer(steps);
+        Some(Box::new(move |input| match unit {
+            Some(unit) if input.base_step_size > 2.0 * DAY * unit => months(&input, unit * DAY),
+            _ => spacer(input),
+        }))
+    }
+
+    fn steps(&self) -> Option<Box<dyn Fn(GridInput) -> [f64; 3]>> {
         match self {
             Scale::Number { whole: false } => None,
             Scale::Number { whole: true } => Some(Box::new(|input| {
@@ -126,6 +142,43 @@ impl Scale {
             }
         }
     }
+}
+
+/// Marks at the beginnings of months and years; `day` is the length of a day.
+fn months(input: &GridInput, day: f64) -> Vec<GridMark> {
+    let least = input.base_step_size / (day * 30.44);
+    let every = *MONTHS.iter().find(|months| **months as f64 >= least).unwrap_or(&12_000);
+    let (first, last) = (month_of(input.bounds.0 / day), month_of(input.bounds.1 / day));
+    let mut marks = Vec::new();
+    let mut month = first.div_euclid(every) * every;
+    while month <= last && marks.len() < 1_000 {
+        // The rarer ones stay where there is no room for all.
+        let rank = MONTHS.iter().rev().find(|months| month.rem_euclid(**months) == 0).unwrap_or(&every);
+        let step_size = (*rank).min(every * 12).max(every) as f64 * 30.44 * day;
+        marks.push(GridMark { value: first_day(month) * day, step_size });
+        month += every;
+    }
+    marks
+}
+
+/// The month, counted from January of year 0, of a day counted from 1970.
+fn month_of(day: f64) -> i64 {
+    let mut month = 1970 * 12 + (day / 30.436_875).floor() as i64;
+    while first_day(month) > day {
+        month -= 1;
+    }
+    while first_day(month + 1) <= day {
+        month += 1;
+    }
+    month
+}
+
+/// The first day of a month, counted from 1970.
+fn first_day(month: i64) -> f64 {
+    // Years begin in March here, so that the leap day is their last one.
+    let (year, from_march) = ((month - 2).div_euclid(12), (month - 2).rem_euclid(12));
+    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    (days + (153 * from_march + 2) / 5 - 719_468) as f64
 }
 
 /// How many of a type's units are a second.
@@ -182,9 +235,20 @@ mod tests {
     fn times_have_marks_at_whole_units() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
         let scale = Scale::of(&micros);
-        let steps = scale.steps().unwrap();
+        let marks = scale.marks().unwrap();
         let day = 86_400e6;
-        assert_eq!(steps(GridInput { bounds: (0.0, 3.0 * day), base_step_size: 0.3 * day })[0], day);
+        let at = |from: f64, to: f64, step: f64| {
+            let input = GridInput { bounds: (from * day, to * day), base_step_size: step * day };
+            marks(input)
+                .iter()
+                .map(|mark| mark.value / day)
+                .filter(|d| *d >= from && *d <= to)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(at(0.0, 3.0, 0.3), [0.0, 1.0, 2.0]);
+        // 1972 is a leap year.
+        assert_eq!(at(730.0, 830.0, 10.0), [730.0, 761.0, 790.0, 821.0]);
+        assert_eq!(at(0.0, 1500.0, 200.0), [0.0, 365.0, 730.0, 1096.0, 1461.0]);
         let labels = scale.labels(500.0, (0.0, 10.0 * day));
         assert_eq!(labels(day), "1970-01-02");
         let labels = scale.labels(500.0, (0.0, 5.0 * 3_600e6));
