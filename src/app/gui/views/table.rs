@@ -228,6 +228,7 @@ impl TableView {
             Change::Rows(rows) => {
                 let mut sheet = Sheet::new(rows.clone(), &self.name, Labels::From(0));
                 sheet.numbers = Some(Numbers::new(rows));
+                sheet.whole = self.base.rows().number();
                 sheet
             }
         };

@@ -84,7 +84,7 @@ fn facts(summary: &Summary) -> Vec<Vec<Fact>> {
     }
     if let Some((low, high, mean)) = summary.lengths {
         second.push(Fact::new("length", format!("{} … {}", thousands(low), thousands(high))));
-        second.push(Fact::new("mean length", short(mean)));
+        second.push(Fact::new("on average", format!("{mean:.1}")));
     }
     if summary.zeros > 0 {
         third.push(Fact::new("zeros", thousands(summary.zeros)));
@@ -128,9 +128,10 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary, tabl
             break;
         }
         for (line, fact) in facts.iter().take(LINES).enumerate() {
-            let y = area.top() + line as f32 * HEIGHT;
-            painter.text(pos2(left, y), Align2::LEFT_TOP, fact.name, small_font(), theme.dim);
-            painter.text(pos2(left + LABEL, y), Align2::LEFT_TOP, &fact.shown, mono_small_font(), theme.text);
+            let y = area.top() + (line as f32 + 0.5) * HEIGHT;
+            painter.text(pos2(left, y), Align2::LEFT_CENTER, fact.name, small_font(), theme.dim);
+            let at = pos2(left + LABEL, y);
+            painter.text(at, Align2::LEFT_CENTER, &fact.shown, mono_small_font(), theme.text);
         }
         left += width + space::S4;
     }
