@@ -18,6 +18,9 @@ const GUTTER: f32 = 40.0;
 /// The width of the list of names.
 const LIST: f32 = 320.0;
 
+/// How many frames typing is news.
+const FRESH: u8 = 3;
+
 /// The names that are offered at a word.
 struct Offer {
     word: Word,
@@ -33,6 +36,8 @@ pub(super) struct Editor {
     cursor: usize,
     selected: Range<usize>,
     offer: Option<Offer>,
+    /// For so many frames more something was just typed.
+    fresh: u8,
     /// The cursor is to go there, and the keyboard to the text.
     go: Option<usize>,
     focused: bool,
@@ -123,19 +128,21 @@ impl Editor {
         let asked = focused && ui.input_mut(|i| i.consume_key(Modifiers::CTRL, Key::Space));
         if output.response.changed() || asked {
             self.look(known);
-            eprintln!(
-                "DEBUG look cursor={} offer={:?}",
-                self.cursor,
-                self.offer.as_ref().map(|o| o.choices.len())
-            );
-        } else if moved || !output.response.has_focus() && taken.is_none() && !self.pointed(ui) {
-            eprintln!(
-                "DEBUG close moved={moved} focus={} cursor={}",
-                output.response.has_focus(),
-                self.cursor
-            );
+            self.fresh = FRESH;
+        } else if moved {
+            // What is typed may move the cursor a frame later; else the list goes with its word.
+            let word = self.offer.as_ref().map(|offer| offer.word.start);
+            if word.is_some() || self.fresh > 0 {
+                self.look(known);
+            }
+            let same = self.offer.as_ref().map(|offer| offer.word.start) == word;
+            if !same && self.fresh == 0 {
+                self.offer = None;
+            }
+        } else if ui.memory(|memory| memory.focused().is_some_and(|other| other != id)) && !self.pointed(ui) {
             self.offer = None;
         }
+        self.fresh = self.fresh.saturating_sub(1);
         let clicked = self.list(ui, &output);
         if let Some(choice) = taken.or(clicked) {
             self.complete(choice);

@@ -76,7 +76,7 @@ impl Scale {
     /// A value in full.
     pub(super) fn text(&self, value: f64) -> String {
         match self {
-            Scale::Number { .. } => short_number(value),
+            Scale::Number { .. } => figure(value),
             Scale::Time(data_type) => time(data_type, value).unwrap_or_else(|| short_number(value)),
             Scale::Names(names) => names.get(value.round().max(0.0) as usize).cloned().unwrap_or_default(),
         }
@@ -85,7 +85,7 @@ impl Scale {
     /// What writes the marks of an axis that is `width` points long and shows `span`.
     pub(super) fn labels(&self, width: f32, span: (f64, f64)) -> Box<dyn Fn(f64) -> String> {
         match self.clone() {
-            Scale::Number { .. } => Box::new(short_number),
+            Scale::Number { .. } => Box::new(figure),
             Scale::Time(data_type) => {
                 let seconds = (span.1 - span.0).abs() / per_second(&data_type);
                 Box::new(move |value| {
@@ -199,6 +199,16 @@ fn per_second(data_type: &DataType) -> f64 {
     }
 }
 
+/// A number as short as it fits, whole ones in groups of three digits.
+fn figure(value: f64) -> String {
+    let whole = value.fract() == 0.0 && (1e4..1e15).contains(&value.abs());
+    if !whole {
+        return short_number(value);
+    }
+    let sign = if value < 0.0 { "−" } else { "" };
+    format!("{sign}{}", gander::display::count(value.abs() as u64))
+}
+
 /// A time as text, exact.
 fn time(data_type: &DataType, value: f64) -> Option<String> {
     let array: ArrayRef = match data_type {
@@ -253,6 +263,12 @@ mod tests {
         assert_eq!(labels(day), "1970-01-02");
         let labels = scale.labels(500.0, (0.0, 5.0 * 3_600e6));
         assert_eq!(labels(3_600e6), "01-01 01:00");
+    }
+
+    #[test]
+    fn figures_have_groups() {
+        assert_eq!((figure(120_000.0).as_str(), figure(-12_345.0).as_str()), ("120,000", "−12,345"));
+        assert_eq!((figure(0.25).as_str(), figure(980.0).as_str()), ("0.25", "980"));
     }
 
     #[test]
