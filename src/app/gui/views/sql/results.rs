@@ -14,6 +14,8 @@ use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, size, space};
 use crate::gui::views::View as _;
 
+/// Narrower bars say less.
+const WIDE: f32 = 560.0;
 /// The width of a cross on a tab.
 const CROSS: f32 = 20.0;
 
@@ -34,7 +36,7 @@ impl SqlView {
             if run.answer().is_some() && run.state() != State::Failed {
                 theme::segmented(&mut right, "Result as", &mut run.mode, &modes);
             }
-            said(&mut right, run);
+            said(&mut right, run, line.width() >= WIDE);
         }
         let room = Rect::from_min_max(inner.min, pos2(right.min_rect().left() - space::S2, inner.bottom()));
         if room.width() < 20.0 {
@@ -194,7 +196,7 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
 }
 
 /// How far a result is: how many rows, how long it took.
-fn said(ui: &mut Ui, run: &Run) {
+fn said(ui: &mut Ui, run: &Run, wide: bool) {
     let theme = Theme::of(ui);
     let Some(answer) = run.answer().filter(|_| run.state() != State::Failed) else {
         if run.goes_on() {
@@ -203,10 +205,10 @@ fn said(ui: &mut Ui, run: &Run) {
         return;
     };
     let count = thousands(answer.rows().number());
-    let spent = time(answer.elapsed());
+    let spent = if wide { format!(" · {}", time(answer.elapsed())) } else { String::new() };
     let noun = if answer.rows().number() == 1 { "row" } else { "rows" };
     if matches!(answer.rows(), Rows::Exact(_)) {
-        ui.label(theme::mono(format!("{count} {noun} · {spent}")).color(theme.good));
+        ui.label(theme::mono(format!("{count} {noun}{spent}")).color(theme.good));
         return;
     }
     let (done, total) = answer.progress();
@@ -217,7 +219,7 @@ fn said(ui: &mut Ui, run: &Run) {
     if theme::icon_button(ui, Icon::Stop, "Stop this query").clicked() {
         run.task.cancel();
     }
-    ui.label(theme::mono(format!("≥ {count} {noun} · {spent}{part}")).color(theme.warn));
+    ui.label(theme::mono(format!("≥ {count} {noun}{spent}{part}")).color(theme.warn));
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }
 
