@@ -40,6 +40,43 @@ pub struct Node {
     pub survey: Option<Arc<dyn Survey>>,
     /// What the Python pickles that it is made of would import, and what that means.
     pub pickle: Option<Arc<Report>>,
+    /// The states that it had over time, where its format keeps them.
+    pub timeline: Option<Timeline>,
+}
+
+/// A node's place among the states that something had over time: the versions of a Delta Lake table, the
+/// snapshots of an Iceberg table. The nodes of the states lie below the node of the thing itself.
+#[derive(Clone)]
+pub struct Timeline {
+    /// All states.
+    pub versions: Arc<dyn Versions>,
+    /// The one that this node is; `None` for the thing itself, which is as it is now.
+    pub at: Option<usize>,
+}
+
+/// The states that something had, from the oldest to the newest.
+pub trait Versions: Send + Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The one that stands now; `None` where there is none.
+    fn current(&self) -> Option<usize>;
+    /// The name of its node below that of the thing itself: `version=3`. Reads nothing.
+    fn name(&self, n: usize) -> String;
+    /// What is known of it.
+    fn about(&self, task: &Task, n: usize) -> Result<Version>;
+}
+
+/// What is known of one state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Version {
+    /// When it was made, ISO 8601.
+    pub time: Option<String>,
+    /// What made it, in the format's word: WRITE, MERGE, append.
+    pub operation: Option<String>,
+    /// Branches and tags that name it.
+    pub marks: Vec<String>,
+    /// Further lines: name and value.
+    pub details: Vec<(String, String)>,
 }
 
 /// Statistics of a node as a whole: of a JSON document, of a container of records.
@@ -189,6 +226,7 @@ impl Node {
             span: None,
             survey: None,
             pickle: None,
+            timeline: None,
         }
     }
 
@@ -240,6 +278,12 @@ impl Node {
     /// With statistics of its own.
     pub fn survey(mut self, survey: impl Survey + 'static) -> Self {
         self.survey = Some(Arc::new(survey));
+        self
+    }
+
+    /// With its place among the states that it had over time.
+    pub fn timeline(mut self, versions: Arc<dyn Versions>, at: Option<usize>) -> Self {
+        self.timeline = Some(Timeline { versions, at });
         self
     }
 

@@ -23,7 +23,9 @@ pub mod pivot;
 mod plan;
 mod provider;
 mod sieve;
+mod split;
 mod statement;
+mod steps;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,8 @@ pub use catalog::{Known, stem, table_name};
 pub use fault::{Failure, Mistake, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, filtered};
+pub use split::{statement_at, statements};
+pub use steps::Step;
 
 use crate::adapt::Typed;
 use crate::content::Table;

@@ -8,6 +8,7 @@
 use super::catalog::Guesses;
 use super::fault::of_run;
 use super::plan::Planned;
+use super::steps::Step;
 use super::{Settings, names, runtime};
 use crate::adapt::Typed;
 use crate::cache::Cache;
@@ -233,6 +234,11 @@ impl Answer {
     /// The plan, a step a line, with what each step counted and how long it took.
     pub fn plan(&self) -> String {
         DisplayableExecutionPlan::with_metrics(self.plan.as_ref()).indent(false).to_string()
+    }
+
+    /// The plan, a step each, the last one first: how many rows came out of it and how long it worked.
+    pub fn steps(&self) -> Vec<Step> {
+        super::steps::of(&self.plan)
     }
 
     /// Whether it failed because guessed types of text columns did not hold; the next run has wider ones.

@@ -153,6 +153,7 @@ impl App {
         for id in self.files.poll(&self.jobs) {
             self.file_has_news(id);
         }
+        super::views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
         let dropped = self.drop.take(ctx);
         self.actions.extend(dropped);
         self.keep_title(ctx);

@@ -108,6 +108,8 @@ pub(crate) enum Cmd {
     ViewZoomOut,
     ViewFit,
     CancelJobs,
+    EarlierVersion,
+    LaterVersion,
     Sql,
     Keys,
     About,
@@ -224,6 +226,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     command(Cmd::ThemeToggle, Menu::View, "Theme: the other one", Icon::Contrast).keys(CTRL_SHIFT, Key::T),
     command(Cmd::Sql, Menu::Data, "New SQL query", Icon::Database).keys(CTRL_SHIFT, Key::Q).tab(),
     command(Cmd::GoTo, Menu::Data, "Go to row or element…", Icon::Target).keys(CTRL, Key::G).tab(),
+    command(Cmd::EarlierVersion, Menu::Data, "Earlier version of the table", Icon::CaretLeft)
+        .keys(ALT, Key::Comma)
+        .tab(),
+    command(Cmd::LaterVersion, Menu::Data, "Later version of the table", Icon::CaretRight)
+        .keys(ALT, Key::Period)
+        .tab(),
     command(Cmd::ViewZoomIn, Menu::Data, "Zoom into the picture", Icon::ZoomIn)
         .keys(ALT, Key::Plus)
         .apart()

@@ -227,6 +227,11 @@ impl Grid {
         self.columns.set_width(column, width);
     }
 
+    /// The widths of the model's columns as they stand, where each has one of its own.
+    pub(crate) fn widths(&self) -> Vec<(usize, f32)> {
+        self.columns.widths()
+    }
+
     /// Asks the model for the widths of its columns again: it may know better by now. Columns that
     /// were resized keep theirs.
     pub(crate) fn forget_suggested_widths(&mut self) {

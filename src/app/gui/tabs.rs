@@ -73,6 +73,11 @@ impl Tabs {
         self.active().map_or(Subject::Node, Pane::subject)
     }
 
+    /// Whether there is a tab for this path of a file.
+    pub(crate) fn has(&self, file: u64, path: &str) -> bool {
+        self.panes().any(|(_, pane)| pane.is_at(file, path))
+    }
+
     /// Shows a node.
     pub(crate) fn show(&mut self, target: Target, which: Where) {
         let found = self.panes().find(|(_, pane)| pane.is_at(target.file, &target.path)).map(|(id, _)| id);

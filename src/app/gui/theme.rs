@@ -182,6 +182,31 @@ impl Theme {
         if ctx.theme() == egui::Theme::Dark { &DARK } else { &LIGHT }
     }
 
+    /// The colour of the nth of a few things that have no order: apart for the colour-blind too.
+    pub(crate) fn category(&self, n: usize) -> Color32 {
+        const ON_DARK: [Color32; 8] = [
+            rgb(0x5aa2f7),
+            rgb(0xe69f00),
+            rgb(0x3cc49a),
+            rgb(0xe07fb2),
+            rgb(0xf0e442),
+            rgb(0xe8703a),
+            rgb(0xb9a3ff),
+            rgb(0xb0b7c3),
+        ];
+        const ON_LIGHT: [Color32; 8] = [
+            rgb(0x1f6fd1),
+            rgb(0xc77700),
+            rgb(0x00805b),
+            rgb(0xb0407f),
+            rgb(0x7f7400),
+            rgb(0xc4410c),
+            rgb(0x6b4fc8),
+            rgb(0x5d6675),
+        ];
+        if self.dark { ON_DARK[n % 8] } else { ON_LIGHT[n % 8] }
+    }
+
     /// A hairline.
     pub(crate) fn hairline(&self) -> Stroke {
         Stroke::new(1.0, self.line)

@@ -54,6 +54,17 @@ impl Target {
         self.path.get(start..).unwrap_or(name)
     }
 
+    /// The words on its tab: a version goes with the name of its table.
+    pub(crate) fn tab_words(&self) -> String {
+        if self.node.timeline.as_ref().is_none_or(|timeline| timeline.at.is_none()) {
+            return self.title().to_owned();
+        }
+        let above = self.path.strip_suffix(self.node.name.as_str()).unwrap_or_default().trim_end_matches('/');
+        let table = above.rsplit('/').next().filter(|name| !name.is_empty());
+        let table = table.unwrap_or_else(|| self.document.source.name());
+        format!("{table} · {}", self.node.name.replacen('=', " ", 1))
+    }
+
     /// `FILE#NODE`, as on the command line.
     pub(crate) fn address(&self) -> String {
         let source = &self.document.source;
@@ -122,6 +133,8 @@ pub(crate) enum Request {
     Find,
     /// Go to this column (tables).
     Column(usize),
+    /// Go to an earlier (negative) or later version, where the format keeps them (tables).
+    Version(i64),
     /// Go to this element (arrays): its full index.
     Element(Vec<u64>),
     /// Larger: heat maps and images zoom; others do nothing.
@@ -156,6 +169,12 @@ pub(crate) trait View {
         false
     }
 
+    /// The path and the node that it shows from now on instead of its target, said once: another version of
+    /// the same table.
+    fn stepped(&mut self) -> Option<(String, Arc<Node>)> {
+        None
+    }
+
     /// What the inspector should tell about.
     fn subject(&self) -> Subject {
         Subject::Node
@@ -165,6 +184,11 @@ pub(crate) trait View {
     /// slice): words for it, and the data.
     fn export(&self) -> Option<(String, Data)> {
         None
+    }
+
+    /// Whether there is something to export although the node itself has nothing.
+    fn has_part(&self) -> bool {
+        false
     }
 
     /// What the session keeps of this view (slice, zoom, sort); null for nothing.

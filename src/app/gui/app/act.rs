@@ -85,6 +85,7 @@ impl App {
             let words = match request {
                 Request::GoTo(text) => format!("There is no {text} in this view"),
                 Request::Find => "There is nothing to search in this view".to_owned(),
+                Request::Version(_) => "This table has no versions".to_owned(),
                 Request::Column(_) | Request::Element(_) => "This view has no such place".to_owned(),
                 Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => "This view has no zoom".to_owned(),
             };
@@ -133,6 +134,8 @@ impl App {
             Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
             Cmd::Keys => self.dialogs.open(Dialog::keys()),
             Cmd::About => self.dialogs.open(Dialog::About),
+            Cmd::EarlierVersion => self.ask(ctx, &Request::Version(-1)),
+            Cmd::LaterVersion => self.ask(ctx, &Request::Version(1)),
             Cmd::ViewZoomIn => self.ask(ctx, &Request::ZoomIn),
             Cmd::ViewZoomOut => self.ask(ctx, &Request::ZoomOut),
             Cmd::ViewFit => self.ask(ctx, &Request::ZoomFit),
@@ -154,8 +157,11 @@ impl App {
 
     /// A tab for a query over all open files.
     fn new_query(&mut self, beside: &Target, statement: Option<String>) {
-        views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
         self.queries += 1;
+        // Those of an earlier session have numbers too.
+        while self.tabs.has(beside.file, &views::sql::path(self.queries)) {
+            self.queries += 1;
+        }
         let target = match statement {
             Some(sql) => views::sql::target_of(beside, self.queries, &sql),
             None => views::sql::target(beside, self.queries),

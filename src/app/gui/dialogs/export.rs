@@ -165,6 +165,10 @@ impl Export {
     fn what(&mut self, ui: &mut Ui) {
         let address = self.target.address();
         form::row(ui, "What", |ui| match &self.part {
+            // A query is nothing but its results.
+            Some((words, _)) if self.target.node.content.is_none() && !self.target.node.has_children() => {
+                ui.label(words.as_str());
+            }
             Some((words, _)) => {
                 let before = self.whole;
                 let options = [(false, words.as_str()), (true, "Everything")];

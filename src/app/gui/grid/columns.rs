@@ -164,6 +164,11 @@ impl Columns {
         self.measure();
     }
 
+    /// The widths that were suggested or set, by column.
+    pub(super) fn widths(&self) -> Vec<(usize, f32)> {
+        (0..self.suggested.len()).map(|column| (column, self.own_width(column))).collect()
+    }
+
     /// Works out the prefix sums: over the few columns with a width of their own.
     fn measure(&mut self) {
         let mut places: Vec<usize> = if self.suggested.is_empty() && self.layout.order.is_none() {

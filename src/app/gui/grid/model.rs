@@ -175,6 +175,11 @@ pub(crate) trait GridModel {
         Cow::Owned(thousands(row))
     }
 
+    /// How many characters a label may have, where neither the first nor the last row tells.
+    fn widest_label(&self) -> usize {
+        0
+    }
+
     /// What stands over the row labels.
     fn row_head(&self) -> &str {
         "row"

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use egui::Ui;
+use gander::content::Content;
 use gander::error::Error;
 use gander::format::Data;
 use gander::jobs::{Jobs, Slot};
@@ -50,7 +51,7 @@ impl Pane {
             number,
             file: target.file,
             path: target.path.clone(),
-            name: target.title().to_owned(),
+            name: target.tab_words(),
             preview,
             node: Some(target.node),
             kept: Value::Null,
@@ -117,10 +118,6 @@ impl Pane {
     }
 
     pub(super) fn keep(&self, files: &Files, group: usize, active: bool) -> Option<Tab> {
-        // A query is no node of its file that could be found again.
-        if self.path.starts_with(views::sql::PATH) {
-            return None;
-        }
         let file = files.get(self.file).filter(|file| file.parts.is_empty())?;
         let view = self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep());
         Some(Tab {
@@ -154,6 +151,10 @@ impl Pane {
                 self.node = None;
             }
         }
+        // A query is no node of its file; it is what the session kept of it.
+        if self.node.is_none() {
+            self.node = views::sql::kept_node(&self.path);
+        }
         let node = match &self.node {
             Some(node) if !matches!(node.children, Children::Lazy(_)) => node.clone(),
             _ => match self.find(&document, jobs) {
@@ -167,7 +168,7 @@ impl Pane {
         if !self.kept.is_null() {
             view.restore(&self.kept);
         }
-        self.name = target.title().to_owned();
+        self.name = target.tab_words();
         self.shown = Some((target, view));
         Ready::Yes
     }
@@ -224,6 +225,12 @@ impl Pane {
             ui.spacing_mut().item_spacing.y = between;
             view.ui(ui, &mut cx);
         });
+        if let Some((path, node)) = view.stepped() {
+            (target.path, target.node) = (path, node.clone());
+            (self.path, self.node) = (target.path.clone(), Some(node));
+            self.name = target.tab_words();
+            self.found = Slot::default();
+        }
     }
 
     /// Says why there is nothing, and what can be done.
@@ -286,6 +293,9 @@ fn changed(ui: &mut Ui, name: &str, file: u64, change: Change, actions: &mut Vec
     });
 }
 
+/// Narrower bars leave the button for a query to the menu.
+const WIDE: f32 = 560.0;
+
 fn theme_icon(ui: &mut Ui, icon: Icon) {
     let color = Theme::of(ui).warn;
     ui.label(theme::icon(icon).size(28.0).color(color));
@@ -300,8 +310,8 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
     ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
     let inner = bar.shrink2(egui::vec2(space::S3, 5.0));
     let mut right = inner;
-    if cx.target.node.content.is_some() || (cx.target.node.has_children() && cx.target.node.label != "folder")
-    {
+    let below = cx.target.node.has_children() && cx.target.node.label != "folder";
+    if cx.target.node.content.is_some() || below || view.has_part() {
         let builder = egui::UiBuilder::new()
             .max_rect(inner)
             .id_salt("export")
@@ -309,6 +319,13 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
         let mut child = ui.new_child(builder);
         if theme::primary_button(&mut child, "Export…").clicked() {
             cx.actions.push(Action::Export(cx.target.clone(), view.export()));
+        }
+        let is_table = matches!(cx.target.node.content, Some(Content::Table(_)));
+        if is_table
+            && area.width() >= WIDE
+            && theme::button(&mut child, "SQL").on_hover_text("Query it (Ctrl+Shift+Q)").clicked()
+        {
+            cx.actions.push(Action::Query(cx.target.clone()));
         }
         right.max.x = child.min_rect().left() - space::S2;
     }

@@ -18,7 +18,7 @@ pub(super) mod dims;
 pub(super) mod histogram;
 mod hunt;
 pub(super) mod layer;
-mod lines;
+pub(super) mod lines;
 pub(super) mod mapping;
 mod marks;
 pub(super) mod meaning;
@@ -26,7 +26,7 @@ mod mosaic;
 mod numbers;
 pub(super) mod options;
 pub(super) mod pictured;
-mod plotting;
+pub(super) mod plotting;
 mod probe;
 mod ruler;
 pub(crate) mod sample;
@@ -532,7 +532,7 @@ impl View for ArrayView {
                 }
                 _ => false,
             },
-            Request::Find | Request::Column(_) => false,
+            Request::Find | Request::Column(_) | Request::Version(_) => false,
         }
     }
 

@@ -7,6 +7,7 @@ mod find;
 mod heads;
 mod inspect;
 mod model;
+mod next;
 mod pages;
 mod part;
 mod pivot;
@@ -18,15 +19,17 @@ pub(crate) mod sums;
 mod tests;
 mod typed;
 mod value;
+mod versions;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::content::Table;
 use gander::content::table::MemoryTable;
+use gander::content::{Content, Table};
 use gander::format::Data;
 use gander::jobs::{Jobs, Priority, Slot};
+use gander::node::Node;
 use gander::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -42,13 +45,16 @@ use bar::Bar;
 use find::Find;
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
+use next::Next;
 use record::Record;
 use sieve::{Change, Numbers, Sieve};
 use sums::Sums;
 
 /// The view of `table`, the content of `target`.
 pub(crate) fn make(target: &Target, table: &Arc<dyn Table>) -> Box<dyn View> {
-    Box::new(TableView::new(target.title(), table.clone()))
+    let mut view = TableView::new(target.title(), table.clone());
+    view.versions = versions::Bar::of(target);
+    Box::new(view)
 }
 
 /// How the rows are shown.
@@ -74,6 +80,9 @@ const COUNTED: u64 = 8 << 30;
 /// What ends sooner than this is not talked about.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How often rows that come one by one are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
 type Tail = (Option<u64>, Arc<dyn Table>);
 
 /// The state of the view.
@@ -82,11 +91,21 @@ pub(super) struct TableView {
     mode: Mode,
     /// The table as it is; the main sheet shows it, or the rows of it that the sieve lets through.
     base: Arc<dyn Table>,
+    /// The same for what is on screen, while another version is on its way.
+    shown_base: Arc<dyn Table>,
     sieve: Sieve,
     find: Find,
     summary: summary::Page,
     pivot: pivot::Page,
     main: Sheet,
+    /// What the main sheet will be, as soon as its rows are there.
+    next: Option<Next>,
+    /// The states that the table had, where its format keeps them.
+    versions: Option<versions::Bar>,
+    /// The version whose rows come next, and its node.
+    turning: Option<(usize, Arc<Node>)>,
+    /// The node that is shown now instead of the tab's.
+    stepped: Option<(String, Arc<Node>)>,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
     tail_asked: bool,
@@ -145,11 +164,16 @@ impl TableView {
             name: name.to_owned(),
             mode: Mode::Table,
             base: table.clone(),
+            shown_base: table.clone(),
             sieve: Sieve::default(),
             find: Find::default(),
             summary: summary::Page::default(),
             pivot: pivot::Page::default(),
             main: Sheet::new(table, name, Labels::From(0)),
+            next: None,
+            versions: None,
+            turning: None,
+            stepped: None,
             tail: None,
             tail_asked: false,
             tail_slot: Slot::default(),
@@ -202,25 +226,75 @@ impl TableView {
         self.main.grid.request_focus();
     }
 
-    /// Shows other rows, with the columns as they stand.
+    /// Shows other rows as soon as they are there, with the columns as they stand.
     fn change(&mut self, change: Change) {
         let mut sheet = match change {
             Change::Whole => Sheet::new(self.base.clone(), &self.name, Labels::From(0)),
             Change::Rows(rows) => {
                 let mut sheet = Sheet::new(rows.clone(), &self.name, Labels::From(0));
                 sheet.numbers = Some(Numbers::new(rows));
+                sheet.whole = self.base.rows().number();
                 sheet
             }
         };
-        sheet.grid.header_extra = self.main.grid.header_extra;
-        sheet.totals = self.main.totals.take();
-        sheet.grid.set_layout(self.main.grid.layout().clone());
-        sheet.grid.set_position(RowPosition::default(), self.main.grid.column_position());
+        let waiting = self.next.take().and_then(|next| next.turned);
+        let turned = self.turning.take().or(waiting);
+        let old = &self.main.grid;
+        let widths = if turned.is_some() { old.widths() } else { Vec::new() };
+        let schemas = (self.main.table.schema(), sheet.table.schema());
+        let layout = next::carried(old.layout(), &widths, schemas.0, schemas.1);
+        sheet.grid.set_layout(layout);
+        // Another version is looked at where the old one was; what a filter gives, from its beginning.
+        let top = if turned.is_some() { old.row_position() } else { RowPosition::default() };
+        sheet.grid.set_position(top, old.column_position());
+        let rows = sheet.table.rows().number();
+        let fits = |place: &crate::gui::grid::Selection| place.anchor.row.max(place.cursor.row) < rows;
+        if turned.is_some() && schemas.0.fields().len() == schemas.1.fields().len() {
+            sheet.grid.select(old.selection().filter(fits));
+        }
+        self.next = Some(Next::new(sheet, turned));
+    }
+
+    /// Puts the rows on screen that were asked for, once they can be drawn.
+    fn take_next(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
+        let Some(next) = &mut self.next else { return };
+        if !next.ready(cx.jobs, &self.main) {
+            // Rows that come one by one and pictures that are late wake nobody.
+            ui.ctx().request_repaint_after(LOOK);
+            return;
+        }
+        let Some(mut next) = self.next.take() else { return };
+        next.sheet.grid.header_extra = self.main.grid.header_extra;
+        next.sheet.totals = self.main.totals.take();
         self.main.pages.cancel();
         self.main.heads.cancel();
-        self.main = sheet;
+        self.main = next.sheet;
+        if next.turned.is_some() {
+            self.shown_base = self.base.clone();
+        }
         self.tail = None;
         self.tail_slot.clear();
+        self.sums = Sums::default();
+        self.inspect.forget();
+        if let (Some((n, node)), Some(versions)) = (next.turned, &mut self.versions) {
+            self.stepped = Some((versions.showing(n), node));
+        }
+    }
+
+    /// Asks for the version where the slider stands.
+    fn take_version(&mut self, cx: &ViewCx<'_>) {
+        let Some(versions) = &mut self.versions else { return };
+        if let Some((n, node)) = versions.take(cx.jobs, cx.target)
+            && let Some(Content::Table(table)) = &node.content
+        {
+            self.base = table.clone();
+            self.turning = Some((n, node.clone()));
+            if self.sieve.is_on() { self.sieve.anew() } else { self.change(Change::Whole) }
+        }
+        // A column that the version does not have cannot be asked for; its rows can be shown.
+        if self.turning.is_some() && self.sieve.gives_up() {
+            self.change(Change::Whole);
+        }
     }
 
     /// Asks for the last rows until they are there.
@@ -479,6 +553,10 @@ impl TableView {
         }
         if self.find.close() {
             self.main.grid.request_focus();
+        } else if self.versions.as_mut().is_some_and(versions::Bar::give_up) {
+            (self.next, self.turning) = (None, None);
+            self.base = self.shown_base.clone();
+            self.sieve.anew();
         } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
@@ -505,10 +583,15 @@ impl View for TableView {
         self.start(cx);
         self.take_tail(cx);
         self.escape(ui, cx);
+        self.take_version(cx);
         if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
             self.change(change);
         }
-        let whole = ui.available_rect_before_wrap();
+        self.take_next(ui, cx);
+        let mut whole = ui.available_rect_before_wrap();
+        if let Some(versions) = &mut self.versions {
+            whole = versions.ui(ui, whole, cx.jobs);
+        }
         let whole = self.sieve.ui(ui, whole, &self.base);
         let (whole, met) = self.find.ui(ui, whole, cx.jobs, &self.main.table, self.main.grid.cursor());
         if let Some(cell) = met {
@@ -555,8 +638,19 @@ impl View for TableView {
                 self.find.open();
                 true
             }
+            Request::Version(by) => match &mut self.versions {
+                Some(versions) => {
+                    versions.step(*by);
+                    true
+                }
+                None => false,
+            },
             _ => false,
         }
+    }
+
+    fn stepped(&mut self) -> Option<(String, Arc<Node>)> {
+        self.stepped.take()
     }
 
     fn subject(&self) -> Subject {

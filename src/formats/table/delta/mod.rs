@@ -16,11 +16,11 @@ mod vector;
 mod tests;
 
 use crate::content::{Content, Kind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::lake::{self, By, Places};
 use crate::limits;
-use crate::node::{Listing, Node, Value};
+use crate::node::{Listing, Node, Value, Version, Versions};
 use crate::sniff::{Head, Match};
 use crate::task::Task;
 use action::Snapshot;
@@ -53,8 +53,8 @@ fn open(opening: &Opening) -> Result<Node> {
         Err(error) => Node::new(opening.source.name(), "table").problem(error),
     };
     node.remarks.extend(log.remarks());
-    let versions = log.versions();
-    Ok(node.separator("").lazy(Below { log, versions, newest }))
+    let versions = Arc::new(States { versions: log.versions(), log, newest });
+    Ok(node.separator("").timeline(versions.clone(), None).lazy(Below { states: versions }))
 }
 
 /// The table at a version, without children.
@@ -77,40 +77,87 @@ fn at_version(task: &Task, log: &Log, snapshot: &Snapshot, name: &str) -> Result
 
 /// What lies below the table: its history, its files, its versions.
 struct Below {
+    states: Arc<States>,
+}
+
+/// The versions that the log still has, from the oldest to the newest.
+struct States {
     log: Arc<Log>,
     versions: Vec<u64>,
     newest: u64,
 }
 
+impl Versions for States {
+    fn count(&self) -> usize {
+        self.versions.len()
+    }
+
+    fn current(&self) -> Option<usize> {
+        self.versions.iter().position(|version| *version == self.newest)
+    }
+
+    fn name(&self, n: usize) -> String {
+        self.versions.get(n).map_or(String::new(), |version| format!("version={version}"))
+    }
+
+    fn about(&self, task: &Task, n: usize) -> Result<Version> {
+        task.check()?;
+        let version = self.versions.get(n).copied();
+        let version = version.ok_or_else(|| Error::bug(format!("version {n} was asked for")))?;
+        // Old commits are cleaned away; what a checkpoint kept of the version has no such line.
+        let info = self.log.raw_info(task, version).ok().flatten().unwrap_or(Json::Null);
+        let time = info.get("timestamp").or_else(|| info.get("inCommitTimestamp")).and_then(Json::as_i64);
+        let lines = |key: &str| {
+            let map = info.get(key).and_then(Json::as_object);
+            let line =
+                |(name, value): (&String, &Json)| (name.clone(), Value::from(value.clone()).to_string());
+            map.into_iter().flatten().map(line).collect::<Vec<_>>()
+        };
+        let mut details = lines("operationParameters");
+        details.extend(lines("operationMetrics"));
+        Ok(Version {
+            time: time.map(lake::time),
+            operation: info.get("operation").and_then(Json::as_str).map(str::to_owned),
+            marks: Vec::new(),
+            details,
+        })
+    }
+}
+
 impl Below {
     fn history(&self) -> Node {
-        let (log, versions) = (self.log.clone(), self.versions.clone());
+        let states = self.states.clone();
         Node::deferred("history", "history", move |task| {
             task.check()?;
-            let history = History::new(log.clone(), &versions);
+            let history = History::new(states.log.clone(), &states.versions);
             Ok(Node::new("history", "history").content(Content::Table(Arc::new(history))))
         })
     }
 
     fn files(&self) -> Node {
-        let (log, newest) = (self.log.clone(), self.newest);
+        let states = self.states.clone();
         Node::deferred("files", "files", move |task| {
-            let snapshot = log.snapshot(task, newest)?;
-            files::node(task, &log, &snapshot)
+            let snapshot = states.log.snapshot(task, states.newest)?;
+            files::node(task, &states.log, &snapshot)
         })
     }
 
     fn version(&self, version: u64) -> Node {
-        let log = self.log.clone();
+        let states = self.states.clone();
         let name = format!("version={version}");
         Node::deferred(name.clone(), "version", move |task| {
-            let snapshot = log.snapshot(task, version)?;
-            let mut node = at_version(task, &log, &snapshot, &name)?;
+            let log = &states.log;
+            let mut node = match log.snapshot(task, version) {
+                Ok(snapshot) => at_version(task, log, &snapshot, &name)?,
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => Node::new(name.as_str(), "version").problem(error),
+            };
             node.label = "version";
             if let Ok(commit) = log.commit_info(task, version) {
                 node.attributes.extend(commit);
             }
-            Ok(node)
+            let at = states.versions.iter().position(|other| *other == version);
+            Ok(node.timeline(states.clone(), at))
         })
     }
 
@@ -118,14 +165,14 @@ impl Below {
         match n {
             0 => Some(self.history()),
             1 => Some(self.files()),
-            _ => self.versions.get(usize::try_from(n - 2).ok()?).map(|&version| self.version(version)),
+            _ => self.states.versions.get(usize::try_from(n - 2).ok()?).map(|&version| self.version(version)),
         }
     }
 }
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        Some(self.versions.len() as u64 + 2)
+        Some(self.states.versions.len() as u64 + 2)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -139,7 +186,7 @@ impl Listing for Below {
         Ok(match name {
             "history" => Some(Arc::new(self.history())),
             "files" => Some(Arc::new(self.files())),
-            _ => version().filter(|v| self.versions.contains(v)).map(|v| Arc::new(self.version(v))),
+            _ => version().filter(|v| self.states.versions.contains(v)).map(|v| Arc::new(self.version(v))),
         })
     }
 }

@@ -131,3 +131,17 @@ fn what_is_broken_is_named() {
     let error = open_source(&task, &Source::open(&task, path.as_ref()).unwrap(), &Options::default()).err();
     assert!(error.unwrap().to_string().contains("no commit"));
 }
+
+#[test]
+fn versions_say_when_and_by_what_they_were_made() {
+    let document = opened("versions");
+    let timeline = document.root.timeline.clone().unwrap();
+    let versions = &timeline.versions;
+    assert_eq!((timeline.at, versions.count(), versions.current()), (None, 4, Some(3)));
+    let about = versions.about(&Task::new(), 2).unwrap();
+    assert_eq!(about.operation.as_deref(), Some("DELETE"));
+    assert!(about.time.unwrap().ends_with("+00:00"));
+    assert!(about.details.iter().any(|(name, _)| name == "predicate"));
+    let old = find(&document, &versions.name(2));
+    assert_eq!(old.timeline.as_ref().unwrap().at, Some(2));
+}

@@ -166,6 +166,18 @@ impl Snapshot {
         self.json.get("summary")?.get(key)?.as_str().map(str::to_owned)
     }
 
+    /// All entries of the summary.
+    pub(super) fn summaries(&self) -> Vec<(String, String)> {
+        let entries = self.json.get("summary").and_then(Json::as_object);
+        let one = |(name, value): (&String, &Json)| (name.clone(), Value::from(value.clone()).to_string());
+        entries.into_iter().flatten().map(one).collect()
+    }
+
+    /// When it was made, ISO 8601.
+    pub(super) fn time(&self) -> Option<String> {
+        self.timestamp.map(time)
+    }
+
     /// Where its manifests are listed.
     pub(super) fn manifest_list(&self) -> Option<&str> {
         self.json.get("manifest-list")?.as_str()

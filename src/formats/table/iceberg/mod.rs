@@ -11,6 +11,7 @@ mod files;
 mod manifest;
 mod metadata;
 mod schema;
+mod states;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use crate::sniff::{Head, Match};
 use crate::task::Task;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use metadata::{Metadata, Reference, Snapshot};
+use states::States;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,7 +64,8 @@ fn open(opening: &Opening) -> Result<Node> {
     let own = std::mem::take(&mut node.attributes);
     metadata.describe(&mut node);
     node.attributes.extend(own);
-    Ok(node.separator("").lazy(Below { metadata }))
+    let states = States::new(metadata.clone());
+    Ok(node.separator("").timeline(states.clone(), None).lazy(Below { metadata, states }))
 }
 
 /// The table at a snapshot with the columns of `columns`, without children.
@@ -86,6 +89,7 @@ fn at_snapshot(
 /// What lies below the table: history, files, branches and tags, snapshots.
 struct Below {
     metadata: Arc<Metadata>,
+    states: Arc<States>,
 }
 
 impl Below {
@@ -103,18 +107,18 @@ impl Below {
     }
 
     fn reference(&self, reference: &Reference) -> Node {
-        let (metadata, id, kind) = (self.metadata.clone(), reference.snapshot, reference.kind);
+        let (states, id, kind) = (self.states.clone(), reference.snapshot, reference.kind);
         let name = format!("{kind}={}", reference.name);
         Node::deferred(name.clone(), kind, move |task| {
-            let mut node = snapshot_node(task, &metadata, id, &name)?;
+            let mut node = snapshot_node(task, &states, id, &name)?;
             node.label = kind;
             Ok(node)
         })
     }
 
     fn snapshot(&self, id: i64) -> Node {
-        let (metadata, name) = (self.metadata.clone(), format!("snapshot={id}"));
-        Node::deferred(name.clone(), "snapshot", move |task| snapshot_node(task, &metadata, id, &name))
+        let (states, name) = (self.states.clone(), format!("snapshot={id}"));
+        Node::deferred(name.clone(), "snapshot", move |task| snapshot_node(task, &states, id, &name))
     }
 
     fn nth(&self, n: usize) -> Option<Node> {
@@ -128,13 +132,14 @@ impl Below {
     }
 }
 
-fn snapshot_node(task: &Task, metadata: &Arc<Metadata>, id: i64, name: &str) -> Result<Node> {
+fn snapshot_node(task: &Task, states: &Arc<States>, id: i64, name: &str) -> Result<Node> {
+    let metadata = states.metadata();
     let snapshot = metadata.snapshots.iter().find(|snapshot| snapshot.id == id);
     let snapshot = snapshot.ok_or_else(|| Error::malformed(format!("there is no snapshot {id}")))?;
     let columns = metadata.schema_of(snapshot);
     let mut node = at_snapshot(task, metadata, snapshot, columns, name)?;
     node.label = "snapshot";
-    Ok(node)
+    Ok(node.timeline(states.clone(), states.place(id)))
 }
 
 impl Listing for Below {

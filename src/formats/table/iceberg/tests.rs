@@ -73,3 +73,25 @@ fn what_is_broken_is_named() {
     assert!(try_open("malformed/not_json").err().unwrap().to_string().contains("no JSON"));
     assert!(try_open("malformed/version_9").err().unwrap().to_string().contains("format version 9"));
 }
+
+#[test]
+fn snapshots_stand_in_the_order_in_which_they_were_made() {
+    let document = try_open("snapshots").unwrap();
+    let timeline = document.root.timeline.clone().unwrap();
+    let (task, versions) = (Task::new(), &timeline.versions);
+    let about: Vec<_> = (0..versions.count()).map(|n| versions.about(&task, n).unwrap()).collect();
+    assert!(about.len() > 1 && about.is_sorted_by_key(|version| version.time.clone()));
+    assert_eq!(about.first().unwrap().operation.as_deref(), Some("append"));
+    let current = versions.current().unwrap();
+    assert!(about[current].marks.contains(&"branch main".to_owned()));
+    for n in 0..versions.count() {
+        let node = document.root.find(&task, &versions.name(n)).unwrap().unwrap();
+        assert_eq!(node.timeline.as_ref().unwrap().at, Some(n));
+    }
+    let tag = document.root.find(&task, "tag=ringed").unwrap().unwrap();
+    assert_eq!(tag.timeline.as_ref().unwrap().at.map(|n| rows_of(versions.name(n), &document)), Some(8));
+}
+
+fn rows_of(name: String, document: &Document) -> usize {
+    rows(&document.root.find(&Task::new(), &name).unwrap().unwrap()).len()
+}

@@ -662,7 +662,7 @@ fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
 }
 
 /// One line takes the accent; several are told apart by a map that the colour-blind can read.
-fn line_color(theme: &Theme, n: usize, of: usize) -> Color32 {
+pub(crate) fn line_color(theme: &Theme, n: usize, of: usize) -> Color32 {
     if of <= 1 {
         return theme.accent;
     }

@@ -6,7 +6,7 @@ use crate::gui::theme::{self, Theme};
 
 /// A plot in the colours of the theme; `x` and `y` write the figures at the axes. Zoom is left to the
 /// caller.
-pub(super) fn calm<'a>(
+pub(crate) fn calm<'a>(
     plot: Plot<'a>,
     theme: &Theme,
     x: impl Fn(f64) -> String + 'a,

@@ -1,13 +1,13 @@
-//! The colours of a statement, and the names that may complete a word.
+//! The pieces of a text of statements, and their colours.
 
 use std::ops::Range;
 
 use egui::text::{LayoutJob, TextFormat};
-use gander::query::{Engine, Known, quoted};
 
 use crate::gui::theme::{Theme, mono_font};
 
-const KEYWORDS: [&str; 60] = [
+/// The words of the language.
+pub(super) const KEYWORDS: [&str; 80] = [
     "SELECT",
     "FROM",
     "WHERE",
@@ -68,13 +68,36 @@ const KEYWORDS: [&str; 60] = [
     "TABLES",
     "INTERVAL",
     "FILTER",
+    "RECURSIVE",
+    "LATERAL",
+    "QUALIFY",
+    "UNNEST",
+    "SEMI",
+    "ANTI",
+    "NATURAL",
+    "ESCAPE",
+    "SIMILAR",
+    "TO",
+    "UNBOUNDED",
+    "PRECEDING",
+    "FOLLOWING",
+    "CURRENT",
+    "ROW",
+    "WINDOW",
+    "FETCH",
+    "ONLY",
+    "COLUMNS",
+    "FUNCTIONS",
 ];
-/// Names that are offered at once.
-const OFFERED: usize = 10;
+
+/// Whether a name has to stand in quotes because it is a word of the language.
+pub(super) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(name))
+}
 
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Piece {
+pub(super) enum Piece {
     Keyword,
     Function,
     Text,
@@ -84,7 +107,7 @@ enum Piece {
 }
 
 /// Cuts a statement into pieces that follow each other without gaps.
-fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
+pub(super) fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -94,7 +117,7 @@ fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
         let (len, piece) = if rest.starts_with("--") {
             (until(rest.find('\n')), Piece::Comment)
         } else if rest.starts_with("/*") {
-            (until(rest.find("*/").map(|at| at + 2)), Piece::Comment)
+            (until(rest[2..].find("*/").map(|at| at + 4)), Piece::Comment)
         } else if first == '\'' {
             (until(rest[1..].find('\'').map(|at| at + 2)), Piece::Text)
         } else if first == '"' {
@@ -121,9 +144,10 @@ fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
     out
 }
 
-/// The statement in colours; what is `wrong` is underlined.
-pub(super) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>) -> LayoutJob {
+/// The text in colours, in lines of this width; what is `wrong` is underlined.
+pub(super) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>, width: f32) -> LayoutJob {
     let mut job = LayoutJob::default();
+    job.wrap.max_width = width;
     let wrong = wrong.unwrap_or(0..0);
     for (range, piece) in pieces(text) {
         let color = match piece {
@@ -141,47 +165,6 @@ pub(super) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>
         job.append(text.get(range).unwrap_or_default(), 0.0, format);
     }
     job
-}
-
-/// The letters of a name before the cursor (in characters), and the byte where they begin.
-pub(super) fn word_before(text: &str, cursor: usize) -> Option<(usize, String)> {
-    let end = text.char_indices().nth(cursor).map_or(text.len(), |(at, _)| at);
-    let before = text.get(..end)?;
-    let start = before
-        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
-    let word = before.get(start..)?;
-    (!word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| (start, word.to_owned()))
-}
-
-/// Names that begin with a word: columns, tables, then keywords and functions.
-pub(super) fn choices(word: &str, known: &[Known]) -> Vec<String> {
-    let wanted = word.to_lowercase();
-    let fits = |name: &str| name.to_lowercase().starts_with(&wanted) && name != word;
-    // A name that is no plain word stands in quotes.
-    let written = |name: &str| match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-        true => name.to_owned(),
-        false => quoted(name),
-    };
-    let mut out: Vec<String> = Vec::new();
-    let columns = known.iter().flat_map(|table| table.columns.iter().map(|(name, _)| name.as_str()));
-    for name in columns.chain(known.iter().map(|table| table.name.as_str())).filter(|name| fits(name)) {
-        let name = written(name);
-        if !out.contains(&name) {
-            out.push(name);
-        }
-        if out.len() >= OFFERED {
-            return out;
-        }
-    }
-    if wanted.chars().count() >= 2 {
-        out.extend(
-            KEYWORDS.iter().filter(|k| fits(k) && k.to_lowercase() != wanted).map(|k| (*k).to_owned()),
-        );
-        out.extend(Engine::functions().iter().filter(|f| fits(f)).take(OFFERED).map(|f| format!("{f}(")));
-    }
-    out.truncate(OFFERED);
-    out
 }
 
 #[cfg(test)]
@@ -203,20 +186,5 @@ mod tests {
             (of("1.5"), of("-- ü"), of("x")),
             (Some(Piece::Number), Some(Piece::Comment), Some(Piece::Other))
         );
-    }
-
-    #[test]
-    fn words_are_completed_with_columns_first() {
-        assert_eq!(word_before("SELECT grö", 10), Some((7, "grö".to_owned())));
-        assert_eq!(word_before("SELECT ", 7), None);
-        let known = [Known {
-            name: "sales-1".to_owned(),
-            columns: vec![("sum total".to_owned(), arrow::datatypes::DataType::Int64)],
-            rows: gander::content::Rows::Exact(1),
-        }];
-        let found = choices("su", &known);
-        assert_eq!(found.first().map(String::as_str), Some("\"sum total\""));
-        assert!(found.contains(&"sum(".to_owned()), "{found:?}");
-        assert_eq!(choices("sal", &known).first().map(String::as_str), Some("\"sales-1\""));
     }
 }

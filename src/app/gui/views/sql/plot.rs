@@ -1,26 +1,26 @@
-//! A plot of a result: two of its columns as a line, bars or points, or the histogram of one.
+//! A plot of a result: columns of it as a line, bars or points, perhaps a colour for each value of another
+//! column, or the histogram of one.
+
+mod axis;
+mod series;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{DataType, Float64Type};
-use egui::{ComboBox, Ui};
-use egui_plot::{Bar, BarChart, Line, Plot, PlotPoints, Points};
+use arrow::datatypes::Fields;
+use egui::{Align2, ComboBox, Rect, Ui, UiBuilder, pos2, vec2};
+use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
 use gander::content::Table;
-use gander::error::Result;
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
 
 use crate::gui::grid::thousands;
-use crate::gui::theme::{self, Theme};
-
-/// The most rows of a plot.
-const MOST: u64 = 50_000;
-/// The bars of a histogram.
-const BINS: usize = 40;
+use crate::gui::icons::Icon;
+use crate::gui::theme::{self, Theme, size, small_font, space};
+use crate::gui::views::array::lines::line_color;
+use crate::gui::views::array::plotting::calm;
+use series::{Group, Series, Wish};
 
 /// How values are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Kind {
     #[default]
     Line,
@@ -29,8 +29,6 @@ enum Kind {
     Histogram,
 }
 
-type Series = Vec<[f64; 2]>;
-
 /// What is plotted.
 #[derive(Default)]
 pub(super) struct Plotted {
@@ -38,122 +36,270 @@ pub(super) struct Plotted {
     /// None for the number of the row.
     x: Option<usize>,
     y: Option<usize>,
-    slot: Slot<(Option<usize>, usize, u64), Series>,
+    /// The column whose values have colours.
+    by: Option<usize>,
+    /// Whether the columns were chosen, by what is in the result or by hand.
+    chosen: bool,
+    slot: Slot<(Wish, u64), Series>,
 }
 
 impl Plotted {
+    /// The same choices for another result of the same statement.
+    pub(super) fn anew(self) -> Self {
+        Plotted { slot: Slot::default(), ..self }
+    }
+
     /// Draws the choices and the plot into all that is left of `ui`.
     pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) {
         let fields = table.schema().fields().clone();
-        let numeric: Vec<usize> = (0..fields.len()).filter(|&c| is_number(fields[c].data_type())).collect();
-        let Some(&first) = numeric.last() else {
-            theme::empty_state(
-                ui,
-                crate::gui::icons::Icon::Hash,
-                "There is no column of numbers to plot",
-                "",
-            );
+        let numeric: Vec<usize> =
+            (0..fields.len()).filter(|&c| axis::is_number(fields[c].data_type())).collect();
+        if numeric.is_empty() {
+            let words = "A plot needs at least one column of numbers or times";
+            theme::empty_state(ui, Icon::LineChart, "There is nothing to plot", words);
             return;
-        };
-        let mut y = self.y.filter(|y| numeric.contains(y)).unwrap_or(first);
-        let theme = Theme::of(ui);
-        ui.horizontal(|ui| {
-            let kinds = [
-                (Kind::Line, "Line"),
-                (Kind::Bars, "Bars"),
-                (Kind::Points, "Points"),
-                (Kind::Histogram, "Histogram"),
-            ];
-            theme::segmented(ui, "Plot", &mut self.kind, &kinds);
-            if self.kind != Kind::Histogram {
-                ui.label(theme::dim(theme, "x"));
-                let name = self.x.map_or("row", |x| fields[x].name());
-                ComboBox::from_id_salt("x").selected_text(name).show_ui(ui, |ui| {
-                    ui.selectable_value(&mut self.x, None, "row");
-                    for &column in &numeric {
-                        ui.selectable_value(&mut self.x, Some(column), fields[column].name());
-                    }
-                });
-            }
-            ui.label(theme::dim(theme, "y"));
-            ComboBox::from_id_salt("y").selected_text(fields[y].name()).show_ui(ui, |ui| {
-                for &column in &numeric {
-                    ui.selectable_value(&mut y, column, fields[column].name());
-                }
-            });
-            let rows = table.rows().number();
-            if rows > MOST {
-                let words = format!("the first {} of {} rows", thousands(MOST), thousands(rows));
-                ui.label(egui::RichText::new(words).color(theme.warn));
-            }
+        }
+        let stands = self.y.is_some_and(|y| numeric.contains(&y))
+            && [self.x, self.by].into_iter().flatten().all(|column| column < fields.len());
+        if !std::mem::replace(&mut self.chosen, true) || !stands {
+            self.choose(&fields, &numeric);
+        }
+        let area = ui.available_rect_before_wrap();
+        let bar = Rect::from_min_size(area.min, vec2(area.width(), size::BAR));
+        let layout = egui::Layout::left_to_right(egui::Align::Center);
+        let builder =
+            UiBuilder::new().max_rect(bar.shrink2(vec2(space::S3, 0.0))).id_salt("choices").layout(layout);
+        let mut child = ui.new_child(builder);
+        child.shrink_clip_rect(bar);
+        egui::ScrollArea::horizontal().id_salt("choices").show(&mut child, |ui| {
+            ui.with_layout(layout, |ui| self.choices(ui, &fields, &numeric));
         });
-        self.y = Some(y);
-        let (x, rows, source) = (self.x, table.rows().number().min(MOST), table.clone());
+        let rest =
+            Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max).shrink2(vec2(space::S2, 0.0));
+        let mut child = ui.new_child(UiBuilder::new().max_rect(rest).id_salt("plotted"));
+        child.shrink_clip_rect(rest.expand2(vec2(space::S2, 0.0)));
+        self.plot(&mut child, jobs, table);
+    }
+
+    /// A first guess: names get bars, times a line, two columns of numbers points.
+    fn choose(&mut self, fields: &Fields, numeric: &[usize]) {
+        let plain: Vec<usize> =
+            numeric.iter().copied().filter(|&c| !fields[c].data_type().is_temporal()).collect();
+        let time = numeric.iter().copied().find(|&c| fields[c].data_type().is_temporal());
+        let name = (0..fields.len()).find(|&c| axis::is_name(fields[c].data_type()));
+        self.y = plain.last().or(numeric.last()).copied();
+        (self.kind, self.x, self.by) = match (time, name) {
+            (Some(time), by) if self.y != Some(time) => (Kind::Line, Some(time), by),
+            (_, Some(name)) if self.y.is_some() => (Kind::Bars, Some(name), None),
+            _ => {
+                let x = plain.iter().copied().find(|c| Some(*c) != self.y);
+                (if x.is_some() { Kind::Points } else { Kind::Line }, x, None)
+            }
+        };
+    }
+
+    fn choices(&mut self, ui: &mut Ui, fields: &Fields, numeric: &[usize]) {
+        let kinds = [
+            (Kind::Line, "Line"),
+            (Kind::Bars, "Bars"),
+            (Kind::Points, "Scatter"),
+            (Kind::Histogram, "Histogram"),
+        ];
+        theme::segmented(ui, "Kind of plot", &mut self.kind, &kinds);
+        ui.add_space(space::S1);
+        let name = |column: usize| fields.get(column).map_or("", |field| field.name().as_str());
+        let all: Vec<usize> = (0..fields.len())
+            .filter(|&c| numeric.contains(&c) || axis::is_name(fields[c].data_type()))
+            .collect();
+        let many = numeric.iter().copied().map(Some).collect::<Vec<_>>();
+        if self.kind == Kind::Histogram {
+            pick(ui, "of", "Column", &mut self.y, &many, name, "");
+            return;
+        }
+        let places = std::iter::once(None).chain(all.iter().copied().map(Some)).collect::<Vec<_>>();
+        pick(ui, "x", "Column along x", &mut self.x, &places, name, "row number");
+        pick(ui, "y", "Column along y", &mut self.y, &many, name, "");
+        pick(ui, "colour", "Column of colours", &mut self.by, &places, name, "one");
+    }
+
+    fn plot(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>) {
+        let theme = Theme::of(ui);
+        let Some(y) = self.y else { return };
+        let wish = match self.kind {
+            Kind::Histogram => Wish { x: None, y, by: None, histogram: true },
+            _ => Wish { x: self.x, y, by: self.by, histogram: false },
+        };
+        let (source, wanted, rows) = (table.clone(), wish.clone(), table.rows().number());
+        let key = (wish, rows);
         let shown = self
             .slot
-            .get(jobs, &(x, y, rows), "a plot", move |task| series(task, source.as_ref(), x, y, rows));
+            .get(jobs, &key, "a plot", move |task| series::read(task, source.as_ref(), &wanted, rows));
         if let Some(error) = shown.error {
+            theme::empty_state(ui, Icon::Problem, "This could not be plotted", &error.to_string());
+            return;
+        }
+        // While other columns are read the old ones stay; they would be wrong as another kind of plot.
+        let Some(series) = shown.value.filter(|s| s.wish.histogram == key.0.histogram) else {
+            theme::pending(ui, ui.unique_id().with("plot"), "Reading the columns…");
+            return;
+        };
+        if series.points() == 0 {
             theme::empty_state(
                 ui,
-                crate::gui::icons::Icon::Problem,
-                "This could not be plotted",
-                &error.to_string(),
+                Icon::LineChart,
+                "There are no values to plot",
+                "All are null or not finite",
             );
             return;
         }
-        let Some(points) = shown.value else { return };
-        let (kind, color) = (self.kind, theme.accent);
-        let name = fields[y].name().as_str();
-        Plot::new("result plot").show(ui, |plot| match kind {
-            Kind::Line => plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(color)),
-            Kind::Points => {
-                plot.points(Points::new(name, PlotPoints::from(points.to_vec())).color(color).radius(2.0))
-            }
-            Kind::Bars => {
-                let bars = points.iter().map(|p| Bar::new(p[0], p[1])).collect();
-                plot.bar_chart(BarChart::new(name, bars).color(color));
-            }
-            Kind::Histogram => plot.bar_chart(BarChart::new(name, histogram(&points)).color(color)),
-        });
+        let words = self.words(&series, rows);
+        let area = ui.available_rect_before_wrap();
+        let line = if words.is_empty() { 0.0 } else { 20.0 };
+        let place = Rect::from_min_max(area.min, area.max - vec2(0.0, line + space::S1));
+        let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("axes"));
+        let names = |column: Option<usize>| {
+            let field = column.and_then(|c| table.schema().fields().get(c));
+            field.map_or("row", |field| field.name().as_str()).to_owned()
+        };
+        let titles = match self.kind {
+            Kind::Histogram => (names(Some(y)), "rows".to_owned()),
+            _ => (names(series.wish.x), names(Some(series.wish.y))),
+        };
+        draw(&mut child, self.kind, &series, &titles);
+        if !words.is_empty() {
+            let at = pos2(area.left() + space::S1, area.bottom() - 4.0);
+            ui.painter().text(at, Align2::LEFT_BOTTOM, words, small_font(), theme.warn);
+        }
+    }
+
+    /// What the plot does not show.
+    fn words(&self, series: &Series, rows: u64) -> String {
+        let mut parts = Vec::new();
+        if series.rows < rows {
+            parts.push(format!("a sample of {} of {} rows", thousands(series.rows), thousands(rows)));
+        }
+        if series.skipped > 0 {
+            let noun = if series.skipped == 1 { "row" } else { "rows" };
+            parts.push(format!("{} {noun} without a value left out", thousands(series.skipped)));
+        }
+        if series.more > 0 {
+            parts.push(format!("{} more values of the colour left out", thousands(series.more as u64)));
+        }
+        parts.join(" · ")
     }
 }
 
-fn is_number(data_type: &DataType) -> bool {
-    data_type.is_numeric() || data_type.is_temporal()
+/// A list of columns behind a word.
+fn pick<'a>(
+    ui: &mut Ui,
+    word: &str,
+    spoken: &str,
+    chosen: &mut Option<usize>,
+    columns: &[Option<usize>],
+    name: impl Fn(usize) -> &'a str,
+    none: &'a str,
+) {
+    let theme = Theme::of(ui);
+    ui.label(theme::dim(theme, word));
+    let text = chosen.map_or(none, &name).to_owned();
+    let shown: String =
+        if text.chars().count() > 24 { text.chars().take(23).chain(['…']).collect() } else { text.clone() };
+    let combo = ComboBox::from_id_salt(spoken).selected_text(shown).height(360.0);
+    let response = combo.show_ui(ui, |ui| {
+        for column in columns {
+            ui.selectable_value(chosen, *column, column.map_or(none, &name));
+        }
+    });
+    response
+        .response
+        .widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, format!("{spoken}: {text}")));
 }
 
-/// The finite values of two columns.
-fn series(task: &Task, table: &dyn Table, x: Option<usize>, y: usize, rows: u64) -> Result<Series> {
-    let read = table.read(task, 0..rows, &[x.unwrap_or(y), y])?;
-    let numbers = |column: usize| -> Result<Vec<f64>> {
-        let array = read.column(column);
-        let whole = match array.data_type() {
-            DataType::Date32 | DataType::Time32(_) => arrow::compute::cast(array, &DataType::Int32)?,
-            kind if kind.is_temporal() => arrow::compute::cast(array, &DataType::Int64)?,
-            _ => array.clone(),
-        };
-        let floats = arrow::compute::cast(&whole, &DataType::Float64)?;
-        Ok(floats.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)).collect())
-    };
-    let ys = numbers(1)?;
-    let xs = match x {
-        Some(_) => numbers(0)?,
-        None => (0..ys.len()).map(|n| n as f64).collect(),
-    };
-    Ok(xs.into_iter().zip(ys).map(|(x, y)| [x, y]).filter(|p| p[0].is_finite() && p[1].is_finite()).collect())
+/// The plot itself.
+fn draw(ui: &mut Ui, kind: Kind, series: &Series, titles: &(String, String)) {
+    let theme = Theme::of(ui);
+    let area = ui.available_rect_before_wrap();
+    let width = area.width() - 60.0;
+    let (low, high) = series.span();
+    let along = series.x.labels(width, (low, high));
+    let up = series.y.labels(0.0, (0.0, 0.0));
+    let bars = matches!(kind, Kind::Bars | Kind::Histogram);
+    let id = ui.unique_id().with(("plot", kind, &series.wish));
+    let (x_words, y_words) = (series.x.clone(), series.y.clone());
+    let mut plot = calm(Plot::new("result plot").id(id), theme, along, up)
+        .height(area.height())
+        .allow_zoom(true)
+        .set_margin_fraction(vec2(0.02, 0.06))
+        .label_formatter(move |hovered| match hovered {
+            egui_plot::HoverPosition::NearDataPoint { plot_name, position, .. } => {
+                let name = if plot_name.is_empty() { String::new() } else { format!("{plot_name}\n") };
+                Some(format!("{name}{}\n{}", x_words.text(position.x), y_words.text(position.y)))
+            }
+            egui_plot::HoverPosition::Elsewhere { .. } => None,
+        });
+    if let Some(marks) = series.x.marks() {
+        plot = plot.x_grid_spacer(marks);
+    }
+    if bars {
+        plot = plot.include_y(0.0);
+    }
+    if series.groups.len() > 1 {
+        plot = plot.legend(Legend::default().follow_insertion_order(true));
+    }
+    let shown = plot.show(ui, |plot| {
+        let count = series.groups.len();
+        for (n, group) in series.groups.iter().enumerate() {
+            // More colours than can be told apart follow an order.
+            let color = if count <= 8 { theme.category(n) } else { line_color(theme, n, count) };
+            draw_group(plot, kind, series, group, (n, count), color);
+        }
+    });
+    let words = format!("Plot of {} by {}", titles.1, titles.0);
+    shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
+    let frame = *shown.transform.frame();
+    let painter = ui.painter().with_clip_rect(frame);
+    let title = |at, align, words: &str| painter.text(at, align, words, small_font(), theme.dim);
+    title(frame.left_top() + vec2(6.0, 4.0), Align2::LEFT_TOP, &titles.1);
+    title(frame.right_bottom() - vec2(6.0, 4.0), Align2::RIGHT_BOTTOM, &titles.0);
 }
 
-fn histogram(points: &Series) -> Vec<Bar> {
-    let low = points.iter().map(|p| p[1]).fold(f64::INFINITY, f64::min);
-    let high = points.iter().map(|p| p[1]).fold(f64::NEG_INFINITY, f64::max);
-    let mut counted = gander::stats::Histogram::new(low, high, BINS);
-    points.iter().for_each(|p| counted.add(p[1]));
-    let width = ((high - low) / BINS as f64).max(f64::MIN_POSITIVE);
-    let middle = |n: usize| low + width * (n as f64 + 0.5);
-    counted
-        .counts
-        .iter()
-        .enumerate()
-        .map(|(n, &count)| Bar::new(middle(n), count as f64).width(width))
-        .collect()
+fn draw_group(
+    plot: &mut PlotUi<'_>,
+    kind: Kind,
+    series: &Series,
+    group: &Group,
+    (n, count): (usize, usize),
+    color: egui::Color32,
+) {
+    let name = group.name.as_str();
+    match kind {
+        Kind::Line => {
+            plot.line(Line::new(name, PlotPoints::from(group.points.clone())).color(color).width(1.5));
+            // A few points would be lost in the line.
+            if group.points.len() <= 80 {
+                let dots = Points::new(name, PlotPoints::from(group.points.clone()));
+                plot.points(dots.color(color).radius(2.5).allow_hover(false));
+            }
+        }
+        Kind::Points => {
+            let radius = if series.points() > 5_000 { 1.2 } else { 2.5 };
+            let dots = Points::new(name, PlotPoints::from(group.points.clone()));
+            plot.points(dots.color(color.gamma_multiply(0.8)).radius(radius));
+        }
+        Kind::Bars | Kind::Histogram => {
+            let gap = if kind == Kind::Histogram { 0.98 } else { 0.75 };
+            let width = series.step * gap / count as f64;
+            let shift = (n as f64 - (count as f64 - 1.0) / 2.0) * width;
+            let (x, y) = (series.x.clone(), series.y.clone());
+            let bar =
+                |p: &[f64; 2]| Bar::new(p[0] + shift, p[1]).width(width).fill(color.gamma_multiply(0.85));
+            let bars = group.points.iter().map(|p| bar(p).stroke(egui::Stroke::NONE)).collect();
+            let formatter = move |bar: &Bar, chart: &BarChart| {
+                let name = egui_plot::PlotItem::name(chart);
+                let name = if name.is_empty() { String::new() } else { format!("{name}\n") };
+                format!("{name}{}\n{}", x.text(bar.argument - shift), y.text(bar.value))
+            };
+            plot.bar_chart(BarChart::new(name, bars).color(color).element_formatter(Box::new(formatter)));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The view in a harness, over a small table.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use egui_kittest::Harness;
@@ -10,6 +10,8 @@ use gander::content::table::MemoryTable;
 use gander::source::Source;
 
 use super::*;
+use gander::content::Table;
+
 use crate::gui::commands::Action;
 use crate::gui::views::{Mappings, Status};
 
@@ -76,9 +78,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
     let mut harness = bench();
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
-    until(&mut harness, |h| {
-        h.state().view.export().is_some_and(|(words, _)| words == "the result: 1,000 rows")
-    });
+    until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result1: 1,000 rows"));
     assert!(harness.query_all_by_label("result1").next().is_some());
     until(&mut harness, |h| h.state().status.facts.starts_with("1,000 rows"));
     harness.get_by_label("Plan").click();
@@ -95,4 +95,68 @@ fn a_mistake_is_said_in_words() {
     harness.step();
     harness.get_by_label("Run").click();
     until(&mut harness, |h| h.query_by_label("there is no column \"m\"; did you mean \"n\"?").is_some());
+}
+
+#[test]
+fn each_statement_has_a_result_and_knows_those_before_it() {
+    let mut harness = bench();
+    let text = "SELECT n FROM numbers WHERE n < 7;\nSELECT count(*) AS c FROM result1;\nSELECT m FROM numbers; SELECT 4";
+    harness.state_mut().view.restore(&json!({ "statement": text }));
+    harness.step();
+    harness.get_by_label("Run").click();
+    until(&mut harness, |h| h.query_by_label("result3 failed").is_some());
+    assert!(harness.query_by_label("result4 not run").is_some());
+    harness.get_by_label("result2").click();
+    until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result2: 1 rows"));
+    // What failed says where, in the text as a whole.
+    harness.get_by_label("result3 failed").click();
+    until(&mut harness, |h| h.query_by_label("Go to the place").is_some());
+    harness.get_by_label("Go to the place").click();
+    harness.step();
+    harness.step();
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Enter);
+    until(&mut harness, |h| h.query_by_label("result3 failed").is_some());
+    // The statement at the cursor ran alone, with the number that it had.
+    assert!(harness.query_by_label("result5").is_none());
+    harness.get_by_label("Close result4").click();
+    until(&mut harness, |h| h.query_by_label("result4 not run").is_none());
+}
+
+#[test]
+fn names_are_offered_while_one_types() {
+    let mut harness = bench();
+    harness.state_mut().view.restore(&json!({ "statement": "" }));
+    until(&mut harness, |h| h.query_by_label("SQL statements").is_some_and(|field| field.is_focused()));
+    for _ in 0..40 {
+        harness.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for text in ["s", "e", "l"] {
+        harness.event(egui::Event::Text(text.to_owned()));
+        harness.step();
+    }
+    until(&mut harness, |h| h.query_by_label("select, keyword").is_some());
+    harness.key_press(Key::Tab);
+    harness.step();
+    harness.step();
+    assert_eq!(harness.state().view.keep()["statement"], "select");
+    harness.event(egui::Event::Text(" * from num".to_owned()));
+    until(&mut harness, |h| h.query_by_label("numbers, table 1,000 rows").is_some());
+    harness.key_press(Key::Enter);
+    harness.step();
+    harness.step();
+    assert_eq!(harness.state().view.keep()["statement"], "select * from numbers");
+}
+
+#[test]
+fn a_result_is_plotted() {
+    let mut harness = bench();
+    harness.state_mut().view.restore(&json!({ "statement": "SELECT n % 3 AS kind, n FROM numbers" }));
+    harness.step();
+    harness.get_by_label("Run").click();
+    until(&mut harness, |h| h.query_by_label("Plot").is_some());
+    harness.get_by_label("Plot").click();
+    until(&mut harness, |h| h.query_by_label("Plot of n by kind").is_some());
+    harness.get_by_label("Histogram").click();
+    until(&mut harness, |h| h.query_by_label("Plot of rows by n").is_some());
 }

@@ -258,7 +258,9 @@ impl TableView {
         if button.clicked() {
             self.bar.options = Some(cx.target.document.options.clone());
         }
-        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
+        let popup = Popup::from_toggle_button_response(&button)
+            .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+            .width(280.0);
         popup.show(|ui| self.options(ui, cx));
     }
 

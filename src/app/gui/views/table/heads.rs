@@ -80,8 +80,9 @@ pub(super) struct Heads {
     known: HashMap<usize, Arc<Summary>>,
     slot: Slot<Vec<usize>, Vec<Summary>>,
     off: bool,
-    /// Rows were still to come when samples were taken.
-    growing: bool,
+    /// Whether the rows were all there when this was looked at, and what was known before.
+    whole: bool,
+    before: HashMap<usize, Arc<Summary>>,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
     stored: HashMap<usize, Option<StoredStatistics>>,
     footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
@@ -90,13 +91,16 @@ pub(super) struct Heads {
 impl Heads {
     /// Looks at columns of which nothing is known yet.
     pub(super) fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
-        let whole = table.rows().exact().is_some();
-        if whole && self.growing {
-            // Now a sample can be of all of them.
-            self.slot.clear();
-            self.known.clear();
+        let rows = table.rows();
+        if rows.exact().is_none() && rows.number() == 0 {
+            // A result of which nothing is there yet.
+            return;
         }
-        self.growing = !whole;
+        if rows.exact().is_some() && !std::mem::replace(&mut self.whole, true) {
+            // More rows came: what was told of the first ones stays until all were looked at.
+            self.before = std::mem::take(&mut self.known);
+            self.slot.clear();
+        }
         let missing = columns.iter().copied().filter(|column| !self.known.contains_key(column));
         let missing: Vec<usize> = missing.take(COLUMNS).collect();
         if self.off {
@@ -119,6 +123,11 @@ impl Heads {
             // The cells say why they cannot be read; heads without a picture are no loss.
             self.off = true;
         }
+    }
+
+    /// Whether all that will be known of these columns is.
+    pub(super) fn has(&self, columns: &[usize]) -> bool {
+        self.off || columns.iter().all(|column| self.known.contains_key(column))
     }
 
     /// Gathers what the file says of columns; true when something came. This reads nothing, so it needs not
@@ -218,7 +227,7 @@ impl Heads {
         let stored = self.stored(column);
         let id = ui.unique_id().with(("summary", column));
         let spoken = |depth: &str| format!("Values of {name}, {depth}");
-        let Some(summary) = self.known.get(&column) else {
+        let Some(summary) = self.known.get(&column).or_else(|| self.before.get(&column)) else {
             // What the file says is there at once.
             let ends = stored.and_then(|stored| ends_words(stored));
             if ends.is_none() && share.is_none() {

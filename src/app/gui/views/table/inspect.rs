@@ -62,6 +62,13 @@ impl Inspect {
         self.open = !self.open;
     }
 
+    /// Forgets the value: the table under it is another one now.
+    pub(super) fn forget(&mut self) {
+        self.slot.cancel();
+        self.slot = Slot::default();
+        self.shown = None;
+    }
+
     /// Closes it; false if it was closed.
     pub(super) fn close(&mut self) -> bool {
         std::mem::replace(&mut self.open, false)

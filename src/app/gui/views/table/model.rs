@@ -29,6 +29,8 @@ pub(super) struct Sheet {
     pub(super) labels: Labels,
     /// The numbers that the rows have in the whole table, where this is a part of it.
     pub(super) numbers: Option<Numbers>,
+    /// How many rows the whole table has then.
+    pub(super) whole: u64,
     /// The columns as queries call them.
     pub(super) names: Vec<String>,
     /// How each column looks.
@@ -68,6 +70,7 @@ impl Sheet {
             table,
             labels,
             numbers: None,
+            whole: 0,
             looks,
             small: OnceCell::new(),
             widths_came: false,
@@ -86,7 +89,7 @@ impl Sheet {
 
     /// Gathers what the file says of columns: of all where that is little, so that the widths of columns are
     /// settled before they come in sight.
-    fn want_stored(&mut self, jobs: &Jobs, columns: &[usize]) {
+    pub(super) fn want_stored(&mut self, jobs: &Jobs, columns: &[usize]) {
         let all: Vec<usize>;
         let wanted = match self.is_small() {
             true => {
@@ -184,11 +187,28 @@ impl Sheet {
         let (low, high) = match (whole, closed) {
             (true, true) => (low.ceil(), high.floor()),
             (true, false) => (low.ceil(), high.ceil()),
-            _ => (low, high),
+            _ => neat(low, high, closed),
         };
         let test = Test::Between { low: Some(text(low)?), high: Some(text(high)?), closed };
         Some(Condition::new(name, test))
     }
+}
+
+/// The edges of a bar with as many digits as tell it from its neighbours. Those of two bars that meet are
+/// the same; the last one holds the greatest value.
+fn neat(low: f64, high: f64, last: bool) -> (f64, f64) {
+    let digits = 2.0 - (high - low).abs().log10().floor();
+    if low >= high || !(-15.0..=15.0).contains(&digits) {
+        return (low, high);
+    }
+    let digits = digits as i32;
+    let scale = 10f64.powi(digits);
+    let short = |value: f64| {
+        let text = format!("{:.*}", digits.max(0) as usize, value / scale);
+        text.parse().unwrap_or(value)
+    };
+    let upper = if last { (high * scale).ceil() } else { (high * scale).floor() };
+    (short((low * scale).floor()), short(upper))
 }
 
 /// How sure the number of rows is, in the grid's words.
@@ -250,6 +270,10 @@ impl GridModel for Model<'_> {
 
     fn row_label(&self, row: u64) -> Cow<'_, str> {
         Cow::Owned(self.sheet.label(row))
+    }
+
+    fn widest_label(&self) -> usize {
+        self.sheet.numbers.as_ref().map_or(0, |_| thousands(self.sheet.whole).len())
     }
 
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {
@@ -333,4 +357,18 @@ fn short_type(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::neat;
+
+    #[test]
+    fn edges_of_bars_are_short_and_meet() {
+        assert_eq!(neat(19.535000000000004, 23.67125, false), (19.53, 23.67));
+        assert_eq!(neat(23.67125, 27.8075, true), (23.67, 27.81));
+        assert_eq!(neat(0.00012345, 0.00052345, false), (0.000123, 0.000523));
+        assert_eq!(neat(1234567.0, 2345678.0, false), (1230000.0, 2340000.0));
+        assert_eq!(neat(1.0, 1.0, true), (1.0, 1.0));
+    }
 }

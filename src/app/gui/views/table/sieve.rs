@@ -27,6 +27,9 @@ pub(crate) fn engine() -> Arc<Engine> {
     ENGINE.get_or_init(|| Arc::new(Engine::new(Settings::default(), Vec::new()))).clone()
 }
 
+/// Narrower bars say less.
+const WIDE: f32 = 560.0;
+
 /// What is asked of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Wish {
@@ -109,6 +112,22 @@ impl Sieve {
         self.typed.clear();
         self.mistake = None;
         self.error = None;
+    }
+
+    /// Asks the same again: the table under it is another one now. What is shown stays until it is there.
+    pub(super) fn anew(&mut self) {
+        self.wish.again += 1;
+        self.mistake = None;
+        self.error = None;
+    }
+
+    /// Whether what is asked cannot be answered; nothing of it is shown then.
+    pub(super) fn gives_up(&mut self) -> bool {
+        let failed = self.is_on() && (self.mistake.is_some() || self.error.is_some());
+        if failed {
+            self.shown = None;
+        }
+        failed
     }
 
     fn stop(&mut self) {
@@ -235,17 +254,22 @@ impl Sieve {
         ui.painter().rect_filled(bar, 0.0, theme.bg1);
         ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
         let line = Rect::from_min_size(bar.min, vec2(bar.width(), size::BAR)).shrink2(vec2(space::S2, 2.0));
-        let builder = UiBuilder::new()
-            .max_rect(line)
-            .id_salt("sieve")
-            .layout(egui::Layout::left_to_right(egui::Align::Center));
-        let mut child = ui.new_child(builder);
-        child.shrink_clip_rect(bar);
+        let place = |rect, salt: &str, layout| UiBuilder::new().max_rect(rect).id_salt(salt).layout(layout);
+        let layout = egui::Layout::right_to_left(egui::Align::Center);
+        let mut right = ui.new_child(place(line, "state", layout));
+        right.shrink_clip_rect(bar);
+        self.state(&mut right, line.width() >= WIDE);
+        let room = Rect::from_min_max(line.min, pos2(right.min_rect().left() - space::S2, line.bottom()));
+        let layout = egui::Layout::left_to_right(egui::Align::Center);
+        let mut child = ui.new_child(place(room, "sieve", layout));
+        child.shrink_clip_rect(Rect::from_min_max(
+            pos2(room.left(), bar.top()),
+            pos2(room.right(), bar.bottom()),
+        ));
         egui::ScrollArea::horizontal().id_salt("chips").show(&mut child, |ui| {
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                 self.chips(ui, table);
                 self.expression(ui);
-                self.state(ui);
             });
         });
         if wrong {
@@ -306,12 +330,11 @@ impl Sieve {
     fn expression(&mut self, ui: &mut Ui) {
         let theme = Theme::of(ui);
         let field = egui::TextEdit::singleline(&mut self.typed)
-            .hint_text("WHERE …  such as  price > 3 AND name LIKE 'a%'")
+            .hint_text("WHERE price > 3 AND …")
             .font(theme::mono_font())
-            .desired_width(280.0)
             .margin(egui::Margin::symmetric(8, 5))
             .text_color(if self.mistake.is_some() { theme.bad } else { theme.text });
-        let field = ui.add(field);
+        let field = ui.add_sized(vec2(240.0, size::CONTROL), field);
         field.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter expression (SQL WHERE)")
         });
@@ -328,39 +351,42 @@ impl Sieve {
         }
     }
 
-    /// How many rows are left, and how long it took.
-    fn state(&mut self, ui: &mut Ui) {
+    /// How many rows are left, and how long it took, from the right end on.
+    fn state(&mut self, ui: &mut Ui, wide: bool) {
         let theme = Theme::of(ui);
-        if let Some((wish, rows)) = &self.shown
-            && *wish == self.wish
-        {
-            let answer = rows.answer();
-            let count = thousands(rows.rows().number());
-            match answer.ended() {
-                Some(Ok(())) => {
-                    let time = answer.elapsed().as_secs_f64();
-                    let words = format!("{count} rows · {time:.2} s");
-                    ui.label(theme::mono(words).color(theme.good)).on_hover_text(answer.sql());
-                }
-                Some(Err(_)) => {}
-                None => {
-                    let (done, total) = answer.progress();
-                    let part = match total {
-                        0 => String::new(),
-                        total => format!(" · {:.0} %", 100.0 * done as f64 / total.max(1) as f64),
-                    };
-                    ui.label(theme::mono(format!("≥ {count} rows{part}")).color(theme.warn));
-                    if theme::icon_button(ui, Icon::Stop, "Stop filtering").clicked() {
-                        answer.cancel();
-                    }
-                    ui.ctx().request_repaint_after(Duration::from_millis(100));
-                }
-            }
-        } else if self.is_on() && self.mistake.is_none() && self.error.is_none() {
-            ui.label(theme::dim(theme, "filtering…"));
-        }
         if self.is_on() && theme::button(ui, "Clear").on_hover_text("Show all rows as they stand").clicked() {
             self.clear();
+            return;
+        }
+        let current = self.shown.as_ref().filter(|(wish, _)| *wish == self.wish);
+        let Some((_, rows)) = current else {
+            if self.is_on() && self.mistake.is_none() && self.error.is_none() {
+                ui.label(theme::dim(theme, "filtering…"));
+            }
+            return;
+        };
+        let answer = rows.answer();
+        let count = thousands(rows.rows().number());
+        match answer.ended() {
+            Some(Ok(())) => {
+                let time = answer.elapsed().as_secs_f64();
+                let time = if wide { format!(" · {time:.2} s") } else { String::new() };
+                let words = theme::mono(format!("{count} rows{time}")).color(theme.good);
+                ui.label(words).on_hover_text(answer.sql());
+            }
+            Some(Err(_)) => {}
+            None => {
+                let (done, total) = answer.progress();
+                let part = match total {
+                    0 => String::new(),
+                    total => format!(" · {:.0} %", 100.0 * done as f64 / total.max(1) as f64),
+                };
+                if theme::icon_button(ui, Icon::Stop, "Stop filtering").clicked() {
+                    answer.cancel();
+                }
+                ui.label(theme::mono(format!("≥ {count} rows{part}")).color(theme.warn));
+                ui.ctx().request_repaint_after(Duration::from_millis(100));
+            }
         }
     }
 

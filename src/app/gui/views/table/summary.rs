@@ -2,6 +2,8 @@
 //! missing, what looks odd — and how the numeric ones go together. From a sample at once, from all rows
 //! when that is asked for.
 
+mod facts;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,14 +11,11 @@ use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::content::Table;
 use gander::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::summary::{
-    Correlation, Depth, Different, Summaries, Summary, correlation, exact, sampled,
-};
+use gander::stats::summary::{Correlation, Depth, Summaries, Summary, correlation, exact, sampled};
 use gander::task::Task;
 use parking_lot::Mutex;
 
 use super::heads::{Click, percent};
-use super::sums::short;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, small_font, space};
@@ -162,11 +161,13 @@ impl Page {
             ui.add_space(space::S2);
             let (words, color) = match self.depth {
                 None => ("…".to_owned(), theme.dim),
-                Some(Depth::Stored) => ("what the file says".to_owned(), theme.dim),
-                Some(Depth::Exact) => ("of all rows".to_owned(), theme.good),
+                Some(Depth::Stored) => ("From what the file says".to_owned(), theme.dim),
+                Some(Depth::Exact) => {
+                    (format!("From all {} rows", super::model::rows(table.rows()).words()), theme.good)
+                }
                 Some(Depth::Sampled(rows)) => {
                     let all = super::model::rows(table.rows()).words();
-                    (format!("of a sample: {} of {all} rows", thousands(rows)), theme.warn)
+                    (format!("From a sample of {} of {all} rows", thousands(rows)), theme.warn)
                 }
             };
             ui.label(egui::RichText::new(words).color(color));
@@ -250,15 +251,16 @@ impl Page {
         let missing = missing_words(summary);
         let color = if summary.nulls > 0 || summary.unfit > 0 { theme.warn } else { theme.dim };
         text(ui, pos2(left, rect.top() + 46.0), wide, &missing, small_font(), color);
-        let picture =
-            Rect::from_min_size(pos2(left + wide + space::S3, rect.top() + 8.0), vec2(200.0, LINE - 18.0));
+        let picture = Rect::from_min_size(
+            pos2(left + wide + space::S3, rect.top() + 8.0),
+            vec2((rect.width() * 0.24).clamp(110.0, 200.0), LINE - 18.0),
+        );
         let click = picture_ui(ui, picture, column, summary);
-        let words = pos2(picture.right() + space::S4, rect.top() + 8.0);
-        let room = rect.right() - words.x - space::S2;
-        for (n, (line, odd)) in lines(summary, table).into_iter().take(4).enumerate() {
-            let color = if odd { theme.warn } else { theme.text };
-            text(ui, words + vec2(0.0, n as f32 * 16.0), room, &line, mono_small_font(), color);
-        }
+        let figures = Rect::from_min_max(
+            pos2(picture.right() + space::S4, rect.top() + 8.0),
+            rect.max - vec2(space::S2, 4.0),
+        );
+        facts::ui(ui, figures, column, summary, table);
         click
     }
 
@@ -343,60 +345,6 @@ fn missing_words(summary: &Summary) -> String {
         parts.push(format!("{} infinite", share(summary.inf)));
     }
     if parts.is_empty() { "nothing missing".to_owned() } else { parts.join(", ") }
-}
-
-/// The lines of words beside the picture; whether one is odd.
-fn lines(summary: &Summary, table: &Arc<dyn Table>) -> Vec<(String, bool)> {
-    let mut out = Vec::new();
-    let ends = summary.min.as_ref().zip(summary.max.as_ref());
-    let cut = |text: &str| text.chars().take(60).collect::<String>();
-    let different = match summary.different {
-        Some(Different::Exactly(n)) => format!("{} different", thousands(n)),
-        Some(Different::About(n)) => format!("≈ {} different", thousands(n)),
-        None => String::new(),
-    };
-    match ends {
-        Some((low, high)) => out.push((format!("{} … {}   {different}", cut(low), cut(high)), false)),
-        None if !different.is_empty() => out.push((different, false)),
-        None => {}
-    }
-    if let (Some(mean), Some(std)) = (summary.mean, summary.std) {
-        out.push((format!("mean {}  ± {}", short(mean), short(std)), false));
-    }
-    if let Some([low, q1, middle, q3, high]) = summary.quantiles {
-        let of = |value: f64| summary.text_of(value);
-        let words = format!(
-            "5 % {}  25 % {}  50 % {}  75 % {}  95 % {}",
-            of(low),
-            of(q1),
-            of(middle),
-            of(q3),
-            of(high)
-        );
-        out.push((words, false));
-    }
-    if let Some((low, high, mean)) = summary.lengths {
-        out.push((format!("length {} … {}, {mean:.1} on average", thousands(low), thousands(high)), false));
-    }
-    let mut odd = Vec::new();
-    if summary.is_constant() {
-        odd.push("always the same value".to_owned());
-    }
-    if summary.nulls == summary.rows && summary.rows > 0 {
-        odd.push("always null".to_owned());
-    }
-    if let Some(other) = summary.same_as
-        && let Some(field) = table.schema().fields().get(other)
-    {
-        odd.push(format!("the same as {}", field.name()));
-    }
-    for (text, count) in summary.disguised.iter().take(3) {
-        odd.push(format!("{} × {text}, perhaps missing", thousands(*count)));
-    }
-    if !odd.is_empty() {
-        out.insert(out.len().min(3), (odd.join("; "), true));
-    }
-    out
 }
 
 /// The histogram or the frequent values; what was clicked.

@@ -177,7 +177,10 @@ impl Draft {
             Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
         }
         let mut made = None;
-        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(320.0);
+        // No menu: its lists and fields have frames.
+        let popup = Popup::from_toggle_button_response(&button)
+            .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+            .width(330.0);
         popup.show(|ui| made = self.form(ui, table));
         made
     }
