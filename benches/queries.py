@@ -30,7 +30,7 @@ DUCKDB = """
 import duckdb
 base = duckdb.connect()
 for name, path in {tables!r}: base.execute(f"create view {{name}} as from read_parquet('{{path}}')")
-def run(statement): return base.execute(statement).fetch_arrow_table().num_rows
+def run(statement): return base.execute(statement).to_arrow_table().num_rows
 """
 DATAFUSION = """
 import datafusion
@@ -56,7 +56,7 @@ def measured(sql, tables, repeat):
     for round_number in range(repeat + 1):
         for engine, command in commands(sql, tables).items():
             done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-            for line in done.stdout.splitlines():
+            for line in [line for line in done.stdout.splitlines() if line.startswith("seconds")]:
                 _, name, took, found = line.split()
                 rows.setdefault(name, {})[engine] = int(found)
                 if round_number:
@@ -70,13 +70,16 @@ def measured(sql, tables, repeat):
 def table(title, times, rows):
     out = [f"### {title}", "", "| query | gander | datafusion | duckdb | gander : datafusion | gander : duckdb |", "|---|--:|--:|--:|--:|--:|"]
     middle = {engine: {name: statistics.median(each) for name, each in names.items()} for engine, names in times.items()}
+    engines = [engine for engine in ("gander", "datafusion", "duckdb") if engine in middle]
+    if len(engines) < 3:
+        return [*out[:2], f"Only {', '.join(engines)} ran.", ""]
     shared = [name for name in middle["gander"] if all(name in names for names in middle.values())]
     lines = [(name, {engine: names[name] for engine, names in middle.items()}) for name in shared]
     lines.append(("all", {engine: sum(names[name] for name in shared) for engine, names in middle.items()}))
     for name, each in lines:
         other = "" if len(set(rows.get(name, {"": 0}).values())) == 1 else " (rows differ)"
         ratio = lambda peer: f"{each['gander'] / each[peer]:.2f}"
-        out.append(f"| {name}{other} | {' | '.join(seconds([each[e]] * 3) for e in ('gander', 'datafusion', 'duckdb'))} | {ratio('datafusion')} | {ratio('duckdb')} |")
+        out.append(f"| {name}{other} | {' | '.join(seconds([each[e]] * 3) for e in engines)} | {ratio('datafusion')} | {ratio('duckdb')} |")
     return [*out, ""]
 
 

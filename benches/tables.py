@@ -19,10 +19,10 @@ def sqlite_cases(gander, data):
     last = 9_999_900
     read = f"import sqlite3\nb = sqlite3.connect('file:{path}?mode=ro', uri=True)"
     return [
-        Case(group, "last 100 rows", "gander", [program("one"), "page", path, "trips", str(last)]),
+        Case(group, "last 100 rows", "gander", [program("one"), "page", path, "/trips", str(last)]),
         Case(group, "last 100 rows", "gander, command line", [gander, "show", f"{path}#trips", "--rows", f"{last}..", "--json"]),
         peer(group, "last 100 rows", "sqlite, OFFSET", read, f"b.execute('select * from trips limit 100 offset {last}').fetchall()"),
-        Case(group, "100 rows in the middle", "gander", [program("one"), "page", path, "trips", "5000000"]),
+        Case(group, "100 rows in the middle", "gander", [program("one"), "page", path, "/trips", "5000000"]),
         peer(group, "100 rows in the middle", "sqlite, OFFSET", read, "b.execute('select * from trips limit 100 offset 5000000').fetchall()"),
     ]
 

@@ -4,8 +4,13 @@
 //! Parts are opened when their rows are needed (the first [`EAGER`] of them at once, in parallel, since
 //! their row counts stand in their headers) and only so many stay open. A part whose columns differ but
 //! fit — another order, a wider type, a column missing — is read as the common schema says; one that
-//! does not fit is left out. Both are said.
+//! does not fit is left out. Both are said. Parts of which metadata says how many rows they have ([`known`])
+//! are not opened before that.
+//!
+//! Whoever looks for some values asks which parts may have them ([`Table::parts`]), takes those alone
+//! ([`Table::only`]), and of these the row groups that may have them ([`Table::stretches`]).
 
+mod sieve;
 mod unify;
 
 #[cfg(test)]
@@ -13,7 +18,7 @@ mod tests;
 
 use crate::cache::Cache;
 use crate::content::table::{batch, cut, project};
-use crate::content::{Block, Layout, Rows, Table, TableFacts};
+use crate::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
@@ -30,6 +35,8 @@ const EAGER: usize = 1_000;
 const STEP: usize = 64;
 /// How many parts stay open: each holds a file.
 const OPEN: usize = 256;
+/// Of parts that are known, these are opened at once, for what their headers say.
+const LOOKED: usize = 16;
 
 /// Opens a part.
 pub type Opener = Box<dyn Fn(&Task) -> Result<Arc<dyn Table>> + Send + Sync>;
@@ -44,6 +51,20 @@ pub struct Part {
     pub open: Opener,
     /// For each constant column, an array of its one value.
     pub constants: Vec<ArrayRef>,
+    /// How many rows metadata says that it has.
+    pub rows: Option<Rows>,
+    /// What metadata says of a column's values.
+    pub bounds: Option<BoundsOf>,
+}
+
+/// Gives the bounds of a column (by its place) as metadata has them, of one stretch; `None` where it does not.
+pub type BoundsOf = Box<dyn Fn(usize) -> Option<Bounds> + Send + Sync>;
+
+impl Part {
+    /// A part of which nothing is known before it is opened.
+    pub fn new(name: impl Into<String>, bytes: u64, open: Opener) -> Part {
+        Part { name: name.into(), bytes, open, constants: Vec::new(), rows: None, bounds: None }
+    }
 }
 
 /// What [`tables`] gives.
@@ -98,26 +119,66 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
         }
     };
     let schema = unify::schema(&wide, &schemas, &constants, all_seen);
-    let own = Arc::new(project(&schema, &(0..base.fields().len()).collect::<Vec<_>>())?);
-    let concat = Concat {
-        base: base.clone(),
-        own: own.as_ref().clone(),
-        constants: constant_places(&schema, &constants),
-        parts: parts.into_iter().map(|part| Entry { part, summary: OnceLock::new() }).collect(),
-        starts: RwLock::new(vec![0]),
-        growing: Mutex::new(()),
-        kept: Cache::new(OPEN),
-        schema,
+    let own = project(&schema, &(0..base.fields().len()).collect::<Vec<_>>())?;
+    let shared = Shared::new(schema, base.clone(), own, &constants, parts);
+    Ok(joined(&shared, first.into_iter().enumerate().collect()).of(shared))
+}
+
+/// Several tables of the columns `schema`, whose parts all give just these columns. A few of them are opened,
+/// and those that are `suspect`.
+///
+/// # Errors
+/// Only that the work was cancelled: a part that cannot be opened later says so when its rows are read.
+pub fn known(
+    task: &Task,
+    schema: &SchemaRef,
+    parts: Vec<Part>,
+    suspect: impl Fn(usize) -> bool,
+) -> Result<Joined> {
+    let shared = Shared::new(schema.clone(), schema.clone(), schema.clone(), &[], parts);
+    let chosen: Vec<usize> =
+        (0..shared.entries.len()).filter(|&n| n < LOOKED || suspect(n)).take(EAGER).collect();
+    let look = |&number: &usize| match open(task, &shared.entry(number)?.part) {
+        Err(error) if error.is_cancelled() => Err(error),
+        other => Ok((number, other)),
     };
-    let mut differences = Vec::new();
-    let opened = first.len();
-    for (n, table) in first.into_iter().enumerate() {
-        differences.extend(concat.summarise(n, table));
+    let first: Vec<_> = chosen.par_iter().map(look).collect::<Result<_>>()?;
+    let joined = joined(&shared, first);
+    for entry in shared.entries.iter().filter(|entry| entry.summary.get().is_none()) {
+        let Some(rows) = entry.part.rows else { continue };
+        let columns = (0..schema.fields().len()).map(|n| Origin::Own(n, false)).collect();
+        let said = Summary { rows, columns: Some(columns), groups: None, codecs: Vec::new(), problem: None };
+        let _ = entry.summary.set(said);
     }
-    concat.extend_exact();
-    let fits = |entry: &&Entry| entry.summary.get().is_some_and(|s| s.columns.is_some());
-    let fitting = concat.parts.iter().filter(fits).count();
-    Ok(Joined { table: Arc::new(concat), differences, fitting, opened })
+    Ok(joined.of(shared))
+}
+
+/// What [`Joined`] has besides its table.
+struct Look {
+    differences: Vec<String>,
+    fitting: usize,
+    opened: usize,
+}
+
+/// Notes the parts that were opened.
+fn joined(shared: &Shared, first: Vec<(usize, Result<Arc<dyn Table>>)>) -> Look {
+    let opened = first.len();
+    let (mut differences, mut fitting) = (Vec::new(), 0);
+    for (number, table) in first {
+        differences.extend(shared.summarise(number, table));
+        let summary = shared.entries.get(number).and_then(|entry| entry.summary.get());
+        fitting += usize::from(summary.is_some_and(|summary| summary.columns.is_some()));
+    }
+    Look { differences, fitting, opened }
+}
+
+impl Look {
+    /// The table of all parts.
+    fn of(self, shared: Shared) -> Joined {
+        let all = (0..shared.entries.len()).collect();
+        let table = Arc::new(Concat::new(Arc::new(shared), all));
+        Joined { table, differences: self.differences, fitting: self.fitting, opened: self.opened }
+    }
 }
 
 /// For each column of `schema`, which constant it is, if it is one.
@@ -156,25 +217,48 @@ struct Entry {
     summary: OnceLock<Summary>,
 }
 
-struct Concat {
+/// All parts, and what is known of them: shared by the tables of some of them.
+struct Shared {
     schema: SchemaRef,
     /// The first part's schema as it is in the file.
     base: SchemaRef,
     /// The common schema without the constants that are no columns of the parts.
     own: SchemaRef,
     constants: Vec<Option<usize>>,
-    parts: Vec<Entry>,
+    entries: Vec<Entry>,
+    kept: Cache<usize, Arc<dyn Table>>,
+}
+
+struct Concat {
+    shared: Arc<Shared>,
+    /// The numbers of the parts that are in this table.
+    members: Vec<usize>,
     /// The first row of each part whose place is certain, and the end of the last of them.
     starts: RwLock<Vec<u64>>,
     /// Held by whoever adds to `starts`.
     growing: Mutex<()>,
-    kept: Cache<usize, Arc<dyn Table>>,
 }
 
-impl Concat {
+impl Shared {
+    fn new(
+        schema: SchemaRef,
+        base: SchemaRef,
+        own: SchemaRef,
+        constants: &[FieldRef],
+        parts: Vec<Part>,
+    ) -> Self {
+        let constants = constant_places(&schema, constants);
+        let entries = parts.into_iter().map(|part| Entry { part, summary: OnceLock::new() }).collect();
+        Shared { schema, base, own, constants, entries, kept: Cache::new(OPEN) }
+    }
+
+    fn entry(&self, number: usize) -> Result<&Entry> {
+        self.entries.get(number).ok_or_else(|| Error::bug("a part that is not there"))
+    }
+
     /// Notes what an opened part is; gives how it differs.
     fn summarise(&self, number: usize, table: Result<Arc<dyn Table>>) -> Option<String> {
-        let entry = self.parts.get(number)?;
+        let entry = self.entries.get(number)?;
         let name = &entry.part.name;
         let none = Summary {
             rows: Rows::Exact(0),
@@ -239,91 +323,17 @@ impl Concat {
         if let Some(table) = self.kept.get(&number) {
             return Ok(table);
         }
-        let entry = self.parts.get(number).ok_or_else(|| Error::bug("a part that is not there"))?;
+        let entry = self.entry(number)?;
         let table = open(task, &entry.part)?;
+        if let (Some(Rows::Exact(said)), Some(rows)) = (entry.part.rows, table.rows().exact())
+            && said != rows
+            && entry.summary.get().is_some_and(|summary| summary.rows == Rows::Exact(said))
+        {
+            let words = format!("it has {rows} rows, the table's metadata says {said}");
+            return Err(Error::malformed(words).in_file(&entry.part.name));
+        }
         self.kept.put(number, table.clone(), 1);
         Ok(table)
-    }
-
-    /// Opens the next parts, so that their summaries are there.
-    fn open_more(&self, task: &Task, from: usize) -> Result<()> {
-        let closed: Vec<usize> = (from..self.parts.len())
-            .filter(|&n| self.parts.get(n).is_some_and(|e| e.summary.get().is_none()))
-            .take(STEP)
-            .collect();
-        closed.par_iter().try_for_each(|&number| {
-            let Some(entry) = self.parts.get(number) else { return Ok(()) };
-            match open(task, &entry.part) {
-                Err(error) if error.is_cancelled() => Err(error),
-                other => {
-                    self.summarise(number, other);
-                    Ok(())
-                }
-            }
-        })
-    }
-
-    /// Adds the parts to the certain ones whose rows are certain.
-    fn extend_exact(&self) {
-        let mut starts = self.starts.write();
-        while let Some(summary) = self.parts.get(starts.len() - 1).and_then(|e| e.summary.get()) {
-            let Some(rows) = summary.rows.exact() else { break };
-            let end = starts.last().copied().unwrap_or(0).saturating_add(rows);
-            starts.push(end);
-        }
-    }
-
-    /// Makes sure that the places of the rows before `end` are certain.
-    fn reach(&self, task: &Task, end: u64) -> Result<()> {
-        let certain = || {
-            let starts = self.starts.read();
-            (starts.len() - 1, starts.last().copied().unwrap_or(0))
-        };
-        loop {
-            task.check()?;
-            let (next, known) = certain();
-            if next >= self.parts.len() || known >= end {
-                return Ok(());
-            }
-            let _growing = self.growing.lock();
-            if certain().0 != next {
-                continue;
-            }
-            let Some(entry) = self.parts.get(next) else { return Ok(()) };
-            if entry.summary.get().is_none() {
-                self.open_more(task, next)?;
-                self.extend_exact();
-                continue;
-            }
-            let table = self.table(task, next)?;
-            if let Rows::About { known: inside, .. } | Rows::AtLeast(inside) = table.rows()
-                && known.saturating_add(inside) >= end
-            {
-                return Ok(());
-            }
-            let rows = table.count(task).map_err(|e| e.in_file(&entry.part.name))?;
-            self.starts.write().push(known.saturating_add(rows));
-            self.extend_exact();
-        }
-    }
-
-    /// The parts that the rows lie in, with the rows of each.
-    fn pieces(&self, rows: &Range<u64>) -> Vec<(usize, Range<u64>)> {
-        let starts = self.starts.read();
-        let mut found = Vec::new();
-        let first = starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
-        for number in first..self.parts.len() {
-            let Some(&start) = starts.get(number) else { break };
-            if start >= rows.end {
-                break;
-            }
-            let end = starts.get(number + 1).copied().unwrap_or(u64::MAX).min(rows.end);
-            let part = rows.start.max(start) - start..end.saturating_sub(start);
-            if !part.is_empty() {
-                found.push((number, part));
-            }
-        }
-        found
     }
 
     /// The columns `columns` of some rows of one part.
@@ -334,7 +344,7 @@ impl Concat {
         rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Vec<ArrayRef>> {
-        let entry = self.parts.get(number).ok_or_else(|| Error::bug("a part that is not there"))?;
+        let entry = self.entry(number)?;
         let named = |e: Error| e.in_file(&entry.part.name);
         let summary = entry.summary.get().ok_or_else(|| Error::bug("a part that was never open"))?;
         let origins = summary.columns.as_ref().ok_or_else(|| Error::bug("a part that is left out"))?;
@@ -377,9 +387,111 @@ impl Concat {
     }
 }
 
+impl Concat {
+    fn new(shared: Arc<Shared>, members: Vec<usize>) -> Self {
+        let concat = Concat { shared, members, starts: RwLock::new(vec![0]), growing: Mutex::new(()) };
+        concat.extend_exact();
+        concat
+    }
+
+    /// The part that stands at a place of this table.
+    fn entry(&self, place: usize) -> Option<&Entry> {
+        self.shared.entries.get(*self.members.get(place)?)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.members.iter().filter_map(|&number| self.shared.entries.get(number))
+    }
+
+    /// The part at a place, open.
+    fn table(&self, task: &Task, place: usize) -> Result<Arc<dyn Table>> {
+        let number = self.members.get(place).ok_or_else(|| Error::bug("a part that is not there"))?;
+        self.shared.table(task, *number)
+    }
+
+    /// Opens the next parts, so that their summaries are there.
+    fn open_more(&self, task: &Task, from: usize) -> Result<()> {
+        let closed = |&&number: &&usize| {
+            self.shared.entries.get(number).is_some_and(|entry| entry.summary.get().is_none())
+        };
+        let rest = self.members.get(from..).unwrap_or_default();
+        let next: Vec<usize> = rest.iter().filter(closed).take(STEP).copied().collect();
+        next.par_iter().try_for_each(|&number| match open(task, &self.shared.entry(number)?.part) {
+            Err(error) if error.is_cancelled() => Err(error),
+            other => {
+                self.shared.summarise(number, other);
+                Ok(())
+            }
+        })
+    }
+
+    /// Adds the parts to the certain ones whose rows are certain.
+    fn extend_exact(&self) {
+        let mut starts = self.starts.write();
+        while let Some(summary) = self.entry(starts.len() - 1).and_then(|e| e.summary.get()) {
+            let Some(rows) = summary.rows.exact() else { break };
+            let end = starts.last().copied().unwrap_or(0).saturating_add(rows);
+            starts.push(end);
+        }
+    }
+
+    /// Makes sure that the places of the rows before `end` are certain.
+    fn reach(&self, task: &Task, end: u64) -> Result<()> {
+        let certain = || {
+            let starts = self.starts.read();
+            (starts.len() - 1, starts.last().copied().unwrap_or(0))
+        };
+        loop {
+            task.check()?;
+            let (next, known) = certain();
+            if next >= self.members.len() || known >= end {
+                return Ok(());
+            }
+            let _growing = self.growing.lock();
+            if certain().0 != next {
+                continue;
+            }
+            let Some(entry) = self.entry(next) else { return Ok(()) };
+            if entry.summary.get().is_none() {
+                self.open_more(task, next)?;
+                self.extend_exact();
+                continue;
+            }
+            let table = self.table(task, next)?;
+            if let Rows::About { known: inside, .. } | Rows::AtLeast(inside) = table.rows()
+                && known.saturating_add(inside) >= end
+            {
+                return Ok(());
+            }
+            let rows = table.count(task).map_err(|e| e.in_file(&entry.part.name))?;
+            self.starts.write().push(known.saturating_add(rows));
+            self.extend_exact();
+        }
+    }
+
+    /// The places of the parts that the rows lie in, with the rows of each.
+    fn pieces(&self, rows: &Range<u64>) -> Vec<(usize, Range<u64>)> {
+        let starts = self.starts.read();
+        let mut found = Vec::new();
+        let first = starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
+        for place in first..self.members.len() {
+            let Some(&start) = starts.get(place) else { break };
+            if start >= rows.end {
+                break;
+            }
+            let end = starts.get(place + 1).copied().unwrap_or(u64::MAX).min(rows.end);
+            let part = rows.start.max(start) - start..end.saturating_sub(start);
+            if !part.is_empty() {
+                found.push((place, part));
+            }
+        }
+        found
+    }
+}
+
 impl Table for Concat {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.shared.schema
     }
 
     fn rows(&self) -> Rows {
@@ -387,14 +499,14 @@ impl Table for Concat {
             let starts = self.starts.read();
             (starts.len() - 1, starts.last().copied().unwrap_or(0))
         };
-        if certain >= self.parts.len() {
+        if certain >= self.members.len() {
             return Rows::Exact(known);
         }
         let mut rows = known;
         let mut inside = Some(());
-        for (n, entry) in self.parts.iter().enumerate().skip(certain) {
+        for (&number, entry) in self.members.iter().zip(self.entries()).skip(certain) {
             let Some(summary) = entry.summary.get() else { return Rows::AtLeast(known) };
-            let now = self.kept.get(&n).filter(|_| summary.columns.is_some());
+            let now = self.shared.kept.get(&number).filter(|_| summary.columns.is_some());
             let theirs = now.map_or(summary.rows, |table| table.rows());
             rows = rows.saturating_add(theirs.number());
             if inside.take().is_some() {
@@ -414,11 +526,16 @@ impl Table for Concat {
         let pieces = if rows.is_empty() { Vec::new() } else { self.pieces(&rows) };
         let read: Vec<Vec<ArrayRef>> = pieces
             .par_iter()
-            .map(|(number, rows)| self.piece(task, *number, rows.clone(), columns))
+            .map(|(place, rows)| {
+                let number =
+                    self.members.get(*place).ok_or_else(|| Error::bug("a part that is not there"))?;
+                self.shared.piece(task, *number, rows.clone(), columns)
+            })
             .collect::<Result<_>>()?;
         let mut arrays = Vec::with_capacity(columns.len());
         for (n, &column) in columns.iter().enumerate() {
-            let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            let field =
+                self.shared.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
             let parts: Vec<&dyn Array> = read.iter().filter_map(|p| p.get(n)).map(AsRef::as_ref).collect();
             arrays.push(match read.as_slice() {
                 [] => new_empty_array(field.data_type()),
@@ -427,7 +544,7 @@ impl Table for Concat {
             });
         }
         let count = arrays.first().map_or((rows.end - rows.start) as usize, |array| array.len());
-        batch(&self.schema, columns, arrays, count)
+        batch(&self.shared.schema, columns, arrays, count)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
@@ -437,19 +554,19 @@ impl Table for Concat {
 
     fn scan_step(&self, at: u64) -> u64 {
         let found = self.pieces(&(at..at.saturating_add(1)));
-        let Some((number, rows)) = found.first() else { return 65_536 };
+        let Some((place, rows)) = found.first() else { return 65_536 };
         let left = {
             let starts = self.starts.read();
-            starts.get(number + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
+            starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
-        match self.kept.get(number) {
+        match self.members.get(*place).and_then(|number| self.shared.kept.get(number)) {
             Some(table) => table.scan_step(rows.start).min(left).max(1),
             None => left.clamp(1, 65_536),
         }
     }
 
     fn facts(&self) -> TableFacts {
-        let summaries = || self.parts.iter().map(|entry| entry.summary.get());
+        let summaries = || self.entries().map(|entry| entry.summary.get());
         let row_groups = summaries().map(|s| s.and_then(|s| s.groups)).sum::<Option<u64>>();
         let mut codecs: Vec<String> = Vec::new();
         for codec in summaries().flatten().flat_map(|s| &s.codecs) {
@@ -457,7 +574,7 @@ impl Table for Concat {
                 codecs.push(codec.clone());
             }
         }
-        let mut details = vec![("parts".to_owned(), crate::display::count(self.parts.len() as u64))];
+        let mut details = vec![("parts".to_owned(), crate::display::count(self.members.len() as u64))];
         let out = summaries().flatten().filter(|s| s.columns.is_none()).count();
         if out > 0 {
             details.push(("parts left out".to_owned(), crate::display::count(out as u64)));
@@ -478,10 +595,19 @@ impl Table for Concat {
             let missing = entry.summary.get().is_some_and(|s| s.columns.is_none());
             Block { name: entry.part.name.clone(), first, count, stored: entry.part.bytes, raw: 0, missing }
         };
-        Layout {
-            unit: "part",
-            blocks: self.parts.iter().enumerate().map(block).collect(),
-            ..Layout::default()
-        }
+        Layout { unit: "part", blocks: self.entries().enumerate().map(block).collect(), ..Layout::default() }
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        sieve::stretches(self, task, columns, parts).map(Some)
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        Some(sieve::parts(self, columns))
+    }
+
+    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        let kept = self.members.iter().zip(parts).filter(|(_, keep)| **keep).map(|(number, _)| *number);
+        Some(Arc::new(Concat::new(self.shared.clone(), kept.collect())))
     }
 }

@@ -33,6 +33,8 @@
 //! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
 //! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
 //! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
+//! | [`grouped`] | tables and sparse matrices whose parts are arrays of one group, in any format |
+//! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`lake`] | tables whose rows lie in many files and whose schema stands in metadata |
 //! | [`stats`] | one pass over an array or a table |
 //! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
@@ -92,6 +94,7 @@ pub mod dtype;
 pub mod error;
 pub mod format;
 pub mod formats;
+pub mod grouped;
 pub mod jobs;
 pub mod json;
 pub mod lake;
@@ -100,6 +103,7 @@ pub mod lines;
 pub mod node;
 pub mod open;
 pub mod output;
+pub mod pickle;
 pub mod query;
 pub mod region;
 pub mod sniff;

@@ -7,6 +7,7 @@
 use crate::content::{Content, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::pickle::Report;
 use crate::task::Task;
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -37,6 +38,8 @@ pub struct Node {
     pub span: Option<Range<u64>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
     pub survey: Option<Arc<dyn Survey>>,
+    /// What the Python pickles that it is made of would import, and what that means.
+    pub pickle: Option<Arc<Report>>,
 }
 
 /// Statistics of a node as a whole: of a JSON document, of a container of records.
@@ -185,6 +188,7 @@ impl Node {
             remarks: Vec::new(),
             span: None,
             survey: None,
+            pickle: None,
         }
     }
 
@@ -341,8 +345,17 @@ impl Node {
     }
 
     /// The node at `path` below this one (`""` is this one). Names may hold separators themselves,
-    /// so at each level the longest name that fits is tried first.
+    /// so at each level the longest name that fits is tried first. The separator before the first name may
+    /// be left out: `group/x` is `/group/x`.
     pub fn find(self: &Arc<Self>, task: &Task, path: &str) -> Result<Option<Arc<Node>>> {
+        let exact = self.find_exact(task, path)?;
+        if exact.is_some() || self.separator.is_empty() || path.starts_with(self.separator) {
+            return Ok(exact);
+        }
+        self.find_exact(task, &format!("{}{path}", self.separator))
+    }
+
+    fn find_exact(self: &Arc<Self>, task: &Task, path: &str) -> Result<Option<Arc<Node>>> {
         let this = &self.resolved(task)?;
         if path.is_empty() {
             return Ok(Some(this.clone()));
@@ -357,7 +370,7 @@ impl Node {
                 list.iter().filter(|n| rest.starts_with(n.name.as_str())).collect();
             fits.sort_by_key(|n| std::cmp::Reverse(n.name.len()));
             for node in fits {
-                if let Some(found) = node.find(task, &rest[node.name.len()..])? {
+                if let Some(found) = node.find_exact(task, &rest[node.name.len()..])? {
                     return Ok(Some(found));
                 }
             }
@@ -367,7 +380,7 @@ impl Node {
         let mut end = rest.len();
         loop {
             if let Some(node) = self.child(task, &rest[..end])?
-                && let Some(found) = node.find(task, &rest[end..])?
+                && let Some(found) = node.find_exact(task, &rest[end..])?
             {
                 return Ok(Some(found));
             }
@@ -396,5 +409,16 @@ mod tests {
         assert_eq!(found("layers").as_deref(), Some("layers"));
         assert_eq!(found("layers.0.x"), None);
         assert_eq!(found("").as_deref(), Some("f"));
+    }
+
+    #[test]
+    fn the_first_separator_may_be_left_out() {
+        let inner = Node::new("a", "group").separator("/").listed(vec![Node::new("b", "table")]);
+        let root = Arc::new(Node::new("f", "file").separator("/").listed(vec![inner]));
+        let found = |path: &str| root.find(&Task::new(), path).unwrap().map(|n| n.name.clone());
+        assert_eq!(found("/a/b").as_deref(), Some("b"));
+        assert_eq!(found("a/b").as_deref(), Some("b"));
+        assert_eq!(found("ab"), None);
+        assert_eq!(found("/ab"), None);
     }
 }

@@ -98,7 +98,7 @@ pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
         let make = move |task: &Task| table_of(&open(task, &place, &Options::default())?);
         let bytes = Source::open(task, path)?.known_len().unwrap_or(0);
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        parts.push(Part { name, bytes, open: Box::new(make), constants: Vec::new() });
+        parts.push(Part::new(name, bytes, Box::new(make)));
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
     let joined = concat::tables(task, parts, Vec::new())?;

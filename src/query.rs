@@ -19,8 +19,10 @@ mod filtered;
 mod glob;
 mod names;
 mod parquet;
+pub mod pivot;
 mod plan;
 mod provider;
+mod sieve;
 mod statement;
 
 #[cfg(test)]
@@ -57,12 +59,12 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// A quarter of the machine's memory, at most 1 GiB; all processors.
+    /// A quarter of the machine's memory, at most 4 GiB; all processors.
     fn default() -> Self {
         let quarter = rustix::system::sysinfo();
         let bytes = (quarter.totalram as u64).saturating_mul(u64::from(quarter.mem_unit)) / 4;
         Settings {
-            memory: bytes.clamp(64 << 20, 1 << 30) as usize,
+            memory: bytes.clamp(64 << 20, 4 << 30) as usize,
             spill: 64 << 30,
             result: 64 << 30,
             threads: std::thread::available_parallelism().map_or(2, usize::from).min(64),
@@ -126,16 +128,16 @@ impl Engine {
         Ok(Arc::new(Answer::start(planned, &self.settings)?))
     }
 
-    /// Starts a statement over the one table `"table"`, which has a further column of row numbers.
-    fn start_rows(
+    /// Starts a statement over the one table `"table"`.
+    fn start_over(
         &self,
         task: &Task,
         sql: &str,
-        table: &Arc<dyn Table>,
+        only: plan::Only<'_>,
         guessed: Option<(Guesses, Arc<Typed>)>,
     ) -> Result<Answer, Failure> {
         task.check()?;
-        let mut planned = plan::prepare(self, task, sql, Some(table))?;
+        let mut planned = plan::prepare(self, task, sql, Some(only))?;
         planned.guessed.extend(guessed);
         Ok(Answer::start(planned, &self.settings)?)
     }

@@ -6,7 +6,7 @@
 
 use super::TableView;
 use crate::content::table::{StoredStatistics, batch};
-use crate::content::{Rows, Table};
+use crate::content::{Bounds, Rows, Stretches, Table};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::*;
@@ -68,8 +68,8 @@ const EXTENSION: &str = "ARROW:extension:name";
 pub struct Typed {
     inner: Arc<dyn Table>,
     schema: SchemaRef,
-    kinds: Vec<Option<Kind>>,
-    misfits: Mutex<BTreeMap<usize, Misfit>>,
+    kinds: Arc<Vec<Option<Kind>>>,
+    misfits: Arc<Mutex<BTreeMap<usize, Misfit>>>,
 }
 
 impl Typed {
@@ -98,7 +98,7 @@ impl Typed {
             kinds.push(kind);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
-        Typed { inner, schema, kinds, misfits: Mutex::default() }
+        Typed { inner, schema, kinds: Arc::new(kinds), misfits: Arc::default() }
     }
 
     /// Whether `table` has columns with an inferred type.
@@ -164,6 +164,18 @@ impl Typed {
     }
 }
 
+impl Typed {
+    /// What is known of columns once their texts are read as values: nothing of those that are.
+    fn known(&self, mut found: Stretches, columns: &[usize]) -> Stretches {
+        for (bounds, &column) in found.columns.iter_mut().zip(columns) {
+            if matches!(self.kinds.get(column), Some(Some(_))) {
+                *bounds = Bounds::unknown(self.schema.field(column).data_type(), found.rows.len());
+            }
+        }
+        found
+    }
+}
+
 impl Table for Typed {
     fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -196,6 +208,21 @@ impl Table for Typed {
 
     fn statistics(&self, column: usize) -> Option<StoredStatistics> {
         self.inner.statistics(column)
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        let found = self.inner.stretches(task, columns, parts)?;
+        Ok(found.map(|found| self.known(found, columns)))
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        self.inner.parts(columns).map(|found| self.known(found, columns))
+    }
+
+    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        let inner = self.inner.only(parts)?;
+        let (schema, kinds, misfits) = (self.schema.clone(), self.kinds.clone(), self.misfits.clone());
+        Some(Arc::new(Typed { inner, schema, kinds, misfits }))
     }
 }
 

@@ -2,10 +2,11 @@ use super::*;
 use crate::content::table::MemoryTable;
 use arrow::array::*;
 use arrow::datatypes::{DataType, Field};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn part(name: &str, columns: Vec<(&str, ArrayRef)>, constants: Vec<ArrayRef>) -> Part {
     let table: Arc<dyn Table> = Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()));
-    Part { name: name.to_owned(), bytes: 0, open: Box::new(move |_| Ok(table.clone())), constants }
+    Part { constants, ..Part::new(name, 0, Box::new(move |_| Ok(table.clone()))) }
 }
 
 fn ints(values: &[i64]) -> ArrayRef {
@@ -80,15 +81,85 @@ fn constants_are_columns() {
 
 #[test]
 fn a_part_that_does_not_open_leaves_the_others() {
-    let broken = Part {
-        name: "broken".to_owned(),
-        bytes: 0,
-        open: Box::new(|_| Err(Error::malformed("footer: cut off"))),
-        constants: vec![],
-    };
+    let broken = Part::new("broken", 0, Box::new(|_| Err(Error::malformed("footer: cut off"))));
     let parts =
         vec![part("a", vec![("a", ints(&[1]))], vec![]), broken, part("b", vec![("a", ints(&[2]))], vec![])];
     let joined = tables(&Task::new(), parts, vec![]).unwrap();
     assert_eq!(joined.table.rows(), Rows::Exact(2));
     assert!(joined.differences[0].contains("broken is left out"), "{:?}", joined.differences);
+}
+
+/// Parts of three rows each that metadata knows, and how often one was opened.
+fn lazy(count: i64) -> (Vec<Part>, Arc<AtomicUsize>) {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let part = |n: i64| {
+        let opened = opened.clone();
+        let open = move |_: &Task| {
+            opened.fetch_add(1, Ordering::Relaxed);
+            let values = ints(&[n * 3, n * 3 + 1, n * 3 + 2]);
+            let table = MemoryTable::new(RecordBatch::try_from_iter_with_nullable([("a", values, true)])?);
+            Ok(Arc::new(table) as Arc<dyn Table>)
+        };
+        let mut part = Part::new(format!("part {n}"), 0, Box::new(open));
+        part.rows = Some(Rows::Exact(3));
+        let bounds = move |_| {
+            let (min, max) = (ints(&[n * 3]), ints(&[n * 3 + 2]));
+            Some(Bounds { min, max, nulls: UInt64Array::from(vec![0]) })
+        };
+        part.bounds = Some(Box::new(bounds));
+        part
+    };
+    ((0..count).map(part).collect(), opened)
+}
+
+#[test]
+fn parts_that_are_known_are_opened_when_they_are_read() {
+    let task = Task::new();
+    let (parts, opened) = lazy(10_000);
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+    let joined = known(&task, &schema, parts, |n| n == 5_000).unwrap();
+    assert_eq!((joined.opened, joined.fitting, joined.table.rows()), (17, 17, Rows::Exact(30_000)));
+    assert_eq!(opened.load(Ordering::Relaxed), 17);
+    assert_eq!(texts(&*joined.table, 29_998..29_999), [[Some("29998".to_owned())]]);
+    assert_eq!(opened.load(Ordering::Relaxed), 18);
+    // Of some parts alone the rows follow one another too.
+    let said = joined.table.parts(&[0]).unwrap();
+    assert_eq!(said.columns[0].max.as_primitive::<arrow::datatypes::Int64Type>().value(70), 212);
+    let keep: Vec<bool> = (0..10_000).map(|n| n % 5_000 == 70).collect();
+    let some = joined.table.only(&keep).unwrap();
+    let values: Vec<String> = texts(&*some, 0..9).into_iter().map(|row| row[0].clone().unwrap()).collect();
+    assert_eq!(values, ["210", "211", "212", "15210", "15211", "15212"]);
+    assert_eq!(opened.load(Ordering::Relaxed), 20);
+    let none = joined.table.only(&vec![false; 10_000]).unwrap();
+    assert_eq!((none.rows(), texts(&*none, 0..9).len()), (Rows::Exact(0), 0));
+}
+
+#[test]
+fn a_part_that_has_not_what_metadata_says_is_an_error_where_it_is_read() {
+    let (mut parts, _) = lazy(30);
+    parts[20].rows = Some(Rows::Exact(4));
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+    let table = known(&Task::new(), &schema, parts, |_| false).unwrap().table;
+    assert_eq!(table.rows(), Rows::Exact(91));
+    assert_eq!(texts(&*table, 57..60).len(), 3);
+    let error = table.read(&Task::new(), 60..63, &[0]).unwrap_err().to_string();
+    assert!(error.contains("it has 3 rows, the table's metadata says 4"), "{error}");
+    assert_eq!(texts(&*table, 64..66)[0], [Some("63".to_owned())]);
+}
+
+#[test]
+fn stretches_of_parts_have_their_constants() {
+    let field = Arc::new(Field::new("year", DataType::Int32, true));
+    let year = |year: Option<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(vec![year]))] };
+    let parts = vec![
+        part("x", vec![("a", ints(&[1, 2]))], year(Some(2023))),
+        part("y", vec![("a", ints(&[3]))], year(None)),
+    ];
+    let table = tables(&Task::new(), parts, vec![field]).unwrap().table;
+    let found = table.stretches(&Task::new(), &[1, 0], &[]).unwrap().unwrap();
+    assert_eq!(found.rows, [0..2, 2..3]);
+    assert_eq!(found.columns[0].min.as_primitive::<arrow::datatypes::Int32Type>().value(0), 2023);
+    assert_eq!(found.columns[0].nulls, UInt64Array::from(vec![0, 1]));
+    assert_eq!(found.columns[1].min.null_count(), 2);
+    assert_eq!(table.stretches(&Task::new(), &[0], &[false, true]).unwrap().unwrap().rows, [2..3]);
 }

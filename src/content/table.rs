@@ -1,6 +1,6 @@
 //! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
 
-use super::Layout;
+use super::{Layout, Stretches};
 use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::task::Task;
@@ -101,6 +101,24 @@ pub trait Table: Send + Sync {
     /// Its blocks in the file.
     fn layout(&self) -> Layout {
         Layout::default()
+    }
+
+    /// Stretches of its rows, and what is known of the values of `columns` in each: row groups by their
+    /// statistics. Reads headers, no values. Of a table of parts, only `parts` count (empty: all of them);
+    /// rows of the others are in no stretch. `None` where nothing is known.
+    fn stretches(&self, _task: &Task, _columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+        Ok(None)
+    }
+
+    /// The same of the parts that the table is made of, as far as it is known without opening any of them;
+    /// their `rows` are not places in the table. `None` for a table that is not made of parts.
+    fn parts(&self, _columns: &[usize]) -> Option<Stretches> {
+        None
+    }
+
+    /// The table of some of its parts alone, with the same columns.
+    fn only(&self, _parts: &[bool]) -> Option<Arc<dyn Table>> {
+        None
     }
 
     /// The plain Parquet file that it is, for readers that skip parts of it by its own statistics.

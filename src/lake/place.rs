@@ -57,6 +57,14 @@ impl Places {
         self.root.child(task, relative)
     }
 
+    /// The size in bytes of a file below the table's folder; nothing is opened.
+    ///
+    /// # Errors
+    /// As [`Places::open`].
+    pub fn size(&self, relative: &str) -> Result<u64> {
+        self.root.size_of(relative)
+    }
+
     /// The table's folder.
     pub fn root(&self) -> &Source {
         &self.root

@@ -89,6 +89,12 @@ pub fn text_table(columns: Vec<(&str, ArrayRef)>) -> Result<Content> {
     Ok(Content::Table(table))
 }
 
+/// Milliseconds since 1970 as ISO 8601.
+pub fn time(millis: i64) -> String {
+    let array = TimestampMillisecondArray::from(vec![millis]).with_timezone("UTC");
+    crate::cell::text(&array, 0).unwrap_or_default()
+}
+
 /// Text with `%2F` and the like resolved; what is no such escape stays.
 pub fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());

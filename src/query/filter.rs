@@ -159,7 +159,7 @@ impl Condition {
             };
         }
         let data_type = data_type.unwrap_or(arrow::datatypes::DataType::Utf8);
-        Asked { place, kind: kind_of(&data_type), data_type }.sql(&self.test)
+        Asked::new(place, &data_type).sql(&self.test)
     }
 
     /// A few words for a chip: `price ≥ 3`, `name contains "x"`.
@@ -226,13 +226,18 @@ fn kind_of(data_type: &arrow::datatypes::DataType) -> Kind {
 }
 
 /// A place in a row, and how its values are written.
-struct Asked {
+pub(super) struct Asked {
     place: String,
     kind: Kind,
     data_type: arrow::datatypes::DataType,
 }
 
 impl Asked {
+    /// A place, which may be any expression of this type.
+    pub(super) fn new(place: String, data_type: &arrow::datatypes::DataType) -> Self {
+        Asked { place, kind: kind_of(data_type), data_type: data_type.clone() }
+    }
+
     /// A value of the column's type as SQL.
     fn value(&self, text: &str) -> String {
         let literal = text_literal(text);
@@ -263,7 +268,7 @@ impl Asked {
         if self.kind == Kind::Text { self.place.clone() } else { format!("CAST({} AS VARCHAR)", self.place) }
     }
 
-    fn sql(&self, test: &Test) -> String {
+    pub(super) fn sql(&self, test: &Test) -> String {
         let place = &self.place;
         match test {
             Test::Equals(v) => format!("{place} = {}", self.value(v)),

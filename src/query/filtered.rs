@@ -8,10 +8,11 @@
 use super::answer::Answer;
 use super::fault::Failure;
 use super::filter::{Filter, Sort};
+use super::plan::Only;
 use super::{Engine, provider};
 use crate::adapt::Typed;
 use crate::content::table::{batch, cut, project};
-use crate::content::{Rows, Table, TableFacts};
+use crate::content::{Bounds, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
@@ -74,7 +75,8 @@ pub fn filtered(
         keys.push(format!("{} ASC", super::quoted(ROW)));
         sql = format!("{sql}\nORDER BY {}", keys.join(", "));
     }
-    let answer = engine.start_rows(task, &sql, &asked, typed.map(|typed| (guesses, typed)))?;
+    let only = Only { table: &asked, row: Some(ROW) };
+    let answer = engine.start_over(task, &sql, only, typed.map(|typed| (guesses, typed)))?;
     Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })
 }
 
@@ -144,6 +146,35 @@ impl Table for Both {
 
     fn scan_step(&self, at: u64) -> u64 {
         self.plain.scan_step(at)
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        let found = self.typed.stretches(task, &self.own(columns), parts)?;
+        Ok(found.map(|found| self.known(found, columns)))
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        self.typed.parts(&self.own(columns)).map(|found| self.known(found, columns))
+    }
+}
+
+impl Both {
+    /// The typed ones among `columns`.
+    fn own(&self, columns: &[usize]) -> Vec<usize> {
+        let own = self.plain.schema().fields().len();
+        columns.iter().copied().filter(|&column| column < own).collect()
+    }
+
+    /// What is known of the typed ones of `columns`, and nothing of the others.
+    fn known(&self, found: Stretches, columns: &[usize]) -> Stretches {
+        let own = self.plain.schema().fields().len();
+        let (rows, mut typed) = (found.rows, found.columns.into_iter());
+        let one = |&column: &usize| {
+            let known = if column < own { typed.next() } else { None };
+            known.unwrap_or_else(|| Bounds::unknown(self.schema.field(column).data_type(), rows.len()))
+        };
+        let columns = columns.iter().map(one).collect();
+        Stretches { rows, columns }
     }
 }
 

@@ -41,13 +41,21 @@ pub(super) struct Planned {
     pub(super) planning: Duration,
 }
 
+/// The one table of a statement, which calls it `table`.
+#[derive(Clone, Copy)]
+pub(super) struct Only<'a> {
+    pub(super) table: &'a Arc<dyn Table>,
+    /// The name of a further column with the numbers of its rows.
+    pub(super) row: Option<&'static str>,
+}
+
 /// Parses and plans, on a thread with a stack for deep expressions. With `only`, the statement is over that
-/// table alone, by the name `table` and with its row numbers.
+/// table alone.
 pub(super) fn prepare(
     engine: &Engine,
     task: &Task,
     sql: &str,
-    only: Option<&Arc<dyn Table>>,
+    only: Option<Only<'_>>,
 ) -> Result<Planned, Failure> {
     std::thread::scope(|scope| {
         let work = || guarded(|| Ok(prepare_here(engine, task, sql, only)));
@@ -63,14 +71,9 @@ pub(super) fn prepare(
     })
 }
 
-fn prepare_here(
-    engine: &Engine,
-    task: &Task,
-    sql: &str,
-    only: Option<&Arc<dyn Table>>,
-) -> Result<Planned, Failure> {
+fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>) -> Result<Planned, Failure> {
     let begun = Instant::now();
-    let Parsed { statement, tables } = parse(engine, task, sql, only)?;
+    let Parsed { statement, tables } = parse(engine, task, sql, only.map(|only| only.table))?;
     let inner = Task::new();
     let session = session(engine, &inner)?;
     let mut total = 0u64;
@@ -81,7 +84,7 @@ fn prepare_here(
         if let (Some(entry), Some(typed)) = (entry, typed) {
             guessed.push((entry.widened, typed));
         }
-        let row = only.is_some().then_some(super::filtered::ROW);
+        let row = only.and_then(|only| only.row);
         let provider = Provider::with_rows(table, engine.settings.threads, row);
         session
             .register_table(TableReference::bare(name), Arc::new(provider))

@@ -1,7 +1,9 @@
 //! Our tables as the engine's: parts of their rows read at the same time, only the columns that are
-//! wanted, no more rows than are wanted, exact counts where they are exact.
+//! wanted, no more rows than are wanted, of files and row groups only those that a filter can want
+//! ([`Sieve`]), exact counts where they are exact.
 
 use super::names;
+use super::sieve::Sieve;
 use crate::content::table::{ParquetFile, batch};
 use crate::content::{Rows, Table};
 use crate::error::{Error, Result};
@@ -14,7 +16,7 @@ use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{ColumnStatistics, DataFusionError, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -85,7 +87,7 @@ impl Provider {
             }
             None => schema.clone(),
         };
-        let scan = Arc::new(Scan { table, schema, full: full.clone(), starts: Mutex::new(None) });
+        let scan = Arc::new(Scan { table, schema, full: full.clone() });
         Provider { scan, schema: full, parquet, rows, threads: threads.max(1) }
     }
 }
@@ -106,11 +108,19 @@ impl TableProvider for Provider {
         TableType::Base
     }
 
+    /// Filters say what need not be read; each row is asked by the engine all the same.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>, DataFusionError> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
     async fn scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let few = limit.is_some_and(|limit| limit <= FEW);
@@ -122,40 +132,44 @@ impl TableProvider for Provider {
         }
         let all = || (0..self.schema.fields().len()).collect();
         let columns = projection.cloned().unwrap_or_else(all);
-        Ok(Arc::new(ScanExec::new(self.scan.clone(), columns, parts, limit)?))
+        let own = self.scan.schema.fields().len();
+        let sieve = Sieve::new(state, &self.schema, own, filters).map(Arc::new);
+        // Row numbers are those of the whole table.
+        let narrowed = sieve.as_ref().filter(|_| self.rows.is_none());
+        let scan = match narrowed.and_then(|sieve| sieve.narrowed(self.scan.table.as_ref())) {
+            Some(table) => {
+                Arc::new(Scan { table, schema: self.scan.schema.clone(), full: self.scan.full.clone() })
+            }
+            None => self.scan.clone(),
+        };
+        Ok(Arc::new(ScanExec::new(scan, sieve, columns, parts, limit)?))
     }
 }
 
-/// The rows of a table in parts.
+/// A table to be scanned.
 struct Scan {
     table: Arc<dyn Table>,
     schema: SchemaRef,
     full: SchemaRef,
-    /// Where each part begins, and the end; known once the rows are counted.
-    starts: Mutex<Option<Result<Arc<[u64]>>>>,
 }
 
+/// The rows that each part of a scan reads.
+type Places = Arc<[Vec<Range<u64>>]>;
+
 impl Scan {
-    /// Where the parts begin. Counts the rows where that was not done; the first part that asks does it.
-    fn starts(&self, task: &Task, parts: usize) -> Result<Arc<[u64]>> {
-        let mut starts = self.starts.lock();
-        if let Some(Ok(known)) = &*starts
-            && known.len() == parts + 1
+    /// The rows of `parts` parts. Counts the rows where that was not done.
+    fn places(&self, task: &Task, sieve: Option<&Sieve>, parts: usize) -> Result<Places> {
+        let table = self.table.as_ref();
+        if let Some(sieve) = sieve
+            && let Some(ranges) = crate::open::guarded(|| sieve.ranges(task, table))?
         {
-            return Ok(known.clone());
+            return Ok(divided(&ranges, parts));
         }
-        let total = self.table.rows().exact().map_or_else(|| self.table.count(task), Ok);
-        let made = total.map(|total| split(self.table.as_ref(), total, parts));
-        if let Err(error) = &made
-            && error.is_cancelled()
-        {
-            return made;
-        }
-        *starts = Some(made.clone());
-        made
+        let total = table.rows().exact().map_or_else(|| table.count(task), Ok)?;
+        Ok(split(table, total, parts).windows(2).map(|ends| vec![ends[0]..ends[1]]).collect())
     }
 
-    /// Reads the rows of one part and hands batches to `each`, until it says no.
+    /// Reads some rows and hands batches to `each`, until it says no; whether it never did.
     fn run(
         &self,
         task: &Task,
@@ -163,7 +177,7 @@ impl Scan {
         columns: &[usize],
         size: usize,
         each: &mut dyn FnMut(RecordBatch) -> bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.schema.fields().len()).collect();
         let (mut at, mut most) = (rows.start, FIRST);
         while at < rows.end {
@@ -182,7 +196,7 @@ impl Scan {
             while from < count {
                 let len = size.min(count - from);
                 if !each(whole.slice(from, len)) {
-                    return Ok(());
+                    return Ok(false);
                 }
                 from += len;
             }
@@ -190,7 +204,7 @@ impl Scan {
             at = end;
             most = most.saturating_mul(4);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A batch as the engine wants it: types that it computes with, row numbers where they are asked for.
@@ -215,6 +229,28 @@ impl Scan {
     }
 }
 
+/// Ranges of rows in `parts` parts of about as many rows.
+fn divided(ranges: &[Range<u64>], parts: usize) -> Places {
+    let total: u64 = ranges.iter().map(|rows| rows.end - rows.start).sum();
+    let each = total.div_ceil(parts.max(1) as u64).max(FIRST);
+    let mut places: Vec<Vec<Range<u64>>> = vec![Vec::new(); parts.max(1)];
+    let (mut part, mut taken) = (0, 0);
+    for rows in ranges {
+        let mut at = rows.start;
+        while at < rows.end {
+            if taken == each && part + 1 < places.len() {
+                (part, taken) = (part + 1, 0);
+            }
+            let most = if part + 1 < places.len() { each - taken } else { u64::MAX };
+            let end = at.saturating_add(most).min(rows.end);
+            places[part].push(at..end);
+            taken += end - at;
+            at = end;
+        }
+    }
+    places.into()
+}
+
 /// Begins of `parts` parts of about as many rows, at steps of the table where it has enough of them.
 fn split(table: &dyn Table, total: u64, parts: usize) -> Arc<[u64]> {
     let parts = parts.max(1) as u64;
@@ -232,18 +268,23 @@ fn split(table: &dyn Table, total: u64, parts: usize) -> Arc<[u64]> {
 }
 
 /// One scan in a plan.
+#[derive(Clone)]
 struct ScanExec {
     scan: Arc<Scan>,
+    sieve: Option<Arc<Sieve>>,
     columns: Vec<usize>,
     parts: usize,
     limit: Option<usize>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
+    /// The rows of each part; the first part that asks finds them.
+    places: Arc<Mutex<Option<Result<Places>>>>,
 }
 
 impl ScanExec {
     fn new(
         scan: Arc<Scan>,
+        sieve: Option<Arc<Sieve>>,
         columns: Vec<usize>,
         parts: usize,
         limit: Option<usize>,
@@ -255,28 +296,40 @@ impl ScanExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Ok(ScanExec { scan, columns, parts, limit, schema, properties })
+        Ok(ScanExec { scan, sieve, columns, parts, limit, schema, properties, places: Arc::default() })
     }
 
     /// The rows of one part. With a limit, and where that many rows are known, nothing is counted.
-    fn rows(&self, task: &Task, part: usize) -> Result<Range<u64>> {
+    fn rows(&self, task: &Task, part: usize) -> Result<Vec<Range<u64>>> {
         let known = match self.scan.table.rows() {
             Rows::Exact(n) | Rows::AtLeast(n) | Rows::About { known: n, .. } => n,
         };
         if let Some(limit) = self.limit.map(|limit| limit as u64)
             && self.parts == 1
+            && self.sieve.is_none()
             && limit <= known
         {
-            return Ok(0..limit);
+            return Ok(vec![0..limit]);
         }
-        let starts = self.scan.starts(task, self.parts)?;
-        match starts.get(part..part + 2) {
-            Some(&[start, end]) => {
-                let most = self.limit.map_or(u64::MAX, |limit| start.saturating_add(limit as u64));
-                Ok(start..end.min(most))
+        let mut places = self.places.lock();
+        let found = match &*places {
+            Some(found) => found.clone(),
+            None => {
+                let found = self.scan.places(task, self.sieve.as_deref(), self.parts);
+                // What was cancelled may be asked again.
+                if !matches!(&found, Err(error) if error.is_cancelled()) {
+                    *places = Some(found.clone());
+                }
+                found
             }
-            _ => Err(Error::bug("a part of a table that is not there")),
+        }?;
+        let mut rows = found.get(part).cloned().ok_or_else(|| Error::bug("a part that is not there"))?;
+        let mut left = self.limit.map_or(u64::MAX, |limit| limit as u64);
+        for range in &mut rows {
+            range.end = range.end.min(range.start.saturating_add(left));
+            left -= range.end - range.start;
         }
+        Ok(rows)
     }
 }
 
@@ -293,6 +346,9 @@ impl DisplayAs for ScanExec {
         write!(f, "TableScan: rows={rows}, columns=[{}], parts={}", names.join(", "), self.parts)?;
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
+        }
+        if let Some(sieve) = &self.sieve {
+            write!(f, ", only where {}", sieve.words())?;
         }
         Ok(())
     }
@@ -342,12 +398,17 @@ impl ExecutionPlan for ScanExec {
         let size = context.session_config().batch_size();
         let mut builder = RecordBatchReceiverStream::builder(self.schema.clone(), WAITING);
         let sender = builder.tx();
-        let exec = ScanExec::new(self.scan.clone(), self.columns.clone(), self.parts, self.limit)?;
+        let exec = self.clone();
         builder.spawn_blocking(move || {
             let external = |error: Error| DataFusionError::External(Box::new(error));
             let rows = exec.rows(&task, partition).map_err(external)?;
             let mut each = |batch| sender.blocking_send(Ok(batch)).is_ok();
-            exec.scan.run(&task, rows, &exec.columns, size, &mut each).map_err(external)
+            for rows in rows {
+                if !exec.scan.run(&task, rows, &exec.columns, size, &mut each).map_err(external)? {
+                    break;
+                }
+            }
+            Ok(())
         });
         Ok(builder.build())
     }
@@ -373,7 +434,8 @@ impl ExecutionPlan for ScanExec {
                 }
             }
         }
-        Ok(Arc::new(statistics))
+        // What a filter rules out is not read.
+        Ok(Arc::new(if self.sieve.is_some() { statistics.to_inexact() } else { statistics }))
     }
 
     fn supports_limit_pushdown(&self) -> bool {
@@ -384,7 +446,8 @@ impl ExecutionPlan for ScanExec {
         let parts = if limit.is_some_and(|limit| limit <= FEW) { 1 } else { self.parts };
         // A plan above may count on the parts that there are.
         let parts = if self.parts == 1 { 1 } else { parts.max(self.parts) };
-        let exec = ScanExec::new(self.scan.clone(), self.columns.clone(), parts, limit).ok()?;
+        let (scan, sieve) = (self.scan.clone(), self.sieve.clone());
+        let exec = ScanExec::new(scan, sieve, self.columns.clone(), parts, limit).ok()?;
         Some(Arc::new(exec))
     }
 

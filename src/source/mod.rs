@@ -296,6 +296,12 @@ impl Source {
         Source::open(task, &inside(path, name)?)
     }
 
+    /// The size in bytes of a file in this folder, as [`Source::child`] would find it; nothing is opened.
+    pub fn size_of(&self, name: &str) -> Result<u64> {
+        let path = inside(self.folder_path()?, name)?;
+        std::fs::metadata(&path).map(|meta| meta.len()).map_err(|e| Error::from(e).in_file(path.display()))
+    }
+
     /// A file beside this one (another shard, an index). Never outside the file's own folder.
     pub fn sibling(&self, task: &Task, name: &str) -> Result<Source> {
         let path =

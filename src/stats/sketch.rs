@@ -14,9 +14,22 @@ pub(super) fn mixed(seed: u64, word: u64) -> u64 {
 pub(super) fn hashed(seed: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let state = words.iter().fold(seed, |state, word| mixed(state, u64::from_le_bytes(*word)));
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    finished(mixed(state, u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56))
+    finished(mixed(state, short(rest) ^ (bytes.len() as u64) << 56))
+}
+
+/// At most seven bytes as a number, different for different bytes of one length. Without a copy of unknown
+/// length, which would take longer than all the rest.
+pub(super) const fn short(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [] => 0,
+        [a] => a as u64,
+        [a, b] => u16::from_le_bytes([a, b]) as u64,
+        [a, b, c] => u32::from_le_bytes([a, b, c, 0]) as u64,
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as u64,
+        [a, b, c, d, e] => u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]),
+        [a, b, c, d, e, f] => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
+        [a, b, c, d, e, f, g, ..] => u64::from_le_bytes([a, b, c, d, e, f, g, 0]),
+    }
 }
 
 /// The hash of a word.

@@ -440,11 +440,9 @@ mod tests {
             let columns = [("n", column(range.clone())), ("s", other(range))];
             Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()))
         };
-        let parts = (0..23).map(|part| crate::concat::Part {
-            name: part.to_string(),
-            bytes: 0,
-            open: Box::new(move |_| Ok(both(part * 100..part * 100 + 100))),
-            constants: Vec::new(),
+        let parts = (0..23).map(|part| {
+            let open = move |_: &Task| Ok(both(part * 100..part * 100 + 100) as Arc<dyn Table>);
+            crate::concat::Part::new(part.to_string(), 0, Box::new(open))
         });
         let joined = crate::concat::tables(&Task::new(), parts.collect(), Vec::new()).unwrap();
         let many = table(&*joined.table, &Task::new(), &[0, 1]).unwrap();

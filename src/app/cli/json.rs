@@ -4,6 +4,7 @@ use gander::content::{Array, Content, Image, Kind, Rows, Table, Text};
 use gander::display;
 use gander::dtype::DType;
 use gander::node::{Children, Node, Value};
+use gander::pickle::Report;
 use gander::{Document, Error, Task, limits};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -15,19 +16,35 @@ pub(crate) fn error(error: &Error) -> Json {
 
 /// A whole document, `depth` levels down.
 pub(crate) fn document(task: &Task, document: &Document, path: &str, depth: usize) -> Result<Json, Error> {
-    Ok(json!({
+    let mut pickles = None;
+    let root = node(task, &document.root, "", depth, &mut pickles)?;
+    let mut json = json!({
         "path": path,
         "format": document.format.id,
         "format_name": document.format.name,
         "bytes": document.source.known_len(),
         "remarks": document.remarks,
-        "root": node(task, &document.root, "", depth)?,
-    }))
+        "root": root,
+    });
+    if let Some(report) = pickles {
+        json["globals"] = report.globals.iter().map(String::as_str).collect();
+        json["verdict"] = report.verdict.word().into();
+    }
+    Ok(json)
 }
 
-/// One node and what is below it.
-fn node(task: &Task, node_: &Arc<Node>, path: &str, depth: usize) -> Result<Json, Error> {
+/// One node and what is below it. What pickles on the way would import is gathered in `pickles`.
+fn node(
+    task: &Task,
+    node_: &Arc<Node>,
+    path: &str,
+    depth: usize,
+    pickles: &mut Option<Report>,
+) -> Result<Json, Error> {
     task.check()?;
+    if let Some(report) = &node_.pickle {
+        pickles.get_or_insert_default().merge(Report::clone(report));
+    }
     let mut object = Map::new();
     object.insert("name".into(), node_.name.clone().into());
     object.insert("path".into(), path.into());
@@ -47,7 +64,7 @@ fn node(task: &Task, node_: &Arc<Node>, path: &str, depth: usize) -> Result<Json
         object.insert(content.kind().word().into(), facts(content));
     }
     if !matches!(node_.children, Children::None) {
-        children(task, node_, path, depth, &mut object)?;
+        children(task, node_, path, depth, &mut object, pickles)?;
     }
     Ok(Json::Object(object))
 }
@@ -58,6 +75,7 @@ fn children(
     path: &str,
     depth: usize,
     object: &mut Map<String, Json>,
+    pickles: &mut Option<Report>,
 ) -> Result<(), Error> {
     if depth == 0 {
         if let Some(count) = parent.child_count().filter(|&n| n > 0) {
@@ -77,7 +95,7 @@ fn children(
     let mut list = Vec::new();
     for child in page.iter().take(limits::PRINTED as usize) {
         let child = child.resolved(task)?;
-        list.push(node(task, &child, &parent.child_path(path, &child), depth - 1)?);
+        list.push(node(task, &child, &parent.child_path(path, &child), depth - 1, pickles)?);
     }
     object.insert("children".into(), list.into());
     if more {

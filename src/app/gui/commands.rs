@@ -34,6 +34,8 @@ pub(crate) enum Action {
     Show(Target, Where),
     /// Show a new SQL query that begins with this node's table.
     Query(Target),
+    /// A tab for this statement, beside what is shown.
+    Statement(Target, String),
     /// Show a file in the system's file manager.
     Reveal(PathBuf),
     /// Pass this to the active view.

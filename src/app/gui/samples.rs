@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 /// Name and bytes of each.
-const SAMPLES: [(&str, &[u8]); 6] = [
+const SAMPLES: [(&str, &[u8]); 8] = [
     ("trips.parquet", include_bytes!("../../../fixtures/showcase/trips.parquet")),
     ("people.csv", include_bytes!("../../../fixtures/showcase/people.csv")),
     ("field.npy", include_bytes!("../../../fixtures/showcase/field.npy")),
     ("volume.npz", include_bytes!("../../../fixtures/showcase/volume.npz")),
+    ("climate.nc", include_bytes!("../../../fixtures/showcase/climate.nc")),
+    ("egg.nii.gz", include_bytes!("../../../fixtures/showcase/egg.nii.gz")),
     ("weights.safetensors", include_bytes!("../../../fixtures/showcase/weights.safetensors")),
     ("photo.png", include_bytes!("../../../fixtures/showcase/photo.png")),
 ];

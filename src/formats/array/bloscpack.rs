@@ -3,7 +3,8 @@
 //! <https://github.com/Blosc/bloscpack/blob/master/header_rfc.rst>
 //!
 //! Blizzard's textures have the same extension, but not the magic. What is no NumPy array is opened as the
-//! file that was packed.
+//! file that was packed; a pickle, as `blosc.pack_array` makes them, is shown without being loaded. Bare Blosc
+//! chunks are read too: they have no magic, but their own length in the header.
 
 mod header;
 #[cfg(test)]
@@ -20,25 +21,49 @@ use crate::format::{Format, Opening};
 use crate::limits;
 use crate::node::Node;
 use crate::open::open_source;
+use crate::pickle;
 use crate::region::{Region, Span};
-use crate::sniff::Magic;
+use crate::sniff::{Head, Magic, Match};
 use crate::source::{ReadAt, Source};
 use crate::task::Task;
 use bytes::Bytes;
 use header::{Check, Header, Numpy};
 use std::sync::{Arc, OnceLock};
 
+/// The largest pickle that is walked through when a file is opened, in bytes.
+const PICKLE: u64 = 256 << 20;
+
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["blp"],
+    extensions: &["blp", "blosc"],
     magic: &[Magic::at(0, header::MAGIC)],
+    sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Bytes],
     ..Format::new("bloscpack", "Bloscpack", open)
 };
 
+fn sniff(head: &Head) -> Match {
+    match head.starts_with(header::MAGIC) || bare(&head.first, head.len).is_some() {
+        true => Match::Yes,
+        false => Match::No,
+    }
+}
+
+/// The header of a Blosc chunk that is all of a file of `len` bytes.
+fn bare(first: &[u8], len: Option<u64>) -> Option<blosc::Header> {
+    // Versions of Blosc 1 and 2 and of the codecs' formats.
+    let (1..=6, Some(1..=2)) = (*first.first()?, first.get(1)) else { return None };
+    let head = blosc::Header::read(first).ok()?;
+    let fits = len == Some(head.stored as u64) && head.size > 0 && head.size >= head.typesize;
+    fits.then_some(head)
+}
+
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
-    let header = Header::read(task, source)?;
+    let header = match bare(&opening.head.first, source.known_len()) {
+        Some(head) if !opening.head.starts_with(header::MAGIC) => Header::bare(head.size as u64),
+        _ => Header::read(task, source)?,
+    };
     let file = Arc::new(File::new(source.clone(), header));
     let problem = file.missing(task)?;
     let whole = file.header.size()?;
@@ -65,6 +90,18 @@ fn open(opening: &Opening) -> Result<Node> {
 
 /// The file that was packed, by what it is itself.
 fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
+    let task = opening.task;
+    let len = inner.known_len().unwrap_or(0);
+    // A pickle has to be walked through to be known; a larger one is shown as bytes.
+    if len <= PICKLE && inner.read_up_to(task, 0, 3).is_ok_and(|head| pickle::is_binary(&head)) {
+        return match inner.read(task, 0..len) {
+            Ok(bytes) => pickle::node(task, opening.source.name(), &bytes),
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => {
+                Ok(Node::new(opening.source.name(), "bytes").content(Content::Bytes(inner)).problem(error))
+            }
+        };
+    }
     let mut options = opening.options.clone();
     options.0.remove("format");
     match open_source(opening.task, &inner, &options) {

@@ -3,10 +3,10 @@
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 //!
 //! The header is parsed by [`literal`](crate::dtype::numpy::literal), which knows literals only; arrays of Python objects hold a
-//! pickle, which is shown as bytes and never loaded. Files to which `np.save` was called several times
+//! pickle, which is never loaded: [`pickle`](crate::pickle) tells what is in it and what it would run. Files to which `np.save` was called several times
 //! hold several arrays, one after the other.
 
-mod pickle;
+mod objects;
 
 use crate::content::array::Plain;
 use crate::content::{Array, ArrayFacts, Content, Kind, Layout};
@@ -23,8 +23,6 @@ use crate::source::Source;
 use crate::task::Task;
 use std::sync::Arc;
 
-/// Bytes of a pickle of objects that are looked at for names.
-const PICKLE: usize = 16 << 20;
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The descriptor.
@@ -97,7 +95,7 @@ struct Header {
 fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)> {
     let mut header = header(task, source, start)?;
     if header.described.object {
-        return Ok((objects(task, source, header)?, None));
+        return Ok((objects::node(task, source, header)?, None));
     }
     if header.described.dtype == DType::Long(Long::X87(16)) && header.described.order != Order::Big {
         // The one type that only its elements tell; a kilobyte of them is enough.
@@ -152,50 +150,6 @@ fn whole_part(shape: &mut [u64], header: &Header, there: u64) -> bool {
         *slowest = count;
     }
     count > 0
-}
-
-/// An array of Python objects: a pickle, as its bytes.
-fn objects(task: &Task, source: &Source, header: Header) -> Result<Node> {
-    let mut node = Node::new("", "array")
-        .attribute("dtype", spelled(&header.described.dtype))
-        .attribute("shape", serde_json::Value::from(header.shape.clone()))
-        .remark("the elements are Python objects in a pickle, which is shown as bytes and never loaded");
-    node.remarks.extend(header.remarks);
-    let len = source.len(task)?;
-    node.span = Some(header.data..len);
-    if len <= header.data {
-        node.problem = Some(Error::malformed("array: its pickle is missing").at(header.data));
-        return Ok(node);
-    }
-    node.content = Some(Content::Bytes(source.member("objects.pkl", header.data..len)?));
-    let names = pickle::names(&source.read_up_to(task, header.data, PICKLE)?);
-    if !names.all.is_empty() {
-        let all: Vec<serde_json::Value> = names.all.into_iter().map(Into::into).collect();
-        node = node.attribute("globals", serde_json::Value::from(all));
-    }
-    if !names.unknown.is_empty() {
-        let list: Vec<&str> = names.unknown.iter().map(String::as_str).take(8).collect();
-        let what =
-            format!("an array of Python objects whose pickle would run {}: dangerous", list.join(", "));
-        node.problem = Some(Error::unsupported(what).at(header.data));
-    } else if !names.whole && len - header.data <= PICKLE as u64 {
-        node.problem =
-            Some(Error::malformed("array: its pickle has no end; the file may be cut off").at(header.data));
-    }
-    Ok(node)
-}
-
-/// The type of an array of objects, or the fields of records with some.
-fn spelled(dtype: &DType) -> String {
-    match dtype {
-        DType::Struct(record) => {
-            let fields: Vec<String> =
-                record.fields.iter().map(|f| format!("{}: {}", f.name, spelled(&f.dtype))).collect();
-            format!("struct<{}>", fields.join(", "))
-        }
-        DType::Void(_) => "object".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 /// Reads magic, version and header at `start`.
@@ -317,6 +271,8 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::format::Options;
     use crate::open::{Document, open_source};
+    use crate::pickle::Verdict;
+    use arrow::array::Array as _;
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -347,13 +303,47 @@ mod tests {
             let document = opened(name).unwrap_or_else(|error| panic!("{error}"));
             assert!(document.root.problem.is_none(), "{name}");
             if name.starts_with("object") {
-                assert!(matches!(document.root.content, Some(Content::Bytes(_))), "{name}");
+                assert!(document.root.pickle.is_some(), "{name}");
             } else {
                 values(&document);
             }
             count += 1;
         }
         assert!(count > 50, "{count}");
+    }
+
+    #[test]
+    fn objects_are_shown_and_never_loaded() {
+        let task = Task::new();
+        let texts = |name: &str| -> Vec<Option<String>> {
+            let document = opened(name).unwrap();
+            assert_eq!(
+                document.root.pickle.as_ref().map(|report| report.verdict),
+                Some(Verdict::Safe),
+                "{name}"
+            );
+            let Some(Content::Array(array)) = &document.root.content else { panic!("{name}") };
+            let column = array.column(&task, &Region::all(array.shape())).unwrap();
+            (0..column.len()).map(|row| crate::cell::text(&*column, row)).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(texts("object"), [some("{'a': 1}"), some("[1, 2, 'x']"), None, some("3.5")]);
+        assert_eq!(texts("object_in_struct"), [some("(1, 'one')"), some("(2, None)")]);
+        // An array whose only element would be what os.system gives.
+        let header = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n";
+        let mut bytes = b"\x93NUMPY\x01\0".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.bytes());
+        bytes.extend(b"\x80\x04]\x8c\x02os\x8c\x06system\x93\x8c\x05quack\x85Ra.");
+        let source = Source::memory("evil.npy", bytes);
+        let root = open_source(&task, &source, &Options::default()).unwrap().root;
+        assert_eq!(root.pickle.as_ref().map(|report| report.verdict), Some(Verdict::Dangerous));
+        assert!(
+            root.problem.as_ref().is_some_and(|problem| problem.message().contains("os.system: dangerous"))
+        );
+        let Some(Content::Array(array)) = &root.content else { panic!() };
+        let column = array.column(&task, &Region::all(&[1])).unwrap();
+        assert_eq!(crate::cell::text(&*column, 0).as_deref(), Some("os.system('quack')"));
     }
 
     #[test]

@@ -303,7 +303,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut node = Node::new("", "array");
     if guess.is_some() {
         node.remarks.push(format!(
-            "its name and size say {} of shape {:?}; --raw says it otherwise",
+            "a guess from its name and size: {} of shape {:?}; another layout can be given (Open as raw array…, --raw)",
             layout.dtype, layout.shape
         ));
     }

@@ -261,12 +261,8 @@ fn part(root: &std::path::Path, file: &File, columns: &[FieldRef]) -> Part {
             _ => Arc::new(StringArray::from(vec![value])),
         }
     };
-    Part {
-        name: file.name.clone(),
-        bytes: file.bytes,
-        open: Box::new(move |task| table_in(task, &path)),
-        constants: columns.iter().map(constant).collect(),
-    }
+    let constants = columns.iter().map(constant).collect();
+    Part { constants, ..Part::new(&file.name, file.bytes, Box::new(move |task| table_in(task, &path))) }
 }
 
 fn table_in(task: &Task, path: &std::path::Path) -> Result<Arc<dyn Table>> {

@@ -41,7 +41,8 @@ impl App {
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
-            Action::Query(target) => self.new_query(&target),
+            Action::Query(target) => self.new_query(&target, None),
+            Action::Statement(target, sql) => self.new_query(&target, Some(sql)),
             Action::Reveal(path) => self.asked.reveal(&path),
             Action::Ask(request) => self.ask(ctx, &request),
             Action::Copy(text) => self.copy(ctx, text),
@@ -152,10 +153,14 @@ impl App {
     }
 
     /// A tab for a query over all open files.
-    fn new_query(&mut self, beside: &Target) {
+    fn new_query(&mut self, beside: &Target, statement: Option<String>) {
         views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
         self.queries += 1;
-        self.tabs.show(views::sql::target(beside, self.queries), Where::Kept);
+        let target = match statement {
+            Some(sql) => views::sql::target_of(beside, self.queries, &sql),
+            None => views::sql::target(beside, self.queries),
+        };
+        self.tabs.show(target, Where::Kept);
     }
 
     /// Commands about the node that is shown.

@@ -60,7 +60,7 @@ impl OpenRaw {
 
     /// Draws it; true if it is to be closed.
     pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
-        room(ui, 560.0, 480.0);
+        room(ui, 620.0, 480.0);
         let close = head(ui, &format!("Open {} as raw array", self.name));
         let path = self.path.clone();
         let shown = self.len.get(jobs, &(), "", move |task| Source::open(task, &path)?.len(task));
@@ -126,7 +126,7 @@ impl OpenRaw {
                     }
                 });
             }
-            ui.add(egui::Label::new(theme::dim(theme, spec.help)).truncate()).on_hover_text(spec.help);
+            ui.add(egui::Label::new(theme::dim(theme, hint(spec))).truncate()).on_hover_text(spec.help);
         });
         if value != before {
             self.options.set(spec.name, value);
@@ -144,6 +144,19 @@ fn label(name: &str) -> &str {
         "row-padding" => "Row padding",
         "byte-order" => "Byte order",
         other => other,
+    }
+}
+
+/// A few words beside a field; all of them are in its tool tip.
+fn hint(spec: &OptionSpec) -> &'static str {
+    match spec.name {
+        "dtype" => "of one element",
+        "shape" => "slowest first: 480x640x3; ? is what is left",
+        "order" => "C: the last dimension is the fastest",
+        "offset" => "bytes before the first element",
+        "row-padding" => "bytes behind each row",
+        "byte-order" => "the lowest byte first, or the highest",
+        _ => spec.help,
     }
 }
 

@@ -105,7 +105,9 @@ fn of_node(known: &mut Known, task: &Task, target: &Target) {
     }
     if let Some(span) = &node.span {
         known.line("Offset", format!("0x{:x}", span.start));
-        known.line("Stored", size_words(span.end.saturating_sub(span.start)));
+        if !known.lines.iter().any(|(name, _)| name == "Stored") {
+            known.line("Stored", size_words(span.end.saturating_sub(span.start)));
+        }
     }
 }
 
@@ -132,9 +134,13 @@ fn of_array(known: &mut Known, task: &Task, array: &dyn Array) {
     if let Ok(elements) = limits::elements(array.shape()) {
         known.line("Elements", display::count(elements));
         let bytes = u128::from(elements) * u128::from(array.dtype().bits()) / 8;
-        known.line("Bytes", size_words(u64::try_from(bytes).unwrap_or(u64::MAX)));
-        if let Some(stored) = facts.bytes_stored.filter(|stored| u128::from(*stored) != bytes && *stored > 0)
-        {
+        // Elements without a size have no bytes of their own.
+        let has_size = !array.dtype().is_variable();
+        if has_size {
+            known.line("Bytes", size_words(u64::try_from(bytes).unwrap_or(u64::MAX)));
+        }
+        let stored = facts.bytes_stored.filter(|stored| u128::from(*stored) != bytes && *stored > 0);
+        if let Some(stored) = stored.filter(|_| has_size) {
             known
                 .line("Stored", format!("{} ({:.1}×)", display::bytes(stored), bytes as f64 / stored as f64));
         }

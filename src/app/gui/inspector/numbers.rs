@@ -213,6 +213,19 @@ pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
         numbers.line("infinite", display::count(stats.inf));
     }
     numbers.line("CRC-32", format!("{:08x}", stats.crc32));
+    // What is stored comes first, since the histogram is of that.
+    if let Some(scaled) = stats.scaled {
+        for (name, value) in
+            [("scaled min", scaled.min), ("scaled max", scaled.max), ("scaled mean", scaled.mean)]
+        {
+            if let Some(value) = value {
+                numbers.line(name, short(value));
+            }
+        }
+        if scaled.missing > 0 {
+            numbers.line("missing", display::count(scaled.missing));
+        }
+    }
     numbers.histogram = stats.histogram;
     Ok(numbers.done(true, started))
 }

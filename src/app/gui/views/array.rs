@@ -28,6 +28,7 @@ pub(super) mod options;
 pub(super) mod pictured;
 mod plotting;
 mod probe;
+mod ruler;
 pub(crate) mod sample;
 mod seen;
 pub(super) mod slice;
@@ -138,15 +139,25 @@ struct ArrayView {
     name: String,
 }
 
+/// The first mapping of an array: the beginning of what goes by time or number, the middle of a body in space,
+/// whose first slice is mostly empty.
+fn first_look(shape: &[u64], meaning: &Meaning) -> Mapping {
+    let mut mapping = Mapping::new(shape);
+    for axis in mapping.others(false).into_iter().filter(|axis| meaning.is_space(*axis)) {
+        mapping.set_position(axis, shape[axis] / 2);
+    }
+    mapping
+}
+
 impl ArrayView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
         let lens = Lens::new(array, &target.node);
         let array = lens.array();
-        let shape = array.shape();
+        let meaning = lens.meaning(&*array);
         ArrayView {
             mode: Mode::usual(&*array),
-            mapping: Mapping::new(shape),
-            dims: Dims::new(lens.meaning(&*array)),
+            mapping: first_look(array.shape(), &meaning),
+            dims: Dims::new(meaning),
             choice: Choice::default(),
             photo: Photo::default(),
             heat: Pictured::default(),
@@ -200,11 +211,12 @@ impl ArrayView {
     fn look_anew(&mut self) {
         self.stop();
         self.array = self.lens.array();
+        let meaning = self.lens.meaning(&*self.array);
         if self.mapping.shape() != self.array.shape() {
-            self.mapping = Mapping::new(self.array.shape());
+            self.mapping = first_look(self.array.shape(), &meaning);
         }
         let rate = self.dims.rate();
-        self.dims = Dims::new(self.lens.meaning(&*self.array));
+        self.dims = Dims::new(meaning);
         self.dims.set_rate(rate);
         self.heat.clear();
         self.image.clear();
@@ -479,7 +491,10 @@ impl View for ArrayView {
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
         let bytes =
             gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
-        cx.status.facts = format!("{} {dtype} · {}", display::shape(shape), display::bytes(bytes));
+        cx.status.facts = match dtype.is_variable() {
+            true => format!("{} {dtype}", display::shape(shape)),
+            false => format!("{} {dtype} · {}", display::shape(shape), display::bytes(bytes)),
+        };
         let image = self.is_image();
         let mut mapping = self.mapping.clone();
         let mut dims = std::mem::take(&mut self.dims);

@@ -28,7 +28,7 @@ pub(crate) fn make() -> Box<dyn View> {
 /// How far down the list goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// All of a model, the children of everything else.
+    /// All of a model and below groups that hold groups only, the children of everything else.
     #[default]
     Auto,
     /// The children.
@@ -359,7 +359,7 @@ impl GridModel for Rows<'_> {
         let column = self.columns.get(index).copied().unwrap_or(Column::Name);
         let width = match column {
             Column::Name => self.listed.widest.clamp(16, 56) as f32,
-            Column::Kind => 9.0,
+            Column::Kind => self.listed.widest_kind.clamp(9, 24) as f32,
             Column::Value => 40.0,
             Column::Type => 12.0,
             Column::Shape => 18.0,

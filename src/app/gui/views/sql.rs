@@ -49,8 +49,12 @@ pub(crate) fn set_open(documents: Vec<Arc<Document>>) {
 pub(crate) fn target(beside: &Target, number: u64) -> Target {
     let path = if beside.path.starts_with(PATH) { "" } else { &beside.path };
     let name = gander::query::table_name(beside.document.source.name(), path);
-    let statement = format!("SELECT *\nFROM {}\nLIMIT 1000", gander::query::quoted(&name));
-    let node = Node::new(format!("SQL {number}"), LABEL).attribute("statement", statement);
+    target_of(beside, number, &format!("SELECT *\nFROM {}\nLIMIT 1000", gander::query::quoted(&name)))
+}
+
+/// A tab for this statement beside `target`.
+pub(crate) fn target_of(beside: &Target, number: u64, statement: &str) -> Target {
+    let node = Node::new(format!("SQL {number}"), LABEL).attribute("statement", statement.to_owned());
     Target { node: Arc::new(node), path: format!("{PATH}{number}"), ..beside.clone() }
 }
 

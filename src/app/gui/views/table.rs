@@ -9,6 +9,7 @@ mod inspect;
 mod model;
 mod pages;
 mod part;
+mod pivot;
 mod record;
 pub(crate) mod sieve;
 mod summary;
@@ -60,6 +61,8 @@ enum Mode {
     Record,
     /// A line for each column.
     Summary,
+    /// Groups of rows.
+    Pivot,
 }
 
 /// Rows that the end of a table is shown with before it is counted.
@@ -82,6 +85,7 @@ pub(super) struct TableView {
     sieve: Sieve,
     find: Find,
     summary: summary::Page,
+    pivot: pivot::Page,
     main: Sheet,
     /// The last rows, while not all are counted.
     tail: Option<Sheet>,
@@ -144,6 +148,7 @@ impl TableView {
             sieve: Sieve::default(),
             find: Find::default(),
             summary: summary::Page::default(),
+            pivot: pivot::Page::default(),
             main: Sheet::new(table, name, Labels::From(0)),
             tail: None,
             tail_asked: false,
@@ -207,6 +212,8 @@ impl TableView {
                 sheet
             }
         };
+        sheet.grid.header_extra = self.main.grid.header_extra;
+        sheet.totals = self.main.totals.take();
         sheet.grid.set_layout(self.main.grid.layout().clone());
         sheet.grid.set_position(RowPosition::default(), self.main.grid.column_position());
         self.main.pages.cancel();
@@ -516,6 +523,7 @@ impl View for TableView {
             Mode::Table => self.grid_ui(&mut upper, cx),
             Mode::Record => self.record_ui(&mut upper, cx),
             Mode::Summary => self.summary_ui(&mut upper, cx),
+            Mode::Pivot => self.pivot.ui(&mut upper, cx, &self.base, self.sieve.filter(), &self.name),
         }
         if let Some(place) = bottom {
             let cell = self.cursor();
@@ -525,10 +533,16 @@ impl View for TableView {
             self.inspect.ui(ui, place, cx.jobs, &table, cell, &name);
         }
         self.take_copy(cx);
-        self.say(cx);
+        // The groups speak for themselves.
+        if self.mode != Mode::Pivot {
+            self.say(cx);
+        }
     }
 
-    fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
+    fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {
+        if self.mode == Mode::Pivot && self.pivot.request(request, cx) {
+            return true;
+        }
         match request {
             Request::GoTo(text) => self.go_to(text),
             Request::Column(column) if *column < self.main.columns() => {
@@ -550,6 +564,11 @@ impl View for TableView {
     }
 
     fn export(&self) -> Option<(String, Data)> {
+        if self.mode == Mode::Pivot
+            && let Some(groups) = self.pivot.export()
+        {
+            return Some(groups);
+        }
         let sheet = self.sheet();
         let sifted = || {
             let rows = self.sieve.rows()?;
@@ -575,6 +594,7 @@ impl View for TableView {
             "layout": grid.layout(),
             "cursor": grid.cursor().map(|cell| (cell.row, cell.column)),
             "record": self.mode == Mode::Record,
+            "pivot": (self.mode == Mode::Pivot, self.pivot.keep()),
             "sieve": self.sieve.keep(),
         })
     }
@@ -592,6 +612,10 @@ impl View for TableView {
         }
         if part("record") == Value::Bool(true) {
             self.mode = Mode::Record;
+        }
+        if let Ok((open, wells)) = serde_json::from_value::<(bool, Value)>(part("pivot")) {
+            self.pivot.restore(&wells);
+            self.mode = if open { Mode::Pivot } else { self.mode };
         }
     }
 }

@@ -123,6 +123,12 @@ impl Header {
         Ok(header)
     }
 
+    /// What a bare Blosc chunk of `size` bytes, unpacked, would have: a file of one chunk.
+    pub(super) fn bare(size: u64) -> Header {
+        let (check, metadata, problem) = (Check::None, None, None);
+        Header { check, chunk: size, last: size, count: 1, offsets: None, data: 0, metadata, problem }
+    }
+
     /// Where the chunks and their places lie; no more of them than the file has room for.
     fn place(&mut self, source: &Source, listed: bool, more: u64) -> Result<()> {
         let room = source.known_len().unwrap_or(u64::MAX).saturating_sub(self.data);

@@ -1,6 +1,7 @@
 use super::*;
 use crate::content::array::read;
 use crate::format::Options;
+use crate::pickle::Verdict;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bloscpack/");
@@ -62,4 +63,31 @@ fn what_is_there_of_a_cut_file_is_read() {
     let Some(Content::Array(array)) = error.content else { panic!() };
     let error = read(&*array, &Task::new(), &Region::all(&[20, 30])).unwrap_err();
     assert!(error.message().contains("adler32 checksum does not match"), "{error}");
+}
+
+#[test]
+fn pickles_are_shown_and_never_loaded() {
+    let task = Task::new();
+    let node = |name: &str| {
+        let document =
+            crate::open(&task, Path::new(&format!("{FIXTURES}{name}")), &Options::default()).unwrap();
+        assert_eq!(document.format.id, "bloscpack", "{name}");
+        document.root
+    };
+    let array = node("array.blosc");
+    let expected: Vec<u8> = (0..600).flat_map(|i| (wave(i) as f32).to_le_bytes()).collect();
+    assert_eq!(values(&array), expected);
+    assert_eq!(array.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+    let objects = node("objects.blosc");
+    let value = |path: &str| objects.find(&task, path).unwrap().unwrap().value.clone();
+    assert_eq!(
+        (objects.label, value("/name").as_deref(), value("/counts/2").as_deref()),
+        ("dict", Some("goose"), Some("None"))
+    );
+    assert_eq!(values(&objects.find(&task, "/wave").unwrap().unwrap()), expected[..240]);
+    let list = node("pickle.blp");
+    assert_eq!((list.label, list.child_count()), ("list", Some(3)));
+    let evil = node("malformed/evil.blosc");
+    assert_eq!(evil.pickle.as_ref().unwrap().verdict, Verdict::Dangerous);
+    assert!(evil.problem.as_ref().unwrap().message().contains("os.system"));
 }

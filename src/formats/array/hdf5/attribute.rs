@@ -254,11 +254,3 @@ fn json(array: &dyn Array, row: usize) -> Json {
         },
     }
 }
-
-/// A cell as text, bytes as text where they are text.
-pub(super) fn text_of(array: &dyn Array, row: usize) -> String {
-    match json(array, row) {
-        Json::String(text) => text,
-        other => other.to_string(),
-    }
-}

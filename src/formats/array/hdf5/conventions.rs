@@ -2,6 +2,7 @@
 //! name what a group or dataset is; its values are the same.
 
 use crate::cf;
+use crate::grouped;
 use crate::node::{Node, Value};
 
 /// What a file as a whole is.
@@ -44,25 +45,6 @@ const PYTABLES: [(&str, &str); 6] = [
     ("UNIMPLEMENTED", "dataset"),
 ];
 
-/// AnnData's encodings,
-/// <https://anndata.readthedocs.io/en/latest/fileformat-prose.html>.
-const ANNDATA: [&str; 14] = [
-    "anndata",
-    "dataframe",
-    "csr_matrix",
-    "csc_matrix",
-    "categorical",
-    "array",
-    "string-array",
-    "dict",
-    "raw",
-    "string",
-    "numeric-scalar",
-    "nullable-integer",
-    "nullable-boolean",
-    "rec-array",
-];
-
 /// The convention's word for a node with these attributes.
 pub fn label(attributes: &[(String, Value)]) -> Option<&'static str> {
     let text = |name: &str| cf::text(attributes, name);
@@ -78,8 +60,7 @@ pub fn label(attributes: &[(String, Value)]) -> Option<&'static str> {
     if let Some(class) = text("CLASS").filter(|_| text("VERSION").is_some()) {
         return PYTABLES.into_iter().find(|(known, _)| *known == class).map(|(_, word)| word);
     }
-    let encoding = text("encoding-type")?;
-    ANNDATA.into_iter().find(|known| *known == encoding)
+    grouped::label(attributes)
 }
 
 /// Says in a remark what kind of file a root group is.

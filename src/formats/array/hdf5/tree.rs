@@ -6,12 +6,13 @@ use super::axes::{self, Seen};
 use super::book::Book;
 use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
-use super::frames;
 use super::links::{Link, Links, Target};
+use super::members::GroupOf;
 use super::message::Layout;
 use super::object::{Dataset, Object, kind};
 use crate::content::{Array, Content};
 use crate::error::{Error, Result};
+use crate::grouped;
 use crate::limits;
 use crate::node::{Children, Listing, Node};
 use crate::task::Task;
@@ -254,10 +255,7 @@ impl Shown<'_> {
             up: self.above.cloned(),
         });
         let signal = conventions::signal(&node.attributes);
-        let table = frames::of(task, self.book, object.address, &node.attributes);
-        if let Some(Some(table)) = noting(node, table)? {
-            node.content = Some(Content::Table(table));
-        }
+        grouped::complete(task, &GroupOf { book: self.book, address: object.address }, node)?;
         let group =
             Group { book: self.book.clone(), links, above, closed, told, signal, nodes: Mutex::default() };
         node.children = match group.links.count() {

@@ -2,14 +2,17 @@
 
 use super::attributes::{Compression, Dataset};
 use super::tree::Store;
+use crate::adapt;
 use crate::chunked::{self, Chunks};
 use crate::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
 use crate::content::{Block, Layout};
-use crate::dtype::{DType, swap_to_little};
+use crate::dtype::{DType, Variable, swap_to_little};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::task::Task;
-use arrow::array::{ArrayRef, StringBuilder};
+use arrow::array::{Array as _, ArrayRef, ListArray, StringBuilder};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{DataType, Field};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -59,6 +62,13 @@ impl Head {
             head.len += 4;
         }
         Ok(head)
+    }
+}
+
+impl Head {
+    /// Whether it says how many values there are: there may be others than the shape has room for.
+    fn is_list(&self) -> bool {
+        self.count.is_some()
     }
 }
 
@@ -119,7 +129,7 @@ impl Blocks {
         let elements = limits::elements(shape)?;
         if let Some(count) = head.count.filter(|&count| count != elements) {
             return Err(Error::unsupported(format!(
-                "a block of variable length: {count} values for a block of {elements}"
+                "a block of variable length among others: {count} values for a block of {elements}"
             )));
         }
         let mut out = self.decompress(bytes.get(head.len..).unwrap_or_default(), size)?;
@@ -141,6 +151,94 @@ impl Blocks {
         let mut padded = limits::buffer(chunked::chunk_bytes(dtype, whole)? as u64, "a block")?;
         place(&out, shape, &mut padded, whole, dtype.size() as usize);
         Ok(padded.into())
+    }
+}
+
+/// How many blocks are looked at to find whether they are of variable length.
+const SAMPLE: usize = 64;
+
+impl Blocks {
+    /// Whether the blocks are of variable length: the first one that is there says so. Other blocks' lengths
+    /// are not known before they are read.
+    ///
+    /// # Errors
+    /// A cancellation only.
+    pub(super) fn are_lists(&self, task: &Task) -> Result<bool> {
+        if self.dataset.dtype.is_variable() {
+            return Ok(false);
+        }
+        let first = self.key(&vec![0; self.grid.len()]);
+        let is = |key: &str| match self.store.head(task, key, 4 + 4 * (self.grid.len() + 1)) {
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(_) | Ok(None) => Ok(None),
+            Ok(Some(bytes)) => Ok(Head::read(&bytes).ok().map(|head| head.is_list())),
+        };
+        if let Some(answer) = is(&first)? {
+            return Ok(answer);
+        }
+        // Down the folders, one for each dimension, along the first that is there.
+        let mut key = self.path.clone();
+        for depth in 0..self.grid.len() {
+            let is_last = depth + 1 == self.grid.len();
+            let names = self.store.names(task, &key, !is_last).unwrap_or_default();
+            let Some(name) = names.into_iter().take(SAMPLE).find(|n| n.bytes().all(|b| b.is_ascii_digit()))
+            else {
+                return Ok(false);
+            };
+            key = if key.is_empty() { name } else { format!("{key}/{name}") };
+        }
+        Ok(is(&key)?.unwrap_or(false))
+    }
+
+    /// The values of a block of variable length.
+    fn list(&self, bytes: &[u8], head: &Head) -> Result<ArrayRef> {
+        let dtype = &self.dataset.dtype;
+        let shape = if head.shape.is_empty() { &self.dataset.block } else { &head.shape };
+        let count = head.count.map_or_else(|| limits::elements(shape), Ok)?;
+        let size = limits::check(limits::bytes(&[count], dtype.size())?, limits::CHUNK, "a block")?;
+        let mut out = self.decompress(bytes.get(head.len..).unwrap_or_default(), size)?;
+        if out.len() != size {
+            let there = out.len();
+            return Err(Error::malformed(format!("data: {there} bytes, {count} values need {size}")));
+        }
+        swap_to_little(dtype, &mut out)?;
+        adapt::column(dtype, &[], &out, count as usize)
+    }
+}
+
+/// Blocks of variable length (mode 1): an array with one element a block, the list of its values.
+pub(super) struct Lists(pub(super) Blocks);
+
+impl Lists {
+    /// The type of such an element.
+    pub(super) fn dtype(numbers: &DType) -> Result<DType> {
+        let inner = adapt::column(numbers, &[], &[], 0)?.data_type().clone();
+        let arrow = DataType::List(Arc::new(Field::new_list_field(inner, true)));
+        Ok(DType::Variable(Arc::new(Variable { word: "object".to_owned(), arrow, reference: false })))
+    }
+}
+
+impl Chunks for Lists {
+    fn chunk(&self, _: &Task, _: &[u64]) -> Result<Option<Bytes>> {
+        Err(Error::bug("bytes were asked of blocks of variable length"))
+    }
+
+    fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
+        let Some((bytes, head)) = self.0.load(task, index)? else { return Ok(None) };
+        let place = |e: Error| e.in_file(self.0.store.place(&self.0.key(index)));
+        let values = self.0.list(&bytes, &head).map_err(place)?;
+        let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths([values.len()]);
+        Ok(Some(Arc::new(ListArray::try_new(field, offsets, values, None)?)))
+    }
+
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        let mut layout = self.0.layout(task)?;
+        for (n, block) in layout.blocks.iter_mut().enumerate() {
+            // How long a block is unpacked stands in the block.
+            (block.first, block.count, block.raw) = (n as u64, 1, 0);
+        }
+        Ok(layout)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::format::Options;
 use crate::region::Region;
 use crate::task::Task;
 use arrow::array::{Array as _, AsArray};
+use arrow::datatypes::{Int32Type, UInt8Type, UInt16Type};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,12 +48,52 @@ fn missing_blocks_are_zeros_and_odd_ones_are_said() {
     );
     let layout = sparse.layout(&Task::new()).unwrap();
     assert_eq!((layout.grid, layout.blocks.iter().filter(|b| b.missing).count()), (vec![2, 2], 3));
-    let variable = array(&node("cases.n5", "/variable"));
-    let error = read(&*variable, &Task::new(), &Region::all(&[4])).unwrap_err();
+    let mixed = array(&node("cases.n5", "/mixed"));
+    assert_eq!(read(&*mixed, &Task::new(), &Region::parse(":4", &[8]).unwrap().0).unwrap(), b"even");
+    let error = read(&*mixed, &Task::new(), &Region::all(&[8])).unwrap_err();
     assert!(error.message().contains("5 values for a block of 4"), "{error}");
     let texts = array(&node("cases.n5", "/texts")).column(&Task::new(), &Region::all(&[3])).unwrap();
     assert_eq!(texts.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("a"), Some(""), Some("ü")]);
     assert_eq!(texts.len(), 3);
+}
+
+#[test]
+fn blocks_of_variable_length_are_lists() {
+    let lists = |path: &str| {
+        let node = node("cases.n5", path);
+        assert!(node.remarks.iter().any(|remark| remark.contains("variable length")), "{path}");
+        let array = array(&node);
+        let column = array.column(&Task::new(), &Region::all(array.shape())).unwrap();
+        let list = |row: usize| {
+            let values = column.as_list::<i32>().value(row);
+            values.as_primitive::<Int32Type>().values().to_vec()
+        };
+        let rows = (0..column.len()).map(|row| column.is_valid(row).then(|| list(row))).collect::<Vec<_>>();
+        (array.shape().to_vec(), rows)
+    };
+    // Slowest first: two blocks along y, three along x.
+    let (shape, rows) = lists("/lists");
+    assert_eq!(shape, [2, 3]);
+    let expected = [
+        Some(vec![]),
+        Some(vec![10, 11, 12]),
+        Some(vec![20]),
+        Some(vec![1]),
+        Some(vec![11, 12, 13, 14]),
+        None,
+    ];
+    assert_eq!(rows, expected);
+    let (_, rows) = lists("/later");
+    assert_eq!(rows, [None, Some(vec![10, 11, 12]), Some(vec![20]), None, Some(vec![11, 12, 13, 14]), None]);
+    let hello = array(&node("cases.n5", "/variable"));
+    assert_eq!(hello.shape(), [1]);
+    let bytes = hello.column(&Task::new(), &Region::all(&[1])).unwrap();
+    assert_eq!(bytes.as_list::<i32>().value(0).as_primitive::<UInt8Type>().values(), b"hello");
+    // One block that is broken leaves the other.
+    let damaged = array(&node("malformed/damaged.n5", "/list"));
+    let part = |text: &str| damaged.column(&Task::new(), &Region::parse(text, &[2]).unwrap().0);
+    assert_eq!(part(":1").unwrap().as_list::<i32>().value(0).as_primitive::<UInt16Type>().values(), &[7]);
+    assert!(part("1:").unwrap_err().message().contains("3 values need 6"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::DOCUMENT;
 use super::attributes::{self, Compression, Dataset, Object, Space};
-use super::block::{self, Blocks};
+use super::block::{self, Blocks, Lists};
 use crate::chunked::Chunked;
 use crate::content::{ArrayFacts, Content};
 use crate::error::{Error, Result};
@@ -41,6 +41,18 @@ impl Store {
     /// The size of a file, if it is there.
     pub(super) fn size(&self, task: &Task, key: &str) -> Result<Option<u64>> {
         self.folder.size(task, key)
+    }
+
+    /// The first bytes of a file, if it is there.
+    pub(super) fn head(&self, task: &Task, key: &str, most: usize) -> Result<Option<Bytes>> {
+        let Some(source) = self.folder.source(task, key)? else { return Ok(None) };
+        source.read_up_to(task, 0, most).map(Some)
+    }
+
+    /// The names in a folder: of its folders, or of its files.
+    pub(super) fn names(&self, task: &Task, path: &str, folders: bool) -> Result<Vec<String>> {
+        let entries = self.folder.entries(task, path)?;
+        Ok(entries.into_iter().filter(|e| e.is_folder == folders).map(|e| e.name).collect())
     }
 
     /// Where a key lies, for errors.
@@ -102,7 +114,7 @@ impl Store {
         };
         let space = Space::within(&json, around);
         let mut node = match Dataset::read(&json) {
-            Some(Ok(dataset)) => self.array(path, name, &json, dataset, &space),
+            Some(Ok(dataset)) => self.array(task, path, name, &json, dataset, &space),
             Some(Err(error)) => Node::new(name, "dataset").problem(error),
             None if depth >= DEEP => {
                 Node::new(name, "group").problem(Error::limit(format!("groups nest more than {DEEP} deep")))
@@ -121,6 +133,7 @@ impl Store {
 
     fn array(
         self: &Arc<Self>,
+        task: &Task,
         path: &str,
         name: &str,
         json: &Object,
@@ -132,20 +145,30 @@ impl Store {
             Compression::Unknown(word) => Some(Error::unsupported(format!("compression {word:?}"))),
             _ => None,
         };
-        match self.chunked(path, name, json, dataset, space) {
-            Ok(array) => Node { problem, ..node.content(Content::Array(Arc::new(array))) },
+        match self.chunked(task, path, name, json, dataset, space) {
+            Ok((array, is_lists)) => {
+                let node = Node { problem, ..node.content(Content::Array(Arc::new(array))) };
+                match is_lists {
+                    true => {
+                        node.remark("blocks of variable length: an element is the list of one block's values")
+                    }
+                    false => node,
+                }
+            }
             Err(error) => node.problem(error),
         }
     }
 
+    /// The array, and whether its elements are whole blocks of variable length.
     fn chunked(
         self: &Arc<Self>,
+        task: &Task,
         path: &str,
         name: &str,
         json: &Object,
         dataset: Dataset,
         space: &Space,
-    ) -> Result<Chunked> {
+    ) -> Result<(Chunked, bool)> {
         let facts = ArrayFacts {
             codecs: dataset.compression.words(),
             byte_order: (dataset.dtype.swap_unit() > 1).then_some("big"),
@@ -153,13 +176,23 @@ impl Store {
             ..ArrayFacts::default()
         };
         let (dtype, shape, block) = (dataset.dtype.clone(), dataset.shape.clone(), dataset.block.clone());
-        let grid = shape.iter().zip(&block).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+        let grid: Vec<u64> =
+            shape.iter().zip(&block).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
         let fill = block::fill(&dtype);
-        let blocks = Blocks { store: self.clone(), path: path.to_owned(), dataset, grid };
+        let blocks = Blocks { store: self.clone(), path: path.to_owned(), dataset, grid: grid.clone() };
+        if blocks.are_lists(task)? {
+            let list = |sides: &[u64]| sides.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
+            let mut facts = ArrayFacts { axes: Vec::new(), ..facts };
+            facts.details.push(("dimensions".to_owned(), list(&shape)));
+            facts.details.push(("block size".to_owned(), list(&block)));
+            let ones = vec![1; grid.len()];
+            let array = Chunked::new(Lists::dtype(&dtype)?, grid, ones, vec![], Arc::new(Lists(blocks)))?;
+            return Ok((array.facts(facts), true));
+        }
         let array = Chunked::new(dtype, shape, block, vec![], Arc::new(blocks))?.facts(facts);
         Ok(match fill {
-            Some(fill) => array.fill_column(fill),
-            None => array,
+            Some(fill) => (array.fill_column(fill), false),
+            None => (array, false),
         })
     }
 }

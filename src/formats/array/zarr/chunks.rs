@@ -213,7 +213,7 @@ impl Chunks for Stored {
     fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
         let Some((bytes, chain)) = self.stored(task, index)? else { return Ok(None) };
         task.check()?;
-        chain.column(bytes).map(Some)
+        chain.column(task, bytes).map(Some)
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {

@@ -1,4 +1,4 @@
-//! Elements without a fixed size: texts, bytes, lists, JSON and MessagePack. Pickles are never loaded.
+//! Elements without a fixed size: texts, bytes, lists, JSON, MessagePack, and pickles, which are never loaded.
 //! <https://numcodecs.readthedocs.io/en/stable/other/vlen.html>
 
 use super::dtype::{Element, variable};
@@ -7,9 +7,12 @@ use crate::adapt;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::pickle::Pickle;
+use crate::task::Task;
 use arrow::array::{Array as _, ArrayRef, BinaryArray, ListArray, StringArray};
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Field};
+use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -28,6 +31,8 @@ pub(super) enum Items {
     Json,
     /// `msgpack2`: the same as MessagePack.
     MsgPack,
+    /// `pickle`: an array of Python objects.
+    Pickle,
 }
 
 impl Items {
@@ -41,12 +46,12 @@ impl Items {
                 let inner = inner.map_or(DataType::Binary, |column| column.data_type().clone());
                 variable("object", DataType::List(list_field(inner)))
             }
-            Items::Json | Items::MsgPack => variable("object", DataType::Utf8),
+            Items::Json | Items::MsgPack | Items::Pickle => variable("object", DataType::Utf8),
         }
     }
 
     /// The elements of one decoded chunk.
-    pub(super) fn column(&self, bytes: &[u8]) -> Result<ArrayRef> {
+    pub(super) fn column(&self, task: &Task, bytes: &Bytes) -> Result<ArrayRef> {
         match self {
             Items::Texts => {
                 let text = |part: &[u8]| match std::str::from_utf8(part) {
@@ -77,6 +82,7 @@ impl Items {
                 objects("json2", value)
             }
             Items::MsgPack => objects("msgpack2", super::msgpack::parse(bytes)?),
+            Items::Pickle => Pickle::read(task, bytes, 0)?.cells(),
         }
     }
 
@@ -90,7 +96,7 @@ impl Items {
                 let bytes = super::fill::raw(value)?;
                 Some(Arc::new(BinaryArray::from(vec![bytes.as_slice()])))
             }
-            (Items::Json | Items::MsgPack, value) if !value.is_null() => {
+            (Items::Json | Items::MsgPack | Items::Pickle, value) if !value.is_null() => {
                 Some(Arc::new(StringArray::from(vec![text_of(value)])))
             }
             _ => None,
@@ -180,6 +186,10 @@ mod tests {
     use arrow::array::AsArray;
     use arrow::datatypes::Int32Type;
 
+    fn decoded(items: &Items, bytes: impl AsRef<[u8]>) -> Result<ArrayRef> {
+        items.column(&Task::new(), &Bytes::copy_from_slice(bytes.as_ref()))
+    }
+
     fn vlen(parts: &[&[u8]]) -> Vec<u8> {
         let mut out = (parts.len() as u32).to_le_bytes().to_vec();
         for part in parts {
@@ -191,35 +201,35 @@ mod tests {
 
     #[test]
     fn texts_bytes_and_lists() {
-        let column = Items::Texts.column(&vlen(&[b"goose", b"", "é".as_bytes()])).unwrap();
+        let column = decoded(&Items::Texts, &vlen(&[b"goose", b"", "é".as_bytes()])).unwrap();
         let texts: Vec<_> = column.as_string::<i32>().iter().flatten().map(str::to_owned).collect();
         assert_eq!(texts, ["goose", "", "é"]);
-        assert!(Items::Texts.column(&vlen(&[b"\xff"])).is_err());
+        assert!(decoded(&Items::Texts, &vlen(&[b"\xff"])).is_err());
         // The halves of one character in two elements.
-        assert!(Items::Texts.column(&vlen(&[b"\xc3", b"\xa9"])).is_err());
+        assert!(decoded(&Items::Texts, &vlen(&[b"\xc3", b"\xa9"])).is_err());
         let element = super::super::dtype::of_typestr(">i4").unwrap();
         let items = Items::Lists(element);
-        let column = items.column(&vlen(&[&[0, 0, 0, 1, 0, 0, 0, 2], &[]])).unwrap();
+        let column = decoded(&items, &vlen(&[&[0, 0, 0, 1, 0, 0, 0, 2], &[]])).unwrap();
         assert_eq!(column.as_list::<i32>().value(0).as_primitive::<Int32Type>().values(), &[1, 2]);
         assert!(matches!(items.dtype(), DType::Variable(kind) if kind.arrow == *column.data_type()));
-        assert!(items.column(&vlen(&[&[0, 0, 1]])).is_err());
+        assert!(decoded(&items, &vlen(&[&[0, 0, 1]])).is_err());
     }
 
     #[test]
     fn cut_or_lying_counts_are_errors() {
         let whole = vlen(&[b"goose", b"duck"]);
         for cut in 0..whole.len() {
-            assert!(Items::Bytes.column(&whole[..cut]).is_err(), "{cut}");
+            assert!(decoded(&Items::Bytes, &whole[..cut]).is_err(), "{cut}");
         }
-        assert!(Items::Bytes.column(&[0xff; 8]).is_err());
+        assert!(decoded(&Items::Bytes, &[0xff; 8]).is_err());
     }
 
     #[test]
     fn labels_and_objects() {
         let labels = Items::Labels(Numbers::parse("|u1").unwrap(), vec!["f".into(), "m".into()]);
-        let column = labels.column(&[1, 2, 0]).unwrap();
+        let column = decoded(&labels, &[1, 2, 0]).unwrap();
         assert_eq!(column.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["f", "m", ""]);
-        let column = Items::Json.column(br#"[{"a": 1}, "x", null, "|O", [3]]"#).unwrap();
+        let column = decoded(&Items::Json, br#"[{"a": 1}, "x", null, "|O", [3]]"#).unwrap();
         let texts: Vec<_> = column.as_string::<i32>().iter().collect();
         assert_eq!(texts, [Some(r#"{"a":1}"#), Some("x"), None]);
     }

@@ -6,6 +6,7 @@ use crate::content::{Array, Content, array};
 use crate::format::Options;
 use crate::node::{Node, Value};
 use crate::open::{Document, walk};
+use crate::pickle::Verdict;
 use crate::region::Region;
 use crate::task::Task;
 use arrow::array::{Array as _, ArrayRef, AsArray};
@@ -117,6 +118,43 @@ fn elements_without_a_size() {
     let array = array_of(&find(&opened("v2_objects.zarr.zip"), "/vlen_utf8_2d"));
     let part = texts(&array.column(&Task::new(), &region).unwrap());
     assert_eq!(part.iter().flatten().collect::<Vec<_>>(), ["naïve 東京", "duck"]);
+}
+
+#[test]
+fn pickles_are_shown_and_never_loaded() {
+    let node = find(&opened("v2_objects.zarr.zip"), "/pickle");
+    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+    let array = array_of(&node);
+    let column = texts(&array.column(&Task::new(), &Region::all(array.shape())).unwrap());
+    assert_eq!(column, [Some("{'a': 1}".to_owned()), Some("[1, 2]".to_owned()), None]);
+    let node = find(&opened("malformed/v2.zarr.zip"), "/pickle");
+    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Dangerous);
+    let column = texts(&array_of(&node).column(&Task::new(), &Region::all(&[1])).unwrap());
+    assert_eq!(column, [Some("posix.system('true')".to_owned())]);
+}
+
+#[test]
+fn anndata_is_tables_and_matrices() {
+    let document = opened("anndata.zarr.zip");
+    let task = Task::new();
+    for path in ["/X", "/layers/columns"] {
+        let array = array_of(&find(&document, path));
+        assert_eq!(array.shape(), [3, 4], "{path}");
+        let mut values = Vec::new();
+        array.dtype().decode(&bytes(array.as_ref()).unwrap(), &mut values);
+        assert_eq!(values, [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0], "{path}");
+    }
+    let obs = find(&document, "/obs");
+    assert_eq!(obs.label, "dataframe");
+    let Some(Content::Table(table)) = &obs.content else { panic!("{:?}", obs.problem) };
+    let batch = table.read(&task, 1..3, &[0, 1, 2]).unwrap();
+    let cell = |column: usize, row: usize| crate::cell::text(batch.column(column).as_ref(), row);
+    let rows = (0..2).map(|row| (0..3).map(|column| cell(column, row)).collect::<Vec<_>>());
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [vec![some("c1"), None, some("6")], vec![some("c2"), some("B"), some("7")]]
+    );
 }
 
 #[test]
@@ -297,7 +335,7 @@ fn old_stores_are_as_careful() {
         ("/unknown_compressor", "\"zfpy\""),
         ("/compressor_no_id", "has no id"),
         ("/objects_no_codec", "without a codec"),
-        ("/pickle", "\"pickle\""),
+        ("/pickle", "posix.system: dangerous"),
     ];
     let document = opened("malformed/v2.zarr.zip");
     for (path, part) in said {

@@ -5,12 +5,14 @@ use super::array;
 use super::json::{self, Object};
 use super::meta::{self, ArrayMeta};
 use super::ome;
+use super::python;
 use super::store::{Store, is_inside, join};
 use crate::cf;
 use crate::content::array::Axis;
 use crate::content::{Array, Content};
 use crate::display::natural_order;
 use crate::error::{Error, Result};
+use crate::grouped;
 use crate::limits;
 use crate::node::{Listing, Node, Value};
 use crate::task::Task;
@@ -257,9 +259,12 @@ fn array_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, meta: 
     node.attributes = array::attributes(&meta.attributes);
     node.remarks.clone_from(&meta.remarks);
     let shape = meta.shape.clone();
+    if let Some(report) = python::report(task, &hierarchy.store, path, &meta)? {
+        node = node.python(report);
+    }
     match hierarchy.array(task, path, meta) {
         Ok((array, problem)) => {
-            node.problem = problem;
+            node.problem = problem.or(node.problem);
             Ok(node.content(Content::Array(array)))
         }
         Err(error) if error.is_cancelled() => Err(error),
@@ -278,8 +283,11 @@ fn group_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, group:
     if let Some(scales) = ome::scales(&group.attributes, path) {
         inner.scales = Some(Arc::new(scales));
     }
-    let mut node = Node::new(name, ome::label(&group.attributes).unwrap_or("group"));
-    node.attributes = array::attributes(&group.attributes);
+    let attributes = array::attributes(&group.attributes);
+    let label = ome::label(&group.attributes).or_else(|| grouped::label(&attributes));
+    let mut node = Node::new(name, label.unwrap_or("group"));
+    node.attributes = attributes;
+    grouped::complete(task, &GroupOf { hierarchy: &inner, path }, &mut node)?;
     match ome::image(task, &inner, path, &group.attributes) {
         Ok(Some(image)) => node.content = Some(Content::Image(image)),
         Ok(None) => {}
@@ -287,6 +295,37 @@ fn group_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, group:
         Err(error) => node.remarks.push(format!("it is no pyramid of images: {error}")),
     }
     Ok(node.lazy(Members::listed(task, inner, path)?))
+}
+
+/// A group, for the conventions on groups.
+struct GroupOf<'a> {
+    hierarchy: &'a Hierarchy,
+    path: &'a str,
+}
+
+impl grouped::Members for GroupOf<'_> {
+    fn find(&self, task: &Task, path: &str) -> Result<Option<grouped::Found>> {
+        let full = match path.strip_prefix('/') {
+            Some(absolute) => absolute.to_owned(),
+            None => join(self.path, path),
+        };
+        if !is_inside(&full) {
+            return Ok(None);
+        }
+        Ok(match self.hierarchy.look(task, &full)? {
+            Found::Array(meta) => {
+                let attributes = array::attributes(&meta.attributes);
+                let facts = array::facts(&meta);
+                let (array, problem) = array::content(&self.hierarchy.store, &full, *meta, facts)?;
+                problem.map_or(Ok(()), Err)?;
+                Some(grouped::Found { attributes, array: Some(array) })
+            }
+            Found::Group(group) => {
+                Some(grouped::Found { attributes: array::attributes(&group.attributes), array: None })
+            }
+            Found::Nothing => None,
+        })
+    }
 }
 
 /// The nodes below a group.

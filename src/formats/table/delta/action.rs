@@ -3,10 +3,12 @@
 use super::schema;
 use super::vector::Vector;
 use crate::error::{Error, Result};
+use crate::lake::time;
 use crate::node::{Node, Value};
 use arrow::datatypes::SchemaRef;
 use serde_json::Value as Json;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Reader features that are understood here, or that change nothing for reading.
 const FEATURES: [&str; 15] = [
@@ -38,7 +40,7 @@ pub(super) struct Add {
     /// Values of the partition columns, by physical name.
     pub(super) partition: Vec<(String, Option<String>)>,
     /// `numRecords`, `minValues`, `maxValues`, `nullCount`.
-    pub(super) stats: Option<Json>,
+    pub(super) stats: Option<Arc<Json>>,
     pub(super) vector: Option<Vector>,
 }
 
@@ -110,6 +112,7 @@ impl Snapshot {
             Some(Json::String(text)) => serde_json::from_str(text).ok(),
             _ => body.get("stats_parsed").filter(|stats| !stats.is_null()).cloned(),
         };
+        let stats = stats.map(Arc::new);
         let vector = body.get("deletionVector").filter(|v| !v.is_null()).map(Vector::parse).transpose()?;
         self.adds.push(Add {
             path: key.0.clone(),
@@ -203,7 +206,7 @@ impl Snapshot {
         put("description", text(self.metadata("description")));
         put("id", text(self.metadata("id")));
         let created = self.metadata("createdTime").and_then(Json::as_i64);
-        put("created", created.map(|millis| super::files::time(millis).into()));
+        put("created", created.map(|millis| time(millis).into()));
         let partitions = self.partition_columns();
         put("partitioned by", (!partitions.is_empty()).then(|| partitions.join(", ").into()));
         put("files", Some(self.adds.len().to_string().into()));

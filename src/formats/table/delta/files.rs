@@ -2,27 +2,21 @@
 
 use super::action::{Add, Snapshot};
 use super::log::Log;
+use crate::content::Bounds;
 use crate::error::{Error, Result};
-use crate::format::Options;
-use crate::lake::{DataFile, Deletes, PHYSICAL_NAME, Places, constant, text_table, unescaped};
+use crate::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
 use crate::node::Node;
-use crate::open::{open_source, table_of};
 use crate::source::Source;
 use crate::task::Task;
-use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as D, Field, SchemaRef, TimestampMicrosecondType};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The most files of the folder that are compared with the log.
 const LISTED: usize = 1_000_000;
-
-/// Milliseconds since 1970 as ISO 8601.
-pub(super) fn time(millis: i64) -> String {
-    let array = TimestampMillisecondArray::from(vec![millis]).with_timezone("UTC");
-    crate::cell::text(&array, 0).unwrap_or_default()
-}
 
 /// The name of a column in files and partition values.
 fn physical(field: &Field) -> &str {
@@ -37,33 +31,59 @@ pub(super) fn data_files(places: &Places, snapshot: &Snapshot, schema: &SchemaRe
 
 fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]) -> Result<DataFile> {
     let relative = places.relative(&unescaped(&add.path));
-    let name = relative.as_ref().map_or_else(|_| add.path.clone(), Clone::clone);
-    let mut constants = Vec::new();
+    let mut made = DataFile::at(places, relative, &add.path, add.bytes);
     for (place, field) in schema.fields().iter().enumerate() {
         if partitions.contains(&field.name().as_str()) {
             let value = add.partition.iter().find(|(key, _)| key == physical(field) || key == field.name());
             // The empty text is null, for every type (PROTOCOL.md, *Partition Value Serialization*).
             let text = value.and_then(|(_, text)| text.as_deref()).filter(|text| !text.is_empty());
-            constants.push((place, partition_value(text, field.data_type()).map_err(|e| e.in_file(&name))?));
+            let value = partition_value(text, field.data_type()).map_err(|e| e.in_file(&made.name))?;
+            made.constants.push((place, value));
+            made.partition.push(place);
         }
     }
-    let mut deletes: Vec<Deletes> = Vec::new();
+    let stats = add.stats.clone();
+    made.rows = stats.as_ref().and_then(|stats| stats.get("numRecords")?.as_u64());
+    made.deleted = Some(add.vector.as_ref().map_or(0, |vector| vector.cardinality));
     if let Some(vector) = add.vector.clone() {
         let places = places.clone();
-        deletes.push(Box::new(move |task, _| vector.read(task, &places)));
+        made.deletes.push(Box::new(move |task, _| vector.read(task, &places)));
     }
-    let places = places.clone();
-    let open = Box::new(move |task: &Task| {
-        let source = places.open(task, &relative.clone()?)?;
-        table_of(&open_source(task, &source, &Options::default())?)
-    });
-    Ok(DataFile { name, bytes: add.bytes, open, constants, deletes })
+    let schema = schema.clone();
+    made.bounds = Some(Box::new(move |column| bounds(stats.as_deref()?, schema.fields().get(column)?)));
+    Ok(made)
+}
+
+/// What the log says of a column's values in a file. Nothing is taken of floats, whose bounds leave NaN out.
+fn bounds(stats: &Json, field: &Field) -> Option<Bounds> {
+    let data_type = field.data_type();
+    let known = data_type.is_integer() || matches!(data_type, D::Utf8 | D::Date32 | D::Timestamp(..));
+    let of = |key: &str| {
+        let text = match stats.get(key)?.get(physical(field))? {
+            Json::String(text) => text.clone(),
+            Json::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        constant(Some(&text), data_type).ok()
+    };
+    let nulls = stats.get("nullCount").and_then(|nulls| nulls.get(physical(field))?.as_u64());
+    let nulls = UInt64Array::from(vec![nulls]);
+    let (min, mut max) = match (known, of("minValues").zip(of("maxValues"))) {
+        (true, Some(ends)) => ends,
+        _ => return Some(Bounds { nulls, ..Bounds::unknown(data_type, 1) }),
+    };
+    // Times are cut to milliseconds in the log, the largest one too.
+    if let Some(micros) = max.as_primitive_opt::<TimestampMicrosecondType>() {
+        let later = micros.value(0).checked_add(1_000)?;
+        max = cast(&(Arc::new(Int64Array::from(vec![later])) as ArrayRef), data_type).ok()?;
+    }
+    Some(Bounds { min, max, nulls })
 }
 
 /// A partition's value: binary ones are written with `\u0001` escapes.
-fn partition_value(text: Option<&str>, data_type: &DataType) -> Result<ArrayRef> {
+fn partition_value(text: Option<&str>, data_type: &D) -> Result<ArrayRef> {
     match (data_type, text) {
-        (DataType::Binary, Some(text)) => {
+        (D::Binary, Some(text)) => {
             let quoted = format!("\"{}\"", text.replace('"', "\\\""));
             let text = serde_json::from_str::<String>(&quoted).unwrap_or_else(|_| text.to_owned());
             let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();

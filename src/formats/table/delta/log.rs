@@ -10,9 +10,13 @@ use crate::node::Value;
 use crate::open::{open_source, table_of};
 use crate::source::Source;
 use crate::task::Task;
+use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+/// Bytes of a commit in which its own information is looked for first.
+const HEAD: usize = 16 << 10;
 /// The folder of the log below the table's.
 const FOLDER: &str = "_delta_log";
 
@@ -30,6 +34,8 @@ pub(super) struct Log {
     commits: BTreeSet<u64>,
     checkpoints: BTreeMap<u64, Checkpoint>,
     strange: Vec<String>,
+    /// The table as it was put together last.
+    kept: Mutex<Option<Arc<Snapshot>>>,
 }
 
 impl Log {
@@ -41,6 +47,7 @@ impl Log {
             commits: BTreeSet::new(),
             checkpoints: BTreeMap::new(),
             strange: Vec::new(),
+            kept: Mutex::default(),
         };
         for entry in folder.entries(task)?.into_iter().filter(|e| !e.is_folder) {
             log.note(entry.name);
@@ -143,7 +150,23 @@ impl Log {
     ///
     /// # Errors
     /// `Malformed` where commits are missing or not readable.
-    pub(super) fn snapshot(&self, task: &Task, version: u64) -> Result<Snapshot> {
+    pub(super) fn snapshot(&self, task: &Task, version: u64) -> Result<Arc<Snapshot>> {
+        if let Some(kept) = self.kept.lock().clone()
+            && kept.version == version
+        {
+            return Ok(kept);
+        }
+        let snapshot = Arc::new(self.assembled(task, version)?);
+        let mut kept = self.kept.lock();
+        // The newest one is asked for again, by the list of its files.
+        if kept.as_ref().is_none_or(|kept| kept.version < version) {
+            *kept = Some(snapshot.clone());
+        }
+        Ok(snapshot)
+    }
+
+    /// Puts the table together from the newest checkpoint and the commits after it.
+    fn assembled(&self, task: &Task, version: u64) -> Result<Snapshot> {
         let start = self.usable(version);
         let first = start.map_or(0, |(v, _)| v + 1);
         let mut snapshot = Snapshot::new(version);
@@ -178,15 +201,23 @@ impl Log {
         actions(task, &source).map_err(|e| e.in_file(&name))
     }
 
-    /// The `commitInfo` of a version.
-    pub(super) fn raw_info(&self, task: &Task, version: u64) -> Option<Json> {
-        let actions = self.commit(task, version).ok()?;
-        actions.into_iter().find_map(|mut action| action.get_mut("commitInfo").map(Json::take))
+    /// The `commitInfo` of a version, which stands at the begin of a commit almost always.
+    pub(super) fn raw_info(&self, task: &Task, version: u64) -> Result<Option<Json>> {
+        const INFO: &str = "commitInfo";
+        let source = self.root.child(task, &format!("{FOLDER}/{}", commit_name(version)))?;
+        let head = source.read_up_to(task, 0, HEAD)?;
+        let whole = head.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n"));
+        let mut actions = whole.filter_map(|line| serde_json::from_slice::<Json>(line).ok());
+        if let Some(info) = actions.find_map(|mut action| action.get_mut(INFO).map(Json::take)) {
+            return Ok(Some(info));
+        }
+        let actions = self.commit(task, version)?;
+        Ok(actions.into_iter().find_map(|mut action| action.get_mut(INFO).map(Json::take)))
     }
 
     /// The same as attributes.
     pub(super) fn commit_info(&self, task: &Task, version: u64) -> Result<Vec<(String, Value)>> {
-        Ok(info_attributes(&self.raw_info(task, version).unwrap_or(Json::Null)))
+        Ok(info_attributes(&self.raw_info(task, version)?.unwrap_or(Json::Null)))
     }
 
     /// Takes one file of a checkpoint, and the sidecars that it names.

@@ -7,6 +7,7 @@
 
 mod action;
 mod files;
+mod history;
 mod log;
 mod schema;
 mod vector;
@@ -15,15 +16,15 @@ mod vector;
 mod tests;
 
 use crate::content::{Content, Kind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{Format, Opening};
-use crate::lake::{self, By, Places, text_table};
+use crate::lake::{self, By, Places};
 use crate::limits;
 use crate::node::{Listing, Node, Value};
 use crate::sniff::{Head, Match};
 use crate::task::Task;
 use action::Snapshot;
-use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+use history::History;
 use log::Log;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -36,9 +37,6 @@ pub static FORMAT: Format = Format {
     reads: &[Kind::Table],
     ..Format::new("delta", "Delta Lake table", open)
 };
-
-/// The most remarks about single files.
-const REMARKS: usize = 20;
 
 fn sniff(head: &Head) -> Match {
     let log = head.is_folder && head.entries.iter().any(|e| e.is_folder && e.name == "_delta_log");
@@ -73,27 +71,8 @@ fn at_version(task: &Task, log: &Log, snapshot: &Snapshot, name: &str) -> Result
     let places = Places::new(log.root().clone(), None);
     let by = if snapshot.maps_by_id() { By::Id } else { By::Name };
     let parts = files::data_files(&places, snapshot, &schema)?;
-    let joined = match lake::table(task, &schema, by, parts) {
-        Ok(joined) => joined,
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => return Ok(node.problem(error)),
-    };
-    if joined.fitting < joined.opened {
-        let missing = joined.opened - joined.fitting;
-        node.problem = Some(Error::malformed(format!(
-            "version {}: {} of its {} files cannot be read: {}",
-            snapshot.version,
-            missing,
-            snapshot.adds.len(),
-            joined.differences.first().map_or("", String::as_str),
-        )));
-    }
-    let more = joined.differences.len().saturating_sub(REMARKS);
-    node.remarks.extend(joined.differences.into_iter().take(REMARKS));
-    if more > 0 {
-        node.remarks.push(format!("{more} more files differ"));
-    }
-    Ok(node.content(Content::Table(joined.table)))
+    let made = lake::table(task, &places, &schema, by, parts).map(|joined| (joined, snapshot.adds.len()));
+    lake::filled(node, &format!("version {}", snapshot.version), made)
 }
 
 /// What lies below the table: its history, its files, its versions.
@@ -107,7 +86,9 @@ impl Below {
     fn history(&self) -> Node {
         let (log, versions) = (self.log.clone(), self.versions.clone());
         Node::deferred("history", "history", move |task| {
-            Ok(Node::new("history", "history").content(history(task, &log, &versions)?))
+            task.check()?;
+            let history = History::new(log.clone(), &versions);
+            Ok(Node::new("history", "history").content(Content::Table(Arc::new(history))))
         })
     }
 
@@ -163,42 +144,12 @@ impl Listing for Below {
     }
 }
 
-/// The commits that are still in the log, as a table.
-fn history(task: &Task, log: &Log, versions: &[u64]) -> Result<Content> {
-    let mut infos: Vec<(u64, Json)> = Vec::new();
-    for &version in versions.iter().filter(|v| log.has_commit(**v)) {
-        task.check()?;
-        infos.push((version, log.raw_info(task, version).unwrap_or(Json::Null)));
-    }
-    let text = |key: &str| -> ArrayRef {
-        let one = |(_, info): &(u64, Json)| match info.get(key) {
-            None | Some(Json::Null) => None,
-            Some(Json::String(text)) => Some(text.clone()),
-            Some(other) => Some(other.to_string()),
-        };
-        Arc::new(infos.iter().map(one).collect::<StringArray>())
-    };
-    let number = |key: &'static str| infos.iter().map(move |(_, info)| info.get(key).and_then(Json::as_i64));
-    let times: TimestampMillisecondArray = number("timestamp").collect();
-    let numbers = Int64Array::from_iter_values(infos.iter().map(|(version, _)| *version as i64));
-    text_table(vec![
-        ("version", Arc::new(numbers)),
-        ("timestamp", Arc::new(times.with_timezone("UTC"))),
-        ("operation", text("operation")),
-        ("parameters", text("operationParameters")),
-        ("metrics", text("operationMetrics")),
-        ("read version", Arc::new(number("readVersion").collect::<Int64Array>())),
-        ("user", text("userName")),
-        ("engine", text("engineInfo")),
-    ])
-}
-
 /// A commit's information as attributes.
 fn info_attributes(info: &Json) -> Vec<(String, Value)> {
     let Json::Object(info) = info else { return Vec::new() };
     let one = |(key, value): (&String, &Json)| {
         let value = match (key.as_str(), value.as_i64()) {
-            ("timestamp", Some(millis)) => Value::Text(files::time(millis)),
+            ("timestamp", Some(millis)) => Value::Text(lake::time(millis)),
             _ => Value::from(value.clone()),
         };
         (key.clone(), value)

@@ -63,6 +63,33 @@ fn partition_columns_come_from_the_log() {
 }
 
 #[test]
+fn what_the_log_says_of_files_leaves_them_out() {
+    let document = opened("partitioned");
+    let Some(Content::Table(table)) = &document.root.content else { panic!() };
+    let said = table.parts(&[2, 0]).unwrap();
+    let ponds: Vec<_> = (0..3).map(|n| crate::cell::text(said.columns[0].min.as_ref(), n)).collect();
+    // One of the ponds is null, and so are all of its rows.
+    assert_eq!((ponds.iter().flatten().count(), said.columns[0].nulls.values().iter().sum::<u64>()), (2, 3));
+    let all = table.read(&Task::new(), 0..9, &[2, 0]).unwrap();
+    let mut row = 0;
+    for (n, rows) in said.counts().into_iter().enumerate() {
+        for _ in 0..rows {
+            assert_eq!(crate::cell::text(all.column(0).as_ref(), row), ponds[n]);
+            let number = |array: &dyn arrow::array::Array, at| {
+                crate::cell::text(array, at).unwrap().parse::<i64>().unwrap()
+            };
+            let id = number(all.column(1).as_ref(), row);
+            assert!(number(said.columns[1].min.as_ref(), n) <= id);
+            assert!(number(said.columns[1].max.as_ref(), n) >= id);
+            row += 1;
+        }
+    }
+    assert_eq!(row, 9);
+    let south: Vec<bool> = ponds.iter().map(|pond| pond.as_deref() == Some("south")).collect();
+    assert_eq!(table.only(&south).unwrap().rows(), crate::content::Rows::Exact(3));
+}
+
+#[test]
 fn checkpoints_and_the_commits_after_them() {
     let document = opened("checkpointed");
     assert_eq!(ids(&document.root), [0, 1, 2, 3, 4, 5]);

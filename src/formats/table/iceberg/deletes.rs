@@ -56,14 +56,21 @@ impl DeleteFiles {
         Ok(DeleteFiles { places: places.clone(), files: deletes.map(one).collect::<Result<_>>()? })
     }
 
-    /// What is deleted of a data file.
-    pub(super) fn of(&self, data: &File) -> Vec<Deletes> {
+    /// What is deleted of a data file, and how many rows that are, where it is known.
+    pub(super) fn of(&self, data: &File) -> (Vec<Deletes>, Option<u64>) {
         // A deletion vector takes the place of all position deletes of its file.
         let vector = self.files.iter().find(|d| d.is_vector() && d.applies(data));
         let others = self.files.iter().filter(|d| !d.is_vector() && d.applies(data));
         let wanted =
             others.filter(|d| vector.is_none() || d.file.holds == Holds::EqualityDeletes).chain(vector);
-        wanted.map(|delete| self.closure(delete.clone(), data.path.clone())).collect()
+        let wanted: Vec<&Arc<DeleteFile>> = wanted.collect();
+        // A deletion vector says how many it has; what others have of this file shows only inside of them.
+        let count = match wanted.as_slice() {
+            [] => Some(0),
+            [only] if only.is_vector() => Some(only.file.rows),
+            _ => None,
+        };
+        (wanted.into_iter().map(|delete| self.closure(delete.clone(), data.path.clone())).collect(), count)
     }
 
     fn closure(&self, delete: Arc<DeleteFile>, path: String) -> Deletes {
@@ -108,10 +115,10 @@ impl DeleteFile {
 
     /// The positions by data file.
     fn at(&self, task: &Task, places: &Places) -> Result<Arc<Positions>> {
-        let mut kept = self.positions.lock();
-        if let Some(positions) = &*kept {
-            return Ok(positions.clone());
+        if let Some(positions) = self.positions.lock().clone() {
+            return Ok(positions);
         }
+        // Not under the lock: reading uses all threads, and one that waits for others may come here again.
         let table = self.table(task, places)?;
         let fields = table.schema().fields();
         let column = |id: &str, name: &str| {
@@ -139,7 +146,7 @@ impl DeleteFile {
             at += STEP;
         }
         let positions = Arc::new(positions);
-        *kept = Some(positions.clone());
+        *self.positions.lock() = Some(positions.clone());
         Ok(positions)
     }
 
@@ -186,9 +193,8 @@ impl DeleteFile {
     }
 
     fn keys(&self, task: &Task, places: &Places, columns: &SchemaRef) -> Result<Arc<Keys>> {
-        let mut kept = self.keys.lock();
-        if let Some(keys) = &*kept {
-            return Ok(keys.clone());
+        if let Some(keys) = self.keys.lock().clone() {
+            return Ok(keys);
         }
         let mut keys = Keys::new();
         let table = self.table(task, places)?;
@@ -196,7 +202,7 @@ impl DeleteFile {
             keys.insert(key.into());
         })?;
         let keys = Arc::new(keys);
-        *kept = Some(keys.clone());
+        *self.keys.lock() = Some(keys.clone());
         Ok(keys)
     }
 }
@@ -215,14 +221,8 @@ fn compared(ids: &[i64], schemas: &[SchemaRef]) -> Result<SchemaRef> {
 
 /// A file's table with just these columns.
 fn fitted(task: &Task, table: Arc<dyn Table>, columns: &SchemaRef) -> Result<Arc<dyn Table>> {
-    let file = DataFile {
-        name: String::new(),
-        bytes: 0,
-        open: Box::new(move |_| Ok(table.clone())),
-        constants: Vec::new(),
-        deletes: Vec::new(),
-    };
-    file_table(task, columns, By::Id, &file)
+    let file = DataFile::new("", 0, Box::new(move |_| Ok(table.clone())));
+    file_table(task, columns, By::Id, &Arc::new(file))
 }
 
 /// Calls `each` with every row and its values as one key.

@@ -4,15 +4,17 @@ use super::deletes::DeleteFiles;
 use super::manifest::{self, File, Holds};
 use super::metadata::{Metadata, Snapshot};
 use super::schema;
+use crate::concat::BoundsOf;
+use crate::content::Bounds;
 use crate::error::Result;
-use crate::format::Options;
 use crate::lake::{DataFile, FIELD_ID, constant, text_table};
 use crate::node::Node;
-use crate::open::{open_source, table_of};
 use crate::task::Task;
-use arrow::array::{ArrayRef, Int64Array, StringArray};
-use arrow::datatypes::{FieldRef, SchemaRef};
+use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// The files as parts of the table of `schema`, which was made of `columns`.
 pub(super) fn data_files(
@@ -37,23 +39,69 @@ fn data_file(
     columns: &Json,
     deletes: &DeleteFiles,
 ) -> Result<DataFile> {
-    let relative = metadata.places.relative(&file.path);
-    let name = relative.as_ref().map_or_else(|_| file.path.clone(), Clone::clone);
+    let mut made =
+        DataFile::at(&metadata.places, metadata.places.relative(&file.path), &file.path, file.bytes);
     let spec = metadata.spec(file.spec);
-    let mut constants = Vec::new();
     for (place, field) in schema.fields().iter().enumerate() {
         // For what the file lacks (specification, *Column Projection*): the partition's value, the default.
-        let text = partitioned(field, &spec, &file.partition).or_else(|| default(field, columns));
-        if let Some(text) = text {
-            constants.push((place, constant(Some(&text), field.data_type()).map_err(|e| e.in_file(&name))?));
+        let own = partitioned(field, &spec, &file.partition);
+        made.partition.extend(own.is_some().then_some(place));
+        if let Some(text) = own.or_else(|| default(field, columns)) {
+            let value = constant(Some(&text), field.data_type()).map_err(|e| e.in_file(&made.name))?;
+            made.constants.push((place, value));
         }
     }
-    let places = metadata.places.clone();
-    let open = Box::new(move |task: &Task| {
-        let source = places.open(task, &relative.clone()?)?;
-        table_of(&open_source(task, &source, &Options::default())?)
-    });
-    Ok(DataFile { name, bytes: file.bytes, open, constants, deletes: deletes.of(file) })
+    (made.deletes, made.deleted) = deletes.of(file);
+    made.rows = Some(file.rows);
+    made.bounds = Some(bounds(file, schema));
+    Ok(made)
+}
+
+/// What the manifest says of the values of columns.
+fn bounds(file: &File, schema: &SchemaRef) -> BoundsOf {
+    let (schema, lower, upper) = (schema.clone(), file.lower.clone(), file.upper.clone());
+    Box::new(move |column| {
+        let field = schema.fields().get(column)?;
+        let id = field.metadata().get(FIELD_ID)?;
+        let of = |all: &Json| single(entry(all, id)?, field.data_type());
+        let (min, max) = (of(&lower)?, of(&upper)?);
+        Some(Bounds { min, max, nulls: UInt64Array::new_null(1) })
+    })
+}
+
+/// The value of `key` in a map: an object, or the list of pairs by which Avro stores maps of numbers.
+fn entry<'a>(map: &'a Json, key: &str) -> Option<&'a Json> {
+    let is = |pair: &&Json| pair.get("key").is_some_and(|k| k.as_i64() == key.parse().ok());
+    match map {
+        Json::Array(pairs) => pairs.iter().find(is)?.get("value"),
+        other => other.get(key),
+    }
+}
+
+/// One value (specification, *Binary single-value serialization*) of the types whose bounds are of use; floats
+/// are none of them, as their bounds leave NaN out.
+fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
+    let bytes: Vec<u8> =
+        stored.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<_>>()?;
+    // A number that was narrower when the file was written has fewer bytes.
+    let number = || match bytes.len() {
+        4 => bytes.first_chunk().map(|word| i64::from(i32::from_le_bytes(*word))),
+        8 => bytes.first_chunk().map(|word| i64::from_le_bytes(*word)),
+        _ => None,
+    };
+    let plain: ArrayRef = match data_type {
+        DataType::Utf8 => return Some(Arc::new(StringArray::from(vec![String::from_utf8(bytes).ok()?]))),
+        DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..) => {
+            Arc::new(Int64Array::from(vec![number()?]))
+        }
+        _ => return None,
+    };
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let narrow = match data_type {
+        DataType::Date32 => cast_with_options(&plain, &DataType::Int32, &options).ok()?,
+        _ => plain,
+    };
+    cast_with_options(&narrow, data_type, &options).ok()
 }
 
 /// A field's value by an identity partition.
@@ -90,7 +138,7 @@ pub(super) fn node(task: &Task, metadata: &Metadata) -> Result<Node> {
         None => Vec::new(),
     };
     let state = |file: &File| {
-        let found = metadata.places.relative(&file.path).and_then(|path| metadata.places.open(task, &path));
+        let found = metadata.places.relative(&file.path).and_then(|path| metadata.places.size(&path));
         if found.is_ok() { "in the table" } else { "missing" }
     };
     let states: Vec<&str> =
@@ -98,10 +146,10 @@ pub(super) fn node(task: &Task, metadata: &Metadata) -> Result<Node> {
     let missing = states.iter().filter(|state| **state == "missing").count();
     let path = |file: &File| metadata.places.relative(&file.path).unwrap_or_else(|_| file.path.clone());
     let texts = |of: &dyn Fn(&File) -> Option<String>| -> ArrayRef {
-        std::sync::Arc::new(files.iter().map(of).collect::<StringArray>())
+        Arc::new(files.iter().map(of).collect::<StringArray>())
     };
     let numbers = |of: &dyn Fn(&File) -> Option<i64>| -> ArrayRef {
-        std::sync::Arc::new(files.iter().map(of).collect::<Int64Array>())
+        Arc::new(files.iter().map(of).collect::<Int64Array>())
     };
     let holds = |file: &File| match file.holds {
         Holds::Data => "data",
@@ -111,7 +159,7 @@ pub(super) fn node(task: &Task, metadata: &Metadata) -> Result<Node> {
     };
     let content = text_table(vec![
         ("path", texts(&|file| Some(path(file)))),
-        ("state", std::sync::Arc::new(StringArray::from(states))),
+        ("state", Arc::new(StringArray::from(states))),
         ("holds", texts(&|file| Some(holds(file).to_owned()))),
         ("format", texts(&|file| Some(file.format.clone()))),
         ("bytes", numbers(&|file| i64::try_from(file.bytes).ok())),

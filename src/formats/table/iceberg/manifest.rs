@@ -38,6 +38,9 @@ pub(super) struct File {
     /// For a deletion vector: the file that it is of, and where it is in its file.
     pub(super) referenced: Option<String>,
     pub(super) place: Option<(u64, u64)>,
+    /// The smallest and largest values by field id, as bytes.
+    pub(super) lower: Json,
+    pub(super) upper: Json,
 }
 
 /// One manifest of a list.
@@ -113,6 +116,8 @@ fn parse(file: &Json, spec: i64, sequence: i64) -> Result<File> {
         equality: equality.into_iter().flatten().filter_map(Json::as_i64).collect(),
         referenced: file.get("referenced_data_file").and_then(Json::as_str).map(str::to_owned),
         place: unsigned("content_offset").zip(unsigned("content_size_in_bytes")),
+        lower: file.get("lower_bounds").cloned().unwrap_or(Json::Null),
+        upper: file.get("upper_bounds").cloned().unwrap_or(Json::Null),
     })
 }
 

@@ -1,12 +1,11 @@
 //! Table metadata: which file it is, and what it says (specification, *Table Metadata*).
 
 use crate::error::{Error, Result};
-use crate::lake::Places;
+use crate::lake::{Places, time};
 use crate::limits;
 use crate::node::{Node, Value};
 use crate::source::Source;
 use crate::task::Task;
-use arrow::array::TimestampMillisecondArray;
 use serde_json::Value as Json;
 use std::io::Read;
 
@@ -194,12 +193,6 @@ impl Reference {
         let kind = if json.get("type").and_then(Json::as_str) == Some("tag") { "tag" } else { "branch" };
         Some(Reference { name: name.clone(), kind, snapshot: json.get("snapshot-id")?.as_i64()? })
     }
-}
-
-/// Milliseconds since 1970 as ISO 8601.
-fn time(millis: i64) -> String {
-    let array = TimestampMillisecondArray::from(vec![millis]).with_timezone("UTC");
-    crate::cell::text(&array, 0).unwrap_or_default()
 }
 
 /// The version of a metadata file: `v3.metadata.json`, `00003-uuid.metadata.json`, also gzipped.

@@ -37,9 +37,6 @@ pub static FORMAT: Format = Format {
     ..Format::new("iceberg", "Iceberg table", open)
 };
 
-/// The most remarks about single files.
-const REMARKS: usize = 20;
-
 fn sniff(head: &Head) -> Match {
     let has = |name: &str| head.entries.iter().any(|e| e.is_folder && e.name == name);
     // Whether the folder holds an Iceberg table shows only inside; `open` gives it back if not.
@@ -58,7 +55,7 @@ fn open(opening: &Opening) -> Result<Node> {
         // A table that was created and never written to.
         None => {
             let schema = schema::schema(metadata.current_schema())?;
-            let empty = lake::table(opening.task, &schema, By::Id, Vec::new())?;
+            let empty = lake::table(opening.task, &metadata.places, &schema, By::Id, Vec::new())?;
             Node::new(name, "table").content(Content::Table(empty.table))
         }
     };
@@ -81,27 +78,9 @@ fn at_snapshot(
     let made = schema::schema(columns).and_then(|schema| {
         let parts = files::data_files(task, metadata, snapshot, &schema, columns)?;
         let count = parts.len();
-        lake::table(task, &schema, By::Id, parts).map(|joined| (joined, count))
+        lake::table(task, &metadata.places, &schema, By::Id, parts).map(|joined| (joined, count))
     });
-    let (joined, count) = match made {
-        Ok(made) => made,
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => return Ok(node.problem(error)),
-    };
-    if joined.fitting < joined.opened {
-        node.problem = Some(Error::malformed(format!(
-            "snapshot {}: {} of its {count} files cannot be read: {}",
-            snapshot.id,
-            joined.opened - joined.fitting,
-            joined.differences.first().map_or("", String::as_str),
-        )));
-    }
-    let more = joined.differences.len().saturating_sub(REMARKS);
-    node.remarks.extend(joined.differences.into_iter().take(REMARKS));
-    if more > 0 {
-        node.remarks.push(format!("{more} more files differ"));
-    }
-    Ok(node.content(Content::Table(joined.table)))
+    lake::filled(node, &format!("snapshot {}", snapshot.id), made)
 }
 
 /// What lies below the table: history, files, branches and tags, snapshots.

@@ -1,9 +1,9 @@
 //! What a footer says besides the schema: codecs, encodings, types as stored, statistics, row groups.
 
-use crate::content::{Block, Layout, TableFacts, table::StoredStatistics};
+use crate::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics};
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{SortOptions, sort_to_indices};
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::Compression;
@@ -181,4 +181,36 @@ pub(super) fn layout(metadata: &ParquetMetaData, starts: &[u64]) -> Layout {
         missing: false,
     });
     Layout { unit: "row group", blocks: blocks.collect(), ..Layout::default() }
+}
+
+/// The bounds of a column in each row group. Nothing is known of floats, whose statistics leave NaN out, and
+/// of columns whose name another one has.
+pub(super) fn bounds(metadata: &ParquetMetaData, schema: &SchemaRef, column: usize) -> Bounds {
+    let groups = metadata.num_row_groups();
+    let field = schema.field(column);
+    let unknown = || Bounds::unknown(field.data_type(), groups);
+    let alone = schema.fields().iter().filter(|other| other.name() == field.name()).count() == 1;
+    let plain = match field.data_type() {
+        DataType::Dictionary(_, values) => values.as_ref(),
+        other => other,
+    };
+    if plain.is_nested() || plain.is_floating() || !alone {
+        return unknown();
+    }
+    let found = crate::open::distrusted("statistics", || {
+        let parquet = metadata.file_metadata().schema_descr();
+        let converter = StatisticsConverter::try_new(field.name(), schema, parquet)?;
+        let converter = converter.with_missing_null_counts_as_zero(false);
+        let groups = || metadata.row_groups().iter();
+        Ok(Bounds {
+            min: converter.row_group_mins(groups())?,
+            max: converter.row_group_maxes(groups())?,
+            nulls: converter.row_group_null_counts(groups())?,
+        })
+    });
+    match found {
+        Ok(bounds) if bounds.min.len() == groups && bounds.min.data_type() == field.data_type() => bounds,
+        Ok(bounds) if bounds.min.len() == groups => bounds.read_as(field.data_type()),
+        _ => unknown(),
+    }
 }

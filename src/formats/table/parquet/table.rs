@@ -7,7 +7,7 @@ use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
 use crate::cache::Cache;
 use crate::content::table::{ParquetFile, batch, cut};
-use crate::content::{Layout, Rows, Table, TableFacts, table::StoredStatistics};
+use crate::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::open::distrusted;
@@ -254,6 +254,18 @@ impl Table for ParquetTable {
 
     fn layout(&self) -> Layout {
         facts::layout(self.metadata(), &self.starts)
+    }
+
+    fn stretches(&self, _task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+        let groups = self.starts.windows(2).map(|ends| ends.iter().copied());
+        let rows = groups.filter_map(|mut ends| Some(ends.next()?..ends.next()?)).collect::<Vec<_>>();
+        let whole = self.parquet().is_some();
+        let one = |&column: &usize| match whole {
+            true => facts::bounds(self.metadata(), &self.schema, column),
+            false => Bounds::unknown(self.schema.field(column).data_type(), rows.len()),
+        };
+        let columns = columns.iter().map(one).collect();
+        Ok(Some(Stretches { rows, columns }))
     }
 
     fn parquet(&self) -> Option<ParquetFile> {

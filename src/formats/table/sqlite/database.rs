@@ -1,6 +1,7 @@
 //! A database: read-only connections with defensive settings (<https://www.sqlite.org/security.html>), and its
 //! errors in our words.
 
+use super::pages::{self, Pages};
 use super::vfs::{self, Files, Registered};
 use crate::error::{Error, Result};
 use crate::source::Source;
@@ -22,6 +23,8 @@ const VALUE: i32 = 1 << 30;
 pub(super) struct Database {
     source: Source,
     wal: Option<Source>,
+    /// How long the file would be with all pages that its header promises, where it is cut off.
+    promised: Option<u64>,
     idle: Mutex<Vec<Lent>>,
 }
 
@@ -34,9 +37,23 @@ struct Lent {
 
 impl Database {
     /// The database in `source`, with the write-ahead log beside it, if there is one.
-    pub(super) fn open(task: &Task, source: &Source) -> Result<Database> {
+    pub(super) fn open(task: &Task, source: &Source, header: &[u8]) -> Result<Database> {
         let wal = beside(task, source, "-wal");
-        Ok(Database { source: source.clone(), wal, idle: Mutex::default() })
+        let promised = pages::stated_count(header).zip(pages::page_size(header));
+        let promised = promised.map(|(count, size)| u64::from(count) * u64::from(size));
+        let promised =
+            promised.filter(|&bytes| wal.is_none() && source.known_len().is_some_and(|len| len < bytes));
+        Ok(Database { source: source.clone(), wal, promised, idle: Mutex::default() })
+    }
+
+    /// How long the file would be if it were whole; `None` where it is, as far as its header says.
+    pub(super) fn promised(&self) -> Option<u64> {
+        self.promised
+    }
+
+    /// The pages, for a look of our own.
+    pub(super) fn pages(&self, task: &Task) -> Result<Pages> {
+        Pages::open(task, &self.source, self.wal.as_ref())
     }
 
     /// Whether a write-ahead log is read along.
@@ -71,7 +88,7 @@ impl Database {
     }
 
     fn connect(&self, task: &Task) -> Result<Lent> {
-        let files = Arc::new(Files::new(task, self.source.clone(), self.wal.clone()));
+        let files = Arc::new(Files::new(task, self.source.clone(), self.wal.clone(), self.promised));
         let name = Registered::new(files.clone());
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags_and_vfs(name.path(), flags, vfs::name())

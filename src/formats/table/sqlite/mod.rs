@@ -2,8 +2,10 @@
 //! indexes, triggers and SQL; read-only in every sense — a write-ahead log is read along, nothing is written
 //! anywhere (see [`vfs`]). Databases inside archives open the same way.
 
+mod btree;
 mod columns;
 mod database;
+mod pages;
 mod table;
 mod vfs;
 
@@ -19,7 +21,7 @@ use database::{Database, quoted};
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::sync::Arc;
-use table::{Key, SqlTable};
+use table::{Key, Look, SqlTable, Told};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -46,6 +48,8 @@ struct Object {
     kind: String,
     name: String,
     table: String,
+    /// The first page of its tree; 0 where it has none.
+    root: i64,
     sql: String,
 }
 
@@ -53,16 +57,22 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let header = source.read_up_to(task, 0, 100)?;
     check_header(&header, source.known_len())?;
-    let database = Arc::new(Database::open(task, source)?);
+    let database = Arc::new(Database::open(task, source, &header)?);
     let objects = database.with(task, schema)?;
     let mut root = Node::new(source.name(), "database");
     root.attributes = attributes(task, &database, &header);
     let mut children = Vec::new();
     let is_table = |object: &&Object| matches!(object.kind.as_str(), "table" | "view");
     let tables: Vec<&Object> = objects.iter().filter(is_table).collect();
+    let small = source.known_len().is_some_and(|len| len <= CHECKED);
+    let look = match (tables.len() <= LOOKED, small) {
+        (false, _) => Look::Schema,
+        (true, false) => Look::First,
+        (true, true) => Look::Pages,
+    };
     for object in &tables {
         task.check()?;
-        children.push(node(task, &database, object, &objects, tables.len() <= LOOKED)?);
+        children.push(node(task, &database, object, &objects, look)?);
     }
     if let Some(wal) = database.wal() {
         let bytes = wal.known_len().map_or(String::new(), display::bytes);
@@ -72,7 +82,11 @@ fn open(opening: &Opening) -> Result<Node> {
         root = root
             .remark("a rollback journal lies beside it: a change was not finished, and is not undone here");
     }
-    if source.known_len().is_some_and(|len| len <= CHECKED) {
+    if let Some(promised) = database.promised() {
+        let len = source.known_len().unwrap_or(0);
+        let words = format!("file: it has {len} of the {promised} bytes that its header says");
+        root.problem = Some(Error::malformed(words).at(len));
+    } else if small {
         root.problem = damage(task, &database, &tables)?;
     }
     Ok(root.listed(children))
@@ -80,15 +94,14 @@ fn open(opening: &Opening) -> Result<Node> {
 
 /// What SQLite itself would only call "not a database".
 fn check_header(header: &[u8], len: Option<u64>) -> Result<()> {
-    let two = |at: usize| header.get(at..at + 2).map(|b| u32::from(b[0]) << 8 | u32::from(b[1]));
-    let Some(stored) = two(16).filter(|_| header.len() == 100) else {
+    if header.len() != 100 {
         let len = header.len();
         return Err(Error::malformed(format!("header: it has {len} of 100 bytes")).at(len as u64));
-    };
-    let page = if stored == 1 { 65_536 } else { stored };
-    if !(512..=65_536).contains(&page) || !page.is_power_of_two() {
-        return Err(Error::malformed(format!("header: a page size of {stored}")).at(16));
     }
+    let Some(page) = pages::page_size(header) else {
+        let stored = pages::two(header, 16).unwrap_or(0);
+        return Err(Error::malformed(format!("header: a page size of {stored}")).at(16));
+    };
     if len.is_some_and(|len| len < u64::from(page)) {
         return Err(Error::malformed("file: it is shorter than one page").at(100));
     }
@@ -96,7 +109,8 @@ fn check_header(header: &[u8], len: Option<u64>) -> Result<()> {
 }
 
 fn schema(db: &Connection) -> rusqlite::Result<Vec<Object>> {
-    let mut statement = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid")?;
+    let mut statement =
+        db.prepare("SELECT type, name, tbl_name, sql, rootpage FROM sqlite_schema ORDER BY rowid")?;
     let text = |row: &rusqlite::Row<'_>, at: usize| -> rusqlite::Result<String> {
         Ok(match row.get_ref(at)? {
             rusqlite::types::ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -104,7 +118,9 @@ fn schema(db: &Connection) -> rusqlite::Result<Vec<Object>> {
         })
     };
     let rows = statement.query_map([], |row| {
-        Ok(Object { kind: text(row, 0)?, name: text(row, 1)?, table: text(row, 2)?, sql: text(row, 3)? })
+        let root = row.get::<_, Option<i64>>(4).ok().flatten().unwrap_or(0);
+        let (kind, name, table, sql) = (text(row, 0)?, text(row, 1)?, text(row, 2)?, text(row, 3)?);
+        Ok(Object { kind, name, table, root, sql })
     })?;
     rows.collect()
 }
@@ -136,7 +152,7 @@ fn attributes(task: &Task, database: &Database, header: &[u8]) -> Vec<(String, V
 }
 
 /// The node of a table or view; why it cannot be read is its problem.
-fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], look: bool) -> Result<Node> {
+fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], look: Look) -> Result<Node> {
     let is_virtual = object.sql.trim_start().to_uppercase().starts_with("CREATE VIRTUAL");
     let label = match (object.kind.as_str(), is_virtual) {
         ("view", _) => "view",
@@ -146,9 +162,10 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
     let mut node = Node::new(&object.name, label).attribute("sql", object.sql.as_str());
     let read = database.with(task, |db| {
         let (columns, key) = described(db, object, label)?;
-        Ok((columns, key, foreign_keys(db, &object.name)?))
+        let in_order = !matches!(key, Key::Columns(_)) || is_ascending(db, &object.name)?;
+        Ok((columns, key, foreign_keys(db, &object.name)?, in_order))
     });
-    let opened = read.and_then(|(columns, key, foreign)| {
+    let opened = read.and_then(|(columns, key, foreign, in_order)| {
         for (from, to) in foreign {
             node.attributes.push((format!("foreign key {from}"), to.into()));
         }
@@ -156,10 +173,15 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
             node.attributes
                 .push(("primary key, in place of row numbers".to_owned(), names.join(", ").into()));
         }
-        SqlTable::open(task, database.clone(), &object.name, columns, key, look)
+        let root = u32::try_from(object.root).ok().filter(|&root| root > 0);
+        let told = Told { name: object.name.clone(), columns, key, root: root.filter(|_| in_order) };
+        SqlTable::open(task, database.clone(), told, look)
     });
     match opened {
-        Ok(table) => node.content = Some(Content::Table(Arc::new(table))),
+        Ok(table) => {
+            node.problem = table.problem();
+            node.content = Some(Content::Table(Arc::new(table)));
+        }
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => node.problem = Some(error),
     }
@@ -244,6 +266,13 @@ fn flags(db: &Connection, name: &str) -> rusqlite::Result<(bool, bool)> {
         Some(row) => Ok((row.get(0)?, row.get(1)?)),
         None => Ok((false, false)),
     }
+}
+
+/// Whether no column of a table's primary key is stored from large to small.
+fn is_ascending(db: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM pragma_index_list(?) AS list, pragma_index_xinfo(list.name) AS part \
+               WHERE list.origin = 'pk' AND part.key = 1 AND part.desc = 1";
+    db.query_row(sql, [name], |row| row.get::<_, i64>(0)).map(|count| count == 0)
 }
 
 /// The columns that point to other tables, and where to.

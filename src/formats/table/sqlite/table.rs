@@ -1,11 +1,14 @@
 //! A table or view by row range. Rows of a table come in the order of its row numbers (of its primary key,
-//! where it has none): a sparse index of keys, made by the count, finds any of them without OFFSET.
+//! where it has none): a sparse index of keys, made by the count, finds any of them without OFFSET. Where
+//! pages are damaged, the index is made from the pages themselves ([`btree`]), and rows are read in the
+//! stretches between the damaged places.
 
+use super::btree::{self, Damaged, Mark};
 use super::columns::{Builder, Column, Seen};
 use super::database::{Database, quoted};
 use crate::content::TableFacts;
-use crate::content::table::{Rows, Table, batch};
-use crate::error::{Error, Result};
+use crate::content::table::{Rows, Table, batch, cut};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::task::Task;
 use arrow::array::RecordBatch;
@@ -17,9 +20,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows between two keys of the index.
-const STEP: u64 = 4_096;
+pub(super) const STEP: u64 = 4_096;
 /// Rows that are looked at for types.
-const SAMPLE: usize = 200;
+const SAMPLE: u64 = 200;
+/// Damaged places that the inspector names.
+const NAMED: usize = 100;
 
 /// How rows are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +37,27 @@ pub(super) enum Key {
     None,
 }
 
+/// What the schema says of a table.
+pub(super) struct Told {
+    /// Its name.
+    pub(super) name: String,
+    pub(super) columns: Vec<Column>,
+    pub(super) key: Key,
+    /// The first page of its tree, where that can be walked in the order of its rows.
+    pub(super) root: Option<u32>,
+}
+
+/// How much of a table is looked at when it is opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nothing but what the schema says.
+    Schema,
+    /// The first rows.
+    First,
+    /// The first rows, and whether its pages are sound.
+    Pages,
+}
+
 /// A table or view.
 pub(super) struct SqlTable {
     database: Arc<Database>,
@@ -40,6 +66,7 @@ pub(super) struct SqlTable {
     columns: Vec<Column>,
     schema: SchemaRef,
     key: Key,
+    root: Option<u32>,
     known: Mutex<Known>,
 }
 
@@ -48,41 +75,113 @@ pub(super) struct SqlTable {
 struct Known {
     /// The first and the last row number.
     ends: Option<(i64, i64)>,
+    /// These could not be found.
+    endless: bool,
     total: Option<u64>,
     /// Row numbers follow one another without a gap.
     dense: bool,
-    /// The key of every STEP-th row.
-    keys: Vec<Vec<Value>>,
+    /// The index: the first row, every STEP-th at least, and each behind a damaged place.
+    marks: Vec<Mark>,
+    /// What cannot be read; `None` where nobody looked.
+    damage: Option<Arc<[Damaged]>>,
+}
+
+impl Known {
+    /// The last mark up to a row, and the end of the stretch of readable rows that it stands in.
+    fn mark(&self, row: u64) -> Option<(&Mark, u64)> {
+        let behind = self.marks.partition_point(|mark| mark.row <= row);
+        let mark = self.marks.get(behind.checked_sub(1)?)?;
+        let next = self.marks.get(behind..)?.iter().find(|mark| mark.begins);
+        Some((mark, next.map_or(u64::MAX, |next| next.row)))
+    }
 }
 
 impl SqlTable {
     /// Looks at the first rows, for the types of columns.
-    pub(super) fn open(
-        task: &Task,
-        database: Arc<Database>,
-        name: &str,
-        columns: Vec<Column>,
-        key: Key,
-        look: bool,
-    ) -> Result<SqlTable> {
-        let mut seen = vec![Seen::nothing(); columns.len()];
-        let mut known = Known::default();
-        let name = quoted(name);
-        if look {
+    pub(super) fn open(task: &Task, database: Arc<Database>, told: Told, look: Look) -> Result<SqlTable> {
+        let mut table = SqlTable {
+            database,
+            name: quoted(&told.name),
+            columns: told.columns,
+            schema: Arc::new(Schema::empty()),
+            key: told.key,
+            root: told.root,
+            known: Mutex::default(),
+        };
+        if look == Look::Pages {
+            table.survey(task)?;
+        }
+        let mut seen = vec![Seen::nothing(); table.columns.len()];
+        if look != Look::Schema {
             // What cannot be read says so when its rows are asked for.
-            let looked = database.with(task, |db| sample(db, &name, &columns, &mut seen));
-            if let Err(error) = looked
-                && error.is_cancelled()
-            {
-                return Err(error);
+            table.sample(task, &mut seen).or_else(only_cancelled)?;
+        }
+        if let (Key::RowId(rowid), name) = (&table.key, &table.name) {
+            let found = table.database.with(task, |db| ends(db, name, rowid));
+            let mut known = table.known.lock();
+            known.endless = found.is_err();
+            known.ends = found.or_else(|error| only_cancelled(error).map(|()| None))?;
+        }
+        let fields: Vec<_> =
+            table.columns.iter().zip(&seen).map(|(column, seen)| column.field(seen)).collect();
+        table.schema = Arc::new(Schema::new(fields));
+        Ok(table)
+    }
+
+    /// What of it cannot be read, as far as that is known.
+    pub(super) fn problem(&self) -> Option<Error> {
+        self.known.lock().damage.as_ref().and_then(|damage| btree::problem(damage))
+    }
+
+    /// Looks for damaged pages, once; whether this was that time and there are any. Rows are counted anew
+    /// then: those that can be read.
+    fn survey(&self, task: &Task) -> Result<bool> {
+        let columns = match (&self.key, self.known.lock().damage.is_some()) {
+            (Key::None, _) | (_, true) => return Ok(false),
+            (Key::RowId(_), false) => None,
+            (Key::Columns(names), false) => Some(names.len()),
+        };
+        let Some(root) = self.root else { return Ok(false) };
+        let pages = self.database.pages(task)?;
+        let found = btree::walk(task, &pages, root, columns)?;
+        let mut known = self.known.lock();
+        let damaged = !found.damage.is_empty();
+        if damaged {
+            (known.total, known.dense, known.marks) = (Some(found.rows), false, found.marks);
+        }
+        known.damage = Some(found.damage.into());
+        Ok(damaged)
+    }
+
+    /// Does `work`; once more where it met a damaged page that nobody knew of.
+    fn around<T>(&self, task: &Task, work: impl Fn() -> Result<T>) -> Result<T> {
+        match work() {
+            Err(error) if error.kind() == ErrorKind::Malformed && self.survey(task)? => work(),
+            other => other,
+        }
+    }
+
+    /// Sees the first rows.
+    fn sample(&self, task: &Task, seen: &mut [Seen]) -> Result<()> {
+        let names: Vec<String> = self.columns.iter().map(|column| quoted(&column.name)).collect();
+        let (names, name) = (names.join(", "), &self.name);
+        let total = self.known.lock().total;
+        let queries = match total {
+            Some(total) => self.queries(&(0..total.min(SAMPLE)), &names),
+            None => vec![(format!("SELECT {names} FROM {name} LIMIT {SAMPLE}"), Vec::new())],
+        };
+        self.database.with(task, |db| {
+            for (sql, values) in &queries {
+                let mut statement = db.prepare(sql)?;
+                let mut rows = statement.query(params_from_iter(values))?;
+                while let Some(row) = rows.next()? {
+                    for (at, seen) in seen.iter_mut().enumerate() {
+                        seen.see(row.get_ref(at)?);
+                    }
+                }
             }
-        }
-        if let Key::RowId(rowid) = key {
-            known.ends = database.with(task, |db| ends(db, &name, rowid)).ok().flatten();
-        }
-        let fields: Vec<_> = columns.iter().zip(&seen).map(|(column, seen)| column.field(seen)).collect();
-        let schema = Arc::new(Schema::new(fields));
-        Ok(SqlTable { database, name, columns, schema, key, known: Mutex::new(known) })
+            Ok(())
+        })
     }
 
     fn select(&self, columns: &[usize]) -> Result<String> {
@@ -107,26 +206,31 @@ impl SqlTable {
         }
     }
 
-    /// The statement for `rows`, and its parameters.
-    fn query(&self, rows: &Range<u64>, columns: &[usize]) -> Result<(String, Vec<Value>)> {
-        let (select, name) = (self.select(columns)?, &self.name);
-        let most = i64::try_from(rows.end - rows.start).unwrap_or(i64::MAX);
+    /// The statements for `rows`, one for each stretch of readable ones, and their parameters.
+    fn queries(&self, rows: &Range<u64>, select: &str) -> Vec<(String, Vec<Value>)> {
         let known = self.known.lock();
-        let (from, begin) = match (&self.key, known.ends) {
-            (Key::RowId(_), Some((first, _))) if known.dense || known.total.is_none() => {
-                let at = first.saturating_add(i64::try_from(rows.start).unwrap_or(i64::MAX));
-                (vec![Value::Integer(at)], rows.start)
-            }
-            _ => {
-                let mark = (rows.start / STEP).min((known.keys.len() as u64).saturating_sub(1));
-                match known.keys.get(mark as usize) {
-                    Some(key) => (key.clone(), mark * STEP),
-                    None => (Vec::new(), 0),
+        let mut queries = Vec::new();
+        let mut at = rows.start;
+        loop {
+            let (from, begin, end) = match (&self.key, known.ends, known.mark(at)) {
+                (Key::RowId(_), Some((first, _)), _) if known.dense || known.total.is_none() => {
+                    let first = first.saturating_add(i64::try_from(at).unwrap_or(i64::MAX));
+                    (vec![Value::Integer(first)], at, rows.end)
                 }
+                (_, _, Some((mark, end))) => (mark.key.clone(), mark.row, end.min(rows.end)),
+                _ => (Vec::new(), 0, rows.end),
+            };
+            queries.push(self.query(select, from, end.saturating_sub(at), at - begin.min(at)));
+            at = end;
+            if at >= rows.end {
+                return queries;
             }
-        };
-        let skip = i64::try_from(rows.start - begin.min(rows.start)).unwrap_or(i64::MAX);
-        let mut sql = format!("SELECT {select} FROM {name}");
+        }
+    }
+
+    /// The statement for `count` rows after the `skip` ones from a key on.
+    fn query(&self, select: &str, from: Vec<Value>, count: u64, skip: u64) -> (String, Vec<Value>) {
+        let mut sql = format!("SELECT {select} FROM {}", self.name);
         let mut values = from;
         if let Some(order) = self.order() {
             if !values.is_empty() {
@@ -136,11 +240,17 @@ impl SqlTable {
             sql.push_str(&format!(" ORDER BY {order}"));
         }
         sql.push_str(" LIMIT ? OFFSET ?");
-        values.extend([Value::Integer(most), Value::Integer(skip)]);
-        Ok((sql, values))
+        let number = |n: u64| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX));
+        values.extend([number(count), number(skip)]);
+        (sql, values)
     }
 
-    fn rows_of(&self, task: &Task, sql: &str, values: &[Value], columns: &[usize]) -> Result<RecordBatch> {
+    fn rows_of(
+        &self,
+        task: &Task,
+        queries: &[(String, Vec<Value>)],
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
         let mut builders: Vec<Builder> = Vec::new();
         for &column in columns {
             let field = self.schema.fields().get(column);
@@ -151,17 +261,20 @@ impl SqlTable {
         let mut over = None;
         let (read, bytes) = (&mut count, &mut over);
         let result = self.database.with(task, |db| {
-            let mut statement = db.prepare(sql)?;
-            let mut found = statement.query(params_from_iter(values))?;
             let mut total = 0u64;
-            while let Some(row) = found.next()? {
-                for (at, builder) in builders.iter_mut().enumerate() {
-                    total += builder.push(row.get_ref(at)?);
-                }
-                *read += 1;
-                if let Err(error) = limits::check(total.saturating_mul(2), limits::READ - 1, "these rows") {
-                    *bytes = Some(error);
-                    break;
+            for (sql, values) in queries {
+                let mut statement = db.prepare(sql)?;
+                let mut found = statement.query(params_from_iter(values))?;
+                while let Some(row) = found.next()? {
+                    for (at, builder) in builders.iter_mut().enumerate() {
+                        total += builder.push(row.get_ref(at)?);
+                    }
+                    *read += 1;
+                    if let Err(error) = limits::check(total.saturating_mul(2), limits::READ - 1, "these rows")
+                    {
+                        *bytes = Some(error);
+                        return Ok(());
+                    }
                 }
             }
             Ok(())
@@ -177,67 +290,59 @@ impl SqlTable {
     }
 
     /// Counts the rows and notes their keys.
-    fn index(&self, task: &Task) -> Result<Known> {
+    fn index(&self, task: &Task) -> Result<u64> {
         let ends = self.known.lock().ends;
-        let (name, mut known) = (&self.name, Known { ends, ..Known::default() });
+        let name = &self.name;
         let Some(order) = self.order() else {
-            let sql = format!("SELECT count(*) FROM {name}");
-            let total: i64 = self.database.with(task, |db| db.query_row(&sql, [], |row| row.get(0)))?;
-            known.total = Some(total as u64);
-            return Ok(known);
+            let total = self.counted(task)?;
+            self.known.lock().total = Some(total);
+            return Ok(total);
         };
-        if let (Key::RowId(_), Some((first, last))) = (&self.key, ends) {
-            let sql = format!("SELECT count(*) FROM {name}");
-            let counted: Result<i64> =
-                self.database.with(task, |db| db.query_row(&sql, [], |row| row.get(0)));
-            let span = i128::from(last) - i128::from(first) + 1;
-            if let Ok(total) = counted
-                && i128::from(total) == span
-            {
-                known.total = Some(total as u64);
-                known.dense = true;
-                return Ok(known);
-            }
+        if let (Key::RowId(_), Some((first, last))) = (&self.key, ends)
+            && let Ok(total) = self.counted(task)
+            && i128::from(total) == i128::from(last) - i128::from(first) + 1
+        {
+            let mut known = self.known.lock();
+            (known.total, known.dense) = (Some(total), true);
+            return Ok(total);
         }
-        let sql = format!("SELECT {order} FROM {name} ORDER BY {order}");
-        let mut total = 0u64;
-        let keys = &mut known.keys;
-        let counted = self.database.with(task, |db| {
-            let mut statement = db.prepare(&sql)?;
-            let width = statement.column_count();
-            let mut found = statement.query([])?;
-            while let Some(row) = found.next()? {
-                if total.is_multiple_of(STEP) {
-                    let key: rusqlite::Result<Vec<Value>> = (0..width).map(|at| row.get(at)).collect();
-                    keys.push(key?);
+        // An index of the database's own may have rows that the table has lost.
+        let sql = format!("SELECT {order} FROM {name} NOT INDEXED ORDER BY {order}");
+        let (mut total, mut marks) = (0u64, Vec::new());
+        self.database
+            .with(task, |db| {
+                let mut statement = db.prepare(&sql)?;
+                let width = statement.column_count();
+                let mut found = statement.query([])?;
+                while let Some(row) = found.next()? {
+                    if total.is_multiple_of(STEP) {
+                        let key = (0..width).map(|at| row.get(at)).collect::<rusqlite::Result<_>>()?;
+                        marks.push(Mark { row: total, key, begins: false });
+                    }
+                    total += 1;
                 }
-                total += 1;
-            }
-            Ok(())
-        });
-        match counted {
-            // The rows before a damaged page are there.
-            Err(error) if total == 0 || error.is_cancelled() => Err(error.in_node(name)),
-            _ => {
-                known.total = Some(total);
-                Ok(known)
-            }
-        }
+                Ok(())
+            })
+            .map_err(|error| error.in_node(name))?;
+        let mut known = self.known.lock();
+        (known.total, known.marks) = (Some(total), marks);
+        Ok(total)
+    }
+
+    /// What SQLite itself counts.
+    fn counted(&self, task: &Task) -> Result<u64> {
+        let sql = format!("SELECT count(*) FROM {}", self.name);
+        let total: i64 = self.database.with(task, |db| db.query_row(&sql, [], |row| row.get(0)))?;
+        Ok(total as u64)
     }
 }
 
-fn sample(db: &Connection, name: &str, columns: &[Column], seen: &mut [Seen]) -> rusqlite::Result<()> {
-    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
-    let mut statement = db.prepare(&format!("SELECT {} FROM {name} LIMIT {SAMPLE}", names.join(", ")))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        for (at, seen) in seen.iter_mut().enumerate() {
-            seen.see(row.get_ref(at)?);
-        }
-    }
-    Ok(())
+/// Nothing, unless the work was cancelled.
+fn only_cancelled(error: Error) -> Result<()> {
+    if error.is_cancelled() { Err(error) } else { Ok(()) }
 }
 
+/// The first and the last row number.
 fn ends(db: &Connection, name: &str, rowid: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let one = |end: &str| -> rusqlite::Result<Option<i64>> {
         db.query_row(&format!("SELECT {end}({rowid}) FROM {name}"), [], |row| row.get(0))
@@ -254,7 +359,7 @@ impl Table for SqlTable {
         let known = self.known.lock();
         match (known.total, known.ends, &self.key) {
             (Some(total), ..) => Rows::Exact(total),
-            (None, None, Key::RowId(_)) => Rows::Exact(0),
+            (None, None, Key::RowId(_)) if !known.endless => Rows::Exact(0),
             (None, Some((first, last)), _) => {
                 let span = (i128::from(last) - i128::from(first) + 1).clamp(1, i128::from(u64::MAX));
                 Rows::About { rows: span as u64, known: 1 }
@@ -264,19 +369,20 @@ impl Table for SqlTable {
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let rows = rows.start..rows.end.max(rows.start);
-        let (sql, values) = self.query(&rows, columns)?;
-        self.rows_of(task, &sql, &values, columns)
+        let select = self.select(columns)?;
+        self.around(task, || {
+            let total = self.known.lock().total;
+            let rows = cut(&rows, total.unwrap_or(u64::MAX));
+            let queries = if rows.is_empty() { Vec::new() } else { self.queries(&rows, &select) };
+            self.rows_of(task, &queries, columns)
+        })
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
-        if let Some(total) = self.rows().exact() {
-            return Ok(total);
-        }
-        let found = self.index(task)?;
-        let total = found.total.unwrap_or(0);
-        *self.known.lock() = found;
-        Ok(total)
+        self.around(task, || match self.rows().exact() {
+            Some(total) => Ok(total),
+            None => self.index(task),
+        })
     }
 
     /// The last rows come from the end, without a count.
@@ -293,7 +399,12 @@ impl Table for SqlTable {
             "SELECT {select} FROM {name} WHERE {order} >= (SELECT min(at) FROM ({inner})) ORDER BY {order}"
         );
         let most = Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
-        Ok((None, self.rows_of(task, &sql, &[most], columns)?))
+        match self.rows_of(task, &[(sql, vec![most])], columns) {
+            Err(error) if error.kind() == ErrorKind::Malformed && self.survey(task)? => {
+                self.tail(task, count, columns)
+            }
+            other => Ok((None, other?)),
+        }
     }
 
     fn scan_step(&self, _at: u64) -> u64 {
@@ -305,6 +416,9 @@ impl Table for SqlTable {
             let declared = if column.declared.is_empty() { "none" } else { &column.declared };
             vec![("declared type".to_owned(), declared.to_owned())]
         };
-        TableFacts { columns: self.columns.iter().map(line).collect(), ..TableFacts::default() }
+        let damage = self.known.lock().damage.clone();
+        let named = damage.iter().flat_map(|damage| damage.iter()).take(NAMED);
+        let details = named.map(|damaged| ("damaged".to_owned(), damaged.words.clone())).collect();
+        TableFacts { columns: self.columns.iter().map(line).collect(), details, ..TableFacts::default() }
     }
 }

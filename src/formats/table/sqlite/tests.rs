@@ -130,3 +130,141 @@ fn damage_is_named_and_hides_no_neighbours() {
     assert!(problem.starts_with("malformed pages: "), "{problem}");
     assert!(table(&child(&root, "users")).read(&Task::new(), 0..3, &[0]).unwrap().num_rows() == 3);
 }
+
+/// A database of two tables with deep trees, with the rows of each: by row number, some of them with large
+/// values, and by a primary key.
+fn deep() -> (Vec<u8>, Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep.db");
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "PRAGMA page_size = 512; PRAGMA journal_mode = OFF; \
+         CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX by_a ON t (a); \
+         CREATE TABLE k (k TEXT, n INT, v, PRIMARY KEY (k, n)) WITHOUT ROWID; BEGIN",
+    )
+    .unwrap();
+    for n in 0..2000i64 {
+        let blob = (n % 100 == 7).then(|| vec![n as u8; 1800]);
+        db.execute("INSERT INTO t VALUES (?, ?, ?)", (n * 3 - 1000, format!("row {n}"), blob)).unwrap();
+        if n % 2 == 0 {
+            let key = format!("key {:02} {}", n % 40, "x".repeat((n % 7 * 30) as usize));
+            db.execute("INSERT INTO k VALUES (?, ?, ?)", (key, n, n as f64 / 4.0)).unwrap();
+        }
+    }
+    db.execute_batch("COMMIT").unwrap();
+    drop(db);
+    let bytes = std::fs::read(&path).unwrap();
+    let root = opened(bytes.clone()).unwrap();
+    let rows = |name: &str| all_rows(table(&child(&root, name)).as_ref());
+    let (t, k) = (rows("t"), rows("k"));
+    assert_eq!((t.len(), k.len()), (2000, 1000));
+    (bytes, t, k)
+}
+
+fn opened(bytes: Vec<u8>) -> Result<Arc<Node>> {
+    let source = Source::memory("deep.db", bytes);
+    crate::open::open_source(&Task::new(), &source, &Options::default()).map(|document| document.root)
+}
+
+fn all_rows(table: &dyn Table) -> Vec<String> {
+    let total = table.count(&Task::new()).unwrap();
+    let mut rows = Vec::new();
+    for from in (0..total).step_by(300) {
+        let text = cells(table, from..(from + 300).min(total));
+        rows.extend(text.split('⏎').map(str::to_owned));
+    }
+    assert_eq!(rows.len() as u64, total);
+    rows
+}
+
+/// Whether `some` are among `all`, in this order.
+fn among(some: &[String], all: &[String]) -> bool {
+    let mut all = all.iter();
+    some.iter().all(|row| all.any(|other| other == row))
+}
+
+fn without_page(bytes: &[u8], page: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[(page - 1) * 512..page * 512].fill(0);
+    bytes
+}
+
+#[test]
+fn rows_around_any_damaged_page_are_read_and_the_page_is_named() {
+    let (bytes, t, k) = deep();
+    let (mut in_t, mut in_k) = (0, 0);
+    // Page 1 is the schema, 2 to 4 are roots.
+    for page in (5..bytes.len() / 512).step_by(7) {
+        // Zeros in the last page of a long value cannot be told from a value of zeros.
+        let (kind, next) = (bytes[(page - 1) * 512], &bytes[(page - 1) * 512..][..4]);
+        if !matches!(kind, 2 | 5 | 10 | 13) && next == [0; 4] {
+            continue;
+        }
+        let root = opened(without_page(&bytes, page)).unwrap();
+        for (name, all, hit) in [("t", &t, &mut in_t), ("k", &k, &mut in_k)] {
+            let node = child(&root, name);
+            let rows = all_rows(table(&node).as_ref());
+            assert!(among(&rows, all), "page {page}, {name}");
+            let problem = node.problem.as_ref().map(|problem| problem.to_string());
+            assert_eq!(rows.len() < all.len(), problem.is_some(), "page {page}, {name}: {problem:?}");
+            let Some(problem) = problem else { continue };
+            let place = format!("page {page} at byte {}: ", (page - 1) * 512);
+            assert!(problem.contains(&place), "{name}: {problem}");
+            assert!(rows.last() == all.last() || rows.first() == all.first(), "page {page}, {name}");
+            *hit += 1;
+        }
+    }
+    assert!(in_t > 5 && in_k > 5, "{in_t} and {in_k}");
+}
+
+#[test]
+fn damage_that_is_met_later_is_gone_around() {
+    let (bytes, t, _) = deep();
+    let task = Task::new();
+    // A leaf in the middle.
+    let leaf = (5..bytes.len() / 512).filter(|page| bytes[(page - 1) * 512] == 13).nth(70).unwrap();
+    let bytes = without_page(&bytes, leaf);
+    let source = Source::memory("deep.db", bytes.clone());
+    let database = Arc::new(Database::open(&task, &source, &bytes[..100]).unwrap());
+    let objects = database.with(&task, schema).unwrap();
+    let object = objects.iter().find(|object| object.name == "t").unwrap();
+    let open = || {
+        let (columns, key) = database.with(&task, |db| described(db, object, "table")).unwrap();
+        let told = Told { name: "t".to_owned(), columns, key, root: Some(object.root as u32) };
+        SqlTable::open(&task, database.clone(), told, Look::First).unwrap()
+    };
+    let counted = open();
+    assert!(counted.problem().is_none() && matches!(counted.rows(), Rows::About { .. }));
+    let rows = all_rows(&counted);
+    assert!(rows.len() < t.len() && among(&rows, &t) && rows.last() == t.last());
+    let named = counted.problem().unwrap();
+    assert_eq!(named.offset(), Some((leaf as u64 - 1) * 512));
+    assert!(named.to_string().contains("are lost"), "{named}");
+    assert_eq!(counted.facts().details.len(), 1);
+    // Without a count before, and from the end.
+    let read = open();
+    assert_eq!(read.read(&task, 0..2000, &[0]).unwrap().num_rows(), rows.len());
+    let tailed = open();
+    assert_eq!(tailed.tail(&task, 1999, &[0]).unwrap().1.num_rows(), rows.len().min(1999));
+}
+
+#[test]
+fn a_database_that_is_cut_off_shows_what_is_left() {
+    let (bytes, t, _) = deep();
+    let root = opened(bytes[..bytes.len() * 2 / 3 / 512 * 512].to_vec()).unwrap();
+    assert!(root.problem.as_ref().unwrap().to_string().contains("bytes that its header says"));
+    let node = child(&root, "t");
+    let rows = all_rows(table(&node).as_ref());
+    assert!(rows.len() > 200 && rows.len() < t.len() && among(&rows, &t), "{}", rows.len());
+    assert!(node.problem.as_ref().unwrap().to_string().contains("beyond the end of the file"));
+}
+
+#[test]
+fn pages_of_a_log_are_those_that_are_walked() {
+    let task = Task::new();
+    let path = format!("{}/fixtures/sqlite/logged.sqlite", env!("CARGO_MANIFEST_DIR"));
+    let source = Source::open(&task, path.as_ref()).unwrap();
+    let database = Database::open(&task, &source, &source.read_up_to(&task, 0, 100).unwrap()).unwrap();
+    let found = btree::walk(&task, &database.pages(&task).unwrap(), 2, None).unwrap();
+    assert_eq!((found.rows, found.damage.len(), found.marks.len()), (5, 0, 1));
+}

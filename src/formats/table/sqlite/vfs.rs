@@ -22,6 +22,9 @@ const WAL: &str = "-wal";
 pub(super) struct Files {
     pub(super) main: Source,
     pub(super) wal: Option<Source>,
+    /// How long the main file is said to be: pages that are cut off read as zeros, so that SQLite does not
+    /// refuse the others.
+    promised: Option<u64>,
     /// Who may read now, and what went wrong last.
     state: Mutex<State>,
 }
@@ -32,8 +35,8 @@ struct State {
 }
 
 impl Files {
-    pub(super) fn new(task: &Task, main: Source, wal: Option<Source>) -> Files {
-        Files { main, wal, state: Mutex::new(State { task: task.clone(), error: None }) }
+    pub(super) fn new(task: &Task, main: Source, wal: Option<Source>, promised: Option<u64>) -> Files {
+        Files { main, wal, promised, state: Mutex::new(State { task: task.clone(), error: None }) }
     }
 
     /// From now on this task reads.
@@ -139,6 +142,8 @@ struct Opened {
     files: Arc<Files>,
     /// `None`: an empty file.
     source: Option<Source>,
+    /// What the file's length is said to be at least.
+    promised: Option<u64>,
 }
 
 static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
@@ -199,7 +204,8 @@ unsafe extern "C" fn open(
             WAL => files.wal.clone(),
             _ => return ffi::SQLITE_CANTOPEN,
         };
-        let opened = Box::into_raw(Box::new(Opened { files, source }));
+        let promised = files.promised.filter(|_| kind.is_empty());
+        let opened = Box::into_raw(Box::new(Opened { files, source, promised }));
         // SAFETY: as above; out_flags is null or writable.
         unsafe {
             (*file).opened = opened;
@@ -284,7 +290,7 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, size: *mut i64) -> 
             None => Ok(0),
             Some(source) => source.len(&opened.files.task()),
         };
-        match len {
+        match len.map(|len| len.max(opened.promised.unwrap_or(0))) {
             Ok(len) => {
                 // SAFETY: `size` is writable (the header's contract of xFileSize).
                 unsafe { *size = i64::try_from(len).unwrap_or(i64::MAX) };

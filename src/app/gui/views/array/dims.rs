@@ -111,9 +111,9 @@ impl Dims {
         let before = mapping.clone();
         self.text(&mut child, mapping, image);
         if mapping.shape().len() >= 2 {
-            let wide = left.width() > 380.0;
-            self.axis_menu(&mut child, mapping, Role::Rows, wide);
-            self.axis_menu(&mut child, mapping, Role::Columns, wide);
+            let room = left.width() - self.names_width(mapping);
+            self.axis_menu(&mut child, mapping, Role::Rows, room);
+            self.axis_menu(&mut child, mapping, Role::Columns, room);
             if theme::icon_button(&mut child, Icon::Swap, "Swap rows and columns").clicked() {
                 mapping.transpose();
             }
@@ -167,20 +167,31 @@ impl Dims {
         response.on_hover_text(words);
     }
 
-    fn axis_menu(&self, ui: &mut Ui, mapping: &mut Mapping, role: Role, wide: bool) {
+    /// About how wide the bar is with the names and lengths of the axes in their menus.
+    fn names_width(&self, mapping: &Mapping) -> f32 {
+        let menu = |axis: usize| {
+            let text = format!("{} · {}", self.name(axis), mapping.shape()[axis]);
+            text.chars().count() as f32 * 7.2 + 38.0
+        };
+        let menus: f32 = [mapping.rows(), mapping.columns()].into_iter().flatten().map(menu).sum();
+        menus + mapping.text(false).chars().count() as f32 * 8.0 + 84.0
+    }
+
+    /// `room` is what would be left beside names and lengths.
+    fn axis_menu(&self, ui: &mut Ui, mapping: &mut Mapping, role: Role, room: f32) {
         let theme = Theme::of(ui);
         let (word, current) = match role {
             Role::Rows => ("rows", mapping.rows()),
             Role::Columns => ("columns", mapping.columns()),
         };
-        if wide {
+        if room > 110.0 {
             ui.add(Label::new(theme::dim(theme, word)));
         }
         let text = match current {
             Some(axis) => format!("{} · {}", self.name(axis), mapping.shape()[axis]),
             None => "none".to_owned(),
         };
-        let text = if wide {
+        let text = if room > 0.0 {
             text
         } else {
             format!("{} {}", &word[..3], current.map_or("–".to_owned(), |a| a.to_string()))

@@ -23,6 +23,7 @@ use super::mapping::Mapping;
 use super::meaning::Meaning;
 use super::plotting::calm;
 use super::probe;
+use super::ruler::Ruler;
 use super::slice::{Slice, Window};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
@@ -84,6 +85,14 @@ struct Curve {
     envelope: bool,
     /// Whether only a part of the elements was read.
     sampled: bool,
+}
+
+impl Curve {
+    /// The same with places on the x axis instead of positions.
+    fn placed(&self, ruler: &Ruler) -> Curve {
+        let place = |stretch: &[f64; 3]| [ruler.at(stretch[0]), stretch[1], stretch[2]];
+        Curve { stretches: self.stretches.iter().map(place).collect(), ..self.clone() }
+    }
 }
 
 impl Lines {
@@ -270,9 +279,13 @@ impl Lines {
         let (curves, slice, meaning) = (drawn.curves, drawn.slice, drawn.meaning);
         let (len, axis) = (drawn.len(), drawn.axis());
         let id = ui.unique_id().with("lines");
-        let (left, right) = self.bounds.unwrap_or((0.0, len.saturating_sub(1).max(1) as f64));
-        let margin = if self.bounds.is_none() { (right - left) * 0.02 } else { 0.0 };
+        let ends = (0.0, len.saturating_sub(1).max(1) as f64);
+        let (left, right) = self.bounds.unwrap_or(ends);
         let (low, high) = heights(curves, left, right);
+        // From here on places on the x axis.
+        let ruler = drawn.ruler();
+        let (left, right) = (ruler.at(left), ruler.at(right));
+        let margin = if self.bounds.is_none() { (right - left) * 0.02 } else { 0.0 };
         let plot = Plot::new("lines")
             .id(id)
             .default_x_bounds(left - margin, right + margin)
@@ -282,7 +295,11 @@ impl Lines {
             .set_margin_fraction(vec2(0.0, 0.0))
             .height(ui.available_height() - space::S1)
             .reset();
-        let whole = move |x: f64| {
+        let step = (right - left) / 10.0;
+        let whole = |x: f64| {
+            if let Some(axis) = axis.filter(|_| !ruler.is_even()) {
+                return meaning.place(axis, ruler.coordinate(x), step);
+            }
             if x.fract() != 0.0 || x < 0.0 || x >= len as f64 {
                 return String::new();
             }
@@ -301,7 +318,11 @@ impl Lines {
         let faded = if drawn.fresh { 1.0 } else { 0.4 };
         let shown = plot.show(ui, |plot| {
             for (n, curve) in curves.iter().enumerate() {
-                draw(plot, curve, line_color(theme, n, curves.len()).gamma_multiply(faded));
+                let color = line_color(theme, n, curves.len()).gamma_multiply(faded);
+                match ruler.is_even() {
+                    true => draw(plot, curve, color),
+                    false => draw(plot, &curve.placed(&ruler), color),
+                }
             }
         });
         let response = &shown.response;
@@ -311,25 +332,35 @@ impl Lines {
             response.request_focus();
         }
         let scale = shown.transform.dvalue_dpos()[0];
-        self.aim(ui, response, (left - margin, right + margin), scale, len);
+        self.aim(ui, response, (left - margin, right + margin), scale, &ruler, ends);
         if let Some(at) = response.hover_pos() {
             let value = shown.transform.value_from_position(at);
-            drawn.say(cx, response, value.x, value.y);
+            drawn.say(cx, response, ruler.position(value.x), value.y);
         }
         drawn.titles(ui, response.rect);
     }
 
-    /// The wheel zooms along the line, a drag moves, a double click shows all. `scale` is the length of
-    /// a point of the screen.
-    fn aim(&mut self, ui: &Ui, response: &egui::Response, sight: (f64, f64), scale: f64, len: u64) {
+    /// The wheel zooms along the line, a drag moves, a double click shows all. `sight` are places on the x
+    /// axis, `scale` is the length of a point of the screen, `ends` the positions at the ends of the line.
+    fn aim(
+        &mut self,
+        ui: &Ui,
+        response: &egui::Response,
+        sight: (f64, f64),
+        scale: f64,
+        ruler: &Ruler,
+        ends: (f64, f64),
+    ) {
         let (mut left, mut right) = sight;
-        let last = len.saturating_sub(1).max(1) as f64;
+        let (begin, end) = (ruler.at(ends.0), ruler.at(ends.1));
+        let last = end - begin;
+        // Not closer than four elements.
+        let least = last * (4.0 / ends.1.max(4.0));
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
             let factor = if pinch != 1.0 { f64::from(pinch) } else { f64::from(scroll.y * 0.006).exp() };
             let share = f64::from((at.x - response.rect.left()) / response.rect.width().max(1.0));
-            // Not closer than four elements.
-            let width = ((right - left) / factor).max(4.0f64.min(last));
+            let width = ((right - left) / factor).max(least);
             let middle = left + (right - left) * share;
             (left, right) = (middle - width * share, middle + width * (1.0 - share));
             let by = f64::from(scroll.x) * scale;
@@ -347,7 +378,7 @@ impl Lines {
                 (left, right) = (left + by, right + by);
                 let (plus, minus) = (egui::Key::Plus, egui::Key::Minus);
                 let closer = pressed(plus) + pressed(egui::Key::Equals) - pressed(minus);
-                let by = (width * 0.125 * closer).min(((width - 4.0) / 2.0).max(0.0));
+                let by = (width * 0.125 * closer).min(((width - least) / 2.0).max(0.0));
                 (left, right) = (left + by, right - by);
             });
         }
@@ -365,9 +396,9 @@ impl Lines {
             return;
         }
         // The line stays in sight.
-        let over = (-left).max(0.0) - (right - last).max(0.0);
+        let over = (begin - left).max(0.0) - (right - end).max(0.0);
         let over = if right - left > last { 0.0 } else { over };
-        self.bounds = Some((left + over, right + over));
+        self.bounds = Some((ruler.position(left + over), ruler.position(right + over)));
     }
 
     /// For the session.
@@ -400,6 +431,13 @@ struct Drawn<'a> {
 impl Drawn<'_> {
     fn len(&self) -> u64 {
         if self.down { self.slice.height() } else { self.slice.width() }
+    }
+
+    /// Where positions along the lines lie.
+    fn ruler(&self) -> Ruler {
+        let uneven = self.axis().and_then(|axis| self.meaning.uneven(axis));
+        let span = self.axis().and_then(|axis| self.slice.spans.get(axis).copied());
+        Ruler::new(uneven, span.unwrap_or(Span::all(self.len())))
     }
 
     /// The axis along the lines.

@@ -16,6 +16,7 @@ use gander::task::Task;
 use std::sync::Arc;
 
 use super::probe;
+use super::ruler::Uneven;
 use super::values::{Part, drawable, numbers};
 
 /// Longer coordinates are not read: 16 MB of f64.
@@ -49,7 +50,14 @@ struct Dimension {
 /// Coordinates in memory.
 enum Coordinate {
     Texts(Vec<String>),
-    Values { dtype: DType, size: usize, raw: Vec<u8>, scaling: Option<Scaling> },
+    Values {
+        dtype: DType,
+        size: usize,
+        raw: Vec<u8>,
+        scaling: Option<Scaling>,
+        /// Those that rise or fall unevenly.
+        uneven: Option<Arc<Uneven>>,
+    },
 }
 
 impl Meaning {
@@ -108,6 +116,26 @@ impl Meaning {
         self.axes.get(axis).is_some_and(|axis| !axis.name.is_empty())
     }
 
+    /// Whether an axis goes through a body in space: its unit is a small length, as microscopes and scanners have.
+    pub(crate) fn is_space(&self, axis: usize) -> bool {
+        const UNITS: [&str; 12] = [
+            "mm",
+            "um",
+            "µm",
+            "μm",
+            "nm",
+            "cm",
+            "millimeter",
+            "millimetre",
+            "micrometer",
+            "micron",
+            "nanometer",
+            "angstrom",
+        ];
+        let unit = self.axes.get(axis).and_then(|axis| axis.unit.as_deref());
+        unit.is_some_and(|unit| UNITS.contains(&unit.trim()))
+    }
+
     /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`.
     pub(crate) fn title(&self, axis: usize) -> String {
         let unit = self.axes.get(axis).and_then(Dimension::plain_unit);
@@ -118,6 +146,30 @@ impl Meaning {
     /// What an index of an axis stands for, as text without its unit; `None` where that is not known (yet).
     pub(crate) fn coordinate(&self, axis: usize, index: u64) -> Option<String> {
         self.axes.get(axis)?.text(index)
+    }
+
+    /// The coordinates of an axis that are known and not even.
+    pub(super) fn uneven(&self, axis: usize) -> Option<Arc<Uneven>> {
+        match &*self.axes.get(axis)?.read.peek(&()).value? {
+            Coordinate::Values { uneven, .. } => uneven.clone(),
+            Coordinate::Texts(_) => None,
+        }
+    }
+
+    /// A place between the coordinates of an axis as text, in the digits that `step` tells apart.
+    pub(super) fn place(&self, axis: usize, value: f64, step: f64) -> String {
+        let Some(dimension) = self.axes.get(axis) else { return String::new() };
+        if let Some(text) = dimension.times.as_ref().and_then(|times| times.text(value)) {
+            return text;
+        }
+        let dtype = dimension.coordinate.as_ref().map(|array| array.dtype());
+        if let Some(dtype @ (DType::DateTime(_) | DType::TimeDelta(_))) = dtype {
+            return cell::element(dtype, &(value.round() as i64).to_le_bytes());
+        }
+        let digits = if step > 0.0 { (-step.log10().floor()).clamp(0.0, 12.0) as usize } else { 6 };
+        let text = format!("{value:.digits$}");
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        if text == "-0" { "0".to_owned() } else { text.to_owned() }
     }
 
     /// The same with its unit: `45 degrees_north`.
@@ -242,7 +294,7 @@ impl Dimension {
             let read = self.read.peek(&()).value?;
             return match &*read {
                 Coordinate::Texts(texts) => texts.get(index as usize).cloned(),
-                Coordinate::Values { dtype, size, raw, scaling } => {
+                Coordinate::Values { dtype, size, raw, scaling, .. } => {
                     let at = usize::try_from(index).ok()?.checked_mul(*size)?;
                     let bytes = raw.get(at..at.checked_add(*size)?)?;
                     if self.times.is_none() && scaling.is_none() {
@@ -281,7 +333,12 @@ impl Coordinate {
         let raw = array::read(coordinate, task, &region)?;
         let size = dtype.size() as usize;
         let scaling = coordinate.facts().scaling;
-        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling })
+        let mut values = if drawable(dtype) { numbers(dtype, Part::Real, &raw) } else { Vec::new() };
+        if let Some(scaling) = &scaling {
+            values.iter_mut().for_each(|value| *value = scaling.apply(*value));
+        }
+        let uneven = Uneven::of(&values).map(Arc::new);
+        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven })
     }
 }
 

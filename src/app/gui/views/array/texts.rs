@@ -62,7 +62,12 @@ impl Texts {
         let mut cells = Vec::with_capacity(parts.len());
         for part in &parts {
             task.check()?;
-            cells.push((0..part.len()).map(|row| cell::text(&**part, row).map(cut)).collect());
+            let bare = is_of_numbers(part.data_type());
+            let text = |row| {
+                let text = cell::text(&**part, row).map(cut)?;
+                Some(if bare { text.replace('"', "").replace(',', ", ") } else { text })
+            };
+            cells.push((0..part.len()).map(text).collect());
         }
         let kinds = parts.iter().map(|part| kind_of(part.data_type())).collect();
         Ok(Texts { column, turned, cells, kinds })
@@ -96,6 +101,17 @@ fn cut(text: String) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => text[..end].to_owned(),
         None => text,
+    }
+}
+
+/// Whether these are lists of numbers, at any depth: their texts need no quotes to be told apart.
+fn is_of_numbers(kind: &DataType) -> bool {
+    match kind {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            let inner = item.data_type();
+            inner.is_numeric() || matches!(inner, DataType::Boolean) || is_of_numbers(inner)
+        }
+        _ => false,
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) struct Listed {
     pub(super) bytes: u64,
     /// The letters of the longest name.
     pub(super) widest: usize,
+    /// Characters of the longest kind.
+    pub(super) widest_kind: usize,
     /// Whether there are more.
     pub(super) cut: bool,
     /// Whether some of the children have levels below them, so that there is a choice.
@@ -55,6 +57,8 @@ pub(super) struct Listed {
     pub(super) partly: bool,
 }
 
+/// Groups with so many children together are opened without being asked.
+const FEW: u64 = 1_000;
 /// How many rows are listed at most.
 const MOST: usize = 200_000;
 
@@ -87,6 +91,8 @@ impl Listed {
     fn sum(&mut self) {
         self.entries.sort_by(|a, b| display::natural_order(&a.name, &b.name));
         self.bytes = self.entries.iter().filter_map(|entry| entry.bytes).fold(0, u64::saturating_add);
+        let kinds = self.entries.iter().map(|entry| entry.kind.chars().count());
+        self.widest_kind = kinds.max().unwrap_or(0);
         self.widest = self.entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
     }
 }
@@ -98,7 +104,12 @@ pub(super) fn of(task: &Task, node: &Arc<Node>, path: &str, scope: Scope) -> Res
     below(task, node, path, "", false, &mut sums, &mut listed)?;
     listed.levels = listed.entries.iter().any(|entry| is_level(&entry.node));
     let model = listed.entries.iter().any(|entry| matches!(entry.node.label, "module" | "tensor"));
-    if listed.levels && (scope == Scope::All || scope == Scope::Auto && model) {
+    // A few groups of groups say little: what they hold does.
+    let counts = listed.entries.iter().map(|entry| entry.node.child_count().unwrap_or(u64::MAX));
+    let few = counts.fold(0, u64::saturating_add) <= FEW;
+    let bare =
+        few && listed.entries.iter().all(|entry| entry.node.content.is_none() && entry.value.is_none());
+    if listed.levels && (scope == Scope::All || scope == Scope::Auto && (model || bare)) {
         listed = Listed { levels: true, all: true, ..Listed::default() };
         below(task, node, path, "", true, &mut sums, &mut listed)?;
     }
@@ -197,5 +208,24 @@ mod tests {
         assert_eq!(listed.bytes, 9);
         let direct = of(&Task::new(), &root, "", Scope::Direct).unwrap();
         assert_eq!((direct.entries.len(), direct.entries[0].bytes), (2, Some(6)));
+    }
+
+    #[test]
+    fn a_few_groups_of_groups_list_what_they_hold() {
+        let leaf = |n: u64| {
+            let bytes = Content::Bytes(gander::Source::memory("m", vec![0u8; 3]));
+            Node::new(format!("w{n}"), "dimension scale").content(bytes)
+        };
+        let group = |name: &str, count: u64| Node::new(name, "group").listed((0..count).map(leaf).collect());
+        let listed = |children: Vec<Node>| {
+            let root = Arc::new(Node::new("m", "file").listed(children));
+            of(&Task::new(), &root, "", Scope::Auto).unwrap()
+        };
+        let both = listed(vec![group("model", 2), group("optimizer", 1)]);
+        let names: Vec<&str> = both.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!((names, both.widest_kind), (vec!["model/w0", "model/w1", "optimizer/w0"], 15));
+        // Something to see beside them, or too much below them: the children alone.
+        assert!(!listed(vec![group("model", 2), leaf(7)]).all);
+        assert!(!listed(vec![group("model", FEW), group("optimizer", 1)]).all);
     }
 }

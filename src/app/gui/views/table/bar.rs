@@ -32,7 +32,12 @@ impl TableView {
             ui,
             "View",
             &mut self.mode,
-            &[(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary")],
+            &[
+                (Mode::Table, "Table"),
+                (Mode::Record, "Record"),
+                (Mode::Summary, "Summary"),
+                (Mode::Pivot, "Pivot"),
+            ],
         ) && before == Mode::Record
         {
             self.main.grid.request_focus();
@@ -40,16 +45,18 @@ impl TableView {
         if self.mode == Mode::Record {
             self.step_bar(ui);
         }
-        self.columns_menu(ui);
+        if self.mode != Mode::Pivot {
+            self.columns_menu(ui);
+        }
         let words =
             if self.sieve.is_open() { "Close the filter bar (all rows)" } else { "Filter and sort rows" };
         if theme::icon_button(ui, Icon::Filter, words).clicked() {
             self.sieve.toggle();
         }
         let narrow = ui.max_rect().width() < NARROW;
-        if narrow {
+        if narrow && self.mode != Mode::Pivot {
             self.more_menu(ui, cx);
-        } else {
+        } else if !narrow {
             self.options_menu(ui, cx);
             if self.mode == Mode::Table {
                 self.wrap_button(ui);

@@ -1,7 +1,8 @@
 //! What stands below the names of columns: a small histogram or the most frequent values, and the
-//! share of nulls. Of a small table all rows are looked at, of a larger one a few thousand.
+//! share of nulls; from where is said beside it. First what the file itself says, then of a few thousand
+//! rows, then of all: at once where the table is small, else when that is asked for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,10 +13,13 @@ use gander::cell;
 use gander::content::Table;
 use gander::content::table::{StoredStatistics, read_each};
 use gander::error::Result;
-use gander::jobs::{Jobs, Slot};
+use gander::jobs::{Jobs, Priority, Slot};
+use gander::stats::summary as whole;
 use gander::task::Task;
+use parking_lot::Mutex;
 
-use crate::gui::theme::{Theme, small_font};
+use crate::gui::grid::Side;
+use crate::gui::theme::{Theme, mono_font, small_font};
 
 /// The height of what is drawn, in points.
 pub(super) const HEIGHT: f32 = 46.0;
@@ -28,6 +32,8 @@ const PLACES: u64 = 24;
 const BINS: usize = 24;
 /// Columns of one job.
 const COLUMNS: usize = 12;
+/// So many cells are all looked at without being asked.
+const SOON: u64 = 4_000_000;
 /// Columns of one job that looks into the footer only.
 const FOOTERS: usize = 4096;
 
@@ -38,7 +44,7 @@ pub(super) struct Summary {
     seen: u64,
     nulls: u64,
     /// Counts of numbers, and their limits.
-    bins: Vec<u32>,
+    bins: Vec<u64>,
     low: f64,
     high: f64,
     /// The most frequent values and their share.
@@ -58,12 +64,24 @@ pub(super) enum Click {
     Value(String),
 }
 
+/// A pass over all rows, for some columns.
+struct Pass {
+    columns: Vec<usize>,
+    task: Task,
+    done: Arc<Mutex<Option<Result<whole::Summaries>>>>,
+}
+
 /// The summaries that are there, and what the file itself says of columns.
 #[derive(Default)]
 pub(super) struct Heads {
+    pass: Option<Pass>,
+    /// Columns of which all rows are to be looked at, or were.
+    asked: HashSet<usize>,
     known: HashMap<usize, Arc<Summary>>,
     slot: Slot<Vec<usize>, Vec<Summary>>,
     off: bool,
+    /// Rows were still to come when samples were taken.
+    growing: bool,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
     stored: HashMap<usize, Option<StoredStatistics>>,
     footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
@@ -72,9 +90,20 @@ pub(super) struct Heads {
 impl Heads {
     /// Looks at columns of which nothing is known yet.
     pub(super) fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
+        let whole = table.rows().exact().is_some();
+        if whole && self.growing {
+            // Now a sample can be of all of them.
+            self.slot.clear();
+            self.known.clear();
+        }
+        self.growing = !whole;
         let missing = columns.iter().copied().filter(|column| !self.known.contains_key(column));
         let missing: Vec<usize> = missing.take(COLUMNS).collect();
-        if missing.is_empty() || self.off {
+        if self.off {
+            return;
+        }
+        if missing.is_empty() {
+            self.want_exact(jobs, table, columns);
             return;
         }
         let (table, wanted) = (table.clone(), missing.clone());
@@ -124,18 +153,88 @@ impl Heads {
         self.stored.get(&column)?.as_ref()
     }
 
+    /// Whether all rows can be looked at for a column, and were not yet.
+    pub(super) fn can_be_exact(&self, column: usize) -> bool {
+        !self.asked.contains(&column) && self.known.get(&column).is_some_and(|summary| summary.sampled)
+    }
+
+    /// Looks at all rows of a column, whatever that takes.
+    pub(super) fn ask_exact(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, column: usize) {
+        let mut columns = vec![column];
+        if let Some(pass) = self.pass.take() {
+            // One pass does for all that wait.
+            pass.task.cancel();
+            columns.extend(pass.columns);
+        }
+        self.start(jobs, table, columns);
+    }
+
+    fn start(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: Vec<usize>) {
+        self.asked.extend(columns.iter().copied());
+        let done: Arc<Mutex<Option<Result<whole::Summaries>>>> = Arc::default();
+        let (source, wanted, place) = (table.clone(), columns.clone(), done.clone());
+        let task = jobs.run("summaries of columns, all rows", Priority::Background, move |task| {
+            *place.lock() = Some(gander::open::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
+        });
+        self.pass = Some(Pass { columns, task, done });
+    }
+
+    /// Looks at all rows of the columns in sight where that is little; takes what came of it.
+    fn want_exact(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
+        if let Some(pass) = &self.pass {
+            let Some(found) = pass.done.lock().take() else { return };
+            for (column, summary) in pass.columns.iter().zip(found.into_iter().flat_map(|f| f.columns)) {
+                if let (Ok(exact), Some(known)) = (summary, self.known.get_mut(column)) {
+                    *known = Arc::new(Summary::exact(&exact, known));
+                }
+            }
+            self.pass = None;
+            jobs.wake();
+            return;
+        }
+        let Some(rows) = table.rows().exact() else { return };
+        let some = columns.iter().copied().filter(|column| self.can_be_exact(*column)).take(COLUMNS);
+        let some: Vec<usize> = some.collect();
+        if !some.is_empty() && rows.saturating_mul(some.len() as u64) <= SOON {
+            self.start(jobs, table, some);
+        }
+    }
+
     /// Stops what runs, and asks for no more.
     pub(super) fn cancel(&mut self) {
+        if let Some(pass) = self.pass.take() {
+            pass.task.cancel();
+        }
         self.slot.cancel();
         self.footer.cancel();
         self.off = true;
     }
 
-    /// Draws what is known of a column into `ui`; what was clicked.
-    pub(super) fn ui(&self, ui: &mut Ui, column: usize, stored_nulls: Option<f64>) -> Option<Click> {
+    /// Draws what is known of the column called `name` into `ui`; what was clicked. `share` is that of nulls,
+    /// where the file says it.
+    pub(super) fn ui(&self, ui: &mut Ui, column: usize, name: &str, share: Option<f64>) -> Option<Click> {
         let theme = Theme::of(ui);
         let area = ui.max_rect();
-        let summary = self.known.get(&column)?;
+        let stored = self.stored(column);
+        let id = ui.unique_id().with(("summary", column));
+        let spoken = |depth: &str| format!("Values of {name}, {depth}");
+        let Some(summary) = self.known.get(&column) else {
+            // What the file says is there at once.
+            let ends = stored.and_then(|stored| ends_words(stored));
+            if ends.is_none() && share.is_none() {
+                return None;
+            }
+            self.line_below(ui, share.map(|share| (share, "")), FOOTER, theme);
+            let words = ends.unwrap_or_default();
+            let mut job = egui::text::LayoutJob::simple(words.clone(), small_font(), theme.dim, area.width());
+            job.wrap.max_rows = 2;
+            let galley = ui.painter().layout_job(job);
+            ui.painter().galley(area.min, galley, theme.dim);
+            let response = ui.interact(area, id, Sense::hover());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, spoken(FOOTER)));
+            response.on_hover_text(format!("From the file's footer: {words}"));
+            return None;
+        };
         let picture =
             Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
         if !summary.bins.is_empty() {
@@ -143,25 +242,78 @@ impl Heads {
         } else if !summary.top.is_empty() {
             summary.draw_top(ui, Rect::from_min_max(area.min, pos2(area.right(), picture.bottom())), theme);
         }
-        let share =
-            stored_nulls.or_else(|| (summary.seen > 0).then(|| summary.nulls as f64 / summary.seen as f64));
-        if let Some(share) = share.filter(|share| *share > 0.0) {
-            let mark = if summary.sampled && stored_nulls.is_none() { "≈ " } else { "" };
-            let words = format!("{mark}{} null", percent(share));
-            let at = pos2(area.left(), area.bottom() + 1.0);
-            ui.painter().text(at, Align2::LEFT_BOTTOM, words, small_font(), theme.dim);
+        let depth = if summary.sampled { "sampled" } else { "exact" };
+        let seen = (summary.seen > 0).then(|| summary.nulls as f64 / summary.seen as f64);
+        let mark = if summary.sampled && share.is_none() { "≈ " } else { "" };
+        self.line_below(ui, share.or(seen).map(|share| (share, mark)), depth, theme);
+        let mut hint = summary.words();
+        if let Some(words) = stored.and_then(|stored| ends_words(stored)) {
+            hint += &format!("\nFrom the file's footer: {words}");
         }
-        let id = ui.unique_id().with(("summary", column));
+        if share.is_some() && summary.sampled {
+            hint += "\nNulls are those of the file's footer";
+        }
         if summary.bins.is_empty() && summary.whole.is_empty() {
-            ui.interact(area, id, Sense::hover()).on_hover_text(summary.words());
+            let response = ui.interact(area, id, Sense::hover());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, spoken(depth)));
+            response.on_hover_text(hint);
             return None;
         }
         let response = ui.interact(picture, id, Sense::click());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, spoken(depth)));
         let clicked = response.clicked().then(|| response.interact_pointer_pos()).flatten();
-        let hint = format!("{}\nClick to filter", summary.words());
-        response.on_hover_text(hint);
+        response.on_hover_text(format!("{hint}\nClick to filter"));
         summary.at(picture, clicked?)
     }
+
+    /// The line below the picture: the share of nulls, and where all this is from.
+    fn line_below(&self, ui: &Ui, share: Option<(f64, &str)>, depth: &str, theme: &Theme) {
+        let area = ui.max_rect();
+        let mut left = area.left();
+        if let Some((share, mark)) = share.filter(|(share, _)| *share > 0.0) {
+            let words = format!("{mark}{} null", percent(share));
+            let at = pos2(area.left(), area.bottom() + 1.0);
+            left = ui.painter().text(at, Align2::LEFT_BOTTOM, words, small_font(), theme.dim).right() + 6.0;
+        }
+        let right = area.right().min(area.left() + 150.0);
+        let galley = ui.painter().layout_no_wrap(depth.to_owned(), small_font(), theme.dim);
+        // Where there is no room the tool tip says it.
+        if right - galley.size().x >= left {
+            let at = pos2(right - galley.size().x, area.bottom() + 1.0 - galley.size().y);
+            let color = if depth == "exact" { theme.good } else { theme.dim };
+            ui.painter().galley_with_override_text_color(at, galley, color);
+        }
+    }
+}
+
+/// Where numbers are from that the file has ready.
+const FOOTER: &str = "footer";
+
+/// The least and the largest value that the file names.
+fn ends_words(stored: &StoredStatistics) -> Option<String> {
+    let short = |text: &String| text.chars().take(24).collect::<String>();
+    let (min, max) = (stored.min.as_ref()?, stored.max.as_ref()?);
+    Some(format!("{} to {}", short(min), short(max)))
+}
+
+/// Draws the total of a column below its head; the first column says what the others are.
+pub(super) fn total(ui: &mut Ui, totals: &[Option<String>], column: usize, side: Side) {
+    let theme = Theme::of(ui);
+    let (words, color) = match totals.get(column) {
+        Some(Some(text)) => (text.as_str(), theme.text),
+        Some(None) if column == 0 => ("total", theme.dim),
+        _ => return,
+    };
+    let area = ui.max_rect();
+    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), mono_font(), color);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(area.width().max(8.0));
+    let galley = ui.painter().layout_job(job);
+    let left = if side == Side::Right { area.right() - galley.size().x } else { area.left() };
+    ui.painter().galley(pos2(left, area.top() + 2.0), galley, color);
+    let id = ui.unique_id().with(("total", column));
+    let response = ui.interact(area, id, Sense::hover());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("Total: {words}")));
+    response.on_hover_text("Of all groups together");
 }
 
 /// A share in words.
@@ -174,6 +326,31 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 impl Summary {
+    /// What a pass over all rows found; `sample` is what was known before.
+    fn exact(found: &whole::Summary, sample: &Summary) -> Self {
+        let mut summary = Summary {
+            seen: found.rows,
+            nulls: found.nulls.saturating_add(found.unfit),
+            ..Summary::default()
+        };
+        match &found.histogram {
+            // Of rows that were still to come the sample knows nothing.
+            Some(histogram) if sample.top.is_empty() => {
+                summary.bins.clone_from(&histogram.counts);
+                summary.low = histogram.edges.first().copied().unwrap_or(sample.low);
+                summary.high = histogram.edges.last().copied().unwrap_or(sample.high);
+            }
+            // Frequent values of which only a sample was counted are no better than before.
+            _ if found.top_sampled || found.top.is_empty() => {
+                let (top, whole) = (sample.top.clone(), sample.whole.clone());
+                return Summary { top, whole, sampled: true, ..summary };
+            }
+            _ if sample.bins.is_empty() => summary.rank(found.top.clone()),
+            _ => return sample.clone(),
+        }
+        summary
+    }
+
     /// What of the picture in `area` stands at a place.
     fn at(&self, area: Rect, place: egui::Pos2) -> Option<Click> {
         if !self.bins.is_empty() {
@@ -337,6 +514,11 @@ impl Summary {
         }
         let mut list: Vec<(String, u64)> = counts.into_iter().collect();
         list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        self.rank(list);
+    }
+
+    /// Keeps the most frequent texts of a sorted list.
+    fn rank(&mut self, list: Vec<(String, u64)>) {
         if list.first().is_none_or(|(_, count)| *count < 2) {
             return;
         }
@@ -373,6 +555,38 @@ mod tests {
         assert_eq!((list[0].bins[0], list[0].bins[BINS - 1], list[0].nulls), (2, 1, 1));
         assert_eq!(list[1].top[0], ("card".to_owned(), 0.75));
         assert!(!list[0].sampled);
+    }
+
+    #[test]
+    fn all_rows_replace_a_sample() {
+        let rows = 200_000i64;
+        let batch = RecordBatch::try_from_iter([
+            ("n", Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef),
+            (
+                "s",
+                Arc::new(StringArray::from_iter_values(
+                    (0..rows).map(|n| if n % 4 == 0 { "a" } else { "b" }),
+                )),
+            ),
+        ])
+        .unwrap();
+        let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+        let (jobs, mut heads) = (Jobs::new(|| {}), Heads::default());
+        let exact = |heads: &Heads| (0..2).all(|c| heads.known.get(&c).is_some_and(|s| !s.sampled));
+        let started = std::time::Instant::now();
+        let mut sampled = false;
+        while !exact(&heads) {
+            assert!(started.elapsed().as_secs() < 20, "{:?}", heads.known);
+            heads.want(&jobs, &table, &[0, 1]);
+            sampled |= heads.known.get(&0).is_some_and(|summary| summary.sampled);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(sampled, "the sample came first");
+        let (n, s) = (&heads.known[&0], &heads.known[&1]);
+        assert_eq!((n.bins.iter().sum::<u64>(), n.seen), (200_000, 200_000));
+        assert!(n.low <= 0.0 && (199_999.0..250_000.0).contains(&n.high), "{} to {}", n.low, n.high);
+        assert_eq!((s.top[0].clone(), s.top[1].clone()), (("b".to_owned(), 0.75), ("a".to_owned(), 0.25)));
+        assert!(!heads.can_be_exact(0));
     }
 
     #[test]

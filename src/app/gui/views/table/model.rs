@@ -36,6 +36,8 @@ pub(super) struct Sheet {
     small: OnceCell<bool>,
     /// The file said how wide columns are.
     pub(super) widths_came: bool,
+    /// What stands below the heads instead of pictures: the totals of groups, as far as they are there.
+    pub(super) totals: Option<Vec<Option<String>>>,
     /// What was last asked for.
     pub(super) seen: (Range<u64>, Vec<usize>),
 }
@@ -69,6 +71,7 @@ impl Sheet {
             looks,
             small: OnceCell::new(),
             widths_came: false,
+            totals: None,
             seen: (0..0, Vec::new()),
         }
     }
@@ -239,7 +242,7 @@ impl GridModel for Model<'_> {
             numbers.want(self.jobs, &rows);
         }
         // Pictures in the heads wait until the cells are there.
-        if sheet.pages.pending().is_none() {
+        if sheet.pages.pending().is_none() && sheet.totals.is_none() {
             sheet.heads.want(self.jobs, &sheet.values, columns);
         }
         sheet.seen = (rows, columns.to_vec());
@@ -250,12 +253,18 @@ impl GridModel for Model<'_> {
     }
 
     fn header_ui(&mut self, ui: &mut egui::Ui, column: usize) {
+        if let Some(totals) = &self.sheet.totals {
+            let side = self.sheet.looks.get(column).map_or(Side::Left, |(_, side)| *side);
+            super::heads::total(ui, totals, column, side);
+            return;
+        }
         let stored = self.sheet.heads.stored(column).and_then(|stored| stored.nulls);
         let share = match (stored, self.sheet.table.rows().exact()) {
             (Some(nulls), Some(rows)) if rows > 0 => Some(nulls as f64 / rows as f64),
             _ => None,
         };
-        let Some(click) = self.sheet.heads.ui(ui, column, share) else { return };
+        let name = self.sheet.column_name(column);
+        let Some(click) = self.sheet.heads.ui(ui, column, name, share) else { return };
         let condition = self.sheet.asked(column, click);
         condition.into_iter().for_each(|condition| self.sieve.add(condition));
     }
@@ -277,6 +286,9 @@ impl GridModel for Model<'_> {
             if menu_row(ui, Icon::Filter, words) {
                 self.sieve.add(Condition::new(name.clone(), test));
             }
+        }
+        if self.sheet.heads.can_be_exact(column) && menu_row(ui, Icon::Statistics, "Summarize all rows") {
+            self.sheet.heads.ask_exact(self.jobs, &self.sheet.values, column);
         }
         ui.separator();
     }

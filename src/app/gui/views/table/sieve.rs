@@ -83,6 +83,11 @@ impl Sieve {
         !self.wish.is_empty()
     }
 
+    /// What rows have to be like.
+    pub(super) fn filter(&self) -> &Filter {
+        &self.wish.filter
+    }
+
     /// Whether the bar is there.
     pub(super) fn is_open(&self) -> bool {
         self.open || self.is_on()

@@ -423,7 +423,9 @@ fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Opti
         let count = histogram.counts.get(bin).copied().unwrap_or(0);
         let words = format!("{} to {}: {}", summary.text_of(low), summary.text_of(high), thousands(count));
         response.on_hover_text(format!("{words}\nClick to filter"));
-        return clicked.then_some(Click::Range(low, high, false));
+        // The largest value belongs to the last bar.
+        let last = bin + 1 == histogram.counts.len();
+        return clicked.then_some(Click::Range(low, high, last));
     }
     let most = summary.top.first().map_or(1, |(_, count)| *count).max(1) as f32;
     let line = area.height() / 4.0;

@@ -364,3 +364,100 @@ fn the_summary_page_tells_of_every_column() {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Frames until a widget of this name is there.
+fn until_label(harness: &mut Harness<'static, Bench>, label: &str) {
+    let started = Instant::now();
+    while harness.query_by_label(label).is_none() {
+        assert!(started.elapsed() < Duration::from_secs(20), "there is no {label:?}");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The cells of the pivot on screen, once it has a column of this name.
+fn grouped(harness: &mut Harness<'static, Bench>, column: &str, rows: u64) -> Vec<Vec<String>> {
+    let there = |b: &Bench| {
+        let sheet = b.view.pivot.sheet()?;
+        let column = sheet.names.iter().position(|name| name == column)?;
+        (sheet.table.rows() == Rows::Exact(rows) && !sheet.cell(rows - 1, column).text.is_empty())
+            .then_some(())
+    };
+    until(harness, |b| b.view.pivot.sheet().is_some_and(|sheet| sheet.names.iter().any(|n| n == column)));
+    // The last row comes into sight, so that it is read.
+    assert!(request(harness, &Request::GoTo((rows - 1).to_string())));
+    until(harness, |b| there(b).is_some());
+    let sheet = harness.state().view.pivot.sheet().unwrap();
+    let text = |row, column| sheet.cell(row, column).text.into_owned();
+    (0..rows).map(|row| (0..sheet.columns()).map(|column| text(row, column)).collect()).collect()
+}
+
+#[test]
+fn columns_are_put_into_wells_by_click_and_by_drag() {
+    let mut harness = bench(Made::new(Rows::Exact(700)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    harness.get_by_label("Pivot").click();
+    until_label(&mut harness, "Group rows and compare columns");
+    // By a click and a menu.
+    harness.get_by_label("Group by word").click();
+    until_label(&mut harness, "Add to values");
+    harness.get_by_label("Add to values").click();
+    let cells = grouped(&mut harness, "count(word)", 1);
+    assert_eq!(cells, [["700"]]);
+    // By a drag from the list into the well of rows.
+    let from = harness.get_by_label("Group by n").rect().center();
+    let to = harness.get_by_label("Rows well").rect().center();
+    harness.drag_at(from);
+    for part in [0.1, 0.5, 1.0] {
+        harness.hover_at(from + (to - from) * part);
+        harness.step();
+    }
+    harness.drop_at(to);
+    harness.step();
+    until_label(&mut harness, "Rows: n");
+    // Rows 3, 10, 17 and so on have no n.
+    let cells = grouped(&mut harness, "n", 601);
+    assert_eq!(cells[600], ["null", "100"]);
+    // In bins, by the menu of the chip.
+    harness.get_by_label("Rows: n").click();
+    until_label(&mut harness, "bins");
+    harness.get_by_label("bins").click();
+    let cells = grouped(&mut harness, "n (bins of 50)", 15);
+    assert_eq!(cells[1], ["50", "50"]);
+    until_label(&mut harness, "Total: 700");
+    let (words, _) = harness.state().view.export().unwrap();
+    assert_eq!(words, "the pivot: 15 rows");
+    // What a session keeps comes back, and a filter counts.
+    let kept = harness.state().view.keep();
+    let mut again = bench(Made::new(Rows::Exact(700)));
+    again.state_mut().view.restore(&kept);
+    again.state_mut().view.sieve.add(gander::query::Condition::new("n", gander::query::Test::NotNull));
+    let cells = grouped(&mut again, "n (bins of 50)", 14);
+    assert_eq!(cells[13][0], "650");
+    again.get_by_label("Remove Rows: n bins").click();
+    assert_eq!(grouped(&mut again, "count(word)", 1), [["600"]]);
+}
+
+#[test]
+fn a_slow_pivot_keeps_the_old_one_and_can_be_stopped() {
+    let table = Made { takes: Duration::from_millis(1500), ..Made::new(Rows::Exact(700)) };
+    let (ended, reads) = (table.ended.clone(), table.reads.clone());
+    let mut harness = bench(table);
+    harness.get_by_label("Pivot").click();
+    harness.step();
+    harness.state_mut().view.pivot.restore(&json!({ "rows": [], "across": null, "values":
+        [{ "aggregate": "Count", "column": "word" }], "most": null }));
+    assert_eq!(grouped(&mut harness, "count(word)", 1), [["700"]]);
+    let before = reads.load(Ordering::SeqCst);
+    harness.state_mut().view.pivot.restore(&json!({ "rows": [], "across": null, "values":
+        [{ "aggregate": "Sum", "column": "n" }], "most": null }));
+    until_label(&mut harness, "Stop grouping");
+    let sheet = harness.state().view.pivot.sheet().unwrap();
+    assert_eq!(sheet.names, ["count(word)"]);
+    until(&mut harness, |_| reads.load(Ordering::SeqCst) > before);
+    harness.get_by_label("Stop grouping").click();
+    until_label(&mut harness, "Grouping was stopped");
+    until(&mut harness, |_| ended.load(Ordering::SeqCst) > 0);
+    harness.get_by_label("Try again").click();
+    until(&mut harness, |b| b.view.pivot.sheet().is_some_and(|sheet| sheet.names == ["sum(n)"]));
+}

@@ -4,9 +4,12 @@ use egui_kittest::kittest::Queryable as _;
 
 use super::super::super::Request;
 use super::super::super::bench::{bench, picture, settle};
-use super::made::{classes, temperature};
-use super::{cell, show};
-use gander::content::Content;
+use super::made::{Described, classes, temperature};
+use super::{cell, plain, show};
+use gander::content::array::Axis;
+use gander::content::{ArrayFacts, Content};
+use gander::dtype::DType;
+use std::sync::Arc;
 
 #[test]
 fn sliders_and_values_say_what_they_stand_for() {
@@ -26,6 +29,28 @@ fn sliders_and_values_say_what_they_stand_for() {
         settle(&mut harness);
         picture(&mut harness, &format!("temperature_{mode}"));
     }
+}
+
+#[test]
+fn lines_run_along_uneven_coordinates() {
+    let doubles = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let array = plain(DType::F64, &[5], doubles(&[7.0, 8.0, 9.0, 10.0, 11.0]));
+    let depth = Axis {
+        name: "depth".to_owned(),
+        unit: Some("m".to_owned()),
+        coordinate: Some(plain(DType::F64, &[5], doubles(&[0.0, 1.0, 2.0, 3.0, 100.0]))),
+        ..Axis::default()
+    };
+    let facts = ArrayFacts { axes: vec![depth], ..ArrayFacts::default() };
+    let mut harness = show(Arc::new(Described { array, facts }));
+    settle(&mut harness);
+    // In the middle between 0 m and 100 m the nearest element is the one before the last.
+    let middle = harness.get_by_label_contains("1 line of a").rect().center();
+    harness.hover_at(middle);
+    settle(&mut harness);
+    let under = harness.state().status.under.clone();
+    assert!(under.starts_with("a[3] = 10.0  ·  depth 3 m"), "{under}");
+    picture(&mut harness, "uneven");
 }
 
 #[test]

@@ -1,12 +1,9 @@
-//! Tables that lie in groups, one dataset a column: AnnData's data frames
-//! (<https://anndata.readthedocs.io/en/latest/fileformat-prose.html#dataframes>) and pandas' fixed ones
-//! (`HDFStore.put`, columns of one type together in a block). The datasets stay in the tree as well.
+//! Tables: AnnData's data frames, one array a column
+//! (<https://anndata.readthedocs.io/en/latest/fileformat-prose.html#dataframes>), and pandas' fixed ones
+//! (`HDFStore.put`, columns of one type together in a block).
 
-use super::attribute;
-use super::axes;
-use super::book::Book;
-use super::data;
-use super::object::{Object, kind};
+use super::{Found, Members};
+use crate::cell;
 use crate::cf;
 use crate::content::table::{batch, cut};
 use crate::content::{Array, Rows, Table, TableFacts};
@@ -27,7 +24,7 @@ const COLUMNS: usize = 10_000;
 const CATEGORIES: u64 = 10_000_000;
 
 /// A table of datasets.
-pub struct Frame {
+pub(super) struct Frame {
     schema: SchemaRef,
     columns: Vec<Column>,
     rows: u64,
@@ -54,72 +51,44 @@ struct Categories {
     read: OnceLock<ArrayRef>,
 }
 
-/// A dataset or group with its attributes.
-struct Found {
-    attributes: Vec<(String, Value)>,
-    array: Option<Arc<dyn Array>>,
-}
-
 /// Finds what belongs to one group.
 struct Reader<'a> {
     task: &'a Task,
-    book: &'a Arc<Book>,
-    group: u64,
+    members: &'a dyn Members,
 }
 
-/// The table that a group is; `None` where it is none.
+/// The table that a group is, and what there is to remark; `None` where it is none.
 ///
 /// # Errors
-/// Where it says that it is one and its columns cannot be found.
-pub fn of(
+/// Where it says that it is one and none of its columns can be found.
+pub(super) fn of(
     task: &Task,
-    book: &Arc<Book>,
-    group: u64,
+    members: &dyn Members,
     attributes: &[(String, Value)],
-) -> Result<Option<Arc<dyn Table>>> {
-    let reader = Reader { task, book, group };
+) -> Result<Option<(Frame, Vec<String>)>> {
+    let reader = Reader { task, members };
     let text = |name: &str| cf::text(attributes, name);
-    let frame = if text("encoding-type").as_deref() == Some("dataframe") {
-        reader.anndata(attributes)?
+    if text("encoding-type").as_deref() == Some("dataframe") {
+        reader.anndata(attributes).map(Some)
     } else if text("pandas_type").as_deref() == Some("frame") {
-        reader.pandas(attributes)?
+        reader.pandas(attributes).map(Some)
     } else {
-        return Ok(None);
-    };
-    Ok(Some(Arc::new(frame)))
+        Ok(None)
+    }
 }
 
 impl Reader<'_> {
-    /// The object of a path from the group.
     fn find(&self, path: &str) -> Result<Option<Found>> {
-        let Some(place) = self.book.follow(self.task, self.group, path)? else { return Ok(None) };
-        let file = place.book.file();
-        let object = Object::read(file, self.task, place.address)?;
-        let (list, _) = attribute::all(file, self.task, &object)?;
-        let names = place.book.names();
-        let value = |a: attribute::Attribute| {
-            let value = a.value(file, self.task, names.as_ref()).ok()?.0;
-            Some((a.name, axes::single(&value)))
-        };
-        let attributes = list.into_iter().filter_map(value).collect();
-        let array = match object.find(kind::LAYOUT) {
-            Some(_) => {
-                let dataset = object.dataset(file, self.task)?;
-                Some(data::open(self.task, file, &dataset, names)?.array)
-            }
-            None => None,
-        };
-        Ok(Some(Found { attributes, array }))
+        self.members.find(self.task, path)
     }
 
     fn array(&self, path: &str) -> Result<Arc<dyn Array>> {
-        let found = self.find(path)?.and_then(|found| found.array);
-        found.ok_or_else(|| Error::malformed(format!("HDF5 data frame: it has no dataset {path:?}")))
+        super::array(self.task, self.members, "data frame", path)
     }
 
     /// A column of AnnData's: a dataset, or a group of codes and categories or of values and a mask.
     fn encoded(&self, name: &str) -> Result<Column> {
-        let missing = || Error::malformed(format!("HDF5 data frame: it has no column {name:?}"));
+        let missing = || Error::malformed(format!("data frame: it has no column {name:?}"));
         let found = self.find(name)?.ok_or_else(missing)?;
         let encoding = cf::text(&found.attributes, "encoding-type").unwrap_or_default();
         if let Some(array) = found.array {
@@ -141,7 +110,7 @@ impl Reader<'_> {
         }
     }
 
-    fn anndata(&self, attributes: &[(String, Value)]) -> Result<Frame> {
+    fn anndata(&self, attributes: &[(String, Value)]) -> Result<(Frame, Vec<String>)> {
         let index = cf::text(attributes, "_index").unwrap_or_else(|| "_index".to_owned());
         let mut names = vec![index];
         let order = attributes.iter().find(|(name, _)| name == "column-order").map(|(_, value)| value);
@@ -153,8 +122,8 @@ impl Reader<'_> {
             _ => {}
         }
         limits::check(names.len() as u64, COLUMNS as u64, "columns of a data frame")?;
-        let columns = names.into_iter().map(|name| self.encoded(&name).map(|column| (name, column)));
-        Frame::new(self.task, columns.collect::<Result<_>>()?, "AnnData data frame")
+        let columns = names.into_iter().map(|name| (self.encoded(&name), name));
+        Frame::new(self.task, columns.map(|(column, name)| (name, column)).collect(), "AnnData data frame")
     }
 
     /// The texts of a dataset of names.
@@ -162,12 +131,12 @@ impl Reader<'_> {
         let array = self.array(path)?;
         limits::check(limits::elements(array.shape())?, COLUMNS as u64, "names of columns")?;
         let column = array.column(self.task, &Region::all(array.shape()))?;
-        Ok((0..column.len()).map(|row| super::attribute::text_of(column.as_ref(), row)).collect())
+        Ok((0..column.len()).map(|row| cell::text(column.as_ref(), row).unwrap_or_default()).collect())
     }
 
-    fn pandas(&self, attributes: &[(String, Value)]) -> Result<Frame> {
+    fn pandas(&self, attributes: &[(String, Value)]) -> Result<(Frame, Vec<String>)> {
         let blocks = cf::numbers(attributes, "nblocks").first().copied().unwrap_or(0.0).min(COLUMNS as f64);
-        let mut found: Vec<(String, Column)> = Vec::new();
+        let mut found: Vec<(String, Result<Column>)> = Vec::new();
         for block in 0..blocks as u64 {
             let names = self.texts(&format!("block{block}_items"))?;
             let path = format!("block{block}_values");
@@ -176,7 +145,7 @@ impl Reader<'_> {
             let Some(array) = values.array.filter(|array| array.shape().len() == 2) else { continue };
             let times = cf::text(&values.attributes, "value_type").and_then(|kind| time(&kind));
             for (n, name) in names.into_iter().enumerate() {
-                found.push((name, timed(Column::Part(array.clone(), n as u64), times.clone())));
+                found.push((name, Ok(timed(Column::Part(array.clone(), n as u64), times.clone()))));
             }
         }
         let order = self.texts("axis0")?;
@@ -185,7 +154,7 @@ impl Reader<'_> {
             && let Some(array) = index.array
         {
             let times = cf::text(&index.attributes, "kind").and_then(|kind| time(&kind));
-            found.insert(0, ("index".to_owned(), timed(Column::Whole(array), times)));
+            found.insert(0, ("index".to_owned(), Ok(timed(Column::Whole(array), times))));
         }
         Frame::new(self.task, found, "pandas data frame")
     }
@@ -273,23 +242,48 @@ impl Column {
 }
 
 impl Frame {
-    fn new(task: &Task, columns: Vec<(String, Column)>, format: &'static str) -> Result<Self> {
-        let mut rows = None;
-        let mut fields = Vec::with_capacity(columns.len());
-        for (name, column) in &columns {
-            let here = column.rows();
-            if here.is_none() || rows.is_some_and(|rows| Some(rows) != here) {
-                return Err(Error::malformed(format!(
-                    "HDF5 data frame: column {name:?} is not as long as others"
-                )));
+    /// A table of these columns; those that cannot be read, or are not as long as the first, are left out and
+    /// remarked.
+    fn new(
+        task: &Task,
+        all: Vec<(String, Result<Column>)>,
+        format: &'static str,
+    ) -> Result<(Self, Vec<String>)> {
+        let (mut rows, mut columns, mut remarks) = (None, Vec::new(), Vec::new());
+        let mut fields = Vec::with_capacity(all.len());
+        let mut first = None;
+        for (name, column) in all {
+            let fits = column.and_then(|column| {
+                let here = column.rows();
+                if here.is_none() || rows.is_some_and(|rows| Some(rows) != here) {
+                    return Err(Error::malformed(format!(
+                        "data frame: column {name:?} is not as long as others"
+                    )));
+                }
+                // Of no rows only the type is read.
+                let kind = column.read(task, &(0..0))?.data_type().clone();
+                Ok((column, kind, here))
+            });
+            match fits {
+                Ok((column, kind, here)) => {
+                    rows = here;
+                    fields.push(Field::new(name, kind, true));
+                    columns.push(column);
+                }
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => {
+                    remarks.push(format!("column {name:?} is left out: {}", error.message()));
+                    first.get_or_insert(error);
+                }
             }
-            rows = here;
-            // Of no rows only the type is read.
-            let kind = column.read(task, &(0..0))?.data_type().clone();
-            fields.push(Field::new(name, kind, true));
         }
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
-        Ok(Frame { schema: Arc::new(Schema::new(fields)), columns, rows: rows.unwrap_or(0), format })
+        match first {
+            Some(error) if columns.is_empty() => Err(error),
+            _ => {
+                let schema = Arc::new(Schema::new(fields));
+                Ok((Frame { schema, columns, rows: rows.unwrap_or(0), format }, remarks))
+            }
+        }
     }
 }
 
