@@ -15,7 +15,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use crate::content::{Content, Kind};
+use crate::content::Kind;
 use crate::error::Result;
 use crate::format::{Format, Opening};
 use crate::lake::{self, By, Places};
@@ -24,7 +24,7 @@ use crate::node::{Listing, Node, Value};
 use crate::sniff::{Head, Match};
 use crate::task::Task;
 use action::Snapshot;
-use history::History;
+use history::history;
 use log::Log;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -86,9 +86,7 @@ impl Below {
     fn history(&self) -> Node {
         let (log, versions) = (self.log.clone(), self.versions.clone());
         Node::deferred("history", "history", move |task| {
-            task.check()?;
-            let history = History::new(log.clone(), &versions);
-            Ok(Node::new("history", "history").content(Content::Table(Arc::new(history))))
+            Ok(Node::new("history", "history").content(history(task, &log, &versions)?))
         })
     }
 
@@ -149,7 +147,7 @@ fn info_attributes(info: &Json) -> Vec<(String, Value)> {
     let Json::Object(info) = info else { return Vec::new() };
     let one = |(key, value): (&String, &Json)| {
         let value = match (key.as_str(), value.as_i64()) {
-            ("timestamp", Some(millis)) => Value::Text(lake::time(millis)),
+            ("timestamp", Some(millis)) => Value::Text(files::time(millis)),
             _ => Value::from(value.clone()),
         };
         (key.clone(), value)
