@@ -4,6 +4,7 @@ use super::action::{Add, Snapshot};
 use super::log::Log;
 use crate::content::Bounds;
 use crate::error::{Error, Result};
+pub(super) use crate::lake::time;
 use crate::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
 use crate::node::Node;
 use crate::source::Source;

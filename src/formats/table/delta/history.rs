@@ -3,7 +3,7 @@
 use super::log::Log;
 use crate::cache::Cache;
 use crate::content::table::{batch, cut};
-use crate::content::{Rows, Table};
+use crate::content::{Content, Rows, Table};
 use crate::error::Result;
 use crate::task::Task;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
@@ -36,8 +36,17 @@ const COLUMNS: [(&str, Taken); 8] = [
     ("engine", Taken::Text("engineInfo")),
 ];
 
+/// The commits of `versions` that are there, as a table.
+///
+/// # Errors
+/// Only that the work was cancelled.
+pub(super) fn history(task: &Task, log: &Arc<Log>, versions: &[u64]) -> Result<Content> {
+    task.check()?;
+    Ok(Content::Table(Arc::new(History::new(log.clone(), versions))))
+}
+
 /// The table of commits.
-pub(super) struct History {
+struct History {
     log: Arc<Log>,
     versions: Vec<u64>,
     schema: SchemaRef,
@@ -46,7 +55,7 @@ pub(super) struct History {
 
 impl History {
     /// The commits of `versions` that are there.
-    pub(super) fn new(log: Arc<Log>, versions: &[u64]) -> Self {
+    fn new(log: Arc<Log>, versions: &[u64]) -> Self {
         let versions = versions.iter().copied().filter(|version| log.has_commit(*version)).collect();
         let field = |(name, taken): &(&str, Taken)| {
             let data_type = match taken {
@@ -66,10 +75,8 @@ impl History {
         if let Some(info) = self.infos.get(&version) {
             return Ok(info);
         }
-        let info = match self.log.raw_info(task, version) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            other => Arc::new(other.ok().flatten().unwrap_or(Json::Null)),
-        };
+        let info = Arc::new(self.log.raw_info(task, version).unwrap_or(Json::Null));
+        task.check()?;
         self.infos.put(version, info.clone(), 1);
         Ok(info)
     }

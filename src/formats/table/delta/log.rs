@@ -202,22 +202,21 @@ impl Log {
     }
 
     /// The `commitInfo` of a version, which stands at the begin of a commit almost always.
-    pub(super) fn raw_info(&self, task: &Task, version: u64) -> Result<Option<Json>> {
+    pub(super) fn raw_info(&self, task: &Task, version: u64) -> Option<Json> {
         const INFO: &str = "commitInfo";
-        let source = self.root.child(task, &format!("{FOLDER}/{}", commit_name(version)))?;
-        let head = source.read_up_to(task, 0, HEAD)?;
+        let source = self.root.child(task, &format!("{FOLDER}/{}", commit_name(version))).ok()?;
+        let head = source.read_up_to(task, 0, HEAD).ok()?;
         let whole = head.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n"));
         let mut actions = whole.filter_map(|line| serde_json::from_slice::<Json>(line).ok());
-        if let Some(info) = actions.find_map(|mut action| action.get_mut(INFO).map(Json::take)) {
-            return Ok(Some(info));
-        }
-        let actions = self.commit(task, version)?;
-        Ok(actions.into_iter().find_map(|mut action| action.get_mut(INFO).map(Json::take)))
+        actions.find_map(|mut action| action.get_mut(INFO).map(Json::take)).or_else(|| {
+            let actions = self.commit(task, version).ok()?;
+            actions.into_iter().find_map(|mut action| action.get_mut(INFO).map(Json::take))
+        })
     }
 
     /// The same as attributes.
     pub(super) fn commit_info(&self, task: &Task, version: u64) -> Result<Vec<(String, Value)>> {
-        Ok(info_attributes(&self.raw_info(task, version)?.unwrap_or(Json::Null)))
+        Ok(info_attributes(&self.raw_info(task, version).unwrap_or(Json::Null)))
     }
 
     /// Takes one file of a checkpoint, and the sidecars that it names.

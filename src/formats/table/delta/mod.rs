@@ -15,7 +15,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use crate::content::{Content, Kind};
+use crate::content::Kind;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::lake::{self, By, Places};
@@ -24,7 +24,7 @@ use crate::node::{Listing, Node, Value, Version, Versions};
 use crate::sniff::{Head, Match};
 use crate::task::Task;
 use action::Snapshot;
-use history::History;
+use history::history;
 use log::Log;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -128,9 +128,7 @@ impl Below {
     fn history(&self) -> Node {
         let states = self.states.clone();
         Node::deferred("history", "history", move |task| {
-            task.check()?;
-            let history = History::new(states.log.clone(), &states.versions);
-            Ok(Node::new("history", "history").content(Content::Table(Arc::new(history))))
+            Ok(Node::new("history", "history").content(history(task, &states.log, &states.versions)?))
         })
     }
 
@@ -196,7 +194,7 @@ fn info_attributes(info: &Json) -> Vec<(String, Value)> {
     let Json::Object(info) = info else { return Vec::new() };
     let one = |(key, value): (&String, &Json)| {
         let value = match (key.as_str(), value.as_i64()) {
-            ("timestamp", Some(millis)) => Value::Text(lake::time(millis)),
+            ("timestamp", Some(millis)) => Value::Text(files::time(millis)),
             _ => Value::from(value.clone()),
         };
         (key.clone(), value)

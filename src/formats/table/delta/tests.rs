@@ -1,5 +1,6 @@
 use super::*;
 use crate::Source;
+use crate::content::Content;
 use crate::format::Options;
 use crate::open::{Document, open_source};
 

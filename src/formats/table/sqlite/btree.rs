@@ -153,7 +153,8 @@ impl Walk<'_> {
                 self.page(cell.child, Bounds { after, until }, depth + 1)?;
             }
             // Inner pages have rows of their own only where there are no row numbers.
-            if page.is_leaf || self.columns.is_some() {
+            // One behind a damaged page is lost with it: a search for it would look there first.
+            if page.is_leaf || (self.columns.is_some() && !self.fresh) {
                 self.row(number, &page, cell)?;
             }
             after = self.columns.is_none().then_some(cell.row);
