@@ -255,10 +255,11 @@ impl Page {
         let theme = Theme::of(ui);
         let part = self.task.lock().as_ref().and_then(Task::fraction);
         let part = part.map_or(String::new(), |part| format!(" {:.0} %", part.min(1.0) * 100.0));
-        ui.label(RichText::new(format!("grouping{part}")).color(theme.accent));
+        // Before the words, so that it stays where it is while they grow.
         if theme::icon_button(ui, Icon::Stop, "Stop grouping").clicked() {
             self.slot.cancel();
         }
+        ui.label(RichText::new(format!("grouping{part}")).color(theme.accent));
         ui.ctx().request_repaint_after(Duration::from_millis(100));
     }
 
