@@ -105,7 +105,7 @@ impl Versions for States {
         let version = self.versions.get(n).copied();
         let version = version.ok_or_else(|| Error::bug(format!("version {n} was asked for")))?;
         // Old commits are cleaned away; what a checkpoint kept of the version has no such line.
-        let info = self.log.raw_info(task, version).ok().flatten().unwrap_or(Json::Null);
+        let info = self.log.raw_info(task, version).unwrap_or(Json::Null);
         let time = info.get("timestamp").or_else(|| info.get("inCommitTimestamp")).and_then(Json::as_i64);
         let lines = |key: &str| {
             let map = info.get(key).and_then(Json::as_object);

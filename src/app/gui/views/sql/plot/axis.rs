@@ -146,7 +146,8 @@ impl Scale {
 
 /// Marks at the beginnings of months and years; `day` is the length of a day.
 fn months(input: &GridInput, day: f64) -> Vec<GridMark> {
-    let least = input.base_step_size / (day * 30.44);
+    // A label is wider than the least distance of two lines.
+    let least = input.base_step_size * 2.6 / (day * 30.44);
     let every = *MONTHS.iter().find(|months| **months as f64 >= least).unwrap_or(&12_000);
     let (first, last) = (month_of(input.bounds.0 / day), month_of(input.bounds.1 / day));
     let mut marks = Vec::new();
@@ -223,6 +224,7 @@ fn brief(text: &str, seconds: f64) -> String {
     let Some((date, clock)) = text.split_once('T') else { return text.to_owned() };
     let clock: String = clock.chars().take_while(|c| c.is_ascii_digit() || matches!(c, ':' | '.')).collect();
     match seconds {
+        s if s > 150.0 * 86_400.0 => date.get(..7).unwrap_or(date).to_owned(),
         s if s > 3.0 * 86_400.0 => date.to_owned(),
         s if s > 7_200.0 => format!("{} {}", &date[date.len().min(5)..], clock.get(..5).unwrap_or(&clock)),
         s if s > 10.0 => clock.get(..8).unwrap_or(&clock).to_owned(),
