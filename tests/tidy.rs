@@ -34,6 +34,7 @@ fn the_window_makes_no_tasks() {
     for (path, text) in sources("src/app") {
         if path.to_string_lossy().contains("/gui/")
             && !path.ends_with("tests.rs")
+            && !path.to_string_lossy().contains("/tests/")
             && !path.ends_with("bench.rs")
         {
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();

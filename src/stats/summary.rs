@@ -5,12 +5,13 @@
 //! from all over the table; [`exact`] reads everything once, in parallel. Each says which it is.
 
 mod correlation;
+mod nothing;
 #[cfg(test)]
 mod tests;
 
 pub use correlation::{Correlation, correlation};
 
-use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed, short};
+use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed};
 use super::table::{decoded, ends_of, replace};
 use super::{Histogram, Moments};
 use crate::cell;
@@ -112,28 +113,7 @@ const BLOCK: u64 = 1_000;
 const BINS: usize = 32;
 /// Frequent values.
 const TOP: usize = 12;
-/// Texts that stand for nothing.
-const NOTHING: [&str; 20] = [
-    "", " ", "-", "--", ".", "?", "#N/A", "N/A", "n/a", "NA", "na", "NaN", "nan", "NULL", "null", "Null",
-    "None", "none", "NIL", "missing",
-];
-/// The same as numbers.
-const NOTHING_CODES: [u64; NOTHING.len()] = {
-    let mut codes = [0; NOTHING.len()];
-    let mut n = 0;
-    while n < codes.len() {
-        codes[n] = code(NOTHING[n]);
-        n += 1;
-    }
-    codes
-};
-
-/// A text of at most seven bytes as a number.
-const fn code(text: &str) -> u64 {
-    short(text.as_bytes()) | (text.len() as u64) << 56
-}
-
-/// Numbers that do, where they lie far from all others.
+/// Numbers that often stand for a missing value, where they lie far from all others.
 const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0];
 
 impl Summary {
@@ -385,7 +365,7 @@ impl Fold {
             kept: Vec::new(),
             kept_texts: Vec::new(),
             lengths: None,
-            disguised: vec![0; NOTHING.len()],
+            disguised: vec![0; nothing::TEXTS.len()],
             numbers_as_nothing: vec![0; NOTHING_NUMBERS.len()],
         }
     }
@@ -570,13 +550,7 @@ impl Fold {
 
     /// Counts the texts that stand for a missing value.
     fn nothing<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
-        for text in cells.flatten().filter(|text| text.len() <= 7) {
-            let code = code(text);
-            // All are compared, without a jump between them.
-            let slot = NOTHING_CODES
-                .iter()
-                .enumerate()
-                .fold(usize::MAX, |slot, (n, known)| if *known == code { n } else { slot });
+        for slot in cells.flatten().filter_map(nothing::slot) {
             if let Some(count) = self.disguised.get_mut(slot) {
                 *count += 1;
             }
@@ -750,7 +724,7 @@ impl Fold {
     /// Values that seem to stand for missing ones.
     fn disguises(&self, quantiles: Option<[f64; 5]>) -> Vec<(String, u64)> {
         let quoted = |text: &str| if text.trim().is_empty() { format!("{text:?}") } else { text.to_owned() };
-        let words = NOTHING.iter().zip(&self.disguised).filter(|(_, count)| **count > 0);
+        let words = nothing::TEXTS.iter().zip(&self.disguised).filter(|(_, count)| **count > 0);
         let mut out: Vec<(String, u64)> = words.map(|(text, &count)| (quoted(text), count)).collect();
         let (Some([_, q1, middle, q3, _]), Some((low, high))) = (quantiles, self.ends()) else { return out };
         for (&candidate, &count) in NOTHING_NUMBERS.iter().zip(&self.numbers_as_nothing) {
