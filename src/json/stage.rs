@@ -162,7 +162,7 @@ fn plain(state: &mut State, block: &[u8; BLOCK]) -> Masks {
     let mut bits = Bits::default();
     for (n, eight) in block.as_chunks::<8>().0.iter().enumerate() {
         let word = u64::from_le_bytes(*eight);
-        let curly = word | 0x20 * EACH;
+        let curly = word | (0x20 * EACH);
         let equal = |word: u64, byte: u8| equal(word, byte) << (8 * n);
         bits.quote |= equal(word, b'"');
         bits.backslash |= equal(word, b'\\');

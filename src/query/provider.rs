@@ -166,7 +166,7 @@ impl Scan {
             return Ok(divided(&ranges, parts));
         }
         let total = table.rows().exact().map_or_else(|| table.count(task), Ok)?;
-        Ok(split(table, total, parts).windows(2).map(|ends| vec![ends[0]..ends[1]]).collect())
+        Ok(split(table, total, parts).windows(2).map(|ends| std::iter::once(ends[0]..ends[1]).collect()).collect())
     }
 
     /// Reads some rows and hands batches to `each`, until it says no; whether it never did.
@@ -309,7 +309,7 @@ impl ScanExec {
             && self.sieve.is_none()
             && limit <= known
         {
-            return Ok(vec![0..limit]);
+            return Ok(std::iter::once(0..limit).collect());
         }
         let mut places = self.places.lock();
         let found = match &*places {
