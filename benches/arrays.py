@@ -76,17 +76,17 @@ NETCDF = ("netCDF4", "import netCDF4\nf = netCDF4.Dataset('{path}')\na = f['cube
 ZARR = ("zarr 3", "import zarr\na = zarr.open_array('{path}', mode='r')", "a")
 Z5PY = ("z5py, 2 threads", "import z5py\na = z5py.File('{path}', 'r', use_zarr_format=False)['cube']\na.n_threads = 2", "a")
 ZARR_TS = ("tensorstore", TENSORSTORE.replace("{driver}", "zarr3").replace("{path}", "{path}/"), "a")
-N5_TS = ("tensorstore", TENSORSTORE.replace("{driver}", "n5").replace("{path}", "{path}/cube/"), "a")
+# N5 counts the fastest dimension first, and tensorstore with it.
+N5_TS = ("tensorstore", TENSORSTORE.replace("{driver}", "n5").replace("{path}", "{path}/cube/") + "a = a[ts.d[:].transpose[::-1]]", "a")
 
 
-def many_cases(gander, data):
+def many_cases(_, data):
     path, group = data / "many_datasets.h5", "HDF5, 100,000 datasets in one group"
     h5py = f"f = h5py.File({str(path)!r})\ng = f['all']\n"
     first = "import itertools\nr = [(k, g[k].shape, g[k].dtype) for k in itertools.islice(g, 100)]"
     return [
         Case(group, "open and list 100 with their shapes", "gander", [program("one"), "children", path, "/all"]),
         peer(group, "open and list 100 with their shapes", "h5py", "import h5py", h5py + first),
-        Case(group, "list all with their shapes", "gander", [gander, "tree", path, "--json"]),
         peer(group, "list all with their shapes", "h5py", "import h5py", h5py + "r = [(k, v.shape, v.dtype) for k, v in g.items()]"),
         Case(group, "list all with their shapes", "h5dump -H", ["h5dump", "-H", path]),
     ]
