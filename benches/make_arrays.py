@@ -14,13 +14,10 @@ so that compression has something to do.
     huge.h5           100,000 x 100,000 uint8, chunks 1000 x 1000, gzip 1
 """
 
-import argparse
-import shutil
-import sys
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+from measure import make
 
 CHUNK = (16, 128, 128)
 SLABS = {"512mb": 128, "4gb": 1024}
@@ -74,7 +71,7 @@ def n5(path, planes):
         fill(lambda first, part: data.__setitem__(np.s_[first : first + 16], part), planes)
 
 
-def many(path, _):
+def many(path):
     import h5py
 
     with h5py.File(path, "w", libver="latest") as file:
@@ -83,7 +80,7 @@ def many(path, _):
             group.create_dataset(f"dataset_{n:06}", data=np.float32([n, n + 1]))
 
 
-def huge(path, _):
+def huge(path):
     import h5py
 
     tile = np.add.outer(np.arange(1000), np.arange(1000)).astype("u1")
@@ -99,35 +96,16 @@ def huge(path, _):
 
 
 MADE = {
-    "cube_512mb.h5": (hdf5, "512mb"),
-    "cube_4gb.h5": (hdf5, "4gb"),
-    "cube_512mb.nc": (netcdf, "512mb"),
-    "cube_512mb.zarr": (zarr3, "512mb"),
-    "cube_4gb.zarr": (zarr3, "4gb"),
-    "cube_512mb.n5": (n5, "512mb"),
-    "many_datasets.h5": (many, "512mb"),
-    "huge.h5": (huge, "512mb"),
+    "cube_512mb.h5": partial(hdf5, planes=SLABS["512mb"]),
+    "cube_4gb.h5": partial(hdf5, planes=SLABS["4gb"]),
+    "cube_512mb.nc": partial(netcdf, planes=SLABS["512mb"]),
+    "cube_512mb.zarr": partial(zarr3, planes=SLABS["512mb"]),
+    "cube_4gb.zarr": partial(zarr3, planes=SLABS["4gb"]),
+    "cube_512mb.n5": partial(n5, planes=SLABS["512mb"]),
+    "many_datasets.h5": many,
+    "huge.h5": huge,
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent / "data")
-    parser.add_argument("--only", default=",".join(MADE))
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name in given.only.split(","):
-        make, size = MADE[name]
-        path = given.folder / name
-        if path.exists():
-            continue
-        started = time.time()
-        part = path.with_name(path.name + ".part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.unlink(missing_ok=True)
-        make(part, SLABS[size])
-        part.rename(path)
-        print(f"{name}: {time.time() - started:.0f} s", file=sys.stderr)
-
-
-main()
+if __name__ == "__main__":
+    make(MADE, __doc__)

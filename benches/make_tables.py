@@ -11,17 +11,15 @@ Wants numpy, pyarrow, duckdb and tpchgen-cli. Seeded, so that every run makes th
     rows_10m.sqlite     10 M rows x 7 of trips.parquet (of make_data.py)
 """
 
-import argparse
-import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measure import make
 
 MILLION = 1_000_000
 
@@ -155,24 +153,5 @@ def sqlite_rows(path):
 MADE = {"hits.parquet": hits, "tpch": tpch, "sort_100m.parquet": sort_rows, "rows_10m.sqlite": sqlite_rows}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent / "data")
-    parser.add_argument("--only", default=",".join(MADE))
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name in given.only.split(","):
-        path = given.folder / name
-        if path.exists():
-            continue
-        started = time.time()
-        part = path.with_name(path.name + ".part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.unlink(missing_ok=True)
-        # SQLite reads trips.parquet beside it; all others need nothing.
-        MADE[name](part)
-        part.rename(path)
-        print(f"{name}: {time.time() - started:.0f} s", file=sys.stderr)
-
-
-main()
+if __name__ == "__main__":
+    make(MADE, __doc__)

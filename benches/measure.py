@@ -61,6 +61,26 @@ def program(bench):
     return max(built, key=lambda path: path.stat().st_mtime)
 
 
+def make(made, description):
+    """The command line of a script that makes data: {name: function of the path}; skips what exists."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).resolve().parent / "data")
+    parser.add_argument("--only", default=",".join(made))
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name in given.only.split(","):
+        path = given.folder / name
+        if path.exists():
+            continue
+        started = time.time()
+        part = path.with_name(path.name + ".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.unlink(missing_ok=True)
+        made[name](part)
+        part.rename(path)
+        print(f"{name}: {time.time() - started:.0f} s", file=sys.stderr)
+
+
 def status(pid):
     """{field: bytes} of the memory lines of /proc/PID/status; empty when it is gone."""
     try:
