@@ -56,7 +56,8 @@ struct Owner(Arc<Shared>);
 
 struct Shared {
     queue: Mutex<Queue>,
-    arrived: Condvar,
+    for_views: Condvar,
+    for_background: Condvar,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -65,23 +66,32 @@ struct Queue {
     waiting: VecDeque<Job>,
     all: Vec<JobInfo>,
     next_id: u64,
-    running_background: usize,
     closed: bool,
 }
 
-/// Workers; of them, at most `BACKGROUND` do background jobs at a time, so that views are served.
-const WORKERS: usize = 8;
+/// Workers that do what views wait for, and those that do the rest.
+const VIEW: usize = 5;
 const BACKGROUND: usize = 3;
 
 impl Jobs {
     /// Starts the workers. `wake` is called after each stored result (the window repaints).
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let shared =
-            Arc::new(Shared { queue: Mutex::default(), arrived: Condvar::new(), wake: Box::new(wake) });
-        for n in 0..WORKERS {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            for_views: Condvar::new(),
+            for_background: Condvar::new(),
+            wake: Box::new(wake),
+        });
+        let views = std::iter::repeat_n(Priority::View, VIEW);
+        for (n, kind) in views.chain([Priority::Background; BACKGROUND]).enumerate() {
             let shared = shared.clone();
             // A machine that cannot start a thread has fewer workers; with none, jobs wait.
-            let _ = std::thread::Builder::new().name(format!("worker {n}")).spawn(move || shared.work());
+            let _ = std::thread::Builder::new().name(format!("worker {n}")).spawn(move || {
+                if kind == Priority::Background {
+                    yield_to_views();
+                }
+                shared.work(kind);
+            });
         }
         Jobs(Arc::new(Owner(shared)))
     }
@@ -113,7 +123,7 @@ impl Jobs {
         });
         queue.waiting.push_back(job);
         drop(queue);
-        self.0.0.arrived.notify_one();
+        self.0.0.arrived(priority).notify_one();
         task
     }
 
@@ -135,52 +145,58 @@ impl Drop for Owner {
         queue.waiting.clear();
         queue.all.iter().for_each(|job| job.task.cancel());
         drop(queue);
-        self.0.arrived.notify_all();
+        self.0.for_views.notify_all();
+        self.0.for_background.notify_all();
     }
 }
 
+/// Gives the thread and those that it starts what the processor has left, as far as the system does that for
+/// threads (on Linux "this process" is the calling thread, setpriority(2)): a scan on all cores must not hold
+/// up the frames and reads that somebody looks at.
+fn yield_to_views() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
+/// How much less a background thread gets than one that serves a view, in steps of `nice`.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
 impl Shared {
-    fn work(&self) {
-        while let Some(job) = self.take() {
-            let (id, background) = (job.id, job.priority == Priority::Background);
+    fn work(&self, kind: Priority) {
+        while let Some(job) = self.take(kind) {
+            let id = job.id;
             let task = job.task.clone();
             let _ = guarded(|| {
                 (job.work)(&task);
                 Ok(())
             });
-            let mut queue = self.queue.lock();
-            queue.all.retain(|info| info.id != id);
-            if background {
-                queue.running_background -= 1;
-            }
-            drop(queue);
-            // A background job that waited for its turn may go now.
-            self.arrived.notify_one();
+            self.queue.lock().all.retain(|info| info.id != id);
             (self.wake)();
         }
     }
 
-    fn take(&self) -> Option<Job> {
+    fn take(&self, kind: Priority) -> Option<Job> {
         let mut queue = self.queue.lock();
         loop {
             if queue.closed {
                 return None;
             }
-            let view = queue.waiting.iter().position(|job| job.priority == Priority::View);
-            let index = view.or_else(|| {
-                let allowed = queue.running_background < BACKGROUND && !queue.waiting.is_empty();
-                allowed.then_some(0)
-            });
+            let index = queue.waiting.iter().position(|job| job.priority == kind);
             if let Some(job) = index.and_then(|i| queue.waiting.remove(i)) {
-                if job.priority == Priority::Background {
-                    queue.running_background += 1;
-                }
                 if let Some(info) = queue.all.iter_mut().find(|info| info.id == job.id) {
                     info.running = true;
                 }
                 return Some(job);
             }
-            self.arrived.wait(&mut queue);
+            self.arrived(kind).wait(&mut queue);
+        }
+    }
+
+    fn arrived(&self, kind: Priority) -> &Condvar {
+        match kind {
+            Priority::View => &self.for_views,
+            Priority::Background => &self.for_background,
         }
     }
 }
