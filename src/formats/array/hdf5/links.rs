@@ -12,6 +12,7 @@ use super::object::{Message, Object, kind};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use parking_lot::Mutex;
+use rayon::slice::ParallelSliceMut;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -189,7 +190,7 @@ impl Links {
                     self.noting(|| {
                         dense.read(&self.file, task, &dense.names, 4, 0..HELD as u64, &mut links)
                     })?;
-                    links.sort_by(|a, b| a.name.cmp(&b.name));
+                    links.par_sort_unstable_by(|a, b| a.name.cmp(&b.name));
                     dense.sorted.get_or_init(|| Arc::new(links)).clone()
                 }
             };
