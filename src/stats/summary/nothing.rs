@@ -23,9 +23,23 @@ const fn code(text: &str) -> u64 {
     short(text.as_bytes()) | (text.len() as u64) << 56
 }
 
+/// The bytes that one of [`TEXTS`] begins with.
+const BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut n = 0;
+    while n < TEXTS.len() {
+        if let [first, ..] = TEXTS[n].as_bytes() {
+            begins[*first as usize] = true;
+        }
+        n += 1;
+    }
+    begins
+};
+
 /// Which of [`TEXTS`] a text is.
 pub(super) fn slot(text: &str) -> Option<usize> {
-    if text.len() > 7 {
+    let bytes = text.as_bytes();
+    if bytes.len() > 7 || bytes.first().is_some_and(|first| !BEGINS[usize::from(*first)]) {
         return None;
     }
     let code = code(text);
