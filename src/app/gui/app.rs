@@ -6,7 +6,6 @@ mod ask;
 mod bars;
 mod opening;
 mod shot;
-mod timings;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -25,11 +24,11 @@ use super::session::{Session, ThemeChoice};
 use super::status::StatusBar;
 use super::tabs::{Tabs, TabsCx};
 use super::theme::{self, Theme, size};
+use super::timings::Timings;
 use super::views::{Mappings, Status};
 use super::{Launch, start};
 use ask::Asked;
 use shot::Shot;
-use timings::Timings;
 
 /// The window.
 pub(crate) struct App {

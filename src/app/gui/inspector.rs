@@ -12,6 +12,7 @@ mod statistics;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, ScrollArea, Sense, Ui};
+use gander::content::Content;
 use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
@@ -60,7 +61,9 @@ impl Inspector {
                 theme::section_head(ui, "Details", None);
                 ui.add_space(space::S2);
                 for (name, value) in &known.lines {
-                    theme::key_value(ui, name, value);
+                    // The rows are counted while they are shown.
+                    let counted = if name == details::ROWS { rows(target) } else { None };
+                    theme::key_value(ui, name, counted.as_deref().unwrap_or(value));
                 }
             });
             self.statistics.ui(ui, jobs, &key, target, &known);
@@ -74,6 +77,14 @@ impl Inspector {
                 }
             }
         });
+    }
+}
+
+/// How many rows are known now, where the node is a table.
+fn rows(target: &Target) -> Option<String> {
+    match &target.node.content {
+        Some(Content::Table(table)) => Some(table.rows().to_string()),
+        _ => None,
     }
 }
 

@@ -23,6 +23,7 @@ mod status;
 mod tabs;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;
+mod timings;
 mod views;
 mod watch;
 

@@ -13,6 +13,9 @@ use gander::task::Task;
 use crate::gui::facts;
 use crate::gui::views::{Subject, Target};
 
+/// The name of the line with the count of rows.
+pub(super) const ROWS: &str = "Rows";
+
 /// What is known of a node or column.
 pub(super) struct Known {
     /// Keeps the node, so that no other one gets its address.
@@ -113,7 +116,7 @@ fn of_node(known: &mut Known, task: &Task, target: &Target) {
 
 fn of_table(known: &mut Known, table: &dyn Table) {
     let facts = table.facts();
-    known.line("Rows", table.rows().to_string());
+    known.line(ROWS, table.rows().to_string());
     known.line("Columns", display::count(table.schema().fields().len() as u64));
     if let Some(groups) = facts.row_groups {
         known.line("Row groups", display::count(groups));

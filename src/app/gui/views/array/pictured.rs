@@ -21,6 +21,7 @@ use super::slice::{Slice, Window};
 use super::values::{Odd, Part, Plane, Survey};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
+use crate::gui::timings;
 
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
@@ -288,6 +289,9 @@ impl Pictured {
                 Wanted { array: look.array, title: &title, key, style: &look.style, survey: survey.as_ref() };
             let state = layer.update(ui, cx.jobs, &wanted);
             got.drawn |= layer.draw(ui, sight, slice);
+            if got.drawn {
+                timings::drawn();
+            }
             got.error = got.error.or(state.error);
             if let Some(plane) = state.plane.filter(|plane| plane.slice == *look.slice) {
                 let exact = plane.window.rows.step == 1 && plane.window.columns.step == 1;

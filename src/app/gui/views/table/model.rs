@@ -17,6 +17,7 @@ use super::pages::{self, Pages};
 use super::sieve::{Numbers, Sieve};
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, Side, thousands};
 use crate::gui::icons::Icon;
+use crate::gui::timings;
 
 /// A table on a grid: its rows in memory, and where it is scrolled to.
 pub(super) struct Sheet {
@@ -261,9 +262,12 @@ impl GridModel for Model<'_> {
         if let Some(numbers) = &mut sheet.numbers {
             numbers.want(self.jobs, &rows);
         }
-        // Pictures in the heads wait until the cells are there.
-        if sheet.pages.pending().is_none() && sheet.totals.is_none() {
-            sheet.heads.want(self.jobs, &sheet.values, columns);
+        if sheet.pages.pending().is_none() {
+            timings::drawn();
+            // Pictures in the heads wait until the cells are there.
+            if sheet.totals.is_none() {
+                sheet.heads.want(self.jobs, &sheet.values, columns);
+            }
         }
         sheet.seen = (rows, columns.to_vec());
     }
