@@ -2,8 +2,8 @@
 
 A case is a process of its own, start included, for Gander and for the peers; one whose last line is
 `seconds X` also reports the time inside the process, without the start, the imports and the preparation.
-Each round runs every case of a group once, so that a slow minute hits all of them. A median of fewer
-than three rounds is marked.
+Each round runs every case of a group once, so that a slow minute hits all of them. A case that takes very
+long is counted once only. A median of fewer than three rounds is marked.
 
 Memory is the kernel's own count while the process runs: VmHWM (the peak of everything resident), and the
 highest RssAnon (the process's own) and RssFile (mapped files, which the kernel may drop) that were seen.
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TIMEOUT = 900
+LONG = 15  # seconds; a case that takes longer is run in the first counted round only
 MIB = 1 << 20
 
 
@@ -218,7 +219,8 @@ def measured(groups, arguments, gander):
         # One round that is not counted fills the page cache.
         for round_number in range(arguments.repeat + 1):
             for case in group:
-                if not case.error:
+                long = round_number > 1 and case.walls and case.walls[0] > LONG
+                if not case.error and not long:
                     run(case)
             if round_number == 0 and arguments.repeat > 0:
                 for case in group:

@@ -166,7 +166,10 @@ impl Scan {
             return Ok(divided(&ranges, parts));
         }
         let total = table.rows().exact().map_or_else(|| table.count(task), Ok)?;
-        Ok(split(table, total, parts).windows(2).map(|ends| std::iter::once(ends[0]..ends[1]).collect()).collect())
+        Ok(split(table, total, parts)
+            .windows(2)
+            .map(|ends| std::iter::once(ends[0]..ends[1]).collect())
+            .collect())
     }
 
     /// Reads some rows and hands batches to `each`, until it says no; whether it never did.
