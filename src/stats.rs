@@ -8,6 +8,7 @@ mod image;
 mod sketch;
 pub mod summary;
 mod table;
+mod texts;
 
 pub use array::{ArrayStats, Scaled, array};
 pub use image::{ChannelStats, ImageStats, image};

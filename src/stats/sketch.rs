@@ -13,8 +13,13 @@ pub(super) fn mixed(seed: u64, word: u64) -> u64 {
 /// The hash of bytes.
 pub(super) fn hashed(seed: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
+    hashed_parts(seed, words, short(rest), bytes.len())
+}
+
+/// The hash of bytes in words of eight, and what is left of all `len` bytes as a number.
+pub(super) fn hashed_parts(seed: u64, words: &[[u8; 8]], rest: u64, len: usize) -> u64 {
     let state = words.iter().fold(seed, |state, word| mixed(state, u64::from_le_bytes(*word)));
-    finished(mixed(state, short(rest) ^ (bytes.len() as u64) << 56))
+    finished(mixed(state, rest ^ (len as u64) << 56))
 }
 
 /// At most seven bytes as a number, different for different bytes of one length. Without a copy of unknown

@@ -13,6 +13,7 @@ pub use correlation::{Correlation, correlation};
 
 use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed};
 use super::table::{decoded, ends_of, replace};
+use super::texts::Cells;
 use super::{Histogram, Moments};
 use crate::cell;
 use crate::content::Table;
@@ -493,13 +494,15 @@ impl Fold {
     fn texts(&mut self, array: &ArrayRef, first: u64) {
         let picked = picks(first, array.len(), self.stride.max(self.rows / 4_096));
         match array.data_type() {
-            DataType::Utf8 => self.words(array.as_string::<i32>().iter()),
-            DataType::LargeUtf8 => self.words(array.as_string::<i64>().iter()),
-            DataType::Utf8View => self.words(array.as_string_view().iter()),
-            DataType::Binary => self.long(array.as_binary::<i32>().iter().flatten().map(|b| b.len() as u64)),
-            DataType::LargeBinary => {
-                self.long(array.as_binary::<i64>().iter().flatten().map(|b| b.len() as u64))
+            DataType::Utf8 => self.words(array.as_string::<i32>()),
+            DataType::LargeUtf8 => self.words(array.as_string::<i64>()),
+            DataType::Utf8View => {
+                let cells = array.as_string_view();
+                self.long(cells.iter().flatten().map(|text| text.chars().count() as u64));
+                self.untyped(cells.iter());
             }
+            DataType::Binary => self.long(Cells::of(array.as_binary::<i32>()).lengths()),
+            DataType::LargeBinary => self.long(Cells::of(array.as_binary::<i64>()).lengths()),
             DataType::BinaryView => {
                 self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64))
             }
@@ -523,13 +526,17 @@ impl Fold {
         );
     }
 
-    fn words<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>> + Clone) {
-        // Characters are the bytes that do not go on with one.
-        let count = |text: &str| match text.is_ascii() {
-            true => text.len() as u64,
-            false => text.chars().count() as u64,
-        };
-        self.long(cells.clone().flatten().map(count));
+    fn words<O: OffsetSizeTrait>(&mut self, array: &GenericStringArray<O>) {
+        let cells = Cells::of(array);
+        match cells.is_ascii() {
+            true => self.long(cells.lengths()),
+            false => self.long(cells.characters()),
+        }
+        self.untyped(array.iter());
+    }
+
+    /// Guessed types were looked at before they became values.
+    fn untyped<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
         if self.inferred.is_none() {
             self.nothing(cells);
         }
@@ -575,12 +582,18 @@ impl Fold {
                 });
             }};
         }
+        macro_rules! cells {
+            ($array:expr) => {{
+                let cells = Cells::of($array);
+                self.take(array.nulls(), array.len(), first, |row| cells.hash(seed, row));
+            }};
+        }
         match array.data_type() {
-            DataType::Utf8 => bytes!(array.as_string::<i32>()),
-            DataType::LargeUtf8 => bytes!(array.as_string::<i64>()),
+            DataType::Utf8 => cells!(array.as_string::<i32>()),
+            DataType::LargeUtf8 => cells!(array.as_string::<i64>()),
             DataType::Utf8View => bytes!(array.as_string_view()),
-            DataType::Binary => bytes!(array.as_binary::<i32>()),
-            DataType::LargeBinary => bytes!(array.as_binary::<i64>()),
+            DataType::Binary => cells!(array.as_binary::<i32>()),
+            DataType::LargeBinary => cells!(array.as_binary::<i64>()),
             DataType::BinaryView => bytes!(array.as_binary_view()),
             DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
             DataType::Boolean => {

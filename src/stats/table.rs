@@ -2,7 +2,7 @@
 //! parallel.
 
 use super::Moments;
-use super::sketch::short;
+use super::texts::Cells;
 use crate::cell;
 use crate::content::Table;
 use crate::error::Result;
@@ -309,28 +309,16 @@ pub(super) fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
     }
     arrow::array::downcast_primitive_array!(
         array => ends(array.iter()),
-        DataType::Utf8 => ends(array.as_string::<i32>().iter().map(early)),
-        DataType::LargeUtf8 => ends(array.as_string::<i64>().iter().map(early)),
-        DataType::Utf8View => ends(array.as_string_view().iter().map(early)),
+        DataType::Utf8 => Cells::of(array.as_string::<i32>()).ends(),
+        DataType::LargeUtf8 => Cells::of(array.as_string::<i64>()).ends(),
+        DataType::Utf8View => ends(array.as_string_view().iter()),
         DataType::Boolean => ends(array.as_boolean().iter()),
-        DataType::Binary => ends(array.as_binary::<i32>().iter().map(early)),
-        DataType::LargeBinary => ends(array.as_binary::<i64>().iter().map(early)),
-        DataType::BinaryView => ends(array.as_binary_view().iter().map(early)),
-        DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter().map(early)),
+        DataType::Binary => Cells::of(array.as_binary::<i32>()).ends(),
+        DataType::LargeBinary => Cells::of(array.as_binary::<i64>()).ends(),
+        DataType::BinaryView => ends(array.as_binary_view().iter()),
+        DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter()),
         _ => (None, None),
     )
-}
-
-/// Bytes in their order, most often decided by the first eight of them as one number.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-struct Early<'a>(u64, &'a [u8]);
-
-fn early<T: AsRef<[u8]> + ?Sized>(value: Option<&T>) -> Option<Early<'_>> {
-    value.map(|value| {
-        let bytes = value.as_ref();
-        let first = bytes.first_chunk().map_or_else(|| short(bytes).swap_bytes(), |b| u64::from_be_bytes(*b));
-        Early(first, bytes)
-    })
 }
 
 fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
