@@ -34,6 +34,8 @@ pub mod array {
     pub mod npy;
     pub mod npz;
     pub mod raw;
+    #[cfg(test)]
+    mod testing;
     pub mod zarr;
 }
 

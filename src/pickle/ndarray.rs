@@ -7,7 +7,6 @@ use crate::adapt;
 use crate::content::array::Plain;
 use crate::dtype::numpy::literal::{Literal, Value as Python};
 use crate::dtype::numpy::{self, Described, Order};
-use crate::dtype::{DType, swap_to_little};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::source::Source;
@@ -160,7 +159,7 @@ impl Ndarray {
                 let dtype = &self.described.dtype;
                 let size = limits::check(dtype.size(), limits::CHUNK, "an element")?.max(1);
                 let mut bytes = bytes.to_vec();
-                turn(dtype, &self.described.order, &mut bytes)?;
+                self.described.order.turn(dtype, &mut bytes)?;
                 let values = adapt::column(dtype, &[], &bytes, bytes.len() / size)?;
                 cast(&values, &DataType::Utf8)?
             }
@@ -189,14 +188,6 @@ impl Ndarray {
         Ok(Plain::new(source, 0, self.described.dtype.clone(), self.shape.clone())?
             .fortran(self.fortran)
             .big_endian(self.described.order == Order::Big))
-    }
-}
-
-fn turn(dtype: &DType, order: &Order, bytes: &mut [u8]) -> Result<()> {
-    match order {
-        Order::Little => Ok(()),
-        Order::Big => swap_to_little(dtype, bytes),
-        order @ Order::Fields(_) => numpy::turn(dtype, order, bytes),
     }
 }
 

@@ -17,6 +17,29 @@ struct Writer<'a> {
     open: Vec<Id>,
 }
 
+impl Value {
+    /// The name of its type, where that is one of Python's own.
+    pub(super) fn builtin(&self) -> Option<&'static str> {
+        let word = match self {
+            Value::None => "NoneType",
+            Value::Bool(_) => "bool",
+            Value::Int(_) | Value::Large(_) => "int",
+            Value::Float(_) => "float",
+            Value::Text(_) => "str",
+            Value::Bytes(_) => "bytes",
+            Value::ByteArray(_) => "bytearray",
+            Value::List(_) => "list",
+            Value::Tuple(_) => "tuple",
+            Value::Dict(_) => "dict",
+            Value::Set(_) => "set",
+            Value::FrozenSet(_) => "frozenset",
+            Value::Global(_) | Value::Object(_) => return None,
+            Value::Persistent(_) | Value::Extension(_) | Value::Opaque => return None,
+        };
+        Some(word)
+    }
+}
+
 impl Pickle {
     /// A value for people: a text as it is, everything else as [`Pickle::repr`].
     pub fn show(&self, id: Id) -> String {
@@ -32,24 +55,13 @@ impl Pickle {
 
     /// The name of a value's type: `dict`, `numpy.ndarray`, `collections.OrderedDict`.
     pub fn type_name(&self, id: Id) -> String {
-        let word = match self.value(id) {
-            Value::None => "NoneType",
-            Value::Bool(_) => "bool",
-            Value::Int(_) | Value::Large(_) => "int",
-            Value::Float(_) => "float",
-            Value::Text(_) => "str",
-            Value::Bytes(_) => "bytes",
-            Value::ByteArray(_) => "bytearray",
-            Value::List(_) => "list",
-            Value::Tuple(_) => "tuple",
-            Value::Dict(_) => "dict",
-            Value::Set(_) => "set",
-            Value::FrozenSet(_) => "frozenset",
+        let value = self.value(id);
+        let word = match value {
             Value::Global(_) => return self.callable(id),
             Value::Object(object) => return self.type_of(object),
             Value::Persistent(_) => "persistent",
             Value::Extension(_) => "extension",
-            Value::Opaque => "?",
+            _ => value.builtin().unwrap_or("?"),
         };
         word.to_owned()
     }

@@ -61,19 +61,11 @@ fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
 
 /// The type's name: one of those that are known, since labels are fixed words.
 fn label(pickle: &Pickle, id: Id) -> &'static str {
-    match pickle.value(id) {
-        Value::None => "NoneType",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Large(_) => "int",
-        Value::Float(_) => "float",
-        Value::Text(_) => "str",
-        Value::Bytes(_) => "bytes",
-        Value::ByteArray(_) => "bytearray",
-        Value::List(_) => "list",
-        Value::Tuple(_) => "tuple",
-        Value::Dict(_) => "dict",
-        Value::Set(_) => "set",
-        Value::FrozenSet(_) => "frozenset",
+    let value = pickle.value(id);
+    if let Some(word) = value.builtin() {
+        return word;
+    }
+    match value {
         Value::Object(_) => match pickle.type_name(id).as_str() {
             "numpy.ndarray" => "numpy.ndarray",
             "collections.OrderedDict" => "collections.OrderedDict",

@@ -38,34 +38,45 @@ pub enum Order {
     Fields(Vec<Order>),
 }
 
+impl Order {
+    /// Turns big-endian parts of elements little-endian.
+    ///
+    /// # Errors
+    /// `Malformed` for a field that reaches beyond its element.
+    pub fn turn(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
+        let (orders, record) = match (self, dtype) {
+            (Order::Little, _) => return Ok(()),
+            (Order::Big, _) => return swap_to_little(dtype, bytes),
+            (Order::Fields(orders), DType::Struct(record)) => (orders, record),
+            (Order::Fields(_), _) => return Err(Error::bug("byte orders of fields without fields")),
+        };
+        let Some(size) = usize::try_from(record.size).ok().filter(|&size| size > 0) else { return Ok(()) };
+        for element in bytes.chunks_exact_mut(size) {
+            for (field, order) in record.fields.iter().zip(orders) {
+                let (start, len) = (field.offset as usize, field.bytes()? as usize);
+                if let Some(part) = element.get_mut(start..start.saturating_add(len)) {
+                    order.turn(&field.dtype, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The word for the inspector, where the order matters.
+    pub fn word(&self, dtype: &DType) -> Option<&'static str> {
+        match self {
+            Order::Fields(_) => Some("mixed"),
+            Order::Big => Some("big"),
+            Order::Little => (dtype.swap_unit() > 1).then_some("little"),
+        }
+    }
+}
+
 impl Described {
     fn simple(dtype: DType, big: bool) -> Self {
         let order = if big && dtype.swap_unit() > 1 { Order::Big } else { Order::Little };
         Described { dtype, order, object: false, remarks: Vec::new(), titles: Vec::new() }
     }
-}
-
-/// Turns big-endian parts of elements little-endian.
-///
-/// # Errors
-/// `Malformed` for a field that reaches beyond its element.
-pub fn turn(dtype: &DType, order: &Order, bytes: &mut [u8]) -> Result<()> {
-    let (orders, record) = match (order, dtype) {
-        (Order::Little, _) => return Ok(()),
-        (Order::Big, _) => return swap_to_little(dtype, bytes),
-        (Order::Fields(orders), DType::Struct(record)) => (orders, record),
-        (Order::Fields(_), _) => return Err(Error::bug("byte orders of fields without fields")),
-    };
-    let Some(size) = usize::try_from(record.size).ok().filter(|&size| size > 0) else { return Ok(()) };
-    for element in bytes.chunks_exact_mut(size) {
-        for (field, order) in record.fields.iter().zip(orders) {
-            let (start, len) = (field.offset as usize, field.bytes()? as usize);
-            if let Some(part) = element.get_mut(start..start.saturating_add(len)) {
-                turn(&field.dtype, order, part)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The type that a header's `descr` describes.

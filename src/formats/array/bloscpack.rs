@@ -14,8 +14,8 @@ use crate::chunked::{Chunked, Chunks};
 use crate::codec::{blosc, checksum};
 use crate::content::array::Plain;
 use crate::content::{Array, ArrayFacts, Block, Content, Kind, Layout};
-use crate::dtype::numpy::{self, Order};
-use crate::dtype::{DType, swap_to_little};
+use crate::dtype::DType;
+use crate::dtype::numpy::Order;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, Opening};
 use crate::limits;
@@ -182,11 +182,7 @@ impl Array for Packed {
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         self.plain.read(task, region, out)?;
-        match &self.order {
-            Order::Little => Ok(()),
-            Order::Big => swap_to_little(self.plain.dtype(), out),
-            order @ Order::Fields(_) => numpy::turn(self.plain.dtype(), order, out),
-        }
+        self.order.turn(self.plain.dtype(), out)
     }
 
     fn facts(&self) -> ArrayFacts {

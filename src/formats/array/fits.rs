@@ -13,6 +13,7 @@ mod header;
 mod image;
 mod plio;
 mod rice;
+mod rows;
 mod tiles;
 mod wcs;
 

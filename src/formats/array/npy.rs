@@ -252,7 +252,7 @@ impl Array for Mixed {
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         self.plain.read(task, region, out)?;
-        numpy::turn(self.plain.dtype(), &self.order, out)
+        self.order.turn(self.plain.dtype(), out)
     }
 
     fn facts(&self) -> ArrayFacts {

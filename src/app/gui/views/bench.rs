@@ -21,8 +21,8 @@ use super::{Action, Mappings, Request, Status, Target, View, ViewCx};
 use crate::gui::theme;
 
 /// A view, its target and what it said.
-pub(super) struct Bench {
-    pub(super) view: Box<dyn View>,
+pub(super) struct Bench<V: View + ?Sized = dyn View> {
+    pub(super) view: Box<V>,
     pub(super) target: Target,
     pub(super) jobs: Jobs,
     pub(super) status: Status,
@@ -59,15 +59,7 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
 /// The same, where arrays were looked at before.
 pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
     let target = target(name, content);
-    let bench = Bench {
-        view: super::make(&target),
-        target,
-        jobs: Jobs::new(|| {}),
-        status: Status::default(),
-        actions: Vec::new(),
-        mappings,
-        frames: Vec::new(),
-    };
+    let bench = Bench { mappings, ..Bench::new(super::make(&target), target) };
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
@@ -76,25 +68,23 @@ pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Ha
         .build_ui_state(Bench::frame, bench)
 }
 
-impl Bench {
-    fn frame(ui: &mut egui::Ui, bench: &mut Bench) {
-        let started = Instant::now();
-        let mut cx = ViewCx {
-            jobs: &bench.jobs,
-            target: &bench.target,
-            status: &mut bench.status,
-            actions: &mut bench.actions,
-            mappings: &mut bench.mappings,
-            active: true,
-        };
-        ui.horizontal(|ui| bench.view.toolbar(ui, &mut cx));
-        bench.view.ui(ui, &mut cx);
-        bench.frames.push(started.elapsed());
+impl<V: View + ?Sized> Bench<V> {
+    /// A view that is looked at for the first time.
+    pub(super) fn new(view: Box<V>, target: Target) -> Self {
+        Bench {
+            view,
+            target,
+            jobs: Jobs::new(|| {}),
+            status: Status::default(),
+            actions: Vec::new(),
+            mappings: Mappings::default(),
+            frames: Vec::new(),
+        }
     }
 
-    /// Asks the view.
-    pub(super) fn ask(&mut self, request: &Request) -> bool {
-        let mut cx = ViewCx {
+    /// The view, and what it may see and say.
+    fn parts(&mut self) -> (&mut V, ViewCx<'_>) {
+        let cx = ViewCx {
             jobs: &self.jobs,
             target: &self.target,
             status: &mut self.status,
@@ -102,7 +92,22 @@ impl Bench {
             mappings: &mut self.mappings,
             active: true,
         };
-        self.view.request(request, &mut cx)
+        (self.view.as_mut(), cx)
+    }
+
+    /// Draws the view below its toolbar.
+    pub(super) fn frame(ui: &mut egui::Ui, bench: &mut Self) {
+        let started = Instant::now();
+        let (view, mut cx) = bench.parts();
+        ui.horizontal(|ui| view.toolbar(ui, &mut cx));
+        view.ui(ui, &mut cx);
+        bench.frames.push(started.elapsed());
+    }
+
+    /// Asks the view.
+    pub(super) fn ask(&mut self, request: &Request) -> bool {
+        let (view, mut cx) = self.parts();
+        view.request(request, &mut cx)
     }
 }
 

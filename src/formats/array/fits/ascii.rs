@@ -1,7 +1,7 @@
 //! ASCII tables: rows of characters, each column at its place (`TBCOLn`) in its form (`TFORMn`).
 
 use super::header::{Header, text};
-use crate::content::table::{batch, cut};
+use super::rows::Stored;
 use crate::content::{Content, Rows, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -9,7 +9,7 @@ use crate::node::Node;
 use crate::source::Source;
 use crate::task::Task;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,17 +35,13 @@ enum Kind {
 }
 
 struct Ascii {
-    source: Source,
-    data: u64,
-    row: u64,
-    rows: u64,
+    stored: Stored,
     columns: Vec<Column>,
-    schema: SchemaRef,
 }
 
 /// Gives a node its table.
 pub(super) fn fill(source: &Source, header: &Header, _bytes: u64, node: &mut Node) -> Result<()> {
-    let (row, mut rows) = (header.count("NAXIS1", 0)?, header.count("NAXIS2", 0)?);
+    let (row, rows) = (header.count("NAXIS1", 0)?, header.count("NAXIS2", 0)?);
     let fields = header.count("TFIELDS", 0)?;
     if fields > 999 {
         return Err(
@@ -54,16 +50,10 @@ pub(super) fn fill(source: &Source, header: &Header, _bytes: u64, node: &mut Nod
     }
     limits::check(row, limits::CHUNK, "a row").map_err(|e| e.at(header.data))?;
     let columns: Vec<Column> = (1..=fields).map(|n| column(header, n, row)).collect::<Result<_>>()?;
-    if let Some(len) = source.known_len() {
-        let there = len.saturating_sub(header.data).checked_div(row).unwrap_or(rows);
-        if there < rows {
-            let what = format!("table: {there} of {rows} rows are there; the file may be cut off");
-            node.problem = Some(Error::malformed(what).at(header.data));
-            rows = there;
-        }
-    }
-    let schema = Arc::new(Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>()));
-    let table = Ascii { source: source.clone(), data: header.data, row, rows, columns, schema };
+    let fields = columns.iter().map(Column::field).collect();
+    let (stored, problem) = Stored::new(source, header, (row, rows), fields);
+    node.problem = problem;
+    let table = Ascii { stored, columns };
     node.content = Some(Content::Table(Arc::new(table)));
     Ok(())
 }
@@ -149,29 +139,17 @@ impl Column {
 
 impl Table for Ascii {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.stored.schema
     }
 
     fn rows(&self) -> Rows {
-        Rows::Exact(self.rows)
+        Rows::Exact(self.stored.count)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let rows = cut(&rows, self.rows);
-        let count = limits::check(rows.end - rows.start, limits::READ, "rows")?;
-        let start = self.data + rows.start * self.row;
-        let len = limits::bytes(&[count as u64], self.row)?;
-        limits::check(len, limits::READ, "these rows")?;
-        let bytes =
-            if self.row == 0 { bytes::Bytes::new() } else { self.source.read(task, start..start + len)? };
-        let mut out = Vec::with_capacity(columns.len());
-        for &index in columns {
-            task.check()?;
-            let column =
-                self.columns.get(index).ok_or_else(|| Error::bug(format!("column {index} was asked for")))?;
-            out.push(column.cells(&bytes, self.row as usize));
-        }
-        batch(&self.schema, columns, out, count)
+        let cells =
+            |column: &Column, bytes: &[u8], _: usize| Ok(column.cells(bytes, self.stored.row as usize));
+        self.stored.read(task, &rows, columns, &self.columns, cells)
     }
 
     fn facts(&self) -> TableFacts {

@@ -2,7 +2,7 @@
 
 use super::column::{Column, columns};
 use super::header::Header;
-use crate::content::table::{batch, cut};
+use super::rows::Stored;
 use crate::content::{Content, Rows, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -10,7 +10,7 @@ use crate::node::Node;
 use crate::source::Source;
 use crate::task::Task;
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,22 +19,16 @@ const STEP: u64 = 4 << 20;
 
 /// A binary table.
 pub(super) struct Binary {
-    source: Source,
-    /// Where the rows begin.
-    data: u64,
-    /// Bytes of one row.
-    row: u64,
-    rows: u64,
+    stored: Stored,
     /// Where the heap lies.
     heap: Range<u64>,
     pub columns: Vec<Column>,
-    schema: SchemaRef,
 }
 
 impl Binary {
     /// The table that a header describes, `bytes` of data behind it; the second is why rows are missing.
     pub(super) fn new(source: &Source, header: &Header, bytes: u64) -> Result<(Self, Option<Error>)> {
-        let (row, mut rows) = (header.count("NAXIS1", 0)?, header.count("NAXIS2", 0)?);
+        let (row, rows) = (header.count("NAXIS1", 0)?, header.count("NAXIS2", 0)?);
         let columns = columns(header)?;
         let width: u64 = columns.iter().map(|column| column.width).fold(0, u64::saturating_add);
         if width > row {
@@ -44,28 +38,18 @@ impl Binary {
         limits::check(row, limits::CHUNK, "a row").map_err(|e| e.at(header.data))?;
         let fixed = limits::bytes(&[rows], row)?;
         let heap = header.data.saturating_add(header.count("THEAP", fixed)?);
-        let mut problem = None;
-        let mut end = header.data.saturating_add(bytes);
-        if let Some(len) = source.known_len() {
-            end = end.min(len);
-            let there = len.saturating_sub(header.data).checked_div(row).unwrap_or(rows);
-            if there < rows {
-                let what = format!("table: {there} of {rows} rows are there; the file may be cut off");
-                problem = Some(Error::malformed(what).at(header.data));
-                rows = there;
-            }
-        }
-        let schema = Arc::new(Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>()));
-        let heap = heap.min(end)..end;
-        let source = source.clone();
-        Ok((Binary { source, data: header.data, row, rows, heap, columns, schema }, problem))
+        let end = header.data.saturating_add(bytes);
+        let end = source.known_len().map_or(end, |len| end.min(len));
+        let fields = columns.iter().map(Column::field).collect();
+        let (stored, problem) = Stored::new(source, header, (row, rows), fields);
+        Ok((Binary { stored, heap: heap.min(end)..end, columns }, problem))
     }
 
     /// The bytes of one column of some rows that were read.
     fn gather(&self, column: &Column, bytes: &[u8]) -> Vec<u8> {
         let (start, end) = (column.offset as usize, column.offset.saturating_add(column.width) as usize);
         bytes
-            .chunks_exact(self.row as usize)
+            .chunks_exact(self.stored.row as usize)
             .filter_map(|row| row.get(start..end))
             .flatten()
             .copied()
@@ -93,13 +77,13 @@ impl Binary {
             return Err(Error::malformed(what).at(start.min(self.heap.end)));
         }
         limits::check(bytes, limits::CHUNK, "a cell")?;
-        self.source.read(task, start..end)
+        self.stored.source.read(task, start..end)
     }
 
     /// The heap bytes of a cell, and how many elements they are: what holds a tile of a compressed image.
     pub(super) fn cell(&self, task: &Task, column: &Column, row: u64) -> Result<(bytes::Bytes, u64)> {
-        let at = self.data + row * self.row + column.offset;
-        let bytes = self.source.read(task, at..at + column.width)?;
+        let at = self.stored.data + row * self.stored.row + column.offset;
+        let bytes = self.stored.source.read(task, at..at + column.width)?;
         if column.heap.is_none() {
             return Ok((bytes, column.count));
         }
@@ -108,7 +92,7 @@ impl Binary {
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.rows
+        self.stored.count
     }
 
     /// One column of some rows that were read.
@@ -137,33 +121,20 @@ impl Binary {
 
 impl Table for Binary {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.stored.schema
     }
 
     fn rows(&self) -> Rows {
-        Rows::Exact(self.rows)
+        Rows::Exact(self.stored.count)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let rows = cut(&rows, self.rows);
-        let count = limits::check(rows.end - rows.start, limits::READ, "rows")?;
-        let start = self.data + rows.start * self.row;
-        let len = limits::bytes(&[count as u64], self.row)?;
-        limits::check(len, limits::READ, "these rows")?;
-        let bytes =
-            if self.row == 0 { bytes::Bytes::new() } else { self.source.read(task, start..start + len)? };
-        let mut out = Vec::with_capacity(columns.len());
-        for &index in columns {
-            task.check()?;
-            let column =
-                self.columns.get(index).ok_or_else(|| Error::bug(format!("column {index} was asked for")))?;
-            out.push(self.column(task, column, &bytes, count)?);
-        }
-        batch(&self.schema, columns, out, count)
+        let cells = |column: &Column, bytes: &[u8], count: usize| self.column(task, column, bytes, count);
+        self.stored.read(task, &rows, columns, &self.columns, cells)
     }
 
     fn scan_step(&self, _at: u64) -> u64 {
-        (STEP / self.row.max(1)).clamp(1, 65_536)
+        (STEP / self.stored.row.max(1)).clamp(1, 65_536)
     }
 
     fn facts(&self) -> TableFacts {

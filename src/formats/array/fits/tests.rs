@@ -1,9 +1,10 @@
 use super::*;
+use crate::content::Content;
 use crate::content::array::read;
-use crate::content::{Array, Content};
 use crate::dtype::DType;
 use crate::error::ErrorKind;
 use crate::format::Options;
+use crate::formats::array::testing::{array, node, texts};
 use crate::open::Document;
 use crate::region::Region;
 use std::io::Read as _;
@@ -13,24 +14,6 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fits/");
 
 fn opened(name: &str) -> Result<Document> {
     crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
-}
-
-fn node(document: &Document, path: &str) -> Arc<Node> {
-    document.root.find(&Task::new(), path).unwrap().unwrap_or_else(|| panic!("{path}"))
-}
-
-fn array(document: &Document, path: &str) -> Arc<dyn Array> {
-    let node = node(document, path);
-    let Some(Content::Array(array)) = &node.content else { panic!("{path}: {:?}", node.problem) };
-    array.clone()
-}
-
-/// The elements of a slice, as texts.
-fn texts(array: &dyn Array, slice: &str) -> Vec<String> {
-    let region = Region::parse(slice, array.shape()).unwrap().0;
-    let bytes = read(array, &Task::new(), &region).unwrap();
-    let size = array.dtype().size() as usize;
-    bytes.chunks(size).map(|element| crate::cell::element(array.dtype(), element)).collect()
 }
 
 /// All cells of a column.

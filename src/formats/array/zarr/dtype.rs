@@ -4,7 +4,8 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
 
 use super::json::{Object, kind, named, short, whole};
-use crate::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable, swap_to_little};
+pub(super) use crate::dtype::numpy::Order;
+use crate::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
 use crate::error::{Error, Result};
 use crate::limits;
 use arrow::datatypes::DataType;
@@ -25,47 +26,6 @@ pub(super) struct Element {
     pub(super) narrow: Option<(u32, bool)>,
     /// The type as the metadata name it.
     pub(super) word: String,
-}
-
-/// Which parts of an element are stored big-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Little-endian, or of single bytes.
-    Little,
-    Big,
-    /// For each field of a structured type.
-    Fields(Vec<Order>),
-}
-
-impl Order {
-    /// Turns big-endian parts of elements little-endian.
-    pub(super) fn turn(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
-        let (orders, record) = match (self, dtype) {
-            (Order::Little, _) => return Ok(()),
-            (Order::Big, _) => return swap_to_little(dtype, bytes),
-            (Order::Fields(orders), DType::Struct(record)) => (orders, record),
-            (Order::Fields(_), _) => return Err(Error::bug("byte orders of fields without fields")),
-        };
-        let Some(size) = usize::try_from(record.size).ok().filter(|&size| size > 0) else { return Ok(()) };
-        for element in bytes.chunks_exact_mut(size) {
-            for (field, order) in record.fields.iter().zip(orders) {
-                let (start, len) = (field.offset as usize, field.bytes()? as usize);
-                if let Some(part) = element.get_mut(start..start.saturating_add(len)) {
-                    order.turn(&field.dtype, part)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The word for the inspector, where the order matters.
-    pub(super) fn word(&self, dtype: &DType) -> Option<&'static str> {
-        match self {
-            Order::Fields(_) => Some("mixed"),
-            Order::Big => Some("big"),
-            Order::Little => (dtype.swap_unit() > 1).then_some("little"),
-        }
-    }
 }
 
 impl Element {

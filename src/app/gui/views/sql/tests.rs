@@ -12,17 +12,7 @@ use gander::source::Source;
 use super::*;
 use gander::content::Table;
 
-use crate::gui::commands::Action;
-use crate::gui::views::{Mappings, Status};
-
-struct Bench {
-    view: Box<dyn View>,
-    target: Target,
-    jobs: Jobs,
-    status: Status,
-    actions: Vec<Action>,
-    mappings: Mappings,
-}
+use crate::gui::views::bench::Bench;
 
 fn bench() -> Harness<'static, Bench> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
@@ -40,28 +30,9 @@ fn bench() -> Harness<'static, Bench> {
     set_open(vec![document.clone()]);
     let beside = Target { file: 1, document, path: String::new(), node: root };
     let target = target(&beside, 1);
-    let bench = Bench {
-        view: make(&target),
-        target,
-        jobs: Jobs::new(|| {}),
-        status: Status::default(),
-        actions: Vec::new(),
-        mappings: Mappings::default(),
-    };
-    let app = |ui: &mut Ui, bench: &mut Bench| {
-        let mut cx = ViewCx {
-            jobs: &bench.jobs,
-            target: &bench.target,
-            status: &mut bench.status,
-            actions: &mut bench.actions,
-            mappings: &mut bench.mappings,
-            active: true,
-        };
-        ui.horizontal(|ui| bench.view.toolbar(ui, &mut cx));
-        bench.view.ui(ui, &mut cx);
-    };
+    let bench = Bench::new(make(&target), target);
     let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
-    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(app, bench)
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
 }
 
 fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Harness<'static, Bench>) -> bool) {

@@ -16,10 +16,8 @@ use gander::open::Document;
 use gander::source::Source;
 
 use super::*;
-use crate::gui::commands::Action;
 use crate::gui::grid::CellKind;
 use crate::gui::views::bench::frame_times;
-use crate::gui::views::{Mappings, Status};
 
 const ROWS: u64 = 1_000_000_000;
 
@@ -107,15 +105,7 @@ impl Table for Made {
 }
 
 /// What the harness holds.
-struct Bench {
-    view: TableView,
-    target: Target,
-    jobs: Jobs,
-    status: Status,
-    actions: Vec<Action>,
-    mappings: Mappings,
-    frames: Vec<Duration>,
-}
+type Bench = crate::gui::views::bench::Bench<TableView>;
 
 mod versions;
 
@@ -137,44 +127,13 @@ fn bench(table: Made) -> Harness<'static, Bench> {
 }
 
 fn bench_of(view: TableView, target: Target) -> Harness<'static, Bench> {
-    let bench = Bench {
-        view,
-        target,
-        jobs: Jobs::new(|| {}),
-        status: Status::default(),
-        actions: Vec::new(),
-        mappings: Mappings::default(),
-        frames: Vec::new(),
-    };
-    let app = |ui: &mut Ui, bench: &mut Bench| {
-        let started = Instant::now();
-        let mut cx = ViewCx {
-            jobs: &bench.jobs,
-            target: &bench.target,
-            status: &mut bench.status,
-            actions: &mut bench.actions,
-            mappings: &mut bench.mappings,
-            active: true,
-        };
-        ui.horizontal(|ui| bench.view.toolbar(ui, &mut cx));
-        bench.view.ui(ui, &mut cx);
-        bench.frames.push(started.elapsed());
-    };
+    let bench = Bench::new(Box::new(view), target);
     let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
-    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(app, bench)
+    builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
 }
 
 fn request(harness: &mut Harness<'static, Bench>, request: &Request) -> bool {
-    let bench = harness.state_mut();
-    let mut cx = ViewCx {
-        jobs: &bench.jobs,
-        target: &bench.target,
-        status: &mut bench.status,
-        actions: &mut bench.actions,
-        mappings: &mut bench.mappings,
-        active: true,
-    };
-    bench.view.request(request, &mut cx)
+    harness.state_mut().ask(request)
 }
 
 /// Frames until it is so.

@@ -1,16 +1,14 @@
 //! The version-2 B-tree of chunks: records (address, for filtered chunks their size and mask, coordinates in
 //! chunks) in all nodes, sorted by coordinates.
 
-use super::{ChunkRecord, Grid};
+use super::{ChunkRecord, Grid, Kept};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 /// More levels than any tree has: nodes have at least two children.
 const DEEPEST: u64 = 64;
@@ -20,7 +18,7 @@ const FRAME: u64 = 10;
 /// The tree.
 pub(crate) struct BTree2 {
     header: u64,
-    head: Mutex<Option<Arc<Head>>>,
+    head: Kept<Head>,
     nodes: Cache<u64, Bytes>,
 }
 
@@ -48,7 +46,7 @@ struct Level {
 
 impl BTree2 {
     pub(super) fn new(header: u64) -> Self {
-        BTree2 { header, head: Mutex::new(None), nodes: Cache::new(super::super::INDEX_CACHE) }
+        BTree2 { header, head: Kept::new(), nodes: Cache::new(super::super::INDEX_CACHE) }
     }
 
     pub(super) fn find(
@@ -58,7 +56,8 @@ impl BTree2 {
         grid: &Grid,
         coords: &[u64],
     ) -> Result<Option<ChunkRecord>> {
-        let Some(head) = self.head(task, file, coords.len())? else { return Ok(None) };
+        let head = self.head.get(|| self.read_head(task, file, coords.len()))?;
+        let Some(head) = head else { return Ok(None) };
         let (mut address, mut count) = (head.root, head.count);
         for (depth, level) in head.levels.iter().enumerate().rev() {
             if count > level.most {
@@ -99,16 +98,6 @@ impl BTree2 {
         }
         self.nodes.put(address, node.clone(), node.len());
         Ok(node)
-    }
-
-    fn head(&self, task: &Task, file: &File, rank: usize) -> Result<Option<Arc<Head>>> {
-        if let Some(head) = self.head.lock().as_ref() {
-            return Ok(Some(head.clone()));
-        }
-        let Some(head) = self.read_head(task, file, rank)? else { return Ok(None) };
-        let head = Arc::new(head);
-        *self.head.lock() = Some(head.clone());
-        Ok(Some(head))
     }
 
     fn read_head(&self, task: &Task, file: &File, rank: usize) -> Result<Option<Head>> {

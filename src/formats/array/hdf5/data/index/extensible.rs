@@ -2,22 +2,20 @@
 //! elements are in the index block, the next in data blocks that it names, the others in data blocks that
 //! super blocks name, each level twice as large; large data blocks are cut into pages.
 
-use super::{ChunkRecord, Grid, element};
+use super::{ChunkRecord, Grid, Kept, element};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
-use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// The array.
 pub(crate) struct Extensible {
     header: u64,
     /// The dimension without an end.
     axis: usize,
-    head: Mutex<Option<Arc<Head>>>,
+    head: Kept<Head>,
     /// Super blocks, data blocks and pages by their address.
     blocks: Cache<u64, Bytes>,
 }
@@ -47,7 +45,7 @@ struct Head {
 impl Extensible {
     pub(super) fn new(header: u64, axis: usize) -> Self {
         let blocks = Cache::new(super::super::INDEX_CACHE);
-        Extensible { header, axis, head: Mutex::new(None), blocks }
+        Extensible { header, axis, head: Kept::new(), blocks }
     }
 
     pub(super) fn find(
@@ -57,7 +55,7 @@ impl Extensible {
         grid: &Grid,
         coords: &[u64],
     ) -> Result<Option<ChunkRecord>> {
-        let Some(head) = self.head(task, file)? else { return Ok(None) };
+        let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(None) };
         let number = grid.number(coords, self.axis)?;
         let so = file.offset_size();
         let start = 6 + so as u64;
@@ -155,16 +153,6 @@ impl Extensible {
         }
         self.blocks.put(address, bytes.clone(), bytes.len());
         Ok(bytes)
-    }
-
-    fn head(&self, task: &Task, file: &File) -> Result<Option<Arc<Head>>> {
-        if let Some(head) = self.head.lock().as_ref() {
-            return Ok(Some(head.clone()));
-        }
-        let Some(head) = self.read_head(task, file)? else { return Ok(None) };
-        let head = Arc::new(head);
-        *self.head.lock() = Some(head.clone());
-        Ok(Some(head))
     }
 
     fn read_head(&self, task: &Task, file: &File) -> Result<Option<Head>> {

@@ -1,15 +1,13 @@
 //! The fixed array: an element for each chunk of a dataset whose shape has a limit, in one data block; a
 //! large one is cut into pages, of which those without a chunk were never written.
 
-use super::{ChunkRecord, Grid, element};
+use super::{ChunkRecord, Grid, Kept, element};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
 use crate::task::Task;
 use bytes::Bytes;
-use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// The thing whose checksum is wrong.
 const WHAT: &str = "block of a fixed array";
@@ -17,7 +15,7 @@ const WHAT: &str = "block of a fixed array";
 /// The array.
 pub(crate) struct Fixed {
     header: u64,
-    head: Mutex<Option<Arc<Head>>>,
+    head: Kept<Head>,
     pages: Cache<u64, Bytes>,
 }
 
@@ -39,7 +37,7 @@ struct Head {
 
 impl Fixed {
     pub(super) fn new(header: u64) -> Self {
-        Fixed { header, head: Mutex::new(None), pages: Cache::new(super::super::INDEX_CACHE) }
+        Fixed { header, head: Kept::new(), pages: Cache::new(super::super::INDEX_CACHE) }
     }
 
     pub(super) fn find(
@@ -49,7 +47,7 @@ impl Fixed {
         grid: &Grid,
         coords: &[u64],
     ) -> Result<Option<ChunkRecord>> {
-        let Some(head) = self.head(task, file)? else { return Ok(None) };
+        let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(None) };
         let number = grid.number(coords, 0)?;
         if number >= head.count {
             return Ok(None);
@@ -86,16 +84,6 @@ impl Fixed {
         };
         self.pages.put(page, bytes.clone(), bytes.len());
         Ok(bytes)
-    }
-
-    fn head(&self, task: &Task, file: &File) -> Result<Option<Arc<Head>>> {
-        if let Some(head) = self.head.lock().as_ref() {
-            return Ok(Some(head.clone()));
-        }
-        let Some(head) = self.read_head(task, file)? else { return Ok(None) };
-        let head = Arc::new(head);
-        *self.head.lock() = Some(head.clone());
-        Ok(Some(head))
     }
 
     fn read_head(&self, task: &Task, file: &File) -> Result<Option<Head>> {

@@ -16,6 +16,8 @@ use super::super::file::File;
 use super::bytes::{is_undefined, uint};
 use crate::error::{Error, Result};
 use crate::task::Task;
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Where one chunk lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,26 @@ impl Grid {
 
 fn rank() -> Error {
     Error::malformed("chunk index: it has another number of dimensions than its dataset")
+}
+
+/// What the header of an index says, read when the first chunk is looked for.
+struct Kept<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Kept<T> {
+    fn new() -> Self {
+        Kept(Mutex::new(None))
+    }
+
+    /// What `read` found, now or before; `None`, where the index has no blocks, is not kept.
+    fn get(&self, read: impl FnOnce() -> Result<Option<T>>) -> Result<Option<Arc<T>>> {
+        if let Some(kept) = self.0.lock().as_ref() {
+            return Ok(Some(kept.clone()));
+        }
+        let Some(found) = read()? else { return Ok(None) };
+        let found = Arc::new(found);
+        *self.0.lock() = Some(found.clone());
+        Ok(Some(found))
+    }
 }
 
 /// One of the indices of HDF5.
