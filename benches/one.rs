@@ -167,6 +167,7 @@ fn page(file: &str, path: &str, first: &str) -> Result<()> {
 }
 
 /// Statements that end with `;` at the end of a line, named by a comment line `-- NAME` before each.
+#[allow(clippy::disallowed_methods, reason = "the queries are a small text")]
 fn queries(statements: &str, files: &[&str]) -> Result<()> {
     let text = std::fs::read_to_string(statements)?;
     let engine = Engine::new(Settings::default(), Vec::new());

@@ -201,18 +201,18 @@ mod tests {
 
     #[test]
     fn texts_bytes_and_lists() {
-        let column = decoded(&Items::Texts, &vlen(&[b"goose", b"", "é".as_bytes()])).unwrap();
+        let column = decoded(&Items::Texts, vlen(&[b"goose", b"", "é".as_bytes()])).unwrap();
         let texts: Vec<_> = column.as_string::<i32>().iter().flatten().map(str::to_owned).collect();
         assert_eq!(texts, ["goose", "", "é"]);
-        assert!(decoded(&Items::Texts, &vlen(&[b"\xff"])).is_err());
+        assert!(decoded(&Items::Texts, vlen(&[b"\xff"])).is_err());
         // The halves of one character in two elements.
-        assert!(decoded(&Items::Texts, &vlen(&[b"\xc3", b"\xa9"])).is_err());
+        assert!(decoded(&Items::Texts, vlen(&[b"\xc3", b"\xa9"])).is_err());
         let element = super::super::dtype::of_typestr(">i4").unwrap();
         let items = Items::Lists(element);
-        let column = decoded(&items, &vlen(&[&[0, 0, 0, 1, 0, 0, 0, 2], &[]])).unwrap();
+        let column = decoded(&items, vlen(&[&[0, 0, 0, 1, 0, 0, 0, 2], &[]])).unwrap();
         assert_eq!(column.as_list::<i32>().value(0).as_primitive::<Int32Type>().values(), &[1, 2]);
         assert!(matches!(items.dtype(), DType::Variable(kind) if kind.arrow == *column.data_type()));
-        assert!(decoded(&items, &vlen(&[&[0, 0, 1]])).is_err());
+        assert!(decoded(&items, vlen(&[&[0, 0, 1]])).is_err());
     }
 
     #[test]
@@ -221,13 +221,13 @@ mod tests {
         for cut in 0..whole.len() {
             assert!(decoded(&Items::Bytes, &whole[..cut]).is_err(), "{cut}");
         }
-        assert!(decoded(&Items::Bytes, &[0xff; 8]).is_err());
+        assert!(decoded(&Items::Bytes, [0xff; 8]).is_err());
     }
 
     #[test]
     fn labels_and_objects() {
         let labels = Items::Labels(Numbers::parse("|u1").unwrap(), vec!["f".into(), "m".into()]);
-        let column = decoded(&labels, &[1, 2, 0]).unwrap();
+        let column = decoded(&labels, [1, 2, 0]).unwrap();
         assert_eq!(column.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["f", "m", ""]);
         let column = decoded(&Items::Json, br#"[{"a": 1}, "x", null, "|O", [3]]"#).unwrap();
         let texts: Vec<_> = column.as_string::<i32>().iter().collect();

@@ -116,8 +116,8 @@ pub(super) fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
         let word = |c: char| c.is_alphanumeric() || c == '_';
         let (len, piece) = if rest.starts_with("--") {
             (until(rest.find('\n')), Piece::Comment)
-        } else if rest.starts_with("/*") {
-            (until(rest[2..].find("*/").map(|at| at + 4)), Piece::Comment)
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            (until(inside.find("*/").map(|at| at + 4)), Piece::Comment)
         } else if first == '\'' {
             (until(rest[1..].find('\'').map(|at| at + 2)), Piece::Text)
         } else if first == '"' {

@@ -229,7 +229,7 @@ impl Heads {
         let spoken = |depth: &str| format!("Values of {name}, {depth}");
         let Some(summary) = self.known.get(&column).or_else(|| self.before.get(&column)) else {
             // What the file says is there at once.
-            let ends = stored.and_then(|stored| ends_words(stored));
+            let ends = stored.and_then(ends_words);
             if ends.is_none() && share.is_none() {
                 return None;
             }
@@ -256,7 +256,7 @@ impl Heads {
         let mark = if summary.sampled && share.is_none() { "≈ " } else { "" };
         self.line_below(ui, share.or(seen).map(|share| (share, mark)), depth, theme);
         let mut hint = summary.words();
-        if let Some(words) = stored.and_then(|stored| ends_words(stored)) {
+        if let Some(words) = stored.and_then(ends_words) {
             hint += &format!("\nFrom the file's footer: {words}");
         }
         if share.is_some() && summary.sampled {
