@@ -32,10 +32,10 @@ fn attributes(list: &[(&str, serde_json::Value)]) -> Vec<(String, Value)> {
 /// A dense matrix as CSR or CSC.
 fn packed(dense: &[Vec<i16>], columns: usize, by_rows: bool) -> Made {
     let (mut data, mut indices, mut ends) = (Vec::new(), Vec::new(), vec![0i64]);
-    let (lines, others) = if by_rows { (dense.len(), columns) } else { (columns, dense.len()) };
-    for line in 0..lines {
-        for other in 0..others {
-            let value = if by_rows { dense[line][other] } else { dense[other][line] };
+    let column = |column: usize| dense.iter().map(|row| row[column]).collect();
+    let lines: Vec<Vec<i16>> = if by_rows { dense.to_vec() } else { (0..columns).map(column).collect() };
+    for line in lines {
+        for (other, value) in line.into_iter().enumerate() {
             if value != 0 {
                 data.extend(value.to_le_bytes());
                 indices.extend((other as i32).to_le_bytes());
