@@ -1,6 +1,7 @@
 //! JSON documents of any size (<https://www.rfc-editor.org/rfc/rfc8259>): a tree whose containers are listed
 //! when somebody looks into them. An array of objects is a table as well; so are the usual dresses of one:
-//! GeoJSON's features, pandas' orients, the values in a Vega specification. A Jupyter notebook is the text of its cells as well.
+//! GeoJSON's features, COCO's annotations, pandas' orients, the values in a Vega specification. A Jupyter
+//! notebook is the text of its cells as well.
 //!
 //! Opening reads the beginning; a document of up to 8 MiB is also checked as a whole, so that what is wrong
 //! with it stands at its root.

@@ -1,6 +1,7 @@
 //! Which values are tables: arrays of objects; arrays of arrays and of scalars where they are long; and
 //! objects that wrap one: GeoJSON (<https://www.rfc-editor.org/rfc/rfc7946>), pandas' `table` and `split`
-//! orients, the data in a Vega-Lite specification, objects of equally long arrays.
+//! orients, the data in a Vega-Lite specification, COCO (<https://cocodataset.org/#format-data>), objects of
+//! equally long arrays.
 
 use super::columns;
 use crate::content::{Content, Table};
@@ -117,6 +118,17 @@ fn wrapped(task: &Task, document: &Arc<Document>, start: u64) -> Result<Option<F
         let sample = Sample { inner: Some("properties".to_owned()), ..Sample::default() };
         let found = array(task, document, features.span.start, ROOT, 0, sample)?;
         return Ok(found.map(|found| Found { remarks: named("GeoJSON: the rows are its features"), ..found }));
+    }
+    if let Some(images) = member("images", Kind::Array)
+        && ["annotations", "categories", "licenses"].iter().any(|name| member(name, Kind::Array).is_some())
+    {
+        // Behind very many images the annotations are not looked for while the file opens.
+        let (rows, words) = match member("annotations", Kind::Array) {
+            Some(annotations) => (annotations, "COCO: the rows are its annotations"),
+            None => (images, "COCO: the rows are its images"),
+        };
+        let found = array(task, document, rows.span.start, ROOT, 0, Sample::default())?;
+        return Ok(found.map(|found| Found { remarks: named(words), ..found }));
     }
     let data = member("data", Kind::Array);
     if let (Some(data), Some(_)) = (data, member("schema", Kind::Object)) {

@@ -140,6 +140,15 @@ fn usual_dresses_of_a_table() {
     assert_eq!(columns(&schema), "a: int64");
     let vega = root("{\"data\": {\"values\": [{\"a\": 1}, {\"a\": 2}]}, \"mark\": \"bar\"}");
     assert_eq!(cells(&vega), "1⏎2");
+    let coco = "{\"images\": [{\"id\": 7, \"file_name\": \"a.jpg\"}], \"categories\": [], \"annotations\": \
+        [{\"image_id\": 7, \"bbox\": [1, 2]}]}";
+    assert_eq!(columns(&root(coco)), "image_id: int64, bbox: list<item: int64>");
+    // Many images: what follows them is not looked for.
+    let many = format!(
+        "{{\"licenses\": [], \"images\": [{}{{}}]}}",
+        "{\"id\": 1, \"file_name\": \"b\"},".repeat(90_000)
+    );
+    assert_eq!(columns(&root(&many)), "id: int64, file_name: string");
     let frame = root("{\"a\": {\"0\": 1, \"1\": 2}, \"b\": {\"0\": \"x\", \"1\": null}}");
     assert_eq!((columns(&frame), cells(&frame)), ("a: int64, b: string".into(), "1¦x⏎2¦∅".into()));
     assert_eq!(cells(&root("{\"a\": [1, 2], \"b\": [true, false]}")), "1¦true⏎2¦false");

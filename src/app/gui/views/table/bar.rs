@@ -17,6 +17,10 @@ const LISTED: usize = 200;
 const FIELD: egui::Margin = egui::Margin::symmetric(8, 5);
 /// Narrower bars keep their rarer buttons in a menu.
 const NARROW: f32 = 520.0;
+/// In even narrower ones the ways to look at the table are a menu.
+const TIGHT: f32 = 430.0;
+const MODES: [(Mode, &str); 4] =
+    [(Mode::Table, "Table"), (Mode::Record, "Record"), (Mode::Summary, "Summary"), (Mode::Pivot, "Pivot")];
 
 /// The state of the bar.
 #[derive(Default)]
@@ -27,25 +31,14 @@ pub(super) struct Bar {
 
 impl TableView {
     pub(super) fn draw_bar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let before = self.mode;
-        if theme::segmented(
-            ui,
-            "View",
-            &mut self.mode,
-            &[
-                (Mode::Table, "Table"),
-                (Mode::Record, "Record"),
-                (Mode::Summary, "Summary"),
-                (Mode::Pivot, "Pivot"),
-            ],
-        ) && before == Mode::Record
-        {
+        let (before, width) = (self.mode, ui.max_rect().width());
+        if self.mode_switch(ui, width < TIGHT) && before == Mode::Record {
             self.main.grid.request_focus();
         }
         if self.mode == Mode::Record {
             self.step_bar(ui);
         }
-        if self.mode != Mode::Pivot {
+        if self.mode != Mode::Pivot && (self.mode == Mode::Table || width >= TIGHT) {
             self.columns_menu(ui);
         }
         let words =
@@ -53,7 +46,7 @@ impl TableView {
         if theme::icon_button(ui, Icon::Filter, words).clicked() {
             self.sieve.toggle();
         }
-        let narrow = ui.max_rect().width() < NARROW;
+        let narrow = width < NARROW;
         if narrow && self.mode != Mode::Pivot {
             self.more_menu(ui, cx);
         } else if !narrow {
@@ -76,6 +69,25 @@ impl TableView {
             self.rows_words(ui, cx);
         }
         self.waiting(ui);
+    }
+
+    /// The ways to look at the table, in a menu where the bar is tight; true if another one was chosen.
+    fn mode_switch(&mut self, ui: &mut Ui, tight: bool) -> bool {
+        if !tight {
+            return theme::segmented(ui, "View", &mut self.mode, &MODES);
+        }
+        let before = self.mode;
+        let words = MODES.iter().find(|(mode, _)| *mode == before).map_or("", |(_, words)| words);
+        let button = drop_down(ui, words).on_hover_text("Look at the table, a record, a summary or groups");
+        Popup::menu(&button).show(|ui| {
+            for (mode, words) in MODES {
+                if ui.selectable_label(mode == before, words).clicked() {
+                    self.mode = mode;
+                    ui.close();
+                }
+            }
+        });
+        self.mode != before
     }
 
     /// How many rows, and how sure that is.
