@@ -64,6 +64,8 @@ pub(crate) struct App {
 /// Below this width the inspector hides unless it is asked for.
 const NARROW: f32 = 820.0;
 
+/// How often the first frame may be laid out, see [`App::once_more`]; later ones seldom ask for a second time.
+const FIRST_PASSES: std::num::NonZeroUsize = std::num::NonZeroUsize::new(3).expect("not zero");
 /// Frames in which the explorer looks for the row of the active tab.
 const CHASE: u8 = 60;
 
@@ -74,7 +76,10 @@ impl App {
     /// A window on what `launch` began to open.
     pub(crate) fn new(ctx: &Context, launch: Launch) -> Self {
         theme::apply(ctx);
-        ctx.options_mut(|options| options.zoom_with_keyboard = false);
+        ctx.options_mut(|options| {
+            options.zoom_with_keyboard = false;
+            options.max_passes = FIRST_PASSES;
+        });
         launch.waker.set(ctx);
         let Launch { jobs, files, named, session, screenshot, .. } = launch;
         let mut app = App {
@@ -293,6 +298,18 @@ impl App {
         self.jobs.run("", gander::jobs::Priority::Background, move |_| drop(session.save()));
     }
 
+    /// Lays the first frame out again where its views wait for values: these were asked for while the rest was
+    /// laid out and are most often there by now, and nothing was drawn yet that could flash.
+    fn once_more(&mut self, ctx: &Context) {
+        if ctx.cumulative_frame_nr() > 0 {
+            return;
+        }
+        let waits = || self.jobs.list().iter().any(|job| job.priority == gander::jobs::Priority::View);
+        if self.tabs.active().is_some() && (ctx.current_pass_index() == 0 || waits()) {
+            ctx.request_discard("the values of the first view");
+        }
+    }
+
     fn say(&mut self, ctx: &Context, words: impl Into<String>) {
         let now = ctx.input(|input| input.time);
         self.status_bar.notice(words.into(), now);
@@ -319,6 +336,7 @@ impl eframe::App for App {
         if ctx.input(|input| input.viewport().close_requested()) {
             self.kept(&ctx);
         }
+        self.once_more(&ctx);
         if let Some(timings) = &mut self.timings {
             timings.step(&self.jobs, self.tabs.target().is_some());
         }

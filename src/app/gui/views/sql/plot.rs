@@ -40,6 +40,8 @@ pub(super) struct Plotted {
     by: Option<usize>,
     /// Whether the columns were chosen, by what is in the result or by hand.
     chosen: bool,
+    /// How many rows the result had when they were last read.
+    rows: u64,
     slot: Slot<(Wish, u64), Series>,
 }
 
@@ -129,7 +131,11 @@ impl Plotted {
             Kind::Histogram => Wish { x: None, y, by: None, histogram: true },
             _ => Wish { x: self.x, y, by: self.by, histogram: false },
         };
-        let (source, wanted, rows) = (table.clone(), wish.clone(), table.rows().number());
+        // While a result grows, one picture is finished before one of more rows is begun.
+        if self.slot.peek(&(wish.clone(), self.rows)).pending.is_none() {
+            self.rows = table.rows().number();
+        }
+        let (source, wanted, rows) = (table.clone(), wish.clone(), self.rows);
         let key = (wish, rows);
         let shown = self
             .slot

@@ -10,8 +10,8 @@ use std::time::Instant;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field};
 use gander::cell;
+use gander::content::Table;
 use gander::content::table::read_each;
-use gander::content::{Rows, Table};
 use gander::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
 use gander::task::Task;
@@ -49,16 +49,21 @@ struct Page {
     of: u64,
 }
 
-/// What a job reads.
+/// What a job reads. How many rows the table has is no part of it: while they are counted that changes with
+/// each frame, and the job would be begun anew each time.
 #[derive(Clone, Debug, PartialEq)]
 struct Wanted {
     pages: Range<u64>,
     columns: Vec<usize>,
-    of: u64,
 }
 
-/// For each column its pages.
-type Block = Vec<Vec<Result<Vec<Text>>>>;
+/// What a job read.
+struct Block {
+    /// How many rows the table said it had before.
+    of: u64,
+    /// For each column its pages.
+    columns: Vec<Vec<Result<Vec<Text>>>>,
+}
 
 /// The pages of one table.
 pub(super) struct Pages {
@@ -130,25 +135,26 @@ impl Pages {
     pub(super) fn want(&mut self, jobs: &Jobs, rows: Range<u64>, columns: &[usize]) {
         self.frame += 1;
         self.pending = None;
-        let total = self.table.rows();
-        let Some(wanted) = self.missing(&rows, columns, total) else { return };
+        let of = self.table.rows().number();
+        let Some(wanted) = self.missing(&rows, columns, of) else { return };
         let (table, job) = (self.table.clone(), wanted.clone());
         let title = format!("rows {} of {}", gander::display::count(wanted.pages.start * PAGE), self.name);
         let shown = self.slot.get(jobs, &wanted, &title, move |task| read(&*table, task, &job));
         if let Some(block) = shown.value.filter(|_| shown.fresh) {
             self.keep(&wanted, &block);
+            // What had fewer rows than there are by now is read anew.
+            self.slot.clear();
         } else if let Some(error) = shown.error {
             let pages = || wanted.pages.clone().map(|_| Err(error.clone())).collect();
-            let block: Block = wanted.columns.iter().map(|_| pages()).collect();
-            self.keep(&wanted, &block);
+            let columns = wanted.columns.iter().map(|_| pages()).collect();
+            self.keep(&wanted, &Block { of, columns });
         } else if let Some(since) = shown.pending {
             self.pending = Some((wanted.pages.start * PAGE..wanted.pages.end * PAGE, since));
         }
     }
 
     /// The first run of pages of which a column is missing; marks the others as used.
-    fn missing(&mut self, rows: &Range<u64>, columns: &[usize], total: Rows) -> Option<Wanted> {
-        let of = total.number();
+    fn missing(&mut self, rows: &Range<u64>, columns: &[usize], of: u64) -> Option<Wanted> {
         let mut pages: Option<Range<u64>> = None;
         let mut lacking: Vec<usize> = Vec::new();
         for number in pages_of(rows) {
@@ -167,15 +173,15 @@ impl Pages {
                 }
             }
         }
-        Some(Wanted { pages: pages?, columns: lacking, of })
+        Some(Wanted { pages: pages?, columns: lacking })
     }
 
     fn keep(&mut self, wanted: &Wanted, block: &Block) {
-        for (&column, pages) in wanted.columns.iter().zip(block) {
+        for (&column, pages) in wanted.columns.iter().zip(&block.columns) {
             for (number, cells) in wanted.pages.clone().zip(pages) {
                 let cells = cells.clone();
                 let bytes = cells.as_ref().map_or(64, |cells| cells.iter().map(Text::bytes).sum());
-                let page = Page { cells, bytes, used: self.frame, of: wanted.of };
+                let page = Page { cells, bytes, used: self.frame, of: block.of };
                 self.bytes += bytes;
                 if let Some(old) = self.kept.insert((number, column), page) {
                     self.bytes -= old.bytes;
@@ -224,12 +230,13 @@ fn pages_of(rows: &Range<u64>) -> Range<u64> {
 }
 
 fn read(table: &dyn Table, task: &Task, wanted: &Wanted) -> Result<Block> {
+    let of = table.rows().number();
     let rows = wanted.pages.start * PAGE..wanted.pages.end * PAGE;
     let arrays = read_each(table, task, rows, &wanted.columns)?;
-    let mut block = Vec::with_capacity(arrays.len());
+    let mut columns = Vec::with_capacity(arrays.len());
     for (array, &column) in arrays.into_iter().zip(&wanted.columns) {
         task.check()?;
-        block.push(match array {
+        columns.push(match array {
             Ok(array) => {
                 let start = |page: u64| (((page - wanted.pages.start) * PAGE) as usize).min(array.len());
                 let texts =
@@ -239,7 +246,7 @@ fn read(table: &dyn Table, task: &Task, wanted: &Wanted) -> Result<Block> {
             Err(error) => pages_alone(table, task, wanted, column, &error)?,
         });
     }
-    Ok(block)
+    Ok(Block { of, columns })
 }
 
 /// Reads the pages of a column one by one, since together they failed with `error`.

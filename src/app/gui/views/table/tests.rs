@@ -32,6 +32,8 @@ struct Made {
     /// Milliseconds from the cancellation to the end of the read.
     ended: Arc<AtomicU64>,
     reads: Arc<AtomicU64>,
+    /// How often it was asked for its rows, where each time it estimates another number of them.
+    guesses: Option<AtomicU64>,
 }
 
 impl Made {
@@ -44,6 +46,7 @@ impl Made {
             broken: 0..0,
             ended: Arc::default(),
             reads: Arc::default(),
+            guesses: None,
         }
     }
 }
@@ -54,7 +57,10 @@ impl Table for Made {
     }
 
     fn rows(&self) -> Rows {
-        self.rows
+        match &self.guesses {
+            Some(guesses) => Rows::About { rows: ROWS + guesses.fetch_add(1, Ordering::SeqCst), known: 100 },
+            None => self.rows,
+        }
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
@@ -190,6 +196,17 @@ fn a_slow_table_holds_up_no_frame_and_is_cancelled_at_once() {
     }
     until(&mut harness, |b| matches!(b.view.main.cell(0, 0).kind, CellKind::Failed(_)));
     harness.get_by_label("Read again");
+}
+
+#[test]
+fn cells_come_while_the_rows_are_counted() {
+    let guesses = Some(AtomicU64::new(0));
+    let table = Made { takes: Duration::from_millis(60), guesses, ..Made::new(Rows::Exact(ROWS)) };
+    let reads = table.reads.clone();
+    let mut harness = bench(table);
+    until(&mut harness, |b| b.view.main.cell(5, 1).text == "w5");
+    // Each frame has another estimate; the read that goes on is not begun anew for that. The heads read too.
+    assert!(reads.load(Ordering::SeqCst) <= 3);
 }
 
 #[test]

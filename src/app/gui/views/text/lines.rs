@@ -49,7 +49,9 @@ pub(super) struct Lines {
     pages: HashMap<u64, Page>,
     bytes: usize,
     frame: u64,
-    slot: Slot<(Range<u64>, u64), Vec<String>>,
+    /// Lines, and how many the text had when they were read. That is no part of the key: while lines are
+    /// counted it changes with each frame, and the job would be begun anew each time.
+    slot: Slot<Range<u64>, (u64, Vec<String>)>,
     error: Option<Error>,
     /// One beyond the last line that was read.
     known: u64,
@@ -116,15 +118,17 @@ impl Lines {
         }
         self.error = None;
         let Some(missing) = missing else { return };
-        let key = (missing.clone(), total.number());
         let (text, wanted) = (self.text.clone(), missing.clone());
         let title = format!("lines of {}", self.name);
-        let shown = self
-            .slot
-            .get(jobs, &key, &title, move |task| text.read(task, wanted.start * PAGE..wanted.end * PAGE));
+        let shown = self.slot.get(jobs, &missing, &title, move |task| {
+            let total = text.lines().number();
+            Ok((total, text.read(task, wanted.start * PAGE..wanted.end * PAGE)?))
+        });
         self.error = shown.error.filter(|error| !error.is_cancelled());
         if let Some(read) = shown.value.filter(|_| shown.fresh) {
-            self.keep(missing, &read, total.number());
+            self.keep(missing, &read.1, read.0);
+            // What had fewer lines than there are by now is read anew.
+            self.slot.clear();
         }
     }
 
