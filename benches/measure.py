@@ -3,7 +3,7 @@
 A case is a process of its own, start included, for Gander and for the peers; one whose last line is
 `seconds X` also reports the time inside the process, without the start, the imports and the preparation.
 Each round runs every case of a group once, so that a slow minute hits all of them. A case that takes very
-long is counted once only. A median of fewer than three rounds is marked.
+long is run once only. A median of fewer than three rounds is marked.
 
 Memory is the kernel's own count while the process runs: VmHWM (the peak of everything resident), and the
 highest RssAnon (the process's own) and RssFile (mapped files, which the kernel may drop) that were seen.
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TIMEOUT = 900
-LONG = 15  # seconds; a case that takes longer is run in the first counted round only
+LONG = 15  # seconds; a case that takes longer is run once only
 MIB = 1 << 20
 
 
@@ -202,6 +202,10 @@ def write(path, lines, section):
     path.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end, 1)[1]}")
 
 
+def is_long(case):
+    return bool(case.walls) and case.walls[0] > LONG
+
+
 def measured(groups, arguments, gander):
     """Runs the chosen groups ({name: (cases of (gander, data), needed file)}); their cases with numbers."""
     names = arguments.only.split(",") if arguments.only else list(groups)
@@ -219,13 +223,13 @@ def measured(groups, arguments, gander):
         # One round that is not counted fills the page cache.
         for round_number in range(arguments.repeat + 1):
             for case in group:
-                long = round_number > 1 and case.walls and case.walls[0] > LONG
-                if not case.error and not long:
+                if not case.error and not is_long(case):
                     run(case)
             if round_number == 0 and arguments.repeat > 0:
                 for case in group:
-                    case.walls.clear()
-                    case.inner.clear()
+                    if not is_long(case):
+                        case.walls.clear()
+                        case.inner.clear()
             print(f"{name}: round {round_number} of {arguments.repeat}", file=sys.stderr)
     return cases
 
