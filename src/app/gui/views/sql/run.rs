@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use gander::jobs::{Jobs, Priority};
 use gander::open::Document;
-use gander::query::{Answer, Engine, Failure, Settings};
+use gander::query::{Answer, Engine, Failure};
 use gander::task::Task;
 use parking_lot::Mutex;
 
 use super::plot::Plotted;
 use super::steps::Steps;
 use crate::gui::views::table::TableView;
+use crate::gui::views::table::sieve::settings;
 
 /// How far a statement is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,7 +117,7 @@ pub(super) fn engine(
     let folder = |d: &Arc<Document>| d.source.path().and_then(|p| p.parent()).map(PathBuf::from);
     let mut folders: Vec<PathBuf> = documents.iter().filter_map(folder).collect();
     folders.dedup();
-    let engine = Engine::new(Settings::default(), folders);
+    let engine = Engine::new(settings(), folders);
     for document in documents {
         task.check()?;
         // What is no table is left out.

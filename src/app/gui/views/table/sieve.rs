@@ -17,14 +17,22 @@ use serde_json::{Value, json};
 
 use crate::gui::grid::{SortMark, thousands};
 use crate::gui::icons::Icon;
+use crate::gui::status::BUDGET;
 use crate::gui::theme::{self, Theme, size, space};
 use draft::Draft;
 pub(super) use numbers::Numbers;
 
-/// The one engine of the window: what its queries take of the memory is bounded together.
+/// The one engine of filters, sorting and groups: what they take of the memory is bounded together.
 pub(crate) fn engine() -> Arc<Engine> {
     static ENGINE: OnceLock<Arc<Engine>> = OnceLock::new();
-    ENGINE.get_or_init(|| Arc::new(Engine::new(Settings::default(), Vec::new()))).clone()
+    ENGINE.get_or_init(|| Arc::new(Engine::new(settings(), Vec::new()))).clone()
+}
+
+/// What an engine in the window may take: with that of the other kind, the caches and what is shown it stays
+/// within the window's budget. The command line, which shows nothing beside it, takes more.
+pub(crate) fn settings() -> Settings {
+    let all = Settings::default();
+    Settings { memory: all.memory.min(BUDGET as usize / 4), ..all }
 }
 
 /// Narrower bars say less.
