@@ -64,8 +64,6 @@ pub(crate) struct App {
 /// Below this width the inspector hides unless it is asked for.
 const NARROW: f32 = 820.0;
 
-/// How often the first frame may be laid out, see [`App::once_more`]; later ones seldom ask for a second time.
-const FIRST_PASSES: std::num::NonZeroUsize = std::num::NonZeroUsize::new(3).expect("not zero");
 /// Frames in which the explorer looks for the row of the active tab.
 const CHASE: u8 = 60;
 
@@ -76,10 +74,7 @@ impl App {
     /// A window on what `launch` began to open.
     pub(crate) fn new(ctx: &Context, launch: Launch) -> Self {
         theme::apply(ctx);
-        ctx.options_mut(|options| {
-            options.zoom_with_keyboard = false;
-            options.max_passes = FIRST_PASSES;
-        });
+        ctx.options_mut(|options| options.zoom_with_keyboard = false);
         launch.waker.set(ctx);
         let Launch { jobs, files, named, session, screenshot, .. } = launch;
         let mut app = App {
@@ -298,14 +293,12 @@ impl App {
         self.jobs.run("", gander::jobs::Priority::Background, move |_| drop(session.save()));
     }
 
-    /// Lays the first frame out again where its views wait for values: these were asked for while the rest was
-    /// laid out and are most often there by now, and nothing was drawn yet that could flash.
-    fn once_more(&mut self, ctx: &Context) {
-        if ctx.cumulative_frame_nr() > 0 {
-            return;
-        }
-        let waits = || self.jobs.list().iter().any(|job| job.priority == gander::jobs::Priority::View);
-        if self.tabs.active().is_some() && (ctx.current_pass_index() == 0 || waits()) {
+    /// Lays the first frame out again where there is a view: the values that it asked for while the rest was
+    /// laid out are most often there by now, and nothing was drawn yet that could flash. Once, since eframe
+    /// takes a wake-up that comes in the first of three layouts for outdated.
+    fn once_more(&self, ctx: &Context) {
+        let first = ctx.cumulative_frame_nr() == 0 && ctx.current_pass_index() == 0;
+        if first && self.tabs.active().is_some() {
             ctx.request_discard("the values of the first view");
         }
     }
@@ -337,7 +330,7 @@ impl eframe::App for App {
             self.kept(&ctx);
         }
         self.once_more(&ctx);
-        if let Some(timings) = &mut self.timings {
+        if let Some(timings) = self.timings.as_mut().filter(|_| !ctx.will_discard()) {
             timings.step(&self.jobs, self.tabs.target().is_some());
         }
         if let Some(shot) = &mut self.shot {
