@@ -64,6 +64,8 @@ pub enum Distinct {
 
 /// Distinct values are counted up to here, to bound memory.
 const DISTINCT: usize = 1 << 16;
+/// Values whose extremes are taken at once.
+const BLOCK: usize = 1024;
 /// The most steps of a scan that are in memory at once.
 const AT_ONCE: usize = 8;
 
@@ -296,19 +298,13 @@ pub(super) fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
 pub(super) fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
     let array = array.as_ref();
     match array.data_type() {
-        DataType::Float16 => {
-            return ends(array.as_primitive::<Float16Type>().iter().map(|v| v.filter(|v| v.is_finite())));
-        }
-        DataType::Float32 => {
-            return ends(array.as_primitive::<Float32Type>().iter().map(|v| v.filter(|v| v.is_finite())));
-        }
-        DataType::Float64 => {
-            return ends(array.as_primitive::<Float64Type>().iter().map(|v| v.filter(|v| v.is_finite())));
-        }
+        DataType::Float16 => return ends_if(array.as_primitive::<Float16Type>(), |v| v.is_finite()),
+        DataType::Float32 => return ends_if(array.as_primitive::<Float32Type>(), |v| v.is_finite()),
+        DataType::Float64 => return ends_if(array.as_primitive::<Float64Type>(), |v| v.is_finite()),
         _ => {}
     }
     arrow::array::downcast_primitive_array!(
-        array => ends(array.iter()),
+        array => ends_if(array, |_| true),
         DataType::Utf8 => Cells::of(array.as_string::<i32>()).ends(),
         DataType::LargeUtf8 => Cells::of(array.as_string::<i64>()).ends(),
         DataType::Utf8View => ends(array.as_string_view().iter()),
@@ -319,6 +315,36 @@ pub(super) fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
         DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter()),
         _ => (None, None),
     )
+}
+
+/// The rows of the smallest and the largest value of those that `counts`.
+fn ends_if<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    counts: impl Fn(T::Native) -> bool,
+) -> (Option<usize>, Option<usize>)
+where
+    T::Native: PartialOrd + Copy,
+{
+    if array.null_count() > 0 {
+        return ends(array.iter().map(|v| v.filter(|v| counts(*v))));
+    }
+    let (mut low, mut high): (Option<(usize, T::Native)>, Option<(usize, T::Native)>) = (None, None);
+    // Block by block without a jump in it; few blocks have a new extreme, and only these ask where it is.
+    for (block, values) in array.values().chunks(BLOCK).enumerate() {
+        let Some(first) = values.iter().copied().find(|v| counts(*v)) else { continue };
+        let (least, most) = values.iter().fold((first, first), |(least, most), &v| {
+            let counts = counts(v);
+            (if counts & (v < least) { v } else { least }, if counts & (v > most) { v } else { most })
+        });
+        let row = |value| values.iter().position(|v| *v == value).map(|at| (block * BLOCK + at, value));
+        if low.is_none_or(|(_, best)| least < best) {
+            low = row(least);
+        }
+        if high.is_none_or(|(_, best)| most > best) {
+            high = row(most);
+        }
+    }
+    (low.map(|(row, _)| row), high.map(|(row, _)| row))
 }
 
 fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
@@ -427,6 +453,25 @@ mod tests {
         assert_eq!((column(1).min.as_deref(), column(1).max.as_deref()), (Some("a"), Some("b")));
         assert_eq!(column(1).distinct, Some(Distinct::Exactly(2)));
         assert_eq!((column(2).min.as_deref(), column(2).sum), (Some("-1.25"), Some(1.25)));
+    }
+
+    #[test]
+    fn the_first_of_equal_extremes_is_told_with_and_without_nulls() {
+        let mut values: Vec<f64> = (0..5000).map(|n| f64::from(n * 7919 % 4001)).collect();
+        values[1] = f64::NAN;
+        values[1030] = f64::NEG_INFINITY;
+        values[4999] = f64::INFINITY;
+        let dense: ArrayRef = Arc::new(Float64Array::from(values.clone()));
+        let holes: ArrayRef = Arc::new(
+            values.iter().enumerate().map(|(i, v)| (i != 2).then_some(*v)).collect::<Float64Array>(),
+        );
+        let first = |wanted: f64| values.iter().position(|v| *v == wanted);
+        assert_eq!(ends_of(&dense), (first(0.0), first(4000.0)));
+        assert_eq!(ends_of(&holes), ends_of(&dense));
+        let nothing: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN; 3]));
+        assert_eq!(ends_of(&nothing), (None, None));
+        let whole: ArrayRef = Arc::new(Int64Array::from_iter_values([i64::MAX, 5, i64::MIN, 5]));
+        assert_eq!(ends_of(&whole), (Some(2), Some(0)));
     }
 
     #[test]
