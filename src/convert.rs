@@ -116,6 +116,14 @@ impl Target {
         all.into_iter().filter(fits).collect()
     }
 
+    /// Whether the writer has these options, and those of their values that it lists.
+    ///
+    /// # Errors
+    /// `Unsupported`, with what it has.
+    pub fn check(&self, options: &Options) -> Result<()> {
+        self.settled(options).map(drop)
+    }
+
     /// `options` with the presets; an error for a name or value that the writer has not.
     fn settled(&self, options: &Options) -> Result<Options> {
         let mut all = options.clone();
@@ -128,7 +136,8 @@ impl Target {
             let Some(spec) = self.options().iter().find(|spec| spec.name == name) else {
                 let names: Vec<&str> = self.options().iter().map(|spec| spec.name).collect();
                 let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(Error::unsupported(format!("{} has no option {name}; it has {has}", self.name)));
+                let what = format!("{name}: {} has no option of this name; it has {has}", self.name);
+                return Err(Error::unsupported(what));
             };
             all.choice(spec)?;
         }
@@ -173,20 +182,22 @@ pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
         }]);
     }
     let mut items: Vec<Item> = Vec::new();
-    open::walk(task, &node, "", limits::DEPTH, &mut |below, path, _| {
+    open::walk_all(task, &node, "", limits::DEPTH, &mut |below, path, _| {
         if let Some(problem) = below.problem.as_ref().filter(|_| below.content.is_none()) {
             return Err(problem.clone().in_node(path));
-        }
-        if below.child_count().is_none_or(|count| count > limits::PRINTED) {
-            let what = format!("{path:?} has more than {} parts; name one of them", limits::PRINTED);
-            return Err(Error::limit(what));
         }
         if let Some(content) = &below.content {
             let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
             items.push(Item { name, content: content.clone(), attributes: own_attributes(below) });
         }
         // A tensor may have tensors below it; the parts of a table or a picture are its own.
-        Ok(matches!(below.content, None | Some(Content::Array(_))))
+        let whole = !matches!(below.content, None | Some(Content::Array(_)));
+        // Said before a million files are opened for nothing.
+        if !whole && below.child_count().is_some_and(|count| count > limits::WALKED) {
+            let most = display::count(limits::WALKED);
+            return Err(Error::limit(format!("{path:?} has more than {most} parts; name one of them")));
+        }
+        Ok(!whole)
     })?;
     if items.is_empty() {
         return Err(node

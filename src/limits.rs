@@ -19,6 +19,8 @@ pub const PIXELS: u64 = 512 << 20;
 pub const LISTED: u64 = 10_000;
 /// The most children that `tree` prints for one node (CLI.md).
 pub const PRINTED: u64 = 1_000;
+/// The most nodes that a walk over a whole tree visits: statistics of all that is in a file, its conversion.
+pub const WALKED: u64 = 1_000_000;
 /// The most bytes that a decompressor may give for each byte of a whole stream (deflate's own bound
 /// is 1032); beyond it a stream is taken for a bomb.
 pub const RATIO: u64 = 1_100;

@@ -3,6 +3,7 @@
 
 use crate::concat::{self, Part};
 use crate::content::{Content, Table};
+use crate::display;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, Opening, Options};
 use crate::formats;
@@ -213,27 +214,137 @@ pub fn nested_now(task: &Task, name: &str, label: &'static str, source: &Source)
 /// What is done at a node with its path and level; whether to go on below it.
 pub type Visit<'a> = dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool> + 'a;
 
-/// All nodes at and below `node` with their paths, depth first, at most `depth` levels down and
-/// [`limits::PRINTED`] children of each; `visit` answers whether to go on below it.
+/// The nodes at and below `node` with their paths, depth first, at most `depth` levels down and
+/// [`limits::PRINTED`] children of each; `visit` answers whether to go on below it. It is a first look, which
+/// leaves out the rest without a word: who must not miss anything takes [`walk_all`].
 pub fn walk(task: &Task, node: &Arc<Node>, path: &str, depth: usize, visit: &mut Visit<'_>) -> Result<()> {
-    walk_level(task, node, path, 0, depth, visit)
+    Walk { task, depth, children: limits::PRINTED, left: u64::MAX }.at(node, path, 0, visit)
 }
 
-fn walk_level(
+/// As [`walk`], with all children of each node. They are read by pages of [`limits::LISTED`], so that no more
+/// of them are in memory at once.
+///
+/// # Errors
+/// `Limit` where there are more than [`limits::WALKED`] nodes; so many were visited then.
+pub fn walk_all(
     task: &Task,
     node: &Arc<Node>,
     path: &str,
-    level: usize,
     depth: usize,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
-    task.check()?;
-    if !visit(node, path, level)? || level >= depth || matches!(node.children, Children::None) {
-        return Ok(());
+    Walk { task, depth, children: u64::MAX, left: limits::WALKED }.at(node, path, 0, visit)
+}
+
+/// How a walk goes.
+struct Walk<'a> {
+    task: &'a Task,
+    /// How many levels down.
+    depth: usize,
+    /// How many children of each node.
+    children: u64,
+    /// How many nodes it may still visit.
+    left: u64,
+}
+
+impl Walk<'_> {
+    fn at(&mut self, node: &Arc<Node>, path: &str, level: usize, visit: &mut Visit<'_>) -> Result<()> {
+        self.task.check()?;
+        let Some(left) = self.left.checked_sub(1) else {
+            let most = display::count(limits::WALKED);
+            return Err(Error::limit(format!("there are more than {most} nodes; name a part of them")));
+        };
+        self.left = left;
+        if !visit(node, path, level)? || level >= self.depth || matches!(node.children, Children::None) {
+            return Ok(());
+        }
+        let mut start: u64 = 0;
+        loop {
+            let end = start.saturating_add(limits::LISTED).min(self.children);
+            let page = node.child_page(self.task, start..end)?;
+            start += page.len() as u64;
+            let whole = page.is_empty() || node.child_count().is_some_and(|count| start >= count);
+            for child in page {
+                let child = child.resolved(self.task)?;
+                self.at(&child, &node.child_path(path, &child), level + 1, visit)?;
+            }
+            if whole || end == self.children {
+                return Ok(());
+            }
+        }
     }
-    for child in node.child_page(task, 0..limits::PRINTED)? {
-        let child = child.resolved(task)?;
-        walk_level(task, &child, &node.child_path(path, &child), level + 1, depth, visit)?;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Listing;
+    use std::ops::Range;
+
+    /// Numbers as nodes, in pages as containers give them.
+    struct Numbers {
+        count: u64,
+        known: bool,
     }
-    Ok(())
+
+    impl Listing for Numbers {
+        fn count(&self) -> Option<u64> {
+            self.known.then_some(self.count)
+        }
+
+        fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+            task.check()?;
+            let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
+            Ok((range.start..end).map(|n| Arc::new(Node::new(n.to_string(), "number"))).collect())
+        }
+    }
+
+    fn numbers(count: u64, known: bool) -> Arc<Node> {
+        Arc::new(Node::new("numbers", "group").lazy(Numbers { count, known }))
+    }
+
+    #[test]
+    fn all_children_are_walked_page_by_page() {
+        for (count, known) in [(0, true), (1_500, true), (2 * limits::LISTED, false), (25_000, false)] {
+            let (mut seen, mut last) = (0, String::new());
+            let mut visit = |_: &Arc<Node>, path: &str, _: usize| {
+                seen += 1;
+                path.clone_into(&mut last);
+                Ok(true)
+            };
+            walk_all(&Task::new(), &numbers(count, known), "", usize::MAX, &mut visit).unwrap();
+            assert_eq!(seen, 1 + count);
+            assert_eq!(last, count.checked_sub(1).map_or(String::new(), |n| format!("/{n}")));
+        }
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            Ok(true)
+        };
+        walk(&Task::new(), &numbers(1_500, true), "", 1, &mut visit).unwrap();
+        assert_eq!(seen, 1 + limits::PRINTED);
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_limit_and_when_it_is_cancelled() {
+        let task = Task::new();
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            Ok(true)
+        };
+        let mut few = Walk { task: &task, depth: 1, children: u64::MAX, left: 100 };
+        let error = few.at(&numbers(200, true), "", 0, &mut visit).unwrap_err();
+        assert_eq!((error.kind(), seen), (ErrorKind::Limit, 100));
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            if seen == 7 {
+                task.cancel();
+            }
+            Ok(true)
+        };
+        let error = walk_all(&task, &numbers(200, true), "", 1, &mut visit).unwrap_err();
+        assert!(error.is_cancelled() && seen == 7);
+    }
 }

@@ -1,5 +1,6 @@
 //! The command line as a user meets it.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn gander(args: &[&str]) -> Output {
@@ -116,7 +117,7 @@ fn files_that_cannot_be_read_say_why() {
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o0)).unwrap();
     let gone = folder.path().join("gone.csv");
     std::os::unix::fs::symlink("nowhere.csv", &gone).unwrap();
-    let pipe = std::path::Path::new("/dev/null");
+    let pipe = Path::new("/dev/null");
     let mut cases = vec![(gone.as_path(), "no such file or directory"), (pipe, "not a file or folder")];
     // The superuser may read what nobody else may.
     if std::fs::read(&locked).is_err() {
@@ -146,4 +147,158 @@ fn what_is_inside_an_archive_is_reached_by_its_path() {
     }
     let (_, stderr, status) = run(&["show", &format!("{}#secret.txt", fixture("zip/encrypted.zip"))]);
     assert!(status == Some(1) && stderr.contains("is encrypted"), "{stderr}");
+}
+
+/// A model of so many tensors side by side, `t0` and so on, of one number each.
+fn flat_model(path: &Path, tensors: usize) {
+    let entry = |n: usize| {
+        format!("\"t{n}\":{{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[{},{}]}}", n * 4, n * 4 + 4)
+    };
+    let entries: Vec<String> = (0..tensors).map(entry).collect();
+    let mut header = format!("{{{}}}", entries.join(","));
+    header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    (0..tensors).for_each(|n| bytes.extend((n as f32).to_le_bytes()));
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn nothing_of_many_tensors_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let model = place("flat.safetensors");
+    flat_model(Path::new(&model), 1_500);
+    let entries = |path: &str| {
+        let (stdout, stderr, status) = run(&["stats", path, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        let nodes = json["nodes"].as_array().unwrap().clone();
+        assert_eq!((status, stderr.as_str(), nodes.len()), (Some(0), "", 1_500), "{path}");
+        assert_eq!(json["path"], path);
+        nodes
+    };
+    assert_eq!(entries(&model)[1_499]["path"], "t1499");
+    assert_eq!(run(&["stats", &model]).0.matches("  (array)\n").count(), 1_500);
+    for name in ["out.npz", "out.safetensors"] {
+        let out = place(name);
+        let (_, stderr, status) = run(&["convert", &model, &out]);
+        assert_eq!(status, Some(0), "{name}: {stderr}");
+        entries(&out);
+    }
+}
+
+#[test]
+fn a_tree_says_how_much_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("flat.safetensors");
+    flat_model(&model, 1_500);
+    let model = model.to_str().unwrap();
+    let (stdout, _, status) = run(&["tree", model]);
+    assert_eq!((status, stdout.lines().filter(|line| line.starts_with("  t")).count()), (Some(0), 1_000));
+    assert!(stdout.ends_with("\n  … and 500 more\n"), "{stdout}");
+    assert!(run(&["tree", model, "--depth", "0"]).0.ends_with("\n  … and 1,500 more\n"));
+    let json: serde_json::Value = serde_json::from_str(&run(&["tree", model, "--json"]).0).unwrap();
+    assert_eq!(json["root"]["children"].as_array().unwrap().len(), 1_000);
+    assert_eq!(json["root"]["children_total"], 1_500);
+    // What is not looked into is said to be there as well.
+    let outer = folder.path().join("outer");
+    std::fs::create_dir_all(outer.join("inner")).unwrap();
+    for name in ["note.txt", "inner/a.txt", "inner/b.txt", "inner/c.txt"] {
+        std::fs::write(outer.join(name), "words\n").unwrap();
+    }
+    let (stdout, ..) = run(&["tree", outer.to_str().unwrap(), "--depth", "1"]);
+    assert!(stdout.contains("  inner  folder\n    … and 3 more\n"), "{stdout}");
+}
+
+#[test]
+fn a_document_in_a_folder_is_one_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = r#"{"a": [{"x": 1}, {"x": 2}], "b": {"c": [1, 2, 3]}}"#;
+    std::fs::write(folder.path().join("document.json"), json).unwrap();
+    std::fs::write(folder.path().join("note.txt"), "words\n").unwrap();
+    let (stdout, stderr, status) = run(&["stats", folder.path().to_str().unwrap(), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let kinds: Vec<&str> =
+        json["nodes"].as_array().unwrap().iter().filter_map(|node| node["kind"].as_str()).collect();
+    assert_eq!((status, kinds), (Some(0), vec!["json", "text"]), "{stderr}");
+}
+
+#[test]
+fn number_columns_have_histograms() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let rows: String = (0..100).map(|n| format!("{n},name {n},{}\n", f64::from(n) / 2.0)).collect();
+    std::fs::write(&path, format!("id,name,half\n{rows}")).unwrap();
+    let path = path.to_str().unwrap();
+    let (stdout, stderr, status) = run(&["stats", path, "--json", "--histogram", "4"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let columns = &json["nodes"][0]["columns"];
+    for (column, last) in [(0usize, 99.0), (2, 49.5)] {
+        let histogram = &columns[column]["histogram"];
+        assert_eq!(histogram["counts"], serde_json::json!([25, 25, 25, 25]), "{stdout}");
+        let edges: Vec<f64> =
+            histogram["edges"].as_array().unwrap().iter().filter_map(|edge| edge.as_f64()).collect();
+        assert_eq!((edges.len(), edges[0], edges[4]), (5, 0.0, last));
+    }
+    assert!(columns[1]["histogram"].is_null(), "{stdout}");
+    assert!(run(&["stats", path, "--histogram", "4"]).0.contains("histogram 25 25 25 25\n"));
+    assert_eq!(run(&["stats", path, "--histogram", "0"]).2, Some(2));
+}
+
+#[test]
+fn wrong_arguments_are_blamed_and_not_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("table.csv");
+    let rows: String = (0..20).map(|n| format!("{n},name {n}\n")).collect();
+    std::fs::write(&table, format!("id,name\n{rows}")).unwrap();
+    let out = folder.path().join("out.parquet");
+    let (table, parquet) = (table.to_str().unwrap(), out.to_str().unwrap());
+    let array = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/zip/stored.zip#data/x.npy");
+    let has_none = "has no option of this name; it has";
+    let reader = format!("--with quux: CSV {has_none} format, del");
+    let writer = format!("-o quux: Parquet {has_none} compr");
+    let cases: &[(&[&str], &str)] = &[
+        (&["show", table, "--rows", "abc"], "--rows abc: it is not of the form"),
+        (&["show", table, "--rows=-x.."], "--rows -x..: it is not of the form"),
+        (&["show", array, "--slice", "foo"], "--slice foo: it is not of the form"),
+        (&["show", array, "--slice", "9"], "--slice 9: slice \"9\" of 3 elements"),
+        (&["show", table, "--with", "header"], "--with header: it is not of the form name=value"),
+        (&["show", table, "--with", "format=nope"], "--with format=nope: there is no such format"),
+        (&["tree", table, "--with", "quux=1"], &reader),
+        (&["stats", table, "--with", "header=maybe"], "--with header=maybe: it is one of auto, yes, no"),
+        (&["stats", table, "--with", "delimiter=xx"], "--with delimiter=xx: it is one character"),
+        (&["query", "SELECT 1", "--rows", "x"], "--rows x: it is not of the form"),
+        (&["query", "SELECT 1", table, "--with", "quux=1"], "--with quux: "),
+        (&["convert", table, parquet, "-o", "level=99"], "-o level=99: "),
+        (&["convert", table, parquet, "-o", "level"], "-o level: it is not of the form name=value"),
+        (&["convert", table, parquet, "-o", "quux=1"], &writer),
+        (&["convert", table, parquet, "-o", "compression=rar"], "-o compression=rar: it is one of zstd"),
+        (&["convert", table, parquet, "--to", "nope"], "--to nope: there is no such writer"),
+        (&["convert", table, parquet, "--rows", "1"], "--rows 1: it is not of the form"),
+        (&["convert", array, parquet, "--slice", "foo"], "--slice foo: it is not of the form"),
+        (&["convert", array, parquet, "--slice", "9"], "--slice 9: "),
+    ];
+    for (args, words) in cases {
+        let (stdout, stderr, status) = run(args);
+        assert_eq!((status, stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
+        assert!(stderr.starts_with(words) && stderr.lines().count() == 1, "{args:?}: {stderr}");
+        assert!(!out.exists(), "{args:?}");
+    }
+    // Options that the format has are taken.
+    let (_, stderr, status) = run(&["show", table, "--with", "delimiter=comma", "--rows", "0..1"]);
+    assert_eq!(status, Some(0), "{stderr}");
+}
+
+#[test]
+fn columns_of_formats_do_not_touch() {
+    let (stdout, _, status) = run(&["formats"]);
+    assert_eq!(status, Some(0));
+    for format in gander::formats::FORMATS {
+        let named = |line: &str| {
+            let rest = line.strip_prefix(format.id).unwrap_or_default();
+            rest.starts_with("  ") && rest.trim_start().starts_with(format.name)
+        };
+        assert!(stdout.lines().any(named), "{}", format.id);
+    }
 }

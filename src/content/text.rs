@@ -27,6 +27,15 @@ pub struct Text {
     lines: OnceLock<Lines>,
 }
 
+/// A line, or the beginning of a long one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Its text, without its end.
+    pub text: String,
+    /// How many bytes of it are left out behind that.
+    pub left_out: u64,
+}
+
 /// The lines of a text.
 struct Lines {
     index: Index,
@@ -70,34 +79,84 @@ impl Text {
     /// The lines `range` (cut to what is there), decoded, without their line ends (LF or CR LF; CR
     /// where there is no LF). A line over [`LONGEST`] bytes is cut and says how many are left out.
     pub fn read(&self, task: &Task, range: Range<u64>) -> Result<Vec<String>> {
+        Ok(self.beginnings(task, range)?.into_iter().map(Line::noted).collect())
+    }
+
+    /// The same without a word in the texts on what is left out of them.
+    pub fn beginnings(&self, task: &Task, range: Range<u64>) -> Result<Vec<Line>> {
         let lines = self.prepared(task)?;
         let most = range.end.saturating_sub(range.start);
-        let Some(mut at) = lines.index.locate(task, range.start)? else { return Ok(Vec::new()) };
-        let (end, source) = (lines.index.rules().end, lines.index.source());
-        let (mut found, mut line, mut bytes) = (Vec::new(), Line::default(), 0u64);
+        let mut found = Vec::new();
+        if most == 0 {
+            return Ok(found);
+        }
         let window = (most as f64 * lines.line_bytes) as usize;
         let window = window.saturating_add(4 << 10).min(WINDOW);
-        while (found.len() as u64) < most {
-            let piece = source.read_up_to(task, at, window)?;
+        let sizes = Sizes { longest: LONGEST, window, most: limits::READ };
+        self.scan(task, range.start, sizes, &mut |line| {
+            found.push(line);
+            Ok((found.len() as u64) < most)
+        })?;
+        Ok(found)
+    }
+
+    /// Gives the lines from `start` on with their numbers, up to `longest` bytes of each, until `each` says
+    /// that it wants no more. Only one of them is in memory at a time.
+    ///
+    /// # Errors
+    /// Those of reading, and those of `each`.
+    pub fn each(
+        &self,
+        task: &Task,
+        start: u64,
+        longest: usize,
+        mut each: impl FnMut(u64, Line) -> Result<bool>,
+    ) -> Result<()> {
+        let sizes = Sizes { longest, window: WINDOW, most: u64::MAX };
+        let mut number = start;
+        self.scan(task, start, sizes, &mut |line| {
+            let goes_on = each(number, line);
+            number += 1;
+            goes_on
+        })
+    }
+
+    fn scan(
+        &self,
+        task: &Task,
+        start: u64,
+        sizes: Sizes,
+        each: &mut dyn FnMut(Line) -> Result<bool>,
+    ) -> Result<()> {
+        let lines = self.prepared(task)?;
+        let Some(mut at) = lines.index.locate(task, start)? else { return Ok(()) };
+        let (end, source) = (lines.index.rules().end, lines.index.source());
+        let mut line = Growing { longest: sizes.longest, ..Growing::default() };
+        let mut bytes = 0u64;
+        loop {
+            task.check()?;
+            let piece = source.read_up_to(task, at, sizes.window)?;
             let mut rest: &[u8] = &piece;
-            while let Some(n) = memchr::memchr(end, rest).filter(|_| (found.len() as u64) < most) {
+            while let Some(n) = memchr::memchr(end, rest) {
                 let (part, after) = rest.split_at(n);
                 line.add(part);
-                found.push(line.take(lines.encoding));
+                if !each(line.take(lines.encoding))? {
+                    return Ok(());
+                }
                 rest = after.get(1..).unwrap_or_default();
             }
             line.add(rest);
             bytes += piece.len() as u64;
-            limits::check(bytes, limits::READ, "the text of these lines")?;
+            limits::check(bytes, sizes.most, "the text of these lines")?;
             at += piece.len() as u64;
-            if piece.len() < window {
+            if piece.len() < sizes.window {
                 break;
             }
         }
-        if line.begun && (found.len() as u64) < most {
-            found.push(line.take(lines.encoding));
+        if line.begun {
+            each(line.take(lines.encoding))?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Counts the lines, with progress.
@@ -153,25 +212,47 @@ impl Text {
     }
 }
 
+impl Line {
+    /// The text with a word on what is left out.
+    fn noted(self) -> String {
+        if self.left_out == 0 {
+            return self.text;
+        }
+        let bytes = crate::display::count(self.left_out);
+        format!("{} … [the line goes on for {bytes} bytes]", self.text)
+    }
+}
+
+/// How much is read of what, in bytes.
+struct Sizes {
+    /// Of a line.
+    longest: usize,
+    /// At a time.
+    window: usize,
+    /// Of all lines together; more is an error.
+    most: u64,
+}
+
 /// A line as its pieces come in.
 #[derive(Default)]
-struct Line {
+struct Growing {
     kept: Vec<u8>,
+    longest: usize,
     left_out: u64,
     begun: bool,
 }
 
-impl Line {
+impl Growing {
     fn add(&mut self, part: &[u8]) {
         self.begun |= !part.is_empty();
-        let room = LONGEST.saturating_sub(self.kept.len());
+        let room = self.longest.saturating_sub(self.kept.len());
         let (kept, rest) = part.split_at(part.len().min(room));
         self.kept.extend_from_slice(kept);
         self.left_out += rest.len() as u64;
     }
 
-    /// The text, and everything is as at the beginning.
-    fn take(&mut self, encoding: &'static Encoding) -> String {
+    /// The line, and everything is as at the beginning.
+    fn take(&mut self, encoding: &'static Encoding) -> Line {
         let mut kept: &[u8] = &self.kept;
         if self.left_out == 0 && kept.last() == Some(&b'\r') {
             kept = &kept[..kept.len() - 1];
@@ -182,14 +263,10 @@ impl Line {
             self.left_out += (kept.len() - whole) as u64;
             kept = &kept[..whole];
         }
-        let mut text = encoding::decode(encoding, kept).into_owned();
-        if self.left_out > 0 {
-            let bytes = crate::display::count(self.left_out);
-            text.push_str(&format!(" … [the line goes on for {bytes} bytes]"));
-        }
+        let line = Line { text: encoding::decode(encoding, kept).into_owned(), left_out: self.left_out };
         self.kept.clear();
         (self.left_out, self.begun) = (0, false);
-        text
+        line
     }
 }
 
@@ -234,6 +311,16 @@ mod tests {
         assert_eq!(lines[1], "next");
         assert_eq!(text.characters(&task).unwrap(), 100_004);
         assert_eq!(text.read(&task, 1..2).unwrap(), ["next"]);
+        // Without the word on it, and as far as somebody asks.
+        let line = text.beginnings(&task, 0..1).unwrap().remove(0);
+        assert_eq!((line.left_out, line.text.chars().all(|c| c == 'é')), (134_466, true));
+        let mut found = Vec::new();
+        let add = |number, line: Line| {
+            found.push((number, line.text.chars().count(), line.left_out));
+            Ok(true)
+        };
+        text.each(&task, 0, 1 << 20, add).unwrap();
+        assert_eq!(found, [(0, 100_000, 0), (1, 4, 0)]);
     }
 
     proptest! {

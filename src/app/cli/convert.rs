@@ -1,15 +1,14 @@
 //! `gander convert`: any content to any writer that accepts it.
 
+use super::{Stop, progress};
+use gander::adapt::ImageArray;
+use gander::content::{Array, Content};
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::format::{Loss, Options};
 use gander::{Error, Task};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value as Json, json};
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::mpsc;
-use std::time::Duration;
 
 /// Arguments of `gander convert`.
 #[derive(clap::Args)]
@@ -57,14 +56,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return list(args.json);
     }
     let Some((out, sources)) = args.paths.split_last() else { return Ok(ExitCode::from(2)) };
-    let request =
-        target(args.to.as_deref(), out).and_then(|target| Ok((target, selection(args)?, options(args)?)));
-    let (target, selection, options) = match request {
+    let (target, selection, options) = match request(args, out) {
         Ok(request) => request,
-        Err(error) => {
-            eprintln!("{error}");
-            return Ok(ExitCode::from(2));
-        }
+        Err(words) => return Ok(super::usage(words)),
     };
     let task = Task::new();
     // A source's name is in its own errors; what is left is about the target.
@@ -72,19 +66,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         [one] => error.in_file(super::split_target(one).0.display()),
         _ => error,
     };
-    let planned = gather(&task, args, sources)
-        .and_then(|items| convert::plan(&items, target, &options, &selection).map_err(named));
+    let planned = progress::with_progress(&task, || {
+        let items = gather(&task, args, sources)?;
+        selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
+        Ok::<_, Stop>(convert::plan(&items, target, &options, &selection).map_err(named)?)
+    });
     let plan = match planned {
         Ok(plan) => plan,
-        Err(error) => return super::failed(&error, out, args.json),
+        Err(stop) => return stop.say(out, args.json),
     };
     if plan.is_lossy() && !args.allow_loss || args.dry_run {
         return report(&plan, out, args);
     }
     let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
-    let done = with_progress(&task, || plan.run(&task, Path::new(out), consent));
+    let done = progress::with_progress(&task, || plan.run(&task, Path::new(out), consent));
     match done.map_err(named) {
-        Err(error) => super::failed(&error, out, args.json),
+        Err(error) => Stop::of(error, "-o", &options).say(out, args.json),
         Ok(done) => {
             let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();
             if args.json {
@@ -99,42 +96,45 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// What the arguments ask for, as far as they tell it without a look at the sources.
+fn request(args: &Args, out: &str) -> Result<(&'static Target, Selection, Options), String> {
+    let target = target(args.to.as_deref(), out)?;
+    let mut options = Options::default();
+    for item in &args.option {
+        let (name, value) = super::named_value("-o", item)?;
+        options.set(name, value);
+    }
+    target.check(&options).map_err(|error| format!("-o {}", super::words(&error)))?;
+    let rows = args.rows.as_deref().map(super::range).transpose()?;
+    args.slice.as_deref().map_or(Ok(()), super::is_slice)?;
+    Ok((target, Selection { rows, columns: args.columns.clone(), slice: args.slice.clone() }, options))
+}
+
+/// Whether a slice fits all items that can be sliced.
+fn fits(slice: &str, items: &[Item]) -> Result<(), String> {
+    for item in items {
+        match &item.content {
+            Content::Array(array) => super::fits_slice(slice, array.shape())?,
+            Content::Image(image) => super::fits_slice(slice, ImageArray::new(image.clone()).shape())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The target of this id, or else of the file's extension.
-pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, Error> {
+pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, String> {
     let ids = || TARGETS.iter().map(|t| t.id).collect::<Vec<_>>().join(", ");
     match to {
         Some(id) => Target::by_id(id)
-            .ok_or_else(|| Error::unsupported(format!("there is no writer {id:?}; there are {}", ids()))),
-        None => Target::of_path(Path::new(out)).ok_or_else(|| {
-            let what = format!("the extension does not say what to write; --to takes {}", ids());
-            Error::unsupported(what).in_file(out)
-        }),
+            .ok_or_else(|| format!("--to {id}: there is no such writer; there are {}", ids())),
+        None => Target::of_path(Path::new(out))
+            .ok_or_else(|| format!("{out}: the extension does not say what to write; --to takes {}", ids())),
     }
-}
-
-fn selection(args: &Args) -> Result<Selection, Error> {
-    let rows = args.rows.as_deref().map(|text| {
-        let wrong = || Error::unsupported(format!("--rows {text}: it is not of the form A..B"));
-        let (start, end) = text.split_once("..").ok_or_else(wrong)?;
-        let place =
-            |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
-        Ok::<_, Error>(place(start, 0)?..place(end, u64::MAX)?)
-    });
-    Ok(Selection { rows: rows.transpose()?, columns: args.columns.clone(), slice: args.slice.clone() })
-}
-
-fn options(args: &Args) -> Result<Options, Error> {
-    let mut options = Options::default();
-    for item in &args.option {
-        let wrong = || Error::unsupported(format!("-o {item}: it is not of the form name=value"));
-        let (name, value) = item.split_once('=').ok_or_else(wrong)?;
-        options.set(name, value);
-    }
-    Ok(options)
 }
 
 /// Everything that the sources name.
-fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Error> {
+fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Stop> {
     let mut items = Vec::new();
     for source in sources {
         let (path, _) = super::split_target(source);
@@ -171,33 +171,6 @@ pub(crate) fn losses_json(losses: &[&Loss]) -> Json {
     Json::Array(losses.iter().map(one).collect())
 }
 
-/// Runs work with a bar on stderr, where that is a terminal.
-pub(crate) fn with_progress<T>(task: &Task, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
-        return work();
-    }
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed}  {wide_msg}") {
-        bar.set_style(style);
-    }
-    std::thread::scope(|scope| {
-        let (done, wait) = mpsc::channel::<()>();
-        scope.spawn(|| {
-            let wait = wait;
-            while wait.recv_timeout(Duration::from_millis(100)) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let (at, total) = task.progress();
-                bar.set_length(total);
-                bar.set_position(at);
-                bar.set_message(task.doing());
-            }
-            bar.finish_and_clear();
-        });
-        let result = work();
-        drop(done);
-        result
-    })
-}
-
 /// `--list`: which kinds each target takes, and its options.
 fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let kinds = |target: &Target| -> Vec<&str> { target.takes().iter().map(|kind| kind.word()).collect() };
@@ -216,16 +189,18 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
         super::print_json(&TARGETS.iter().map(one).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let row = |target: &Target| {
+        vec![
+            target.id.to_owned(),
+            target.name.to_owned(),
+            target.extensions.join(" "),
+            kinds(target).join(" "),
+        ]
+    };
+    let lines = super::aligned(&TARGETS.iter().map(row).collect::<Vec<_>>());
     let mut text = String::new();
-    for target in TARGETS {
-        let extensions = target.extensions.join(" ");
-        text.push_str(&format!(
-            "{:<14}{:<20}{:<22}{}\n",
-            target.id,
-            target.name,
-            extensions,
-            kinds(target).join(" ")
-        ));
+    for (target, line) in TARGETS.iter().zip(lines) {
+        text.push_str(&format!("{line}\n"));
         for option in target.options() {
             let values = if option.values.is_empty() {
                 String::new()

@@ -29,19 +29,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         super::print_json(&Value::Array(all))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("{:<14}{:<34}{:<28}{:<24}writes\n", "id", "name", "extensions", "reads");
+    // The endings stand last: some formats have many.
+    let mut rows = vec![["id", "name", "reads", "writes", "extensions"].map(str::to_owned).to_vec()];
     for f in FORMATS {
         let words =
             |kinds: &[gander::content::Kind]| kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(" ");
         let writes = f.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
-        text.push_str(&format!(
-            "{:<14}{:<34}{:<28}{:<24}{writes}\n",
-            f.id,
-            f.name,
-            f.extensions.join(" "),
-            words(f.reads)
-        ));
+        rows.push(vec![f.id.to_owned(), f.name.to_owned(), words(f.reads), writes, f.extensions.join(" ")]);
     }
-    super::print(&text)?;
+    super::print(&(super::aligned(&rows).join("\n") + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -78,8 +78,9 @@ fn children(
     pickles: &mut Option<Report>,
 ) -> Result<(), Error> {
     if depth == 0 {
-        if let Some(count) = parent.child_count().filter(|&n| n > 0) {
-            object.insert("children_total".into(), count.into());
+        let count = parent.child_count();
+        if count != Some(0) {
+            object.insert("children_total".into(), count.map_or(Json::Null, Json::from));
         }
         return Ok(());
     }

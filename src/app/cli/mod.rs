@@ -2,16 +2,22 @@
 
 pub(crate) mod convert;
 pub(crate) mod formats;
+mod histogram;
 pub(crate) mod json;
+mod progress;
 pub(crate) mod query;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tree;
 
-use gander::format::Options;
+use gander::format::{Format, Options};
+use gander::formats::FORMATS;
 use gander::node::Node;
+use gander::region::Region;
 use gander::{Document, Error, Task};
+use std::fmt::Display;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,13 +50,14 @@ impl OpenArgs {
     /// The options for the reader.
     ///
     /// # Errors
-    /// `Unsupported` for what is not of the form name=value, and for words that no raw array knows.
-    pub(crate) fn options(&self) -> Result<Options, Error> {
+    /// What is not of the form name=value, which formats there are not, and words that no raw array knows.
+    pub(crate) fn options(&self) -> Result<Options, String> {
         let mut options = Options::default();
         for item in &self.with {
-            let (name, value) = item.split_once('=').ok_or_else(|| {
-                Error::unsupported(format!("--with {item}: it is not of the form name=value"))
-            })?;
+            let (name, value) = named_value("--with", item)?;
+            if name == "format" && gander::formats::by_id(value).is_none() {
+                return Err(format!("--with {item}: there is no such format; `gander formats` lists them"));
+            }
             options.set(name, value);
         }
         if let Some(layout) = &self.raw {
@@ -59,20 +66,54 @@ impl OpenArgs {
         }
         Ok(options)
     }
+
+    /// The argument that sets most of the options.
+    fn argument(&self) -> &'static str {
+        if self.raw.is_some() { "--raw" } else { "--with" }
+    }
+
+    /// The first option that means nothing to the formats of a document, with those that do.
+    fn unknown(&self, document: &Document) -> Option<String> {
+        // What a file is packed in hands its options on to what is inside.
+        let named = |name: &str| FORMATS.iter().copied().find(|format| format.name == name);
+        let inside = document.root.attributes.iter().filter(|(name, _)| name == "format");
+        let mut formats: Vec<&Format> = vec![document.format];
+        formats.extend(inside.filter_map(|(_, value)| named(&value.to_string())));
+        let known = |formats: &[&Format], name: &str| {
+            formats.iter().any(|format| format.options.iter().any(|spec| spec.name == name))
+        };
+        for name in document.options.0.keys().filter(|name| *name != "format") {
+            // A file that could not be read does not tell which options it would have.
+            let unread = document.root.problem.is_some() && known(FORMATS, name);
+            if unread || known(&formats, name) {
+                continue;
+            }
+            let all = formats.iter().flat_map(|format| format.options).map(|spec| spec.name);
+            let has: Vec<&str> = std::iter::once("format").chain(all).collect();
+            return Some(format!(
+                "{} {name}: {} has no option of this name; it has {}",
+                self.argument(),
+                document.format.name,
+                has.join(", ")
+            ));
+        }
+        None
+    }
+}
+
+/// The two sides of `name=value`.
+pub(crate) fn named_value<'a>(argument: &str, item: &'a str) -> Result<(&'a str, &'a str), String> {
+    item.split_once('=').ok_or_else(|| format!("{argument} {item}: it is not of the form name=value"))
 }
 
 /// The layout of a raw array: `name=value` with commas between; a shape may have commas of its own.
-fn raw(layout: &str, options: &mut Options) -> Result<(), Error> {
+fn raw(layout: &str, options: &mut Options) -> Result<(), String> {
     let mut last = String::new();
     for item in layout.split(',').filter(|item| !item.trim().is_empty()) {
         let Some((name, value)) = item.split_once('=') else {
             match options.get(&last).map(|before| format!("{before},{item}")) {
                 Some(longer) if last == "shape" => options.set(&last, longer),
-                _ => {
-                    return Err(Error::unsupported(format!(
-                        "--raw {item}: it is not of the form name=value"
-                    )));
-                }
+                _ => return Err(format!("--raw {item}: it is not of the form name=value")),
             }
             continue;
         };
@@ -80,7 +121,7 @@ fn raw(layout: &str, options: &mut Options) -> Result<(), Error> {
         if !gander::formats::array::raw::OPTIONS.iter().any(|spec| spec.name == name) {
             let names: Vec<&str> =
                 gander::formats::array::raw::OPTIONS.iter().map(|spec| spec.name).collect();
-            return Err(Error::unsupported(format!("--raw {name}: it is one of {}", names.join(", "))));
+            return Err(format!("--raw {name}: it is one of {}", names.join(", ")));
         }
         options.set(name, value.trim());
         last = name.to_owned();
@@ -88,15 +129,97 @@ fn raw(layout: &str, options: &mut Options) -> Result<(), Error> {
     Ok(())
 }
 
+/// Rows A..B as they stand on the command line; either may be left out.
+pub(crate) fn range(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || format!("--rows {text}: it is not of the form A..B");
+    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+    let place =
+        |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
+    Ok(place(start, 0)?..place(end, u64::MAX)?)
+}
+
+/// Whether a text is a slice of anything at all.
+pub(crate) fn is_slice(text: &str) -> Result<(), String> {
+    // Of so many so long sides every slice is one that is written rightly.
+    let sides = vec![1u64 << 62; text.split(',').count()];
+    match Region::parse(text, &sides) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("--slice {text}: it is not of the form I,A..B,A..B..S")),
+    }
+}
+
+/// Whether a text is a slice of something of this shape.
+pub(crate) fn fits_slice(text: &str, shape: &[u64]) -> Result<(), String> {
+    Region::parse(text, shape).map(drop).map_err(|error| format!("--slice {text}: {}", words(&error)))
+}
+
+/// What stops a command.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// An argument is wrong, which and why.
+    Usage(String),
+    /// Something cannot be read or written.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+impl Stop {
+    /// What an error stops: one that begins with an option that was set by `argument` blames its value.
+    pub(crate) fn of(error: Error, argument: &str, options: &Options) -> Self {
+        let words = words(&error);
+        let blamed = |name: &String| words.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+        match options.0.keys().any(blamed) {
+            true => Stop::Usage(format!("{argument} {words}")),
+            false => Stop::Failed(error),
+        }
+    }
+
+    /// Says it; the exit status. `path` is the file that it is about where the error does not know.
+    pub(crate) fn say(&self, path: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+        match self {
+            Stop::Usage(words) => Ok(usage(words)),
+            Stop::Failed(error) => failed(error, path, as_json),
+        }
+    }
+}
+
+/// An error about an argument: its sentence without the class, which is about files.
+pub(crate) fn words(error: &Error) -> String {
+    let message = error.message();
+    message.strip_prefix("unsupported: ").map_or(message.clone(), str::to_owned)
+}
+
+/// Says what is wrong with the arguments; the exit status of wrong usage.
+pub(crate) fn usage(words: impl Display) -> ExitCode {
+    eprintln!("{words}");
+    ExitCode::from(2)
+}
+
 /// Opens the document and finds the node of `PATH#NODE`.
 pub(crate) fn open(
     task: &Task,
     target: &str,
     opening: &OpenArgs,
-) -> Result<(Document, Arc<Node>, String), Error> {
+) -> Result<(Document, Arc<Node>, String), Stop> {
     let (path, node_path) = split_target(target);
     let named = |e: Error| e.in_file(path.display());
-    let document = gander::open(task, &path, &opening.options().map_err(named)?).map_err(named)?;
+    let options = opening.options().map_err(Stop::Usage)?;
+    let stopped = |e: Error| Stop::of(named(e), opening.argument(), &options);
+    let document = gander::open(task, &path, &options).map_err(stopped)?;
+    if let Some(words) = opening.unknown(&document) {
+        return Err(Stop::Usage(words));
+    }
+    // What is packed in another file says only as a problem that it cannot be read so.
+    if let Some(problem) = &document.root.problem
+        && let Stop::Usage(words) = stopped(problem.clone())
+    {
+        return Err(Stop::Usage(words));
+    }
     let node = document.root.find(task, node_path).map_err(named)?;
     let node = node.ok_or_else(|| named(Error::io(format!("there is no node {node_path:?} in it"))))?;
     Ok((document, node, node_path.to_owned()))
@@ -135,6 +258,19 @@ pub(crate) fn status(document: &Document) -> ExitCode {
     ExitCode::from(1)
 }
 
+/// Rows of cells as lines: each column is as wide as its longest cell, with two spaces between them.
+pub(crate) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|i| width(i).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Prints JSON on one line; a closed pipe is no error.
 pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&format!("{value}\n"))
@@ -152,7 +288,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    fn layout(text: &str) -> Result<Options, Error> {
+    fn layout(text: &str) -> Result<Options, String> {
         OpenArgs { with: Vec::new(), raw: Some(text.to_owned()) }.options()
     }
 
@@ -163,5 +299,24 @@ mod tests {
         assert_eq!((options.get("dtype"), options.get("order")), (Some("f32"), Some("F")));
         assert_eq!(layout("").unwrap().get("format"), Some("raw"));
         assert!(layout("480x640").is_err() && layout("type=f32").is_err());
+    }
+
+    #[test]
+    fn slices_are_told_from_other_words() {
+        for right in ["", "3", "-1", "0,1..3", "..., ::2", "[1:2, -5..]", "1,"] {
+            assert_eq!(is_slice(right), Ok(()), "{right}");
+        }
+        for wrong in ["foo", "1..2..0", "1,,2", "1;2", "a..b"] {
+            assert!(is_slice(wrong).is_err(), "{wrong}");
+        }
+        let error = fits_slice("9", &[4]).unwrap_err();
+        assert!(error.starts_with("--slice 9: ") && !error.contains("unsupported"), "{error}");
+    }
+
+    #[test]
+    fn columns_never_touch() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let lines = aligned(&[row(["a", "é", "x"]), row(["longest", "b", ""]), row(["c", "wide", "y"])]);
+        assert_eq!(lines, ["a        é     x", "longest  b", "c        wide  y"]);
     }
 }

@@ -1,6 +1,6 @@
 //! `gander query`: SQL over files; each file is a table named after its stem.
 
-use super::{convert, json, show};
+use super::{convert, json, progress, show};
 use gander::content::{Content, Table};
 use gander::convert::{Consent, Item, Selection};
 use gander::format::{Loss, Options};
@@ -58,22 +58,19 @@ const STEP: u64 = 8_192;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = match args.rows.as_deref().map(range).transpose() {
+    let rows = match args.rows.as_deref().map(super::range).transpose() {
         Ok(rows) => rows,
-        Err(error) => {
-            eprintln!("{error}");
-            return Ok(ExitCode::from(2));
-        }
+        Err(words) => return Ok(super::usage(words)),
     };
     let task = Task::new();
     let engine = Engine::new(settings(args), Vec::new());
     for target in &args.paths {
-        if let Err(error) = add(&task, &engine, target, &args.opening) {
+        if let Err(stop) = add(&task, &engine, target, &args.opening) {
             let (path, _) = super::split_target(target);
-            return super::failed(&error, &path.display().to_string(), args.json);
+            return stop.say(&path.display().to_string(), args.json);
         }
     }
-    let answer = match convert::with_progress(&task, || engine.run(&task, &args.sql, |_| {})) {
+    let answer = match progress::with_progress(&task, || engine.run(&task, &args.sql, |_| {})) {
         Ok(answer) => answer,
         Err(failure) => return refused(args, &failure),
     };
@@ -106,10 +103,11 @@ fn settings(args: &Args) -> Settings {
 }
 
 /// Makes a file, or the node of it that is named, a table.
-fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) -> Result<(), Error> {
+fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) -> Result<(), super::Stop> {
     let (document, node, path) = super::open(task, target, opening)?;
     if path.is_empty() {
-        return engine.add_document(task, &document).map(drop);
+        engine.add_document(task, &document)?;
+        return Ok(());
     }
     match &node.content {
         Some(Content::Table(table)) => {
@@ -117,16 +115,8 @@ fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) ->
             engine.add_table(&format!("{}_{name}", stem(document.source.name())), table.clone());
             Ok(())
         }
-        _ => Err(Error::unsupported(format!("{path} is no table"))),
+        _ => Err(Error::unsupported(format!("{path} is no table")).into()),
     }
-}
-
-fn range(text: &str) -> Result<Range<u64>, Error> {
-    let wrong = || Error::unsupported(format!("--rows {text}: it is not of the form A..B"));
-    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
-    let place =
-        |t: &str, default: u64| if t.is_empty() { Ok(default) } else { t.parse().map_err(|_| wrong()) };
-    Ok(place(start, 0)?..place(end, u64::MAX)?)
 }
 
 /// A mistake in the statement is wrong usage; what could not be read is a failed read.
@@ -158,10 +148,7 @@ fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::
     let name = out.display().to_string();
     let target = match convert::target(args.to.as_deref(), &name) {
         Ok(target) => target,
-        Err(error) => {
-            eprintln!("{error}");
-            return Ok(ExitCode::from(2));
-        }
+        Err(words) => return Ok(super::usage(words)),
     };
     let table: Arc<dyn Table> = answer.clone();
     let item = Item { name: stem(&name), content: Content::Table(table), attributes: Vec::new() };
@@ -176,7 +163,7 @@ fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::
         return Ok(ExitCode::from(1));
     }
     let consent = Consent { overwrite: args.overwrite, lose: args.allow_loss };
-    match convert::with_progress(task, || plan.run(task, out, consent)) {
+    match progress::with_progress(task, || plan.run(task, out, consent)) {
         Err(error) => super::failed(&error, &name, args.json),
         Ok(done) => {
             let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();

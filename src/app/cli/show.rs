@@ -1,8 +1,9 @@
 //! `gander show`: values — rows of a table, elements of an array, lines of a text, pixels.
 
-use super::json;
+use super::{json, progress};
 use arrow::array::RecordBatch;
 use gander::content::{Array, Content, Image, Pixels, Rect, Rows, Table, Text};
+use gander::node::Node;
 use gander::region::Region;
 use gander::source::Source;
 use gander::{Error, Task, cell, display, limits};
@@ -38,32 +39,71 @@ const ELEMENTS: u64 = 1_000;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let slice = args.slice.as_deref();
+    let rows = match (wanted(args.rows.as_deref()), slice.map_or(Ok(()), super::is_slice)) {
+        (Ok(rows), Ok(())) => rows,
+        (Err(words), _) | (_, Err(words)) => return Ok(super::usage(words)),
+    };
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
-    let shown = super::open(&task, &args.target, &args.opening).and_then(|(document, node, _)| {
-        let printed = gander::open::guarded(|| match &node.content {
-            Some(Content::Table(t)) => table(&task, args, t.as_ref()),
-            Some(Content::Array(a)) => array(&task, args, a.as_ref()),
-            Some(Content::Text(t)) => lines(&task, args, t),
-            Some(Content::Image(i)) => pixels(&task, args, i.as_ref()),
-            Some(Content::Bytes(s)) => bytes(&task, args, s),
-            None => match (&node.problem, &node.value) {
-                (_, Some(value)) if args.json => Ok(format!("{}\n", json!({ "value": value }))),
-                (_, Some(value)) => Ok(format!("{value}\n")),
-                (Some(problem), None) => Err(problem.clone()),
-                (None, None) => Err(Error::unsupported(
-                    "this node is a group without values; `gander tree` lists what is in it",
-                )),
-            },
-        })?;
-        Ok((document, printed))
+    let path = path.display().to_string();
+    let (document, node) = match super::open(&task, &args.target, &args.opening) {
+        Ok((document, node, _)) => (document, node),
+        Err(stop) => return stop.say(&path, args.json),
+    };
+    if let Some(slice) = slice
+        && let Err(words) = fits(slice, &node)
+    {
+        return Ok(super::usage(words));
+    }
+    let mut notes = Vec::new();
+    let printed = progress::with_progress(&task, || {
+        gander::open::guarded(|| values(&task, args, rows, &node, &mut notes))
     });
-    match shown {
-        Ok((document, printed)) => {
+    notes.iter().for_each(|note| eprintln!("{note}"));
+    match printed {
+        Ok(printed) => {
             super::print(&printed)?;
             Ok(super::status(&document))
         }
-        Err(error) => super::failed(&error, &path.display().to_string(), args.json),
+        Err(error) => super::failed(&error, &path, args.json),
+    }
+}
+
+/// Whether a slice fits what a node holds, where it is of it.
+fn fits(slice: &str, node: &Node) -> Result<(), String> {
+    match &node.content {
+        Some(Content::Array(array)) => super::fits_slice(slice, array.shape()),
+        Some(Content::Image(image)) => {
+            let info = image.info();
+            super::fits_slice(slice, &[info.height, info.width])
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The values of a node as they are printed. What could not be read of them is added to `notes`.
+fn values(
+    task: &Task,
+    args: &Args,
+    rows: Wanted,
+    node: &Node,
+    notes: &mut Vec<String>,
+) -> Result<String, Error> {
+    match &node.content {
+        Some(Content::Table(t)) => table(task, args, rows, t.as_ref(), notes),
+        Some(Content::Array(a)) => array(task, args, a.as_ref()),
+        Some(Content::Text(t)) => lines(task, args, rows, t),
+        Some(Content::Image(i)) => pixels(task, args, i.as_ref()),
+        Some(Content::Bytes(s)) => bytes(task, args, rows, s),
+        None => match (&node.problem, &node.value) {
+            (_, Some(value)) if args.json => Ok(format!("{}\n", json!({ "value": value }))),
+            (_, Some(value)) => Ok(format!("{value}\n")),
+            (Some(problem), None) => Err(problem.clone()),
+            (None, None) => Err(Error::unsupported(
+                "this node is a group without values; `gander tree` lists what is in it",
+            )),
+        },
     }
 }
 
@@ -73,22 +113,25 @@ enum Wanted {
     Last(u64),
 }
 
-fn wanted(rows: Option<&str>, default: u64) -> Result<Wanted, Error> {
-    let Some(text) = rows else { return Ok(Wanted::Range(0..default)) };
-    let wrong = || Error::unsupported(format!("rows {text:?}: it is not of the form A..B, A.., ..B or -N.."));
-    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
-    let place = |t: &str, default: u64| if t.is_empty() { Some(default) } else { t.parse().ok() };
-    if let Some(last) = start.strip_prefix('-') {
-        return if end.is_empty() {
+fn wanted(rows: Option<&str>) -> Result<Wanted, String> {
+    let Some(text) = rows else { return Ok(Wanted::Range(0..ROWS)) };
+    let wrong = || format!("--rows {text}: it is not of the form A..B, A.., ..B or -N..");
+    match text.strip_prefix('-') {
+        None => super::range(text).map(Wanted::Range).map_err(|_| wrong()),
+        Some(last) => {
+            let last = last.strip_suffix("..").ok_or_else(wrong)?;
             last.parse().map(Wanted::Last).map_err(|_| wrong())
-        } else {
-            Err(wrong())
-        };
+        }
     }
-    Ok(Wanted::Range(place(start, 0).ok_or_else(wrong)?..place(end, u64::MAX).ok_or_else(wrong)?))
 }
 
-fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
+fn table(
+    task: &Task,
+    args: &Args,
+    rows: Wanted,
+    table: &dyn Table,
+    notes: &mut Vec<String>,
+) -> Result<String, Error> {
     let schema = table.schema();
     let mut columns: Vec<usize> = (0..schema.fields().len()).collect();
     if !args.columns.is_empty() {
@@ -98,7 +141,7 @@ fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
             columns.push(index.ok_or_else(|| Error::io(format!("there is no column {name:?}")))?);
         }
     }
-    let (first, batch) = match wanted(args.rows.as_deref(), ROWS)? {
+    let (first, batch) = match rows {
         Wanted::Last(count) => table.tail(task, count, &columns)?,
         Wanted::Range(rows) => {
             // Rows behind the known ones of an estimated count would only be near ones.
@@ -107,7 +150,7 @@ fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
             {
                 table.count(task)?;
             }
-            (Some(rows.start), read_partly(table, task, rows, &columns)?)
+            (Some(rows.start), read_partly(table, task, rows, &columns, notes)?)
         }
     };
     if args.json {
@@ -122,12 +165,13 @@ fn table(task: &Task, args: &Args, table: &dyn Table) -> Result<String, Error> {
     Ok(aligned(table, &columns, first, &batch))
 }
 
-/// A batch in which a column that cannot be read is null, with a word on stderr.
+/// A batch in which a column that cannot be read is null, with a word about it among the notes.
 fn read_partly(
     table: &dyn Table,
     task: &Task,
     rows: Range<u64>,
     columns: &[usize],
+    notes: &mut Vec<String>,
 ) -> Result<RecordBatch, Error> {
     let first_error = match table.read(task, rows.clone(), columns) {
         Ok(batch) => return Ok(batch),
@@ -144,7 +188,7 @@ fn read_partly(
     for (result, field) in each.into_iter().zip(schema.fields()) {
         fields.push(field.as_ref().clone().with_nullable(true));
         arrays.push(result.unwrap_or_else(|error| {
-            eprintln!("column {}: {}", field.name(), error.message());
+            notes.push(format!("column {}: {}", field.name(), error.message()));
             arrow::array::new_null_array(field.data_type(), len)
         }));
     }
@@ -248,8 +292,8 @@ fn rows_of(values: &Json, level: usize) -> String {
     }
 }
 
-fn lines(task: &Task, args: &Args, text: &Text) -> Result<String, Error> {
-    let range = match wanted(args.rows.as_deref(), ROWS)? {
+fn lines(task: &Task, args: &Args, rows: Wanted, text: &Text) -> Result<String, Error> {
+    let range = match rows {
         Wanted::Range(range) => range,
         Wanted::Last(count) => {
             let total = text.count(task)?;
@@ -296,9 +340,9 @@ fn pixels(task: &Task, args: &Args, image: &dyn Image) -> Result<String, Error> 
 }
 
 /// A hex dump of 16 bytes a line.
-fn bytes(task: &Task, args: &Args, source: &Source) -> Result<String, Error> {
+fn bytes(task: &Task, args: &Args, rows: Wanted, source: &Source) -> Result<String, Error> {
     let len = source.len(task)?;
-    let range = match wanted(args.rows.as_deref(), ROWS)? {
+    let range = match rows {
         Wanted::Range(lines) => {
             lines.start.saturating_mul(16).min(len)..lines.end.saturating_mul(16).min(len)
         }

@@ -1,10 +1,10 @@
 //! `gander stats`: one full pass over the data.
 
-use super::json;
+use super::{histogram, json, progress};
 use gander::content::{Content, Image, Table, Text};
 use gander::node::Node;
 use gander::source::Source;
-use gander::stats::{ArrayStats, Distinct};
+use gander::stats::{ArrayStats, ColumnStats, Distinct, Histogram};
 use gander::{Error, Task, limits};
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
@@ -19,9 +19,9 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Add a histogram of so many bins
-    #[arg(long, value_name = "BINS")]
-    histogram: Option<usize>,
+    /// Add a histogram of so many bins to arrays and number columns
+    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    histogram: Option<u32>,
     #[command(flatten)]
     opening: super::OpenArgs,
 }
@@ -31,10 +31,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = Task::new();
     let (path, _) = super::split_target(&args.target);
     let path = path.display().to_string();
-    let result = super::open(&task, &args.target, &args.opening);
-    let (document, node, node_path) = match result {
+    let (document, node, node_path) = match super::open(&task, &args.target, &args.opening) {
         Ok(opened) => opened,
-        Err(error) => return super::failed(&error, &path, args.json),
+        Err(stop) => return stop.say(&path, args.json),
     };
     if let (Some(problem), Some(Content::Bytes(_))) = (&node.problem, &node.content) {
         return super::failed(problem, &path, args.json);
@@ -42,29 +41,60 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(problem) = super::refused(&document).filter(|_| node_path.is_empty()) {
         return super::failed(problem, &path, args.json);
     }
-    let mut nodes = Vec::new();
-    let mut broken = false;
-    // A picture in several resolutions has their arrays below, as a group.
-    let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
-    let depth = if json::is_data(&node) && !pyramid { 0 } else { usize::MAX };
-    let walked = gander::open::walk(&task, &node, &node_path, depth, &mut |node, path, _| {
-        if json::is_data(node) {
-            let entry = entry(&task, node, path, args.histogram)?;
-            broken |= entry.get("error").is_some();
-            nodes.push(entry);
-        }
-        Ok(true)
-    });
+    let bins = args.histogram.map(|bins| bins as usize);
+    let mut report = Report { as_json: args.json, bins, said: String::new(), broken: false };
+    let walked = progress::with_progress(&task, || report.all(&task, &node, &node_path));
     if let Err(error) = walked {
-        return super::failed(&error, &path, args.json);
+        if report.said.is_empty() || error.is_cancelled() {
+            return super::failed(&error, &path, args.json);
+        }
+        // What was found stands, and behind it that there is more.
+        eprintln!("{}", error.clone().in_file(&path));
+        let kind = node.kind().word();
+        report.add(
+            &json!({ "path": node_path, "name": node.name, "kind": kind, "error": json::error(&error) }),
+        );
     }
-    let whole = json!({ "path": path, "nodes": nodes });
-    if args.json {
-        super::print_json(&whole)?
-    } else {
-        super::print(&text(&whole))?
+    match args.json {
+        true => super::print(&format!("{{\"path\":{},\"nodes\":[{}]}}\n", json!(path), report.said))?,
+        false => super::print(&report.said)?,
     }
-    Ok(if broken { ExitCode::from(1) } else { super::status(&document) })
+    Ok(if report.broken { ExitCode::from(1) } else { super::status(&document) })
+}
+
+/// What is said of all nodes, as text at once: its parts would take far more memory.
+struct Report {
+    as_json: bool,
+    bins: Option<usize>,
+    said: String,
+    /// Whether something could not be read.
+    broken: bool,
+}
+
+impl Report {
+    /// Passes over a node, or over every data node below it.
+    fn all(&mut self, task: &Task, node: &Arc<Node>, path: &str) -> Result<(), Error> {
+        // A picture in several resolutions has their arrays below, as a group.
+        let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
+        let depth = if json::is_data(node) && !pyramid { 0 } else { usize::MAX };
+        gander::open::walk_all(task, node, path, depth, &mut |node, path, _| {
+            if json::is_data(node) {
+                task.say(path);
+                self.add(&entry(task, node, path, self.bins)?);
+            }
+            // A node's own survey counts all that is below it.
+            Ok(node.survey.is_none())
+        })
+    }
+
+    fn add(&mut self, entry: &Json) {
+        self.broken |= entry.get("error").is_some();
+        match self.as_json {
+            true if self.said.is_empty() => self.said = entry.to_string(),
+            true => self.said.push_str(&format!(",{entry}")),
+            false => text(&mut self.said, entry),
+        }
+    }
 }
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
@@ -87,7 +117,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
     }
     let content = node.content.as_ref().map(|content| match content {
         Content::Array(array) => gander::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
-        Content::Table(table) => table_json(task, table.as_ref()),
+        Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text),
         Content::Bytes(source) => bytes_json(task, source),
@@ -126,42 +156,61 @@ fn array_json(s: &ArrayStats) -> Json {
             "mean": float(scaled.mean), "sum": float(scaled.sum),
         });
     }
-    if let Some(h) = &s.histogram {
-        let edges: Vec<Json> = h.edges.iter().map(|&e| float(Some(e))).collect();
-        object["histogram"] = json!({ "edges": edges, "counts": h.counts });
+    if let Some(histogram) = &s.histogram {
+        object["histogram"] = histogram_json(histogram);
     }
     object
 }
 
-fn table_json(task: &Task, table: &dyn Table) -> Result<Json, Error> {
+fn histogram_json(histogram: &Histogram) -> Json {
+    let edges: Vec<Json> = histogram.edges.iter().map(|&edge| float(Some(edge))).collect();
+    json!({ "edges": edges, "counts": histogram.counts })
+}
+
+fn table_json(task: &Task, table: &dyn Table, bins: Option<usize>) -> Result<Json, Error> {
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let stats = gander::stats::table(table, task, &columns)?;
-    let column = |(i, c): (usize, &Result<gander::stats::ColumnStats, Error>)| match c {
-        Ok(c) => {
-            let numeric = c.sum.is_some();
-            let text = |t: &Option<String>| match t {
-                Some(t) if numeric => number(t),
-                Some(t) => t.as_str().into(),
-                None => Json::Null,
-            };
-            let mut object = json!({
-                "name": c.name, "nulls": c.nulls, "nan": c.nan, "inf": c.inf, "min": text(&c.min), "max": text(&c.max),
-                "sum": float(c.sum), "mean": float(c.mean),
-                "distinct": match c.distinct {
-                    Some(Distinct::Exactly(n)) => json!(n),
-                    Some(Distinct::AtLeast(n)) => json!({ "at_least": n }),
-                    None => Json::Null,
-                },
-            });
-            if c.unfit > 0 {
-                object["unfit"] = c.unfit.into();
-            }
-            object
-        }
-        Err(error) => json!({ "name": table.schema().field(i).name(), "error": json::error(error) }),
+    let mut histograms = match bins {
+        Some(bins) => histogram::of_table(task, table, &stats, bins)?,
+        None => Vec::new(),
     };
-    let list: Vec<Json> = stats.columns.iter().enumerate().map(column).collect();
+    histograms.resize_with(stats.columns.len(), || None);
+    let mut list = Vec::new();
+    for ((column, histogram), field) in stats.columns.iter().zip(histograms).zip(table.schema().fields()) {
+        let mut object = match column {
+            Ok(column) => column_json(column),
+            Err(error) => json!({ "name": field.name(), "error": json::error(error) }),
+        };
+        match histogram {
+            Some(Ok(histogram)) => object["histogram"] = histogram_json(&histogram),
+            Some(Err(error)) => object["error"] = json::error(&error),
+            None => {}
+        }
+        list.push(object);
+    }
     Ok(json!({ "rows": stats.rows, "columns": list }))
+}
+
+fn column_json(column: &ColumnStats) -> Json {
+    let numeric = column.sum.is_some();
+    let text = |text: &Option<String>| match text {
+        Some(text) if numeric => number(text),
+        Some(text) => text.as_str().into(),
+        None => Json::Null,
+    };
+    let mut object = json!({
+        "name": column.name, "nulls": column.nulls, "nan": column.nan, "inf": column.inf,
+        "min": text(&column.min), "max": text(&column.max), "sum": float(column.sum), "mean": float(column.mean),
+        "distinct": match column.distinct {
+            Some(Distinct::Exactly(n)) => json!(n),
+            Some(Distinct::AtLeast(n)) => json!({ "at_least": n }),
+            None => Json::Null,
+        },
+    });
+    if column.unfit > 0 {
+        object["unfit"] = column.unfit.into();
+    }
+    object
 }
 
 fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
@@ -202,25 +251,20 @@ fn bytes_json(task: &Task, source: &Source) -> Result<Json, Error> {
 }
 
 /// For people: one block a node.
-fn text(whole: &Json) -> String {
-    let mut out = String::new();
-    for node in whole["nodes"].as_array().into_iter().flatten() {
-        let title =
-            node["path"].as_str().filter(|p| !p.is_empty()).or(node["name"].as_str()).unwrap_or_default();
-        out.push_str(&format!("{title}  ({})\n", node["kind"].as_str().unwrap_or_default()));
-        for (key, value) in node.as_object().into_iter().flatten() {
-            match (key.as_str(), value) {
-                ("path" | "name" | "kind", _) | (_, Json::Null) => {}
-                ("columns", Json::Array(columns)) => columns.iter().for_each(|c| column(&mut out, c)),
-                ("error", error) => {
-                    out.push_str(&format!("  ✗ {}\n", error["message"].as_str().unwrap_or_default()))
-                }
-                (_, Json::String(text)) => out.push_str(&format!("  {key:<8} {text}\n")),
-                (_, value) => out.push_str(&format!("  {key:<8} {value}\n")),
+fn text(out: &mut String, node: &Json) {
+    let title = node["path"].as_str().filter(|p| !p.is_empty()).or(node["name"].as_str()).unwrap_or_default();
+    out.push_str(&format!("{title}  ({})\n", node["kind"].as_str().unwrap_or_default()));
+    for (key, value) in node.as_object().into_iter().flatten() {
+        match (key.as_str(), value) {
+            ("path" | "name" | "kind", _) | (_, Json::Null) => {}
+            ("columns", Json::Array(columns)) => columns.iter().for_each(|c| column(out, c)),
+            ("error", error) => {
+                out.push_str(&format!("  ✗ {}\n", error["message"].as_str().unwrap_or_default()))
             }
+            (_, Json::String(text)) => out.push_str(&format!("  {key:<8} {text}\n")),
+            (_, value) => out.push_str(&format!("  {key:<8} {value}\n")),
         }
     }
-    out
 }
 
 fn column(out: &mut String, column: &Json) {
@@ -238,4 +282,8 @@ fn column(out: &mut String, column: &Json) {
         out.push_str(&format!("  ✗ {message}"));
     }
     out.push('\n');
+    if let Some(counts) = column["histogram"]["counts"].as_array() {
+        let counts: Vec<String> = counts.iter().map(Json::to_string).collect();
+        out.push_str(&format!("    histogram {}\n", counts.join(" ")));
+    }
 }

@@ -1,10 +1,11 @@
 //! `gander tree`: what is inside.
 
-use super::json;
+use super::{json, progress};
 use gander::content::Content;
-use gander::node::Node;
-use gander::{Document, Error, Task, display};
+use gander::node::{Children, Node};
+use gander::{Document, Error, Task, display, limits};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Arguments of `gander tree`.
 #[derive(clap::Args)]
@@ -36,17 +37,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn one(args: &Args, path: &str) -> anyhow::Result<ExitCode> {
     let task = Task::new();
-    let opened = super::open(&task, path, &args.opening);
-    let printed = opened.and_then(|(mut document, node, _)| {
-        document.root = node;
-        match args.json {
-            true => {
-                json::document(&task, &document, path, args.depth).map(|json| (document, format!("{json}\n")))
-            }
-            false => text(&task, &document, args.depth).map(|text| (document, text)),
-        }
+    let (mut document, node) = match super::open(&task, path, &args.opening) {
+        Ok((document, node, _)) => (document, node),
+        Err(stop) => return stop.say(path, args.json),
+    };
+    document.root = node;
+    let printed = progress::with_progress(&task, || match args.json {
+        true => json::document(&task, &document, path, args.depth).map(|json| format!("{json}\n")),
+        false => text(&task, &document, args.depth),
     });
-    let (document, printed) = match printed {
+    let printed = match printed {
         Ok(printed) => printed,
         Err(error) => return super::failed(&error, path, args.json),
     };
@@ -64,11 +64,45 @@ fn text(task: &Task, document: &Document, depth: usize) -> Result<String, Error>
     for remark in &document.remarks {
         out.push_str(&format!("  ! {remark}\n"));
     }
-    gander::open::walk(task, &document.root, "", depth, &mut |node, _, level| {
-        line(&mut out, node, level);
-        Ok(true)
-    })?;
+    branch(task, &document.root, 0, depth, &mut out)?;
     Ok(out)
+}
+
+/// A node and what is below it, `depth` levels down, with a word where there is more than is printed.
+fn branch(task: &Task, node: &Arc<Node>, level: usize, depth: usize, out: &mut String) -> Result<(), Error> {
+    task.check()?;
+    line(out, node, level);
+    if matches!(node.children, Children::None) {
+        return Ok(());
+    }
+    let (shown, more) = if level < depth {
+        // One more is asked for, which tells whether there are more.
+        let page = node.child_page(task, 0..limits::PRINTED + 1)?;
+        for child in page.iter().take(limits::PRINTED as usize) {
+            branch(task, &child.resolved(task)?, level + 1, depth, out)?;
+        }
+        (limits::PRINTED, page.len() as u64 > limits::PRINTED)
+    } else {
+        (0, any_below(task, node)?)
+    };
+    if more {
+        let rest = node.child_count().map(|count| count.saturating_sub(shown)).filter(|rest| *rest > 0);
+        let rest = rest.map_or("more".to_owned(), |rest| format!("{} more", display::count(rest)));
+        out.push_str(&format!("{}… and {rest}\n", "  ".repeat(level + 1)));
+    }
+    Ok(())
+}
+
+/// Whether there is anything below a node whose children nobody asked for: they may as well be unreadable.
+fn any_below(task: &Task, node: &Node) -> Result<bool, Error> {
+    if let Some(count) = node.child_count() {
+        return Ok(count > 0);
+    }
+    match node.children_soon(task, 0..1) {
+        Ok((children, whole)) => Ok(!children.is_empty() || !whole),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 fn line(out: &mut String, node: &Node, level: usize) {

@@ -6,6 +6,8 @@ mod ask;
 mod bars;
 mod opening;
 mod shot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -311,6 +313,20 @@ impl App {
 
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.frame(ui);
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        if self.shot.is_none() {
+            // The last chance: the window is gone, so that waiting here holds up nobody.
+            let _ = self.session.save();
+        }
+    }
+}
+
+impl App {
+    /// One frame of everything.
+    fn frame(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
         self.news(&ctx);
         self.keys(&ctx);
@@ -338,15 +354,6 @@ impl eframe::App for App {
         }
     }
 
-    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
-        if self.shot.is_none() {
-            // The last chance: the window is gone, so that waiting here holds up nobody.
-            let _ = self.session.save();
-        }
-    }
-}
-
-impl App {
     /// Asks for the close of the window, with the session kept.
     fn quit(&mut self, ctx: &Context) {
         self.kept(ctx);

@@ -219,10 +219,10 @@ pub(crate) static COMMANDS: &[Command] = &[
     command(Cmd::ZoomReset, Menu::View, "Usual text size", Icon::Fit).keys(CTRL, Key::Num0),
     command(Cmd::FullScreen, Menu::View, "Full screen", Icon::Fit).keys(NONE, Key::F11),
     command(Cmd::ThemeSystem, Menu::View, "Theme: as the system", Icon::Contrast)
-        .keys(ALT, Key::Num1)
+        .keys(CTRL_ALT, Key::Num1)
         .apart(),
-    command(Cmd::ThemeLight, Menu::View, "Theme: light", Icon::Sun).keys(ALT, Key::Num2),
-    command(Cmd::ThemeDark, Menu::View, "Theme: dark", Icon::Moon).keys(ALT, Key::Num3),
+    command(Cmd::ThemeLight, Menu::View, "Theme: light", Icon::Sun).keys(CTRL_ALT, Key::Num2),
+    command(Cmd::ThemeDark, Menu::View, "Theme: dark", Icon::Moon).keys(CTRL_ALT, Key::Num3),
     command(Cmd::ThemeToggle, Menu::View, "Theme: the other one", Icon::Contrast).keys(CTRL_SHIFT, Key::T),
     command(Cmd::Sql, Menu::Data, "New SQL query", Icon::Database).keys(CTRL_SHIFT, Key::Q).tab(),
     command(Cmd::GoTo, Menu::Data, "Go to row or element…", Icon::Target).keys(CTRL, Key::G).tab(),
@@ -300,6 +300,15 @@ mod tests {
             let mut found = Vec::new();
             ctx.run_ui(input, |ui| found.extend(pressed(ui.ctx()))).textures_delta.clear();
             assert_eq!(found, [expected]);
+        }
+    }
+
+    #[test]
+    fn keys_of_the_views_reach_them() {
+        // Alt with a digit chooses how an array is drawn.
+        let digits = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6];
+        for key in digits.map(|key| KeyboardShortcut::new(ALT, key)) {
+            assert!(COMMANDS.iter().all(|command| command.keys != Some(key)), "{key:?}");
         }
     }
 

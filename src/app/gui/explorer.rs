@@ -44,6 +44,9 @@ pub(crate) struct Explorer {
     focus_filter: bool,
     /// The rows get the keyboard in this frame.
     focus_list: bool,
+    /// The menu of the selected row was asked for by a key; and it was opened by one.
+    menu_asked: bool,
+    menu_by_key: bool,
     sums: Sums,
 }
 
@@ -246,6 +249,7 @@ impl Explorer {
         let gathered = self.gather(files, jobs, &(first.saturating_sub(sight)..first + 2 * sight));
         let mut did = None;
         let mut list = std::mem::take(&mut self.list);
+        let menu_asked = std::mem::take(&mut self.menu_asked);
         let shown = list.ui(ui, "Open files", count, size::ROW, |ui, rect, index| {
             let Some((file, row)) = gathered.iter().find(|(_, row)| row.index == index) else { return };
             let place = Place { file: *file, trail: row.trail.clone() };
@@ -255,10 +259,19 @@ impl Explorer {
                 did = Some((place.clone(), done));
             }
             if response.row.secondary_clicked() {
-                self.selected = Some(place);
+                (self.selected, self.menu_by_key) = (Some(place.clone()), false);
             }
             let about = about(*file, row);
-            response.row.context_menu(|ui| row::menu(ui, &about, files, actions));
+            let menu = egui::Popup::context_menu(&response.row);
+            // Opened by a key there is no pointer to stand at.
+            let menu = match self.menu_by_key && self.selected.as_ref() == Some(&place) {
+                true => menu.anchor(rect),
+                false => menu,
+            };
+            if menu_asked && self.selected.as_ref() == Some(&place) {
+                egui::Popup::open_id(ui.ctx(), menu.get_id());
+            }
+            menu.accessible_name("Menu of the row").show(|ui| row::menu(ui, &about, files, actions));
         });
         self.list = list;
         if std::mem::take(&mut self.focus_list) {
@@ -340,6 +353,12 @@ impl Explorer {
         if pressed(Key::Enter) {
             self.open(&place, Where::Kept, files, jobs, actions);
         }
+        if pressed(Key::Menu) || ui.input(|input| input.modifiers.shift_only() && input.key_pressed(Key::F10))
+        {
+            // Drawn where the row is, with the next frame.
+            (self.menu_asked, self.menu_by_key) = (true, true);
+            ui.ctx().request_repaint();
+        }
         if ui.input(|input| input.events.iter().any(|event| matches!(event, egui::Event::Copy))) {
             self.copy_address(&place, files, actions, jobs);
         }
@@ -402,7 +421,8 @@ impl Explorer {
             return;
         };
         let words = match (hits.list.len(), hits.cut) {
-            (0, _) => "Nothing fits.".to_owned(),
+            (0, false) => "Nothing fits.".to_owned(),
+            (0, true) => "Nothing fits in what was looked through; there is more.".to_owned(),
             (n, true) => format!("the first {n} that fit"),
             (1, false) => "1 fits".to_owned(),
             (n, false) => format!("{n} fit"),

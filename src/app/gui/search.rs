@@ -127,55 +127,88 @@ pub(crate) fn fuzzy(needle: &str, text: &str) -> Option<i32> {
 const LOOKED: u64 = 500_000;
 const KEPT: usize = 1_000;
 
-/// How many files in folders and archives are opened to see whether they fit a condition.
+/// How many files in folders and archives are opened: archives for the names in them, and others where it
+/// takes that to see whether they fit a condition.
 const OPENED: u64 = 300;
+/// How many folders in folders are listed.
+const LISTED: u64 = 20_000;
 
 /// Finds nodes in all these files. Files inside others are found by their names; where a type, a shape or a
 /// kind is asked for, some of them are opened.
 pub(crate) fn find(task: &Task, documents: &[(u64, Arc<Document>)], query: &Query) -> Result<Hits> {
     let mut hits = Hits::default();
-    let mut looked = 0;
     let conditions = query.dtype.is_some() || query.kind.is_some() || !query.shape.is_empty();
-    let mut to_open = if conditions { OPENED } else { 0 };
+    let mut budget = Budget { nodes: LOOKED, folders: LISTED, files: OPENED, any: conditions, cut: false };
     for (file, document) in documents {
         let from = hits.list.len();
-        below(
-            task,
-            query,
-            &document.root,
-            "",
-            &mut (&mut looked, &mut to_open),
-            &mut |path, node, score| {
-                hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
-            },
-        )?;
+        below(task, query, &document.root, "", &mut budget, &mut |path, node, score| {
+            hits.list.push(Found { file: *file, document: document.clone(), path, node, score });
+        })?;
         if hits.list.len() - from > KEPT {
             hits.list[from..].sort_by_key(|found| std::cmp::Reverse(found.score));
             hits.list.truncate(from + KEPT);
             hits.cut = true;
         }
     }
-    hits.cut |= looked >= LOOKED;
+    hits.cut |= budget.cut;
     hits.list.sort_by_key(|found| std::cmp::Reverse(found.score));
     Ok(hits)
 }
 
-/// Nodes that were looked at, and files that may still be opened.
-type Budget<'a> = (&'a mut u64, &'a mut u64);
+/// What a search may still do.
+struct Budget {
+    /// Nodes to look at.
+    nodes: u64,
+    /// Folders to list.
+    folders: u64,
+    /// Files to open.
+    files: u64,
+    /// Whether all kinds of files are opened, or archives only.
+    any: bool,
+    /// Whether something was left out.
+    cut: bool,
+}
+
+impl Budget {
+    /// Whether a node that nobody looked into yet is worth it and affordable.
+    fn opens(&mut self, node: &Node) -> bool {
+        let left = if node.label == "folder" {
+            &mut self.folders
+        } else if self.any || is_archive(&node.name) {
+            &mut self.files
+        } else {
+            return false;
+        };
+        self.cut |= *left == 0;
+        let opens = *left > 0;
+        *left = left.saturating_sub(1);
+        opens
+    }
+}
+
+/// Whether a file has a list of files in it, by its name.
+fn is_archive(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let ends = |extension: &&str| name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'));
+    let formats = ["zip", "tar"].into_iter().filter_map(gander::formats::by_id);
+    formats.flat_map(|format| format.extensions).any(ends)
+        || [".tar.", ".tgz"].iter().any(|e| name.contains(e))
+}
 
 fn below(
     task: &Task,
     query: &Query,
     node: &Arc<Node>,
     path: &str,
-    budget: &mut Budget<'_>,
+    budget: &mut Budget,
     keep: &mut dyn FnMut(String, Arc<Node>, i32),
 ) -> Result<()> {
     task.check()?;
-    *budget.0 += 1;
-    if *budget.0 > LOOKED {
+    if budget.nodes == 0 {
+        budget.cut = true;
         return Ok(());
     }
+    budget.nodes -= 1;
     let node = &real(task, node, budget)?;
     if let Some(score) = query.score(node, path) {
         keep(path.to_owned(), node.clone(), score);
@@ -187,10 +220,10 @@ fn below(
                 below(task, query, child, &node.child_path(path, child), budget, keep)?;
             }
         }
-        // Of a lazy list only what is counted is looked through: a nested file would be opened.
+        // Of a lazy list only what is counted is looked through: the others were not worth opening.
         Children::Lazy(list) if list.count().is_some() => {
             let mut start = 0;
-            while *budget.0 <= LOOKED {
+            while budget.nodes > 0 {
                 let page = list.page(task, start..start + limits::PRINTED)?;
                 if page.is_empty() {
                     break;
@@ -207,13 +240,10 @@ fn below(
 }
 
 /// What a node that stands for another file really is, if that is known or worth finding out.
-fn real(task: &Task, node: &Arc<Node>, budget: &mut Budget<'_>) -> Result<Arc<Node>> {
+fn real(task: &Task, node: &Arc<Node>, budget: &mut Budget) -> Result<Arc<Node>> {
     let Children::Lazy(list) = &node.children else { return Ok(node.clone()) };
-    if list.count().is_none() {
-        if *budget.1 == 0 {
-            return Ok(node.clone());
-        }
-        *budget.1 -= 1;
+    if list.count().is_none() && !budget.opens(node) {
+        return Ok(node.clone());
     }
     match node.resolved(task) {
         Err(error) if error.is_cancelled() => Err(error),
@@ -244,5 +274,20 @@ mod tests {
         assert_eq!(query.kind.as_deref(), Some("array"));
         assert!(query.score(&Node::new("q_proj", "tensor"), "q_proj").is_none());
         assert!(Query::parse("qp").score(&Node::new("q_proj", "tensor"), "").is_some());
+    }
+
+    #[test]
+    fn names_in_folders_that_nobody_looked_into_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("needle.csv"), "x\n1\n").unwrap();
+        std::fs::write(folder.path().join("other.csv"), "x\n1\n").unwrap();
+        let task = Task::new();
+        let document = gander::open(&task, folder.path(), &gander::format::Options::default()).unwrap();
+        let hits = find(&task, &[(1, Arc::new(document))], &Query::parse("needle")).unwrap();
+        let paths: Vec<&str> = hits.list.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!((paths, hits.cut), (vec!["a/b/needle.csv"], false));
+        assert!(is_archive("x.TAR.gz") && is_archive("y.zip") && !is_archive("zip"));
     }
 }

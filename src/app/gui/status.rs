@@ -124,17 +124,38 @@ fn show_jobs(ui: &mut Ui, jobs: &Jobs) {
     if ready.len() > 1 {
         words = format!("{} jobs · {words}", ready.len());
     }
-    let label = ui.label(egui::RichText::new(words).color(theme.accent));
-    label.on_hover_ui(|ui| {
-        for job in &ready {
-            let part = job.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
-            let doing = job.task.doing();
-            let wait = if job.running { "" } else { " (waits)" };
-            ui.label(format!("{}{part}{wait} {doing}", job.title));
-        }
-    });
+    let words = egui::RichText::new(words).color(theme.accent);
+    let label = ui.add(egui::Label::new(words).selectable(false).sense(Sense::click()));
+    label.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Running jobs"));
+    egui::Popup::menu(&label).show(|ui| ready.iter().for_each(|job| job_line(ui, job)));
+    if !egui::Popup::is_id_open(ui.ctx(), egui::Popup::default_response_id(&label)) {
+        label.on_hover_ui(|ui| {
+            ready.iter().for_each(|job| drop(ui.label(state(job))));
+            ui.label(theme::dim(theme, "Click for a list in which each can be cancelled."));
+        });
+    }
     let (rect, _) = ui.allocate_exact_size(vec2(44.0, 10.0), Sense::hover());
     bar(ui, rect, fraction, theme);
+}
+
+/// A job in words: what it does, how far it is.
+fn state(job: &JobInfo) -> String {
+    let part = job.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
+    let wait = if job.running { "" } else { " (waits)" };
+    format!("{}{part}{wait} {}", job.title, job.task.doing())
+}
+
+/// A job in the list of them, with a cross.
+fn job_line(ui: &mut Ui, job: &JobInfo) {
+    ui.horizontal(|ui| {
+        let cross = ui.add(egui::Button::new(theme::icon(super::icons::Icon::Close).size(11.0)).frame(false));
+        let spoken = format!("Cancel {}", job.title);
+        cross.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
+        if cross.on_hover_text("Cancel").clicked() {
+            job.task.cancel();
+        }
+        ui.label(state(job));
+    });
 }
 
 /// Five small bars that fill up; where the end is unknown, one of them wanders.

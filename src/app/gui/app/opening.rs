@@ -10,10 +10,6 @@ impl App {
     /// A tab for the root of a file, whatever its state.
     pub(super) fn show_file(&mut self, id: u64) {
         let Some(file) = self.files.get(id) else { return };
-        if matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first() {
-            self.show_file(id);
-        }
-        let Some(file) = self.files.get(id) else { return };
         let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
         self.tabs.show_later(id, &tab);
     }
@@ -28,6 +24,11 @@ impl App {
         {
             let bytes = if document.source.is_folder() { None } else { document.source.known_len() };
             self.session.remember(&file.path.clone(), bytes, document.format.name);
+        }
+        // Files that were dropped together and fit are looked at as the one table that they are.
+        let joined = matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first();
+        if joined {
+            self.show_file(id);
         }
         self.followed = None;
     }

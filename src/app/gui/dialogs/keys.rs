@@ -21,6 +21,7 @@ const OTHERS: [(&str, &[(&str, &str)]); 4] = [
             ("Up, Down, Page, Home, End", "Go through the rows and preview them"),
             ("Right, Left", "Unfold, fold or go up"),
             ("Enter", "Keep the tab"),
+            ("Shift+F10, Menu", "The menu of the row"),
         ],
     ),
     (

@@ -32,6 +32,9 @@ impl CopyFormat {
     /// Every form, in the order of the menu.
     pub(crate) const ALL: [CopyFormat; 6] =
         [Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy, Self::SqlWhere];
+    /// Those for what has no columns that a query could name.
+    pub(crate) const UNNAMED: &[CopyFormat] =
+        &[Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy];
 
     /// The words in the menu.
     pub(crate) fn name(self) -> &'static str {
@@ -156,7 +159,7 @@ impl Grid {
         row(ui, choice, Icon::Copy, "Copy", "Ctrl+C", MenuChoice::Copy(CopyFormat::Tsv));
         row(ui, choice, Icon::Copy, "Copy with headers", "Ctrl+Shift+C", MenuChoice::CopyWithHeaders);
         ui.menu_button(icon_text(Icon::Clipboard, "Copy as"), |ui| {
-            for format in &CopyFormat::ALL[1..] {
+            for format in model.copy_formats().iter().filter(|format| **format != CopyFormat::Tsv) {
                 if ui.button(format.name()).clicked() {
                     *choice = Some(MenuChoice::Copy(*format));
                     ui.close();

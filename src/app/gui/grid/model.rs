@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::menu::CopyFormat;
+
 /// How many rows there are, and how sure that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GridRows {
@@ -199,6 +201,11 @@ pub(crate) trait GridModel {
     /// too many to ask each.
     fn default_width(&self) -> f32 {
         12.0
+    }
+
+    /// The forms in which its cells can be copied.
+    fn copy_formats(&self) -> &[CopyFormat] {
+        &CopyFormat::ALL
     }
 
     /// Draws into the lower part of a column's head ([`super::Grid::header_extra`] points high): a mini

@@ -12,6 +12,7 @@ use gander::display;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
+use super::table::copy::{Item, Kind, Out};
 use super::{Request, Target, View, ViewCx};
 use crate::gui::commands::{Action, Where};
 use crate::gui::grid::{
@@ -321,28 +322,34 @@ impl Rows<'_> {
         }
     }
 
-    /// The selected cells as text. Values are as shown; numbers in JSON and CSV are left as text.
-    fn copy(&self, request: &CopyRequest) -> String {
-        let separator = if request.format == CopyFormat::Csv { "," } else { "\t" };
-        let mut lines = Vec::new();
-        if request.headers {
-            let heads =
-                request.columns.iter().filter_map(|c| self.columns.get(*c)).map(|column| column.word());
-            lines.push(heads.collect::<Vec<_>>().join(separator));
+    /// A value to be copied: as it is shown, or for the forms that know numbers as it is.
+    fn item(&self, entry: &Entry, column: usize, as_shown: bool) -> Item {
+        let shown = || Item::new(Kind::Text, self.text(entry, column));
+        let number = |number: Option<u64>| Item::new(Kind::Number, number.map(|number| number.to_string()));
+        match self.columns.get(column) {
+            _ if as_shown => shown(),
+            Some(Column::Elements) => number(entry.elements),
+            Some(Column::Bytes) => number(entry.bytes),
+            Some(Column::Shape) => {
+                Item::new(Kind::Nested, entry.shape.as_ref().map(|shape| format!("{shape:?}")))
+            }
+            _ => shown(),
         }
+    }
+
+    /// The selected cells as text.
+    fn copy(&self, request: &CopyRequest) -> String {
+        let as_shown = matches!(request.format, CopyFormat::Tsv | CopyFormat::Csv | CopyFormat::Markdown);
+        let heads = request.columns.iter().filter_map(|column| self.columns.get(*column));
+        let mut out = Out::new(request, heads.map(|column| column.word().to_owned()).collect());
+        out.begin();
         for row in request.rows.clone() {
             let Some(entry) = self.entry(row) else { break };
-            let cells = request.columns.iter().map(|column| {
-                let text = self.text(entry, *column).unwrap_or_default();
-                if text.contains([',', '"', '\n']) && separator == "," {
-                    format!("\"{}\"", text.replace('"', "\"\""))
-                } else {
-                    text
-                }
-            });
-            lines.push(cells.collect::<Vec<_>>().join(separator));
+            let columns = request.columns.iter().filter(|column| **column < self.columns.len());
+            let items: Vec<Item> = columns.map(|column| self.item(entry, *column, as_shown)).collect();
+            out.row(&items);
         }
-        lines.join("\n")
+        out.end()
     }
 }
 
@@ -402,11 +409,50 @@ impl GridModel for Rows<'_> {
         GridState::Ready
     }
 
+    fn copy_formats(&self) -> &[CopyFormat] {
+        CopyFormat::UNNAMED
+    }
+
     fn cell_menu(&mut self, ui: &mut Ui, row: u64, _column: usize) {
         if let Some(entry) = self.entry(row) {
             let theme = Theme::of(ui);
             ui.label(RichText::new(&entry.path).font(theme::mono_small_font()).color(theme.dim));
             ui.separator();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gander::node::Node;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_is_in_the_form_that_was_asked_for() {
+        let entry = Entry {
+            name: "a|b".to_owned(),
+            path: "a|b".to_owned(),
+            node: Arc::new(Node::new("a|b", "array")),
+            kind: "array".to_owned(),
+            dtype: None,
+            value: None,
+            shape: Some(vec![40, 50]),
+            elements: Some(2000),
+            bytes: None,
+            problem: None,
+        };
+        let listed = Listed { entries: vec![entry], ..Listed::default() };
+        let columns = [Column::Name, Column::Shape, Column::Elements];
+        let rows = Rows { listed: &listed, order: &[0], columns: &columns, sort: None };
+        let copied =
+            |format| rows.copy(&CopyRequest { rows: 0..9, columns: vec![0, 1, 2], headers: true, format });
+        let json: Value = serde_json::from_str(&copied(CopyFormat::Json)).unwrap();
+        assert_eq!(json, json!([{ "name": "a|b", "shape": [40, 50], "elements": 2000 }]));
+        let markdown = "| name | shape | elements |\n| --- | --- | --- |\n| a\\|b | 40×50 | 2,000 |\n";
+        assert_eq!(copied(CopyFormat::Markdown), markdown);
+        assert_eq!(copied(CopyFormat::Csv), "name,shape,elements\na|b,40×50,\"2,000\"\n");
+        assert_eq!(copied(CopyFormat::NumPy), "np.array([['a|b', '[40, 50]', 2000]])");
+        assert!(!rows.copy_formats().contains(&CopyFormat::SqlWhere));
     }
 }

@@ -10,6 +10,9 @@ use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
 
+/// Characters of a long text that are shown here; the reader shows all of it.
+const SHOWN: usize = 200_000;
+
 /// The view of `target`, which has neither content nor children.
 pub(crate) fn make(_target: &Target) -> Box<dyn View> {
     Box::new(Record::default())
@@ -109,8 +112,21 @@ impl Record {
         match json {
             Some(json) => self.tree.ui(ui, json, at + 1),
             None => {
+                let mut text = value_text(value);
+                if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+                    let (shown, size) =
+                        (gander::display::count(SHOWN as u64), gander::display::bytes(text.len() as u64));
+                    ui.horizontal(|ui| {
+                        ui.add_space(space::S3);
+                        let words = format!("Only the first {shown} characters of {size} are shown here");
+                        ui.label(RichText::new(words).color(theme.warn));
+                        if theme::button(ui, "Read all").clicked() {
+                            cx.actions.push(Action::Read(name.to_owned(), text.clone()));
+                        }
+                    });
+                    text.truncate(end);
+                }
                 ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                    let text: String = value_text(value).chars().take(200_000).collect();
                     Frame::new().inner_margin(Margin::symmetric(space::S3 as i8, 0)).show(ui, |ui| {
                         ui.add(egui::Label::new(theme::mono(text).color(theme.text)).wrap().selectable(true));
                     });
@@ -138,5 +154,38 @@ pub(crate) fn short(json: &Json) -> String {
             format!("{{{} fields}}", gander::display::count(map.len() as u64))
         }
         other => other.to_string().chars().take(300).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+    use gander::content::Content;
+    use gander::source::Source;
+
+    use super::super::bench::{Bench, target};
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_cut_says_so_and_is_read_in_full() {
+        let mut target = target("a", Content::Bytes(Source::memory("a", vec![0])));
+        let long = "x".repeat(SHOWN + 5);
+        target.node = Arc::new(node::Node::new("a", "note").attribute("long", long.as_str()));
+        let bench = Bench::new(Box::new(Record { chosen: Some(0), ..Record::default() }), target);
+        let builder = Harness::builder().with_size(egui::vec2(900.0, 600.0));
+        let builder = builder.with_context_setup(crate::gui::theme::apply).allow_missing_glyphs();
+        let mut harness = builder.build_ui_state(Bench::<Record>::frame, bench);
+        harness.step();
+        harness.get_by_label_contains("Only the first 200,000 characters");
+        harness.get_by_label("Read all").click();
+        (0..3).for_each(|_| harness.step());
+        let read = harness.state().actions.iter().find_map(|action| match action {
+            Action::Read(name, text) => Some((name.clone(), text.len())),
+            _ => None,
+        });
+        assert_eq!(read, Some(("long".to_owned(), long.len())));
     }
 }

@@ -2,7 +2,7 @@
 //! full; the end before all rows are counted; copies and sums of what is selected.
 
 mod bar;
-mod copy;
+pub(super) mod copy;
 mod find;
 mod heads;
 mod inspect;
@@ -496,7 +496,7 @@ impl TableView {
             let name = sheet.column_name(cell.column);
             let value = sheet.cell(cell.row, cell.column);
             let label = sheet.label(cell.row);
-            let text: String = value.text.chars().take(80).collect();
+            let text = beginning(&value.text, 80);
             cx.status.under = match value.kind {
                 crate::gui::grid::CellKind::Pending => format!("{name}[{label}]"),
                 crate::gui::grid::CellKind::Failed(why) => format!("{name}[{label}]: {why}"),
@@ -562,6 +562,14 @@ impl TableView {
         } else {
             self.inspect.close();
         }
+    }
+}
+
+/// The beginning of a text, with a sign where it goes on.
+fn beginning(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]).into(),
+        None => text.into(),
     }
 }
 

@@ -1,14 +1,20 @@
-//! The view of a text: line numbers, any number of lines, wrapped or not; find, select, copy.
+//! The view of a text: line numbers, any number of lines, wrapped or not; find, select, copy. Of a long line a
+//! part is drawn; the others are a step away, and the reader shows all of it.
 
 mod find;
 mod lines;
+#[cfg(test)]
+mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use egui::text::CCursor;
 use egui::{
     Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
 };
 use gander::content::Text;
+use gander::content::text::Line;
 use gander::jobs::{Priority, Slot};
 use gander::task::Task;
 use serde_json::{Value, json};
@@ -56,9 +62,20 @@ struct TextView {
     find: Find,
     count: Option<Task>,
     copying: Option<(Place, Place, Slot<(), String>)>,
-    go_to: Option<u64>,
+    /// A line that is read for the reader.
+    reading: Option<(u64, Slot<(), Line>)>,
+    /// A stretch to go to, and one to bring into sight once its line is in memory.
+    go_to: Option<(Place, Place)>,
+    reveal: Option<(Place, Place)>,
     focus: bool,
     page: f32,
+    /// How wide a line may be before it is wrapped.
+    width: f32,
+    /// The lines in sight, with the parts of lines that are.
+    seen: Range<u64>,
+    share: f64,
+    /// How much of the last line fits, where that is wrapped and higher than the view.
+    last: f32,
 }
 
 impl Drop for TextView {
@@ -87,9 +104,15 @@ impl TextView {
             find: Find::default(),
             count: None,
             copying: None,
+            reading: None,
             go_to: None,
+            reveal: None,
             focus: true,
             page: 1.0,
+            width: f32::INFINITY,
+            seen: 0..0,
+            share: 1.0,
+            last: 1.0,
         }
     }
 
@@ -99,9 +122,9 @@ impl TextView {
     }
 
     /// The lines that count as a page for scrolling: wrapped ones have no fixed height, so the last one may
-    /// go up to the top.
+    /// go up to the top, or beyond it until its own end is in sight.
     fn scroll_page(&self) -> f32 {
-        if self.wrap { 1.0 } else { self.page }
+        if self.wrap { self.last } else { self.page }
     }
 
     /// Counts the lines in the background, as far as that is near.
@@ -122,37 +145,98 @@ impl TextView {
         (self.anchor != self.cursor).then(|| (self.anchor.min(self.cursor), self.anchor.max(self.cursor)))
     }
 
+    fn galley(&self, ui: &Ui, line: u64) -> Arc<Galley> {
+        let marks = Marks { selection: self.selection(), found: self.find.pattern() };
+        self.lines.galley(ui, Theme::of(ui), line, self.width, &marks)
+    }
+
+    fn height(&self, galley: &Galley) -> f32 {
+        if self.wrap { galley.size().y.max(LINE) } else { LINE }
+    }
+
     /// Lays out the lines in sight.
     fn lay_out(&mut self, ui: &Ui, body: Rect) -> Vec<Shown> {
-        let theme = Theme::of(ui);
         let mut shown = Vec::new();
         let total = self.total();
         let mut line = self.top.row;
         let mut y = body.top();
-        let width = if self.wrap { body.width() } else { f32::INFINITY };
+        self.share = 0.0;
         while y < body.bottom() && line < total {
-            let marks = Marks { selection: self.selection(), found: self.find.pattern() };
-            let galley = self.lines.galley(ui, theme, line, width, &marks);
-            let height = if self.wrap { galley.size().y.max(LINE) } else { LINE };
+            let galley = self.galley(ui, line);
+            let height = self.height(&galley);
             if shown.is_empty() {
                 y -= self.top.fraction * height;
             }
             self.widest = self.widest.max(galley.size().x);
             let place = Rect::from_min_size(pos2(body.left() - self.left, y), vec2(body.width(), height));
+            self.share += f64::from((place.bottom().min(body.bottom()) - y.max(body.top())) / height);
+            if line + 1 == total {
+                self.last = (body.height() / height).min(1.0);
+            }
             shown.push(Shown { line, place, galley });
             y += height;
             line += 1;
         }
+        self.seen = self.top.row..line;
         shown
     }
 
-    fn scroll(&mut self, ui: &Ui, area: Rect, first_height: f32) {
+    /// Scrolls by points, line by line: wrapped, each has its own height.
+    fn scroll_by(&mut self, ui: &Ui, points: f32) {
+        self.reveal = None;
+        let (total, page) = (self.total(), self.scroll_page());
+        if !self.wrap {
+            self.top = self.top.scroll(f64::from(points / LINE), total, page);
+            return;
+        }
+        let height = |line: u64| self.height(&self.galley(ui, line));
+        let (mut line, mut high) = (self.top.row, height(self.top.row));
+        let mut at = self.top.fraction * high + points;
+        while at < 0.0 && line > 0 {
+            line -= 1;
+            high = height(line);
+            at += high;
+        }
+        while at >= high && line + 1 < total {
+            line += 1;
+            at -= high;
+            high = height(line);
+        }
+        let fraction = (at / high).clamp(0.0, 0.999_999);
+        self.top = RowPosition { row: line, fraction }.clamped(total, page);
+    }
+
+    /// Brings what was found into sight once its line is in memory: down to it, and across to it.
+    fn take_reveal(&mut self, ui: &Ui, body: Rect) {
+        let Some((from, to)) = self.reveal else { return };
+        let Some(piece) = self.lines.piece(from.line) else { return };
+        if from.character < piece.start || (from.character >= piece.end && piece.more) {
+            self.lines.turn_to(from);
+            return;
+        }
+        let (start, end) = (piece.index(from.character), piece.index(to.character));
+        self.reveal = None;
+        let galley = self.galley(ui, from.line);
+        let start = galley.pos_from_cursor(CCursor::new(start));
+        let end = galley.pos_from_cursor(CCursor::new(end));
+        if self.wrap {
+            let above = (start.top() - body.height() / 3.0).max(0.0) / self.height(&galley);
+            let top = RowPosition { row: from.line, fraction: above.min(0.999_999) };
+            // How far the last line goes up is known once it was laid out.
+            self.last = if from.line + 1 == self.total() { 0.0 } else { self.last };
+            self.top = top.clamped(self.total(), self.scroll_page());
+        } else {
+            self.left = across(self.left, body.width(), start.left(), end.right());
+        }
+    }
+
+    fn scroll(&mut self, ui: &Ui, area: Rect) {
         if !ui.rect_contains_pointer(area) {
             return;
         }
         let delta = ui.input(|input| input.smooth_scroll_delta());
         if delta.y != 0.0 {
-            self.top = self.top.scroll(-f64::from(delta.y / first_height), self.total(), self.scroll_page());
+            self.scroll_by(ui, -delta.y);
         }
         if delta.x != 0.0 && !self.wrap {
             self.left -= delta.x;
@@ -162,15 +246,12 @@ impl TextView {
     fn bars(&mut self, ui: &Ui, area: Rect, body: Rect) {
         let (total, page) = (self.total(), self.scroll_page());
         let track = Rect::from_min_max(pos2(area.right() - size::SCROLL_BAR, area.top()), area.max);
-        let seen = f64::from(self.page) / total.max(1) as f64;
+        let seen = self.share / total.max(1) as f64;
         let bar = Bar { track, vertical: true, part: self.top.part(total, page), seen, name: "Lines" };
         match bar.ui(ui, ui.unique_id().with("lines bar"), &mut self.grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.top = RowPosition::at_part(part, total, page),
-            Scrolled::Page(way) => {
-                let rows = f64::from(way) * f64::from((self.page.floor() - 1.0).max(1.0));
-                self.top = self.top.scroll(rows, total, page);
-            }
+            Scrolled::Page(way) => self.scroll_by(ui, f32::from(way) * self.far()),
         }
         let most = if self.wrap { 0.0 } else { (self.widest + space::S6 - body.width()).max(0.0) };
         self.left = self.left.clamp(0.0, most);
@@ -195,7 +276,11 @@ impl TextView {
         let found = shown.iter().find(|line| at.y < line.place.bottom()).unwrap_or(last);
         let top = found.place.top() + text_top(&found.galley, found.place.height(), self.wrap);
         let cursor = found.galley.cursor_from_pos(at - pos2(found.place.left(), top));
-        Some(Place { line: found.line, character: cursor.index.into() })
+        let piece = self.lines.piece(found.line);
+        Some(Place {
+            line: found.line,
+            character: piece.map_or(0, |piece| piece.character(cursor.index.into())),
+        })
     }
 
     fn mouse(&mut self, ui: &Ui, response: &egui::Response, shown: &[Shown]) {
@@ -227,7 +312,7 @@ impl TextView {
                 0.0
             };
             if way != 0.0 {
-                self.top = self.top.scroll(way, self.total(), self.scroll_page());
+                self.scroll_by(ui, way * LINE);
                 ui.ctx().request_repaint();
             }
         }
@@ -242,35 +327,41 @@ impl TextView {
     }
 
     fn select_word(&mut self) {
-        let Some(text) = self.lines.line(self.cursor.line) else { return };
-        let characters: Vec<char> = text.chars().take(lines::DRAWN).collect();
+        let Some(piece) = self.lines.piece(self.cursor.line) else { return };
+        let first = piece.start;
+        let characters: Vec<char> = piece.text.chars().collect();
         let word = |index: usize| characters.get(index).is_some_and(|c| c.is_alphanumeric() || *c == '_');
-        let (mut start, mut end) = (self.cursor.character, self.cursor.character);
+        let at = self.cursor.character.clamp(first, piece.end) - first;
+        let (mut start, mut end) = (at, at);
         while start > 0 && word(start - 1) {
             start -= 1;
         }
         while word(end) {
             end += 1;
         }
-        self.anchor.character = start;
-        self.cursor.character = end;
+        self.anchor.character = first + start;
+        self.cursor.character = first + end;
+    }
+
+    /// How far a page goes, in points.
+    fn far(&self) -> f32 {
+        (self.page.floor() - 1.0).max(1.0) * LINE
     }
 
     fn keys(&mut self, ui: &Ui) {
-        let (total, page) = (self.total(), self.scroll_page());
-        let far = f64::from((self.page.floor() - 1.0).max(1.0));
+        let (total, far) = (self.total(), self.far());
         for event in ui.input(|input| input.events.clone()) {
             match event {
                 Event::Copy => self.copy(),
                 Event::Key { key, pressed: true, modifiers, .. } => match (key, modifiers.command) {
-                    (Key::ArrowDown, _) => self.top = self.top.scroll(1.0, total, page),
-                    (Key::ArrowUp, _) => self.top = self.top.scroll(-1.0, total, page),
+                    (Key::ArrowDown, _) => self.scroll_by(ui, LINE),
+                    (Key::ArrowUp, _) => self.scroll_by(ui, -LINE),
                     (Key::ArrowRight, _) => self.left += 40.0,
                     (Key::ArrowLeft, _) => self.left -= 40.0,
-                    (Key::PageDown | Key::Space, _) => self.top = self.top.scroll(far, total, page),
-                    (Key::PageUp, _) => self.top = self.top.scroll(-far, total, page),
+                    (Key::PageDown | Key::Space, _) => self.scroll_by(ui, far),
+                    (Key::PageUp, _) => self.scroll_by(ui, -far),
                     (Key::Home, true) => self.top = RowPosition::default(),
-                    (Key::End, true) => self.top = RowPosition::last(total, page),
+                    (Key::End, true) => self.top = RowPosition::last(total, self.scroll_page()),
                     (Key::Home, false) => self.left = 0.0,
                     (Key::End, false) => self.left = self.widest,
                     (Key::A, true) => {
@@ -301,13 +392,75 @@ impl TextView {
             return;
         }
         let (text, from, to) = (self.text.clone(), *from, *to);
-        let shown = slot.get(cx.jobs, &(), "copying text", move |task| lines::copied(&text, task, from, to));
+        let shown = slot.get(cx.jobs, &(), "copying text", move |task| {
+            lines::copied(&text, task, from, to, lines::COPIED)
+        });
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
             (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
             (None, None) => return,
         }
         self.copying = None;
+    }
+
+    /// The long line that the buttons are about: the cursor's, else the first in sight.
+    fn long(&self) -> Option<u64> {
+        let near = [self.cursor.line, self.seen.start];
+        near.into_iter().find(|line| self.seen.contains(line) && self.lines.is_long(*line))
+    }
+
+    /// The ways to the rest of a line of which a part is drawn.
+    fn long_line(&mut self, ui: &mut Ui) {
+        let Some(line) = self.long() else { return };
+        let back = theme::icon_button(ui, Icon::CaretLeft, "Previous part of the long line").clicked();
+        let on = theme::icon_button(ui, Icon::CaretRight, "Next part of the long line").clicked();
+        if (back || on) && self.lines.step(line, on) {
+            self.top = RowPosition { row: line, fraction: 0.0 };
+            self.left = 0.0;
+            self.reveal = None;
+        }
+        if theme::icon_button(ui, Icon::Document, "Read the whole line").clicked() {
+            self.reading = Some((line, Slot::default()));
+        }
+    }
+
+    fn take_reading(&mut self, cx: &mut ViewCx<'_>) {
+        let Some((line, slot)) = &self.reading else { return };
+        let (text, line) = (self.text.clone(), *line);
+        let shown = slot.get(cx.jobs, &(), "reading a line", move |task| lines::whole(&text, task, line));
+        match (shown.value.filter(|_| shown.fresh), shown.error) {
+            (Some(read), _) => {
+                let title = format!("{}: line {}", self.name, thousands(line + 1));
+                cx.actions.push(Action::Read(title, read.text.clone()));
+                if read.left_out > 0 {
+                    let bytes = gander::display::bytes(read.left_out);
+                    cx.actions.push(Action::Notice(format!("{bytes} more of this line are not shown")));
+                }
+            }
+            (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
+            (None, None) => return,
+        }
+        self.reading = None;
+    }
+
+    /// What stands at the left of the status bar.
+    fn say(&self, cx: &mut ViewCx<'_>) {
+        let line = thousands(self.cursor.line + 1);
+        cx.status.under = match self.cursor.character {
+            usize::MAX => format!("the end of line {line}"),
+            character => format!("line {line}, column {}", character + 1),
+        };
+        let part = self.long().and_then(|line| Some((line, self.lines.piece(line)?)));
+        cx.status.facts = match (self.selection(), part) {
+            (Some((from, to)), _) => {
+                format!("{} selected", gander::display::plural(to.line - from.line + 1, "line"))
+            }
+            (None, Some((line, piece))) => {
+                let (from, to) = (thousands(piece.start as u64 + 1), thousands(piece.end as u64));
+                format!("characters {from}–{to} of line {}", thousands(line + 1))
+            }
+            (None, None) => self.text.source().known_len().map_or(String::new(), gander::display::bytes),
+        };
     }
 
     fn paint(&self, ui: &Ui, gutter: Rect, body: Rect, shown: &[Shown]) {
@@ -342,11 +495,15 @@ impl TextView {
             pos2(area.right() - size::SCROLL_BAR, low),
         );
         self.page = (body.height() / LINE).max(1.0);
-        if let Some(line) = self.go_to.take() {
-            let line = line.min(self.total().saturating_sub(1));
+        self.width = if self.wrap { body.width() } else { f32::INFINITY };
+        self.lines.set_wrap(self.wrap);
+        if let Some(stretch) = self.go_to.take() {
+            let line = stretch.0.line.min(self.total().saturating_sub(1));
             let above = (self.page / 3.0).floor() as u64;
             self.top = RowPosition { row: line.saturating_sub(above), fraction: 0.0 };
+            self.reveal = Some(stretch);
         }
+        self.take_reveal(ui, body);
         self.top = self.top.clamped(self.total(), self.scroll_page());
         let id = ui.unique_id().with("text");
         let response = ui.interact(body, id, Sense::click_and_drag());
@@ -360,8 +517,7 @@ impl TextView {
         }
         let shown = self.lay_out(ui, body);
         self.mouse(ui, &response, &shown);
-        let first_height = shown.first().map_or(LINE, |line| line.place.height());
-        self.scroll(ui, area, first_height);
+        self.scroll(ui, area);
         let rows = self.top.row..self.top.row + shown.len().max(1) as u64 + self.page as u64;
         self.lines.want(cx.jobs, rows.start.saturating_sub(self.page as u64)..rows.end);
         self.paint(ui, gutter, body, &shown);
@@ -377,6 +533,18 @@ impl TextView {
             node.set_role(egui::accesskit::Role::Document);
             node.set_label(name);
         });
+    }
+}
+
+/// How far to scroll to the right for a stretch to be in sight: not at all where it is, else so that there is
+/// something to be seen before it.
+fn across(left: f32, width: f32, start: f32, end: f32) -> f32 {
+    if start >= left && end <= left + width {
+        left
+    } else if end <= width {
+        0.0
+    } else {
+        (start - width / 3.0).max(0.0)
     }
 }
 
@@ -405,8 +573,9 @@ impl View for TextView {
         let from = self.selection().map_or(Place { line: self.top.row, character: 0 }, |(from, _)| from);
         if let Some((start, end)) = self.find.ui(ui, cx, &self.text, from) {
             (self.anchor, self.cursor) = (start, end);
-            self.go_to = Some(start.line);
+            self.go_to = Some((start, end));
         }
+        self.long_line(ui);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -430,15 +599,8 @@ impl View for TextView {
         child.shrink_clip_rect(main);
         self.content(&mut child, cx, main);
         self.take_copy(cx);
-        let place = self.cursor;
-        cx.status.under =
-            format!("line {}, column {}", thousands(place.line + 1), place.character.saturating_add(1));
-        cx.status.facts = match self.selection() {
-            Some((from, to)) => {
-                format!("{} selected", gander::display::plural(to.line - from.line + 1, "line"))
-            }
-            None => self.text.source().known_len().map_or(String::new(), gander::display::bytes),
-        };
+        self.take_reading(cx);
+        self.say(cx);
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
@@ -449,7 +611,7 @@ impl View for TextView {
                 let line = line.saturating_sub(1);
                 self.cursor = Place { line, character: 0 };
                 self.anchor = self.cursor;
-                self.go_to = Some(line);
+                self.go_to = Some((self.cursor, self.cursor));
                 true
             }
             Request::Find => {

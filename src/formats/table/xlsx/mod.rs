@@ -3,6 +3,7 @@
 //! read when somebody looks into it: values as they were stored, formulas by their last result.
 
 mod book;
+mod cfb;
 mod ods;
 mod sheet;
 

@@ -1,5 +1,6 @@
 //! *Convert…*: many files to one file type in one folder, a line each. What fails does not stop the rest.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -224,7 +225,8 @@ impl Batch {
         let (folder, consent, lines) = (PathBuf::from(self.folder.trim()), self.consent, self.lines.clone());
         let title = format!("converting {}", display::plural(files.len() as u64, "file"));
         jobs.run(title, Priority::Background, move |task| {
-            for (index, file) in files.iter().enumerate() {
+            let places = places(&folder, &files, file_type);
+            for (index, (file, to)) in files.iter().zip(places).enumerate() {
                 if task.is_cancelled() {
                     return;
                 }
@@ -235,7 +237,6 @@ impl Batch {
                 };
                 set(Line::Runs);
                 let result = gander::open::guarded(|| {
-                    let to = place(&folder, file, file_type);
                     let plan = plan(task, file, file_type, &options)?;
                     let notes = plan.losses.len();
                     run::write(task, &plan, &to, consent).map(|done| (done.bytes, notes + done.notes.len()))
@@ -270,11 +271,40 @@ fn plan(task: &Task, file: &Path, file_type: &'static FileType, options: &Option
     convert::plan(&items, file_type, options, &Selection::default())
 }
 
-/// The file in the folder that a source becomes.
-fn place(folder: &Path, file: &Path, file_type: &FileType) -> PathBuf {
-    let stem =
-        file.file_stem().map_or_else(|| "export".to_owned(), |stem| stem.to_string_lossy().into_owned());
+/// The files in the folder that the sources become: none twice, and none that is a source itself.
+fn places(folder: &Path, files: &[PathBuf], file_type: &FileType) -> Vec<PathBuf> {
     let ending = file_type.extensions.first().copied().unwrap_or("out");
-    let first = folder.join(format!("{stem}.{ending}"));
-    if first == file { folder.join(format!("{stem}_export.{ending}")) } else { first }
+    let mut taken: HashSet<PathBuf> = files.iter().cloned().collect();
+    let free = |file: &PathBuf| {
+        let stem = file.file_stem().map_or_else(|| "export".into(), |stem| stem.to_string_lossy());
+        let names = (1u32..).map(|n| match n {
+            1 => format!("{stem}.{ending}"),
+            _ => format!("{stem}_{n}.{ending}"),
+        });
+        let path = names.map(|name| folder.join(name)).find(|path| !taken.contains(path)).unwrap_or_default();
+        taken.insert(path.clone());
+        path
+    };
+    files.iter().map(free).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_of_a_batch_replaces_another() {
+        let files: Vec<PathBuf> = ["a/data.csv", "b/data.csv", "b/data.json", "out/x.jsonl", "out/x.parquet"]
+            .map(PathBuf::from)
+            .into();
+        let found = places(Path::new("out"), &files, FileType::by_id("parquet").unwrap());
+        let names = [
+            "out/data.parquet",
+            "out/data_2.parquet",
+            "out/data_3.parquet",
+            "out/x_2.parquet",
+            "out/x_3.parquet",
+        ];
+        assert_eq!(found, names.map(PathBuf::from));
+    }
 }

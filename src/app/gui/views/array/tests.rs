@@ -213,5 +213,5 @@ fn cells_are_copied_and_summed() {
         Action::Copy(text) => Some(text.clone()),
         _ => None,
     });
-    assert_eq!(copied.as_deref(), Some("0\t1\t2\t3\n4\t5\t6\t7\n8\t9\t10\t11"));
+    assert_eq!(copied.as_deref(), Some("0\t1\t2\t3\n4\t5\t6\t7\n8\t9\t10\t11\n"));
 }

@@ -3,6 +3,7 @@
 use chrono::DateTime;
 use egui::Ui;
 use gander::cell;
+use gander::dtype::{DType, Mini};
 
 use crate::gui::theme::{self, Theme};
 
@@ -35,6 +36,18 @@ pub(super) fn numbers(bytes: &[u8]) -> Vec<Line> {
     line!("float32", f32, 4, cell::float32);
     line!("float64", f64, 8, cell::float64);
     lines
+}
+
+/// What one byte says as every float of 8 bits, and its low bits as those of 6; of 4 bits there are two in it,
+/// the low half first.
+fn small_floats(byte: u8) -> Vec<(&'static str, String)> {
+    let text = |kind: Mini, bits: u8| cell::element(&DType::Mini(kind), &[bits]);
+    let value = |kind: Mini| match kind.bits() {
+        4 => format!("{}, {}", text(kind, byte & 0x0f), text(kind, byte >> 4)),
+        6 => text(kind, byte & 0x3f),
+        _ => text(kind, byte),
+    };
+    Mini::ALL.into_iter().map(|kind| (kind.name(), value(kind))).collect()
 }
 
 /// What the bytes say as times since 1970.
@@ -112,6 +125,11 @@ pub(super) fn ui(ui: &mut Ui, offset: u64, bytes: &[u8]) {
         theme::section_head(ui, "Byte", None);
         theme::key_value(ui, "bits", &format!("{byte:08b}"));
         theme::key_value(ui, "octal", &format!("{byte:03o}"));
+        ui.add_space(theme::space::S3);
+        theme::section_head(ui, "Small floats", None);
+        for (name, value) in small_floats(*byte) {
+            theme::key_value(ui, name, &value);
+        }
     }
     let times = times(bytes);
     if !times.is_empty() {
@@ -143,6 +161,21 @@ mod tests {
         assert_eq!(of("float32"), ("float32", "1.0".into(), "4.6006e-41".into()));
         assert_eq!((of("uint16").1, of("int8").2), ("0".into(), String::new()));
         assert_eq!(numbers(&[7]).len(), 2, "types that do not fit are left out");
+    }
+
+    #[test]
+    fn a_byte_is_read_as_every_small_float() {
+        let of = |byte, name: &str| {
+            let mut all = small_floats(byte).into_iter();
+            all.find(|line| line.0 == name).unwrap().1
+        };
+        assert_eq!((of(0x7e, "float8_e4m3fn"), of(0x7c, "float8_e5m2")), ("448.0".into(), "inf".into()));
+        assert_eq!((of(0x80, "float8_e5m2fnuz"), of(127, "float8_e8m0fnu")), ("nan".into(), "1.0".into()));
+        assert_eq!(
+            (of(0x97, "float4_e2m1fn"), of(0xdf, "float6_e2m3fn")),
+            ("6.0, -0.5".into(), "7.5".into())
+        );
+        assert_eq!(small_floats(0).len(), Mini::ALL.len());
     }
 
     #[test]

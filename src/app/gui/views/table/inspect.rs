@@ -1,5 +1,7 @@
 //! The cell inspector: the value under the cursor in full, below the grid. It follows the cursor.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, TextureHandle, Ui, UiBuilder, pos2, vec2};
@@ -14,8 +16,10 @@ use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::hex;
 use crate::gui::views::tree::JsonTree;
 
-/// Longer texts are shown line by line and not wrapped.
+/// Longer texts are wrapped here, so that only the rows in sight are laid out.
 const WRAPPED: usize = 60_000;
+/// The height of their rows.
+const ROW: f32 = 18.0;
 /// The least height of the panel, and of the grid above it.
 const LEAST: f32 = 110.0;
 
@@ -32,8 +36,13 @@ pub(super) struct Inspect {
     shown: Option<CellAt>,
     tree: JsonTree,
     list: List,
+    /// The rows of a long text: of which value, how wide, and what stands in them.
+    rows: Option<(usize, f32, Vec<Row>)>,
     texture: Option<(usize, TextureHandle)>,
 }
+
+/// A row of a long text: the line of it, and the bytes of that.
+type Row = (usize, Range<usize>);
 
 impl Default for Inspect {
     fn default() -> Self {
@@ -46,6 +55,7 @@ impl Default for Inspect {
             shown: None,
             tree: JsonTree::default(),
             list: List::default(),
+            rows: None,
             texture: None,
         }
     }
@@ -215,10 +225,16 @@ impl Inspect {
             });
             return;
         }
-        self.list.ui(ui, "Text", lines.len() as u64, 18.0, |ui, place, row| {
-            let Some(line) = lines.get(row as usize) else { return };
+        let room = ui.available_width() - size::SCROLL_BAR - space::S1;
+        if !self.rows.as_ref().is_some_and(|(of, wide, _)| *of == self.version && *wide == room) {
+            self.rows = Some((self.version, room, wrapped(lines, room, letters(ui))));
+        }
+        let Some((_, _, rows)) = &self.rows else { return };
+        self.list.ui(ui, "Text", rows.len() as u64, ROW, |ui, place, row| {
+            let Some((line, range)) = rows.get(row as usize) else { return };
+            let text = lines.get(*line).and_then(|line| line.get(range.clone())).unwrap_or_default();
             let at = place.left_center();
-            ui.painter().text(at, egui::Align2::LEFT_CENTER, line, theme::mono_font(), theme.text);
+            ui.painter().text(at, egui::Align2::LEFT_CENTER, text, theme::mono_font(), theme.text);
         });
     }
 
@@ -242,5 +258,49 @@ impl Inspect {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, words));
         let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
         ui.painter().image(texture.id(), place, whole, egui::Color32::WHITE);
+    }
+}
+
+/// How wide letters are; each is asked for once.
+fn letters(ui: &Ui) -> impl FnMut(char) -> f32 {
+    let (context, font) = (ui.ctx().clone(), theme::mono_font());
+    let mut known: HashMap<char, f32> = HashMap::new();
+    move |letter| {
+        let ask = || context.fonts_mut(|fonts| fonts.glyph_width(&font, letter));
+        *known.entry(letter).or_insert_with(ask)
+    }
+}
+
+/// Where lines are broken so that no row is wider than `room`.
+fn wrapped(lines: &[String], room: f32, mut width: impl FnMut(char) -> f32) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let (mut start, mut used) = (0, 0.0);
+        for (at, letter) in line.char_indices() {
+            let wide = width(letter);
+            if at > start && used + wide > room {
+                rows.push((number, start..at));
+                (start, used) = (at, 0.0);
+            }
+            used += wide;
+        }
+        rows.push((number, start..line.len()));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_long_line_stands_in_some_row() {
+        let lines = ["äöü東京abc".to_owned(), String::new(), "xy".to_owned()];
+        let width = |letter: char| if letter > '\u{3000}' { 2.0 } else { 1.0 };
+        let rows = wrapped(&lines, 4.0, width);
+        let texts: Vec<&str> = rows.iter().map(|(line, range)| &lines[*line][range.clone()]).collect();
+        assert_eq!(texts, ["äöü", "東京", "abc", "", "xy"]);
+        // Where nothing fits there is still a letter in each row.
+        assert_eq!(wrapped(&lines[2..], 0.5, width), [(0, 0..1), (0, 1..2)]);
     }
 }

@@ -443,3 +443,9 @@ fn a_slow_pivot_keeps_the_old_one_and_can_be_stopped() {
     harness.get_by_label("Try again").click();
     until(&mut harness, |b| b.view.pivot.sheet().is_some_and(|sheet| sheet.names == ["sum(n)"]));
 }
+
+#[test]
+fn a_value_that_is_cut_says_so() {
+    assert_eq!(beginning("äbc", 2), "äb…");
+    assert_eq!(beginning("äbc", 3), "äbc");
+}

@@ -9,13 +9,13 @@ use gander::error::Result;
 use gander::jobs::Slot;
 use gander::task::Task;
 
-use super::lines::Place;
+use super::lines::{Place, REACHED};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme;
 use crate::gui::views::ViewCx;
 
-/// Lines that are read at a time.
+/// Lines that are read at a time on the way back.
 const STEP: u64 = 4096;
 
 /// What is looked for.
@@ -59,6 +59,14 @@ fn folded(character: char, case: bool) -> char {
 /// A question: what, from where, and which way.
 type Asked = (Pattern, Place, bool);
 
+/// What was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Found {
+    place: Option<(Place, Place)>,
+    /// The end of a very long line was not looked at.
+    cut: bool,
+}
+
 /// The state of the field.
 #[derive(Default)]
 pub(super) struct Find {
@@ -67,7 +75,7 @@ pub(super) struct Find {
     focus: bool,
     pattern: Option<Pattern>,
     asked: Option<Asked>,
-    slot: Slot<Asked, Option<(Place, Place)>>,
+    slot: Slot<Asked, Found>,
 }
 
 impl Find {
@@ -131,10 +139,15 @@ impl Find {
         self.asked = None;
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(found), _) => {
-                if found.is_none() {
-                    cx.actions.push(Action::Notice(format!("{} is not in this text", self.text)));
+                if found.place.is_none() {
+                    let words = format!("{} is not in this text", self.text);
+                    let most = gander::display::bytes(REACHED as u64);
+                    cx.actions.push(Action::Notice(match found.cut {
+                        true => format!("{words}, as far as the first {most} of each line go"),
+                        false => words,
+                    }));
                 }
-                *found
+                found.place
             }
             (None, Some(error)) => {
                 cx.actions.push(Action::Notice(error.message()));
@@ -145,74 +158,80 @@ impl Find {
     }
 }
 
-fn find(text: &Text, task: &Task, asked: &Asked) -> Result<Option<(Place, Place)>> {
+fn find(text: &Text, task: &Task, asked: &Asked) -> Result<Found> {
     let (pattern, from, forward) = asked;
     let total = text.lines().number();
     task.expect(total);
+    let mut cut = false;
     let found = if *forward {
-        let rest = ahead(text, task, pattern, from.line, u64::MAX, Some(*from))?;
-        match rest {
-            None => ahead(text, task, pattern, 0, from.line + 1, None)?,
+        match ahead(text, task, pattern, from.line..u64::MAX, Some(*from), &mut cut)? {
+            None => ahead(text, task, pattern, 0..from.line + 1, None, &mut cut)?,
             found => found,
         }
     } else {
-        match behind(text, task, pattern, 0, *from)? {
+        match behind(text, task, pattern, 0, *from, &mut cut)? {
             None => {
                 let end = Place { line: text.count(task)?, character: 0 };
-                behind(text, task, pattern, from.line, end)?
+                behind(text, task, pattern, from.line, end, &mut cut)?
             }
             found => found,
         }
     };
-    Ok(found
-        .map(|(line, range)| (Place { line, character: range.start }, Place { line, character: range.end })))
+    let place = found
+        .map(|(line, range)| (Place { line, character: range.start }, Place { line, character: range.end }));
+    Ok(Found { place, cut })
 }
 
 type Hit = Option<(u64, Range<usize>)>;
 
-/// The first place in the lines from `start` to `end`, behind `after`.
+/// The first place in these lines, behind `after`. `cut` is set where a line is too long to be read to its end.
 fn ahead(
     text: &Text,
     task: &Task,
     pattern: &Pattern,
-    start: u64,
-    end: u64,
+    lines: Range<u64>,
     after: Option<Place>,
+    cut: &mut bool,
 ) -> Result<Hit> {
-    let mut at = start;
-    while at < end {
-        let to = at.saturating_add(STEP).min(end);
-        let lines = text.read(task, at..to)?;
-        for (index, line) in lines.iter().enumerate() {
-            let number = at + index as u64;
-            let later = |range: &Range<usize>| {
-                after.is_none_or(|after| Place { line: number, character: range.start } > after)
-            };
-            if let Some(range) = pattern.all(line).into_iter().find(later) {
-                return Ok(Some((number, range)));
-            }
-        }
-        task.advance(lines.len() as u64)?;
-        if (lines.len() as u64) < to - at {
-            break;
-        }
-        at = to;
+    let mut hit = None;
+    if lines.is_empty() {
+        return Ok(hit);
     }
-    Ok(None)
+    text.each(task, lines.start, REACHED, |number, line| {
+        *cut |= line.left_out > 0;
+        let later = |range: &Range<usize>| {
+            after.is_none_or(|after| Place { line: number, character: range.start } > after)
+        };
+        hit = pattern.all(&line.text).into_iter().find(later).map(|range| (number, range));
+        task.advance(1)?;
+        Ok(hit.is_none() && number + 1 < lines.end)
+    })?;
+    Ok(hit)
 }
 
 /// The last place before `before`, down to the line `start`.
-fn behind(text: &Text, task: &Task, pattern: &Pattern, start: u64, before: Place) -> Result<Hit> {
+fn behind(
+    text: &Text,
+    task: &Task,
+    pattern: &Pattern,
+    start: u64,
+    before: Place,
+    cut: &mut bool,
+) -> Result<Hit> {
     let mut end = before.line.saturating_add(1);
     while end > start {
         let at = end.saturating_sub(STEP).max(start);
-        let lines = text.read(task, at..end)?;
-        for (index, line) in lines.iter().enumerate().rev() {
-            let number = at + index as u64;
+        let mut hit = None;
+        text.each(task, at, REACHED, |number, line| {
+            *cut |= line.left_out > 0;
             let earlier = |range: &Range<usize>| Place { line: number, character: range.start } < before;
-            if let Some(range) = pattern.all(line).into_iter().rev().find(earlier) {
-                return Ok(Some((number, range)));
+            if let Some(range) = pattern.all(&line.text).into_iter().rev().find(earlier) {
+                hit = Some((number, range));
             }
+            Ok(number + 1 < end)
+        })?;
+        if hit.is_some() {
+            return Ok(hit);
         }
         task.advance(end - at)?;
         end = at;
@@ -230,5 +249,26 @@ mod tests {
         assert_eq!(pattern.all("xäb-Äbx"), [1..3, 4..6]);
         assert!(Pattern::new("ÄB", true).all("äb").is_empty());
         assert!(Pattern::new("", false).all("abc").is_empty());
+    }
+
+    #[test]
+    fn what_lies_deep_in_a_long_line_is_found() {
+        let line = format!("{}needle{}needle", "x".repeat(200_000), "x".repeat(100_000));
+        let source = gander::source::Source::memory("t", format!("first\n{line}\nlast needle"));
+        let (text, task) = (Text::new(source, encoding_rs::UTF_8), Task::new());
+        let place = |line, character| Place { line, character };
+        let at = |from: Place, forward: bool| {
+            let found = find(&text, &task, &(Pattern::new("Needle", false), from, forward)).unwrap();
+            assert!(!found.cut);
+            found.place.unwrap().0
+        };
+        assert_eq!(at(place(0, 0), true), place(1, 200_000));
+        assert_eq!(at(place(1, 200_000), true), place(1, 300_006));
+        assert_eq!(at(place(1, 300_006), true), place(2, 5));
+        assert_eq!(at(place(2, 5), true), place(1, 200_000), "around the end");
+        assert_eq!(at(place(2, 5), false), place(1, 300_006));
+        assert_eq!(at(place(1, 200_000), false), place(2, 5), "around the beginning");
+        let missing = (Pattern::new("the line goes on", false), place(0, 0), true);
+        assert_eq!(find(&text, &task, &missing).unwrap(), Found::default());
     }
 }

@@ -1,0 +1,122 @@
+//! The whole window in a harness: rooms that work alone can still get in each other's way.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use egui::accesskit::Role;
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+
+use super::*;
+use crate::gui::Waker;
+
+/// A window that starts with its first frame.
+#[derive(Default)]
+struct Window {
+    paths: Vec<PathBuf>,
+    app: Option<App>,
+}
+
+impl Window {
+    fn frame(ui: &mut Ui, window: &mut Window) {
+        let paths = std::mem::take(&mut window.paths);
+        let app = window.app.get_or_insert_with(|| {
+            let waker = Waker::default();
+            let wake = waker.clone();
+            let jobs = Jobs::new(move || wake.wake());
+            let mut files = Files::default();
+            let named = paths.iter().map(|path| files.open(path).0).collect();
+            files.open_together(&paths);
+            files.poll(&jobs);
+            let session = Session::default();
+            App::new(ui.ctx(), Launch { jobs, files, named, session, waker, screenshot: None })
+        });
+        app.frame(ui);
+    }
+
+    fn app(&self) -> &App {
+        self.app.as_ref().unwrap()
+    }
+}
+
+fn window(paths: &[&Path]) -> Harness<'static, Window> {
+    let paths = paths.iter().map(|path| path.to_path_buf()).collect();
+    let mut harness = Harness::builder()
+        .with_size(vec2(1200.0, 800.0))
+        .with_step_dt(1.0 / 60.0)
+        .with_context_setup(theme::apply)
+        .allow_missing_glyphs()
+        .build_ui_state(Window::frame, Window { paths, app: None });
+    settle(&mut harness);
+    harness
+}
+
+/// Frames until nothing is under way that a person waits for.
+fn settle(harness: &mut Harness<'_, Window>) {
+    let started = Instant::now();
+    let mut calm = 0;
+    while calm < 6 {
+        assert!(started.elapsed() < Duration::from_secs(60), "the jobs do not end");
+        harness.step();
+        calm = if harness.state().app().jobs.list().is_empty() { calm + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn shown(harness: &Harness<'_, Window>) -> String {
+    let target = harness.state().app().tabs.target().expect("a tab");
+    target.document.source.name().to_owned()
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+#[test]
+fn tables_that_are_opened_together_are_shown_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&a, "x,y\n1,2\n").unwrap();
+    std::fs::write(&b, "x,y\n3,4\n5,6\n").unwrap();
+    let mut harness = window(&[&a, &b]);
+    let files = &harness.state().app().files;
+    let joined = files.iter().find(|file| !file.parts.is_empty()).map(|file| file.id).unwrap();
+    assert_eq!(harness.state().app().tabs.active().map(|pane| pane.file_number()), Some(joined));
+    // It may be asked for again, which changes nothing.
+    harness.state_mut().app.as_mut().unwrap().show_file(joined);
+    settle(&mut harness);
+    assert_eq!(harness.state().app().tabs.active().map(|pane| pane.file_number()), Some(joined));
+    assert!(harness.query_by_label_contains("3 rows").is_some());
+}
+
+#[test]
+fn digits_with_alt_choose_how_an_array_is_drawn() {
+    let mut harness = window(&[&fixture("npy/matrix_normal.npy")]);
+    assert_eq!(shown(&harness), "matrix_normal.npy");
+    let dark = harness.ctx.global_style().visuals.dark_mode;
+    let picture = |harness: &Harness<'_, Window>| {
+        harness.query_all_by(|node| node.role() == Role::Image).any(|node| node.rect().width() > 200.0)
+    };
+    for (key, drawn) in [(Key::Num1, false), (Key::Num2, true), (Key::Num1, false)] {
+        harness.key_press_modifiers(Modifiers::ALT, key);
+        settle(&mut harness);
+        assert_eq!(picture(&harness), drawn, "{key:?}");
+    }
+    assert_eq!(harness.ctx.global_style().visuals.dark_mode, dark);
+}
+
+#[test]
+fn the_menu_of_a_row_opens_by_a_key() {
+    let mut harness = window(&[&fixture("npy/matrix_normal.npy")]);
+    harness.get_by_label("Open files").focus();
+    harness.step();
+    harness.key_press(Key::ArrowDown);
+    settle(&mut harness);
+    assert!(harness.query_by_label("Reload the file").is_none());
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::F10);
+    settle(&mut harness);
+    let item = harness.get_by_label("Reload the file").rect();
+    let rows = harness.get_by_label("Open files").rect();
+    assert!(item.top() >= rows.top() && item.top() < rows.top() + 300.0, "{item:?} beside {rows:?}");
+}
