@@ -122,7 +122,7 @@ impl ArrayImage {
             alpha: channels == 2 || channels == 4,
             frames: 1,
             levels: vec![(width, height)],
-            details: Vec::new(),
+            ..ImageInfo::default()
         };
         Ok(ArrayImage { array, info })
     }

@@ -92,6 +92,8 @@ pub struct ArrayFacts {
     pub times: Option<Times>,
     /// What each dimension is: one a dimension, or empty where nothing is known.
     pub axes: Vec<Axis>,
+    /// What whole indices stand for, where the axes cannot tell it one by one.
+    pub world: Option<Arc<dyn World>>,
     /// What stored values mean, where that is another number.
     pub scaling: Option<Scaling>,
     /// The names of values, for enumerations and flags.
@@ -117,6 +119,12 @@ impl std::fmt::Debug for Axis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Axis").field("name", &self.name).field("unit", &self.unit).finish_non_exhaustive()
     }
+}
+
+/// What whole indices stand for where no axis tells it alone: places on the sky in a projection.
+pub trait World: Send + Sync + std::fmt::Debug {
+    /// Name, value and unit of each coordinate of an element; none where the projection does not reach.
+    fn at(&self, index: &[u64]) -> Vec<(String, f64, String)>;
 }
 
 /// Stored values stand for `stored × scale + offset`, except those that stand for nothing.

@@ -1,5 +1,6 @@
 //! Images: pixels by frame, pyramid level and rectangle.
 
+use super::array::Axis;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::task::Task;
@@ -38,6 +39,11 @@ pub struct ImageInfo {
     pub alpha: bool,
     /// How many frames or pages.
     pub frames: u64,
+    /// The axes that the frames go through, slowest first, each with its length: their product is the number of
+    /// frames. Empty where frames are only counted.
+    pub frame_axes: Vec<(u64, Axis)>,
+    /// What rows and columns stand for: names, units, the sizes of pixels as steps.
+    pub sides: [Axis; 2],
     /// (width, height) of each level; the first is full resolution.
     pub levels: Vec<(u64, u64)>,
     /// Further lines for the inspector: colour type, interlace, EXIF.

@@ -14,6 +14,7 @@ mod image;
 mod plio;
 mod rice;
 mod rows;
+mod sky;
 mod tiles;
 mod wcs;
 

@@ -198,7 +198,8 @@ fn meaning(known: &mut Known, facts: &ArrayFacts) {
 }
 
 fn of_image(known: &mut Known, image: &dyn Image) {
-    let ImageInfo { width, height, channels, bits, sample, alpha, frames, levels, details } = image.info();
+    let ImageInfo { width, height, channels, bits, sample, alpha, frames, levels, details, .. } =
+        image.info();
     known.line("Size in pixels", format!("{width} × {height}"));
     known.line("Channels", format!("{channels}{}", if *alpha { ", the last is alpha" } else { "" }));
     known.line("Bits", format!("{bits}{}", if sample.is_float() { ", float" } else { "" }));

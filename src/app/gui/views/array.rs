@@ -2,7 +2,7 @@
 //! dimension mapper that chooses the slice.
 //!
 //! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand; [`meaning`]: what their
-//!   indices stand for; [`seen`]: a field of structured elements, scaled values;
+//!   indices stand for, and [`kinds`]: what they go through; [`seen`]: a field of structured elements, scaled values;
 //! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
 //!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next;
 //! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
@@ -17,6 +17,7 @@ pub(super) mod color;
 pub(super) mod dims;
 pub(super) mod histogram;
 mod hunt;
+mod kinds;
 pub(super) mod layer;
 pub(super) mod lines;
 pub(super) mod mapping;
@@ -53,7 +54,7 @@ use self::histogram::Histogram;
 use self::hunt::{Ended, Hunt, Prey};
 use self::layer::Style;
 use self::lines::Lines;
-use self::mapping::{Mapping, Role, likely_channels};
+use self::mapping::{Mapping, Role};
 use self::meaning::Meaning;
 use self::numbers::Numbers;
 use self::pictured::{Look, Pictured};
@@ -94,14 +95,14 @@ impl Mode {
     }
 
     /// What a person most likely wants to see first.
-    fn usual(array: &dyn Array) -> Mode {
+    fn usual(array: &dyn Array, mapping: &Mapping) -> Mode {
         let (dtype, shape) = (array.dtype(), array.shape());
         let axes = shape.iter().filter(|&&len| len > 1).count();
         if !values::drawable(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_))
         {
             return Mode::Numbers;
         }
-        let picture = likely_channels(shape).is_some() && matches!(dtype, DType::U8 | DType::U16);
+        let picture = mapping.channels().is_some() && matches!(dtype, DType::U8 | DType::U16);
         match axes {
             _ if picture => Mode::Image,
             1 => Mode::Line,
@@ -139,10 +140,10 @@ struct ArrayView {
     name: String,
 }
 
-/// The first mapping of an array: the beginning of what goes by time or number, the middle of a body in space,
-/// whose first slice is mostly empty.
+/// The first mapping of an array: the plane that its axes suggest, at the beginning of what goes by time or number,
+/// in the middle of a body in space, whose first slice is mostly empty.
 fn first_look(shape: &[u64], meaning: &Meaning) -> Mapping {
-    let mut mapping = Mapping::new(shape);
+    let mut mapping = Mapping::meant(shape, meaning.kinds());
     for axis in mapping.others(false).into_iter().filter(|axis| meaning.is_space(*axis)) {
         mapping.set_position(axis, shape[axis] / 2);
     }
@@ -154,9 +155,10 @@ impl ArrayView {
         let lens = Lens::new(array, &target.node);
         let array = lens.array();
         let meaning = lens.meaning(&*array);
+        let mapping = first_look(array.shape(), &meaning);
         ArrayView {
-            mode: Mode::usual(&*array),
-            mapping: first_look(array.shape(), &meaning),
+            mode: Mode::usual(&*array, &mapping),
+            mapping,
             dims: Dims::new(meaning),
             choice: Choice::default(),
             photo: Photo::default(),
@@ -193,7 +195,7 @@ impl ArrayView {
             self.lens.field = field;
             self.look_anew();
             self.mode = match field {
-                Some(_) => Mode::usual(&*self.array),
+                Some(_) => Mode::usual(&*self.array, &self.mapping),
                 None => Mode::Numbers,
             };
         }
@@ -288,7 +290,7 @@ impl ArrayView {
             self.choice.part = Default::default();
         }
         if self.mode == Mode::Volume && !volume::fits(self.array.shape()) {
-            self.mode = Mode::usual(&*self.array);
+            self.mode = Mode::usual(&*self.array, &self.mapping);
         }
     }
 
@@ -307,6 +309,7 @@ impl ArrayView {
         let pictured = match self.mode {
             Mode::Heat => &mut self.heat,
             Mode::Image => &mut self.image,
+            Mode::Volume => return self.volume.zoom_bar(ui),
             _ => return,
         };
         options::zoom(ui, pictured, &slice, self.mode == Mode::Heat);
@@ -320,8 +323,8 @@ impl ArrayView {
             _ => Style::Heat(self.choice),
         };
         let meaning: &Meaning = &self.dims.meaning;
-        let (hidden, cross, neighbours) = (0, None, true);
-        let look = Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
+        let (worded, cross, neighbours) = (0..slice.spans.len(), None, true);
+        let look = Look { array: &array, slice: &slice, style, title, worded, meaning, cross, neighbours };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
@@ -393,7 +396,7 @@ impl ArrayView {
         match self.mode {
             Mode::Heat => self.heat.shows(slice),
             Mode::Image => self.image.shows(slice),
-            Mode::Volume => self.volume.shows(&self.mapping),
+            Mode::Volume => self.volume.shows(&self.mapping, &self.dims.meaning),
             _ => true,
         }
     }
@@ -497,6 +500,7 @@ impl View for ArrayView {
         };
         let image = self.is_image();
         let mut mapping = self.mapping.clone();
+        let ready = self.ready(&self.slice());
         let mut dims = std::mem::take(&mut self.dims);
         dims.bar(ui, &mut mapping, image, |ui| self.zoom_bar(ui));
         let rest = ui.available_rect_before_wrap();
@@ -504,7 +508,6 @@ impl View for ArrayView {
         let split = rest.bottom() - height;
         if height > 0.0 {
             let place = Rect::from_min_max(pos2(rest.left(), split), rest.max);
-            let ready = self.ready(&self.slice());
             dims.sliders(ui, place, &mut mapping, image, ready);
         }
         self.dims = dims;
@@ -557,7 +560,7 @@ impl View for ArrayView {
             "mode": self.mode.word(), "mapping": self.mapping.keep(), "choice": self.choice.keep(),
             "heat": self.heat.keep(), "image": self.image.keep(), "numbers": self.numbers.keep(),
             "lines": self.lines.keep(), "histogram": self.histogram.keep(), "volume": self.volume.keep(),
-            "lens": self.lens.keep(), "rate": self.dims.rate(),
+            "crossed": self.crossed, "lens": self.lens.keep(), "rate": self.dims.rate(),
             "photo": { "channel": self.photo.channel, "window": self.photo.window.map(|(a, b)| [a, b]) },
         })
     }
@@ -586,6 +589,7 @@ impl View for ArrayView {
         self.lines.restore(part("lines"));
         self.histogram.restore(part("histogram"));
         self.volume.restore(part("volume"));
+        self.crossed = part("crossed") == &Value::Bool(true);
         self.hold();
         let photo = part("photo");
         let end = |n: usize| photo.get("window")?.get(n)?.as_f64().filter(|n| n.is_finite());

@@ -78,6 +78,22 @@ impl Turn {
     }
 }
 
+/// How elements are shaped on the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cells {
+    /// As wide and high as the axes say; square where they do not.
+    #[default]
+    True,
+    /// Square, whatever the axes say.
+    Square,
+    /// As the view has room.
+    Fill,
+}
+
+impl Cells {
+    const ALL: [(Cells, &str); 3] = [(Cells::True, "true"), (Cells::Square, "square"), (Cells::Fill, "fill")];
+}
+
 /// Where one looks at a plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Camera {
@@ -89,13 +105,22 @@ pub(crate) struct Camera {
     pub(crate) fit: bool,
     /// Turn and mirror.
     pub(crate) turn: Turn,
-    /// Whether elements stay square.
-    pub(crate) square: bool,
+    /// How elements are shaped.
+    pub(crate) cells: Cells,
+    /// Width and height of an element of the plane beside each other, the larger 1, as its axes say.
+    pub(crate) sides: [f64; 2],
 }
 
 impl Default for Camera {
     fn default() -> Self {
-        Camera { zoom: [1.0; 2], middle: [0.0; 2], fit: true, turn: Turn::default(), square: true }
+        Camera {
+            zoom: [1.0; 2],
+            middle: [0.0; 2],
+            fit: true,
+            turn: Turn::default(),
+            cells: Cells::True,
+            sides: [1.0; 2],
+        }
     }
 }
 
@@ -112,17 +137,43 @@ pub(crate) struct Sight {
 impl Camera {
     /// Brings all of the plane into the place, as large as it goes (up to `most` points an element).
     pub(crate) fn fit_into(&mut self, rect: Rect, size: [f64; 2], most: f64) {
-        let seen = self.turn.size(size);
-        let each = [0, 1].map(|n| {
-            let room = f64::from([rect.width(), rect.height()][n]).max(1.0);
-            (room / seen[n].max(1.0)).min(most)
-        });
-        let least = each[0].min(each[1]);
-        // A square picture of a very long plane would be a thread.
-        let thread = least * seen[0].min(seen[1]) < 24.0 && seen[0].max(seen[1]) > 8.0 * seen[0].min(seen[1]);
-        self.zoom = if self.square && !thread { [least; 2] } else { each };
+        let (seen, shape) = (self.turn.size(size), self.shape());
+        let each = [0, 1].map(|n| f64::from([rect.width(), rect.height()][n]).max(1.0) / seen[n].max(1.0));
+        let scale = (each[0] / shape[0]).min(each[1] / shape[1]).min(most);
+        let drawn = [0, 1].map(|n| scale * shape[n] * seen[n]);
+        // The true picture of a very long plane would be a thread.
+        let (short, long) = (drawn[0].min(drawn[1]), drawn[0].max(drawn[1]));
+        let thread = short < 24.0 && long > 8.0 * short;
+        self.zoom = match self.cells {
+            Cells::True | Cells::Square if !thread => shape.map(|side| scale * side),
+            _ => each.map(|zoom| zoom.min(most)),
+        };
         self.middle = [seen[0] / 2.0, seen[1] / 2.0];
         self.fit = true;
+    }
+
+    /// Width and height of an element as seen, the larger 1.
+    fn shape(&self) -> [f64; 2] {
+        if self.cells == Cells::True { self.turn.size(self.sides) } else { [1.0; 2] }
+    }
+
+    /// The zoom at which the smaller side of an element has so many points.
+    fn zoom_of(&self, points: f64) -> [f64; 2] {
+        let shape = self.shape();
+        let longer = points / shape[0].min(shape[1]);
+        shape.map(|side| side * longer.min(LARGEST.max(points)))
+    }
+
+    /// Takes the width and height of elements that the axes say; what is in sight keeps its smaller side.
+    pub(crate) fn set_sides(&mut self, sides: [f64; 2]) {
+        if std::mem::replace(&mut self.sides, sides) != sides && self.cells == Cells::True && !self.fit {
+            self.zoom = self.zoom_of(self.zoom[0].min(self.zoom[1]));
+        }
+    }
+
+    /// Shapes elements in another way, with all in sight.
+    pub(crate) fn choose(&mut self, cells: Cells) {
+        (self.cells, self.fit) = (cells, true);
     }
 
     /// Larger by a factor, keeping what is under `at`.
@@ -146,7 +197,7 @@ impl Camera {
 
     /// Sets the size of an element, keeping the middle.
     pub(crate) fn zoom_to(&mut self, points: f64) {
-        self.zoom = [points; 2];
+        self.zoom = self.zoom_of(points);
         self.fit = false;
     }
 
@@ -170,7 +221,7 @@ impl Camera {
     pub(crate) fn look_at(&mut self, size: [f64; 2], x: f64, y: f64, points: f64) {
         let least = self.zoom[0].min(self.zoom[1]);
         if least < points {
-            self.zoom = [points; 2];
+            self.zoom = self.zoom_of(points);
         }
         self.middle = self.turn.forward(size, [x + 0.5, y + 0.5]);
         self.fit = false;
@@ -227,8 +278,9 @@ impl Camera {
 
     /// For the session.
     pub(crate) fn keep(&self) -> Value {
+        let cells = Cells::ALL.iter().find(|(cells, _)| *cells == self.cells).map(|(_, word)| word);
         json!({
-            "zoom": self.zoom, "middle": self.middle, "fit": self.fit, "square": self.square,
+            "zoom": self.zoom, "middle": self.middle, "fit": self.fit, "cells": cells, "sides": self.sides,
             "quarters": self.turn.quarters, "mirror": self.turn.mirror,
         })
     }
@@ -241,7 +293,12 @@ impl Camera {
             Some([at(0)?, at(1)?])
         };
         let truth = |name: &str, usual: bool| kept.get(name).and_then(Value::as_bool).unwrap_or(usual);
-        camera.square = truth("square", true);
+        let cells = kept.get("cells").and_then(Value::as_str);
+        camera.cells =
+            Cells::ALL.iter().find(|(_, word)| cells == Some(*word)).map_or(Cells::True, |(cells, _)| *cells);
+        camera.sides = pair("sides")
+            .filter(|sides| sides.iter().all(|side| (1e-3..=1.0).contains(side)))
+            .unwrap_or([1.0; 2]);
         camera.turn.mirror = truth("mirror", false);
         camera.turn.quarters = kept.get("quarters").and_then(Value::as_u64).unwrap_or(0) as u8 % 4;
         if let (Some(zoom), Some(middle), false) = (pair("zoom"), pair("middle"), truth("fit", true)) {
@@ -541,6 +598,36 @@ mod tests {
             camera.zoom_by(&old, 1.5, at);
         }
         assert!((camera.zoom[0] - LARGEST).abs() < 1e-6);
+    }
+
+    #[test]
+    fn elements_have_the_shape_that_their_axes_say() {
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0));
+        let mut camera = Camera { sides: [0.2, 1.0], ..Camera::default() };
+        // 100 columns of 1 mm and 30 rows of 5 mm: 100 mm by 150 mm.
+        camera.fit_into(rect, [100.0, 30.0], 32.0);
+        assert_eq!(camera.zoom, [2.0, 10.0]);
+        camera.turn.clockwise();
+        camera.fit_into(rect, [100.0, 30.0], 32.0);
+        assert!((camera.zoom[0] / camera.zoom[1] - 5.0).abs() < 1e-9, "{:?}", camera.zoom);
+        camera.turn.back();
+        camera.zoom_to(1.0);
+        assert_eq!(camera.zoom, [1.0, 5.0]);
+        // Close to the largest the shape stays, within bounds.
+        camera.look_at([100.0, 30.0], 5.0, 5.0, 60.0);
+        assert_eq!(camera.zoom, [24.0, 120.0]);
+        // Other axes: what is in sight keeps its smaller side.
+        camera.set_sides([1.0, 0.5]);
+        assert_eq!(camera.zoom, [48.0, 24.0]);
+        let kept = camera.keep();
+        assert_eq!(Camera::restore(&kept), camera);
+        camera.choose(Cells::Square);
+        camera.fit_into(rect, [100.0, 30.0], 32.0);
+        assert_eq!(camera.zoom, [4.0, 4.0]);
+        camera.choose(Cells::Fill);
+        camera.fit_into(rect, [100.0, 30.0], 32.0);
+        assert_eq!(camera.zoom, [4.0, 10.0]);
+        assert_eq!(Camera::restore(&camera.keep()).cells, Cells::Fill);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! level; frames with a slider; a histogram.
 //!
 //! A frame is decoded once by a job and then is an array of `frames × height × width × channels` in
-//! memory ([`frame`]), so that everything else is the picture of an array.
+//! memory ([`frame`]), so that everything else is the picture of an array. Frames that go through several axes
+//! (time, channels, depth) have a slider for each.
 
 mod frame;
 #[cfg(test)]
@@ -11,7 +12,8 @@ mod tests;
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
-use gander::content::{Array, Image};
+use gander::content::array::Axis;
+use gander::content::{Array, Image, ImageInfo};
 use gander::display;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
@@ -30,8 +32,8 @@ use super::{Request, Target, View, ViewCx};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, space};
 
-/// The axis of the channels; before it come frame, row and column.
-const CHANNELS: usize = 3;
+/// The last axes of a frame: row, column, channel.
+const SIDES: usize = 3;
 
 /// What the options and the zoom need beside the modes, in points.
 const ROOM: f32 = 400.0;
@@ -66,13 +68,18 @@ struct ImageView {
 impl ImageView {
     fn new(name: &str, image: &Arc<dyn Image>) -> Self {
         let info = image.info();
-        let shape = [info.frames.max(1), info.height, info.width, u64::from(info.channels.max(1))];
-        let meaning = Meaning::named(["frame", "row", "column", "channel"].map(str::to_owned));
+        let meaning = meaning_of(info);
+        let shape = frame::shape_of(info, info.height, info.width, info.channels);
+        let mut mapping = Mapping::picture(&shape);
+        // The middle of a body: its first slice is mostly empty.
+        for axis in (0..shape.len() - SIDES).filter(|axis| meaning.is_space(*axis)) {
+            mapping.set_position(axis, shape[axis] / 2);
+        }
         ImageView {
             image: image.clone(),
             name: name.to_owned(),
             mode: Mode::Image,
-            mapping: Mapping::picture(&shape),
+            mapping,
             dims: Dims::new(meaning),
             photo: Photo { opaque: !info.alpha, ..Photo::default() },
             pictured: Pictured::default(),
@@ -81,8 +88,45 @@ impl ImageView {
         }
     }
 
+    /// The number of the frame at which the sliders stand.
     fn number(&self) -> u64 {
-        self.mapping.position(0)
+        let frames = self.mapping.shape().iter().take(self.mapping.shape().len() - SIDES);
+        frames.enumerate().fold(0, |number, (axis, len)| number * len + self.mapping.position(axis))
+    }
+
+    /// Rows, columns and channels of the frame in sight.
+    fn sides(&self) -> [u64; SIDES] {
+        self.mapping.shape().last_chunk().copied().unwrap_or_default()
+    }
+
+    /// The frames in words: how many, or how many along each axis.
+    fn frames_words(&self) -> String {
+        let info = self.image.info();
+        if info.frame_axes.is_empty() {
+            return display::plural(info.frames, "frame");
+        }
+        let long = self.mapping.others(true).into_iter().filter(|&axis| self.mapping.shape()[axis] > 1);
+        let words =
+            long.map(|axis| format!("{} {}", self.dims.meaning.name(axis), self.mapping.shape()[axis]));
+        words.collect::<Vec<_>>().join(" × ")
+    }
+
+    /// Goes to a frame by its number, to a pixel of this frame, or to a pixel by its full index.
+    fn go_to(&mut self, numbers: &[u64]) -> bool {
+        let (shape, [height, width, _]) = (self.mapping.shape().to_vec(), self.sides());
+        let still = shape.len() - SIDES;
+        match *numbers {
+            [frame] if frame < self.image.info().frames.max(1) => self.mapping = standing(&shape, frame),
+            [row, column] if row < height && column < width => self.pictured.go_to(row, column),
+            [ref frame @ .., row, column]
+                if frame.len() == still && numbers.iter().zip(&shape).all(|(at, len)| at < len) =>
+            {
+                frame.iter().enumerate().for_each(|(axis, &at)| self.mapping.set_position(axis, at));
+                self.pictured.go_to(row, column);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// The frame in sight, or the one before it while it is decoded.
@@ -98,8 +142,7 @@ impl ImageView {
             && self.mapping.shape() != frame.shape()
         {
             // A page of another size than the first.
-            self.mapping = Mapping::picture(frame.shape());
-            self.mapping.set_position(0, number);
+            self.mapping = standing(frame.shape(), number);
         }
         Ok(shown.value)
     }
@@ -127,21 +170,21 @@ impl ImageView {
             theme::pending(ui, id, "Decoding the image…");
             return;
         };
-        let mut mapping = Mapping::picture(frame.shape());
-        mapping.set_position(0, frame.number());
-        let slice = mapping.slice(true);
-        let hidden = usize::from(frame.shape()[0] == 1);
+        let slice = standing(frame.shape(), frame.number()).slice(true);
+        let (shape, leading) = (frame.shape(), frame.shape().len() - SIDES);
+        let first = if shape[..leading].iter().all(|&len| len == 1) { leading } else { 0 };
+        let last = if slice.depth() == 1 { shape.len() - 1 } else { shape.len() };
         let title = self.name.clone();
         let array: Arc<dyn Array> = frame;
         match self.mode {
             Mode::Image => {
                 let style = Style::Photo(self.photo);
-                let meaning = &Meaning::default();
+                let meaning = &self.dims.meaning;
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
-                let neighbours = false;
+                let (worded, neighbours) = (first..last, false);
                 let look =
-                    Look { array: &array, slice: &slice, style, title, hidden, meaning, cross, neighbours };
+                    Look { array: &array, slice: &slice, style, title, worded, meaning, cross, neighbours };
                 self.pictured.ui(ui, cx, &look);
             }
             Mode::Histogram => self.bars(ui, cx, &array, &slice),
@@ -150,7 +193,7 @@ impl ImageView {
 
     /// Channels, window and level, turns.
     fn options(&mut self, ui: &mut Ui) {
-        let depth = self.mapping.shape().get(CHANNELS).copied().unwrap_or(1) as usize;
+        let depth = self.sides()[2] as usize;
         if depth > 1 {
             options::channel_menu(ui, &mut self.photo, depth);
         }
@@ -169,7 +212,7 @@ impl ImageView {
     fn bars(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let mut slice = slice.clone();
         if let Some(channel) = self.photo.channel
-            && let Some(span) = slice.spans.get_mut(CHANNELS)
+            && let Some(span) = slice.spans.last_mut()
         {
             *span = gander::region::Span::range((channel as u64).min(span.count.saturating_sub(1)), 1);
         }
@@ -183,10 +226,35 @@ impl ImageView {
     }
 }
 
+/// What frames, rows and columns stand for.
+fn meaning_of(info: &ImageInfo) -> Meaning {
+    let named = |name: &str, axis: &Axis| {
+        let name = if axis.name.is_empty() { name.to_owned() } else { axis.name.clone() };
+        Axis { name, ..axis.clone() }
+    };
+    let [rows, columns] = &info.sides;
+    let frames = frame::axes(info).into_iter().map(|(_, axis)| axis);
+    let sides = [named("row", rows), named("column", columns), named("channel", &Axis::default())];
+    Meaning::of_axes(frames.chain(sides).collect())
+}
+
+/// The mapping of frames of this shape that stands at the one of this number.
+fn standing(shape: &[u64], number: u64) -> Mapping {
+    let mut mapping = Mapping::picture(shape);
+    let mut rest = number;
+    for axis in (0..shape.len() - SIDES).rev() {
+        let len = shape[axis].max(1);
+        mapping.set_position(axis, rest % len);
+        rest /= len;
+    }
+    mapping
+}
+
 impl Drop for ImageView {
     /// A tab that was closed needs nothing decoded.
     fn drop(&mut self) {
         self.frames.cancel();
+        self.dims.meaning.stop();
         self.pictured.stop();
         self.histogram.stop();
     }
@@ -207,13 +275,10 @@ impl View for ImageView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.dims.meaning.load(cx.jobs);
         let info = self.image.info();
-        let frames = if info.frames > 1 {
-            format!(" · {}", display::plural(info.frames, "frame"))
-        } else {
-            String::new()
-        };
-        let (width, height) = (self.mapping.shape()[2], self.mapping.shape()[1]);
+        let frames = if info.frames > 1 { format!(" · {}", self.frames_words()) } else { String::new() };
+        let [height, width, _] = self.sides();
         let channels = display::plural(u64::from(info.channels), "channel");
         cx.status.facts = format!("{width} × {height} · {channels} · {} bits{frames}", info.bits);
         let rest = ui.available_rect_before_wrap();
@@ -240,15 +305,7 @@ impl View for ImageView {
                 let text = text.trim().trim_start_matches([':', '[']).trim_end_matches(']');
                 let numbers: Option<Vec<u64>> =
                     text.split(',').map(|part| part.trim().parse().ok()).collect();
-                let shape = self.mapping.shape();
-                match numbers.as_deref() {
-                    Some(&[frame]) if frame < shape[0] => self.mapping.set_position(0, frame),
-                    Some(&[row, column]) if row < shape[1] && column < shape[2] => {
-                        self.pictured.go_to(row, column)
-                    }
-                    _ => return false,
-                }
-                true
+                numbers.is_some_and(|numbers| self.go_to(&numbers))
             }
             _ => false,
         }
@@ -264,7 +321,9 @@ impl View for ImageView {
 
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
-        self.mapping.set_position(0, part("frame").as_u64().unwrap_or(0));
+        if let Some(frame) = part("frame").as_u64().filter(|&frame| frame < self.image.info().frames) {
+            self.mapping = standing(&self.mapping.shape().to_vec(), frame);
+        }
         self.pictured.restore(part("picture"));
         self.histogram.restore(part("histogram"));
         let channels = u64::from(self.image.info().channels);

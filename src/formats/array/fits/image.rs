@@ -1,7 +1,7 @@
 //! Images, and the records of random groups.
 
 use super::header::Header;
-use super::wcs;
+use super::{sky, wcs};
 use crate::content::array::{Plain, Scaling};
 use crate::content::{Array, ArrayFacts, Content};
 use crate::dtype::{DType, Field, Record, swap_to_little};
@@ -79,7 +79,8 @@ pub(super) fn shape(header: &Header, prefix: &str) -> Result<Vec<u64>> {
 /// What is known of an image from its header.
 pub(super) fn facts(header: &Header, count: usize, scaling: Option<Scaling>) -> ArrayFacts {
     let unit = header.text("BUNIT").map(|unit| unit.trim().to_owned());
-    ArrayFacts { unit, axes: wcs::axes(header, count), scaling, ..ArrayFacts::default() }
+    let (axes, world) = (wcs::axes(header, count), sky::world(header, count));
+    ArrayFacts { unit, axes, world, scaling, ..ArrayFacts::default() }
 }
 
 /// Gives an image its array. One that is cut off is shown as far as it is there.

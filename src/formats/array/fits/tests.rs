@@ -73,8 +73,12 @@ fn headers_say_what_values_and_axes_are() {
     }
     let scaling = array(&opened("scaled.fits").unwrap(), "").facts().scaling.unwrap();
     assert_eq!((scaling.scale, scaling.offset, scaling.fill), (0.5, 10.0, vec![-1.0]));
-    let sky = array(&opened("sky.fits").unwrap(), "").facts().axes;
+    let facts = array(&opened("sky.fits").unwrap(), "").facts();
+    let (sky, world) = (facts.axes, facts.world.unwrap());
     assert_eq!((sky[1].name.as_str(), sky[1].regular), ("RA", None));
+    let [(ra, right, _), (dec, up, _)] = &world.at(&[0, 0])[..] else { panic!("two coordinates") };
+    assert_eq!((ra.as_str(), dec.as_str()), ("RA", "DEC"));
+    assert!((right - 10.101573814).abs() < 1e-8 && (up - 10.099984354).abs() < 1e-8, "{right} {up}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! World coordinates: what the indices of an axis stand for, where that is a start and a step.
+//! World coordinates: what the indices of an axis stand for, where that is a start and a step. Where it is a place
+//! on the sky, [`super::sky`] tells.
 //! <https://www.aanda.org/articles/aa/pdf/2002/45/aah3859.pdf>.
 
 use super::header::Header;

@@ -4,12 +4,13 @@
 use super::json::Object;
 use super::store::{is_inside, join};
 use super::tree::{Found, Hierarchy};
-use crate::content::array::{self, Axis};
+use crate::content::array::{self, Axis, Plain};
 use crate::content::{Array, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::region::{Region, Span};
+use crate::source::Source;
 use crate::task::Task;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -223,6 +224,31 @@ fn is_rgb(group: &Object) -> bool {
     channels.is_some_and(|list| list.iter().map(colour).eq(["FF0000", "00FF00", "0000FF"]))
 }
 
+/// The names of the channels, where there is one for each.
+fn channel_names(group: &Object, count: u64) -> Option<Arc<dyn Array>> {
+    /// Longer names and more channels are not kept.
+    const LETTERS: usize = 64;
+    const MOST: u64 = 1 << 16;
+    let list = attributes(group).get("omero")?.get("channels")?.as_array()?;
+    if list.len() as u64 != count || count > MOST {
+        return None;
+    }
+    let label = |channel: &Value| -> Option<Vec<char>> {
+        let label = channel.get("label")?.as_str()?;
+        Some(label.chars().take(LETTERS).collect())
+    };
+    let names = list.iter().map(label).collect::<Option<Vec<_>>>()?;
+    let longest = names.iter().map(Vec::len).max().filter(|longest| *longest > 0)?;
+    let mut bytes = Vec::with_capacity(names.len() * longest * 4);
+    for name in &names {
+        let letters = name.iter().copied().chain(std::iter::repeat('\0')).take(longest);
+        bytes.extend(letters.flat_map(|letter| u32::from(letter).to_le_bytes()));
+    }
+    let source = Source::memory("channels", bytes);
+    let names = Plain::new(source, 0, DType::Str(longest as u32), vec![count]).ok()?;
+    Some(Arc::new(names))
+}
+
 impl Pyramid {
     fn new(levels: Vec<Level>, shape: &[u64], sample: Sample, axes: &[Axis], group: &Object) -> Result<Self> {
         let axis = |name: &str| axes.iter().position(|axis| axis.name == name);
@@ -256,7 +282,17 @@ impl Pyramid {
                 details.push((format!("pixel size along {name}"), format!("{step} {unit}")));
             }
         }
+        let meant = |axis: usize| axes.get(axis).cloned().unwrap_or_default();
+        let frame_axis = |&n: &usize| {
+            let mut meant = meant(n);
+            if axis("c") == Some(n) {
+                meant.coordinate = channel_names(group, side(n));
+            }
+            (side(n), meant)
+        };
         let info = ImageInfo {
+            frame_axes: others.iter().map(frame_axis).collect(),
+            sides: [meant(rows), meant(columns)],
             width: side(columns),
             height: side(rows),
             channels: if channels.is_some() { 3 } else { 1 },

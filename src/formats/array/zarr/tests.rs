@@ -239,6 +239,18 @@ fn pyramids_are_images_with_levels() {
         (info.levels.as_slice(), info.frames, info.channels),
         (&[(48, 32), (24, 16), (12, 8)][..], 2, 1)
     );
+    // Each axis that frames go through, and the pixels' size.
+    let lens: Vec<_> = info.frame_axes.iter().map(|(len, axis)| (*len, axis.name.as_str())).collect();
+    assert_eq!(lens, [(2, "c"), (1, "z")]);
+    let names = info.frame_axes[0].1.coordinate.as_ref().unwrap();
+    let letters = array::read(&**names, &task, &Region::all(&[2])).unwrap();
+    let text = |n: usize| {
+        crate::cell::element(names.dtype(), &letters[n * letters.len() / 2..][..letters.len() / 2])
+    };
+    assert_eq!((text(0).as_str(), text(1).as_str()), ("DAPI", "GFP"));
+    let [rows, columns] = &info.sides;
+    assert_eq!((rows.name.as_str(), columns.name.as_str(), columns.regular), ("y", "x", Some((0.0, 0.5))));
+    assert_eq!(columns.unit.as_deref(), Some("micrometer"));
     let level = array_of(&find(&document, "/1"));
     let facts = level.facts();
     assert_eq!(facts.axes[2].regular, Some((0.0, 1.0)));

@@ -7,6 +7,7 @@ use gander::error::Result;
 use gander::region::{Region, Span};
 use serde_json::{Value, json};
 
+use super::kinds::Kind;
 use super::slice::Slice;
 
 /// The mapping of the dimensions of one shape onto the screen.
@@ -48,9 +49,36 @@ impl Mapping {
         }
     }
 
-    /// Frame, row, column, channel: the axes of an image.
+    /// The plane that the kinds of the axes suggest: places before time and channels, x across and y down. Where
+    /// they say nothing, that of [`Mapping::new`].
+    pub(crate) fn meant(shape: &[u64], kinds: &[Kind]) -> Self {
+        let mut mapping = Mapping::new(shape);
+        let kind = |axis: usize| kinds.get(axis).copied().unwrap_or_default();
+        // A few places or times are no colours.
+        mapping.channels = mapping.channels.filter(|&axis| matches!(kind(axis), Kind::Channel | Kind::Other));
+        let channels = mapping.channels;
+        let free = || (0..shape.len()).filter(move |&axis| Some(axis) != channels);
+        let only = |wanted: Kind| {
+            let mut found = free().filter(|&axis| kind(axis) == wanted && shape[axis] > 1);
+            let first = found.next();
+            first.filter(|_| found.next().is_none())
+        };
+        let places: Vec<usize> = [Kind::X, Kind::Y, Kind::Z].into_iter().filter_map(only).collect();
+        let passes = |axis: &usize| matches!(kind(*axis), Kind::Time | Kind::Channel);
+        let still: Vec<usize> = free().filter(|axis| !passes(axis)).collect();
+        let all: Vec<usize> = free().collect();
+        (mapping.rows, mapping.columns) = match (&places[..], &still[..], &all[..]) {
+            (&[across, down, ..], _, _) => (Some(down), Some(across)),
+            (_, &[.., down, across], _) | (_, _, &[.., down, across]) => (Some(down), Some(across)),
+            (_, _, all) => (None, all.last().copied()),
+        };
+        mapping
+    }
+
+    /// Frames by one axis or several, then row, column, channel: the axes of an image.
     pub(crate) fn picture(shape: &[u64]) -> Self {
-        Mapping { rows: Some(1), columns: Some(2), channels: Some(3), ..Mapping::new(shape) }
+        let axis = |back: usize| shape.len().checked_sub(back);
+        Mapping { rows: axis(3), columns: axis(2), channels: axis(1), ..Mapping::new(shape) }
     }
 
     /// The axis of the rows.
@@ -300,6 +328,34 @@ mod tests {
         assert_eq!(likely_channels(&[3, 224, 224]), Some(0));
         assert_eq!(likely_channels(&[60000, 28, 28]), None);
         assert_eq!(likely_channels(&[4, 4096]), None);
+    }
+
+    #[test]
+    fn the_first_plane_goes_through_places() {
+        let plane = |shape: &[u64], kinds: &[Kind]| {
+            let mapping = Mapping::meant(shape, kinds);
+            (mapping.rows(), mapping.columns(), mapping.channels())
+        };
+        let (x, y, z, t, c, other) = (Kind::X, Kind::Y, Kind::Z, Kind::Time, Kind::Channel, Kind::Other);
+        // A scanner's volume, with and without time; few slices or times are no colours.
+        assert_eq!(plane(&[64, 60, 30], &[x, y, z]), (Some(1), Some(0), None));
+        assert_eq!(plane(&[64, 60, 30, 200], &[x, y, z, t]), (Some(1), Some(0), None));
+        assert_eq!(plane(&[64, 60, 30, 3], &[x, y, z, t]), (Some(1), Some(0), None));
+        // A section: one of the three is a single place.
+        assert_eq!(plane(&[64, 1, 30], &[x, y, z]), (Some(2), Some(0), None));
+        // Climate, and the same turned round.
+        assert_eq!(plane(&[12, 17, 64, 128], &[t, z, y, x]), (Some(2), Some(3), None));
+        assert_eq!(plane(&[64, 128, 12], &[y, x, t]), (Some(0), Some(1), None));
+        assert_eq!(plane(&[12, 17, 64], &[t, z, y]), (Some(1), Some(2), None));
+        // Places without directions stay before what passes; two axes in all stay as they are.
+        assert_eq!(plane(&[9, 8, 100], &[other, other, t]), (Some(0), Some(1), None));
+        assert_eq!(plane(&[50, 100], &[other, t]), (Some(0), Some(1), None));
+        assert_eq!(plane(&[50, 100], &[x, t]), (Some(0), Some(1), None));
+        // Channels that are called so are colours.
+        assert_eq!(plane(&[3, 40, 50], &[c, y, x]), (Some(1), Some(2), Some(0)));
+        for shape in [&[][..], &[5], &[5, 6], &[5, 6, 7], &[10, 32, 32, 3], &[1, 3, 20, 20]] {
+            assert_eq!(Mapping::meant(shape, &[]), Mapping::new(shape), "{shape:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use gander::cell;
 use gander::cf::Times;
-use gander::content::array::{Axis, Scaling};
+use gander::content::array::{Axis, Scaling, World};
 use gander::content::{Array, ArrayFacts, array};
 use gander::dtype::DType;
 use gander::error::Result;
@@ -15,8 +15,10 @@ use gander::region::Region;
 use gander::task::Task;
 use std::sync::Arc;
 
+use super::kinds::{self, Kind, same_unit, short_unit};
 use super::probe;
-use super::ruler::Uneven;
+use super::ruler::{Uneven, even_step};
+use super::slice::Slice;
 use super::values::{Part, drawable, numbers};
 
 /// Longer coordinates are not read: 16 MB of f64.
@@ -28,6 +30,10 @@ const TEXTS: u64 = 200_000;
 #[derive(Default)]
 pub(crate) struct Meaning {
     axes: Vec<Dimension>,
+    /// What goes through each axis, by its name and unit.
+    kinds: Vec<Kind>,
+    /// What whole indices stand for.
+    world: Option<Arc<dyn World>>,
     /// The unit of the values.
     pub(crate) unit: Option<String>,
     /// How values are read that count time from a date.
@@ -57,6 +63,8 @@ enum Coordinate {
         scaling: Option<Scaling>,
         /// Those that rise or fall unevenly.
         uneven: Option<Arc<Uneven>>,
+        /// The step of those that do it evenly.
+        step: Option<f64>,
     },
 }
 
@@ -64,11 +72,11 @@ impl Meaning {
     /// What an array's facts say, or else what the node's attributes say as xarray and Zarr write them.
     pub(crate) fn of(node: &Node, facts: ArrayFacts, rank: usize) -> Self {
         let mut meaning = Meaning {
-            axes: Vec::new(),
+            world: facts.world,
             unit: facts.unit.filter(|unit| !unit.trim().is_empty() && unit != "1"),
             times: facts.times,
             names: facts.value_names.into_iter().collect(),
-            whole: false,
+            ..Meaning::default()
         };
         if facts.axes.len() == rank {
             meaning.axes = facts.axes.into_iter().map(Dimension::of).collect();
@@ -81,13 +89,50 @@ impl Meaning {
                 }
             }
         }
-        meaning
+        meaning.settled()
     }
 
-    /// Axes with these names, and nothing else.
-    pub(crate) fn named(names: impl IntoIterator<Item = String>) -> Self {
-        let axes = names.into_iter().map(|name| Dimension { name, ..Dimension::default() }).collect();
-        Meaning { axes, ..Meaning::default() }
+    /// What these axes say, and nothing else.
+    pub(crate) fn of_axes(axes: Vec<Axis>) -> Self {
+        Meaning { axes: axes.into_iter().map(Dimension::of).collect(), ..Meaning::default() }.settled()
+    }
+
+    fn settled(mut self) -> Self {
+        self.kinds = kinds::kinds(&self.axes.iter().map(Dimension::described).collect::<Vec<_>>());
+        self
+    }
+
+    /// What the axes go through.
+    pub(crate) fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Width and height of an element of a slice beside each other, the larger 1, where its axes have even steps
+    /// in one unit.
+    pub(crate) fn proportions(&self, slice: &Slice) -> Option<[f64; 2]> {
+        /// Longer elements would be threads.
+        const LONGEST: f64 = 100.0;
+        /// Less is what rounding leaves.
+        const EQUAL: f64 = 1.005;
+        let (down, across) = (slice.rows?, slice.columns?);
+        let places = [down, across].map(|axis| self.kinds.get(axis).is_some_and(|kind| kind.is_place()));
+        let (rows, columns) = (self.axes.get(down)?, self.axes.get(across)?);
+        let one_unit = match (&rows.unit, &columns.unit) {
+            (Some(a), Some(b)) => same_unit(a, b),
+            // Without units places go by the same one.
+            (None, None) => places == [true, true],
+            _ => false,
+        };
+        if !one_unit || rows.times.is_some() || columns.times.is_some() {
+            return None;
+        }
+        let height = rows.step()? * slice.step(slice.rows) as f64;
+        let width = columns.step()? * slice.step(slice.columns) as f64;
+        let (smaller, larger) = (width.min(height), width.max(height));
+        if larger < smaller * EQUAL {
+            return Some([1.0; 2]);
+        }
+        (larger <= smaller * LONGEST).then_some([width / larger, height / larger])
     }
 
     /// Asks for the coordinates.
@@ -136,11 +181,20 @@ impl Meaning {
         unit.is_some_and(|unit| UNITS.contains(&unit.trim()))
     }
 
-    /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`.
+    /// Whether the indices of an axis stand for something.
+    pub(crate) fn is_placed(&self, axis: usize) -> bool {
+        self.axes.get(axis).is_some_and(Dimension::is_placed)
+    }
+
+    /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`. Where there is a unit but no
+    /// coordinate, what stands along it are indices.
     pub(crate) fn title(&self, axis: usize) -> String {
-        let unit = self.axes.get(axis).and_then(Dimension::plain_unit);
         let name = self.name(axis);
-        unit.map_or(name.clone(), |unit| format!("{name} ({unit})"))
+        match self.axes.get(axis).and_then(Dimension::plain_unit) {
+            Some(unit) if self.is_placed(axis) => format!("{name} ({unit})"),
+            Some(_) => format!("{name} (index)"),
+            None => name,
+        }
     }
 
     /// What an index of an axis stands for, as text without its unit; `None` where that is not known (yet).
@@ -167,9 +221,7 @@ impl Meaning {
             return cell::element(dtype, &(value.round() as i64).to_le_bytes());
         }
         let digits = if step > 0.0 { (-step.log10().floor()).clamp(0.0, 12.0) as usize } else { 6 };
-        let text = format!("{value:.digits$}");
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        if text == "-0" { "0".to_owned() } else { text.to_owned() }
+        decimals(value, digits)
     }
 
     /// The same with its unit: `45 degrees_north`.
@@ -185,7 +237,9 @@ impl Meaning {
             let text = self.coordinate_with_unit(axis, at)?;
             Some(format!("{} {text}", self.name(axis)))
         };
-        index.iter().enumerate().filter_map(line).collect()
+        let world = self.world.iter().flat_map(|world| world.at(index));
+        let place = world.map(|(name, value, unit)| format!("{name} {} {unit}", decimals(value, 6)));
+        index.iter().enumerate().filter_map(line).chain(place).collect()
     }
 
     /// The name of a value, where values have names.
@@ -241,6 +295,13 @@ impl Meaning {
     }
 }
 
+/// A number with so many digits behind the point at most.
+fn decimals(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
 /// A name that a slider or menu has room for.
 fn short_name(name: &str) -> String {
     const MOST: usize = 40;
@@ -280,9 +341,28 @@ impl Dimension {
         }
     }
 
+    fn described(&self) -> kinds::Described<'_> {
+        kinds::Described { name: &self.name, unit: self.unit.as_deref(), dated: self.times.is_some() }
+    }
+
     /// The unit, where it is one of the numbers that are shown: not of dates.
     fn plain_unit(&self) -> Option<&str> {
-        self.unit.as_deref().filter(|_| self.times.is_none())
+        self.unit.as_deref().filter(|_| self.times.is_none()).map(short_unit)
+    }
+
+    fn is_placed(&self) -> bool {
+        self.regular.is_some() || self.coordinate.is_some()
+    }
+
+    /// The distance between neighbours, where it is the same all along.
+    fn step(&self) -> Option<f64> {
+        if self.coordinate.is_some() {
+            return match &*self.read.peek(&()).value? {
+                Coordinate::Values { step, .. } => *step,
+                Coordinate::Texts(_) => None,
+            };
+        }
+        self.regular.map(|(_, step)| step.abs()).filter(|step| step.is_finite() && *step > 0.0)
     }
 
     fn text(&self, index: u64) -> Option<String> {
@@ -337,14 +417,15 @@ impl Coordinate {
         if let Some(scaling) = &scaling {
             values.iter_mut().for_each(|value| *value = scaling.apply(*value));
         }
-        let uneven = Uneven::of(&values).map(Arc::new);
-        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven })
+        let (uneven, step) = (Uneven::of(&values).map(Arc::new), even_step(&values));
+        Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven, step })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use gander::content::array::Plain;
+    use gander::region::Span;
     use gander::source::Source;
 
     use super::*;
@@ -382,12 +463,38 @@ mod tests {
         assert_eq!(meaning.coordinate(1, 1).as_deref(), Some("0.1"));
         assert_eq!((meaning.title(0).as_str(), meaning.title(1).as_str()), ("time", "lat (degrees_north)"));
         assert_eq!(meaning.value(&DType::U8, &[3], "3".to_owned()), "3 (forest) K");
+        // A unit without coordinates: what stands along such an axis are indices.
+        let sky = Axis { name: "RA".to_owned(), unit: Some("deg".to_owned()), ..Axis::default() };
+        assert_eq!(Meaning::of_axes(vec![sky]).title(0), "RA (index)");
         assert_eq!(meaning.coordinate(1, 2), None);
         let times = Times::parse("hours since 2000-01-01", "");
         let unit = Some("hours since 2000-01-01".to_owned());
         let meaning =
             Meaning::of(&Node::new("t", "array"), ArrayFacts { times, unit, ..Default::default() }, 1);
         assert_eq!(meaning.value(&DType::U8, &[48], "48".to_owned()), "48 (2000-01-03)");
+    }
+
+    #[test]
+    fn proportions_are_of_steps_in_one_unit() {
+        let axis = |name: &str, unit: &str, step: f64| Axis {
+            name: name.to_owned(),
+            unit: Some(unit.to_owned()).filter(|unit| !unit.is_empty()),
+            regular: Some((10.0, step)),
+            ..Axis::default()
+        };
+        let of = |rows: Axis, columns: Axis, step: u64| {
+            let spans = vec![Span { start: 0, count: 4, step }, Span::all(8)];
+            let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
+            Meaning::of_axes(vec![rows, columns]).proportions(&slice)
+        };
+        assert_eq!(of(axis("z", "mm", -5.0), axis("x", "mm", 1.0), 1), Some([0.2, 1.0]));
+        assert_eq!(of(axis("z", "mm", 5.0), axis("x", "mm", 1.0), 2), Some([0.1, 1.0]));
+        assert_eq!(of(axis("a", "degrees_north", 1.0), axis("b", "degrees_east", 2.0), 1), Some([1.0, 0.5]));
+        assert_eq!(of(axis("y", "", 2.0), axis("x", "", 2.001), 1), Some([1.0; 2]));
+        assert_eq!(of(axis("a", "", 2.0), axis("b", "", 4.0), 1), None);
+        assert_eq!(of(axis("z", "m", 5.0), axis("x", "mm", 1.0), 1), None);
+        assert_eq!(of(axis("z", "mm", 500.0), axis("x", "mm", 1.0), 1), None);
+        assert_eq!(of(axis("z", "mm", 0.0), axis("x", "mm", 1.0), 1), None);
     }
 
     #[test]

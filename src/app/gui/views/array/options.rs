@@ -4,7 +4,7 @@
 use egui::{DragValue, Rect, Sense, Ui, vec2};
 use gander::display;
 
-use super::super::canvas::Camera;
+use super::super::canvas::{Camera, Cells};
 use super::ArrayView;
 use super::Mode;
 use super::color::{Choice, Curve, Map, Photo, Range};
@@ -142,10 +142,8 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
         pictured.camera.fit = true;
     }
     let camera = &mut pictured.camera;
-    let words = if camera.square { "Fill the view, whatever the shape of a cell" } else { "Square cells" };
-    if theme::icon_button(ui, if camera.square { Icon::SplitRight } else { Icon::Module }, words).clicked() {
-        camera.square = !camera.square;
-        camera.fit = true;
+    if let Some(cells) = cells_menu(ui, camera.cells, camera.sides) {
+        camera.choose(cells);
     }
     if turning {
         turn_menu(ui, camera);
@@ -159,6 +157,37 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
     if ui.available_width() > 400.0 + 7.0 * words.chars().count() as f32 {
         ui.label(theme::dim(theme, words));
     }
+}
+
+/// How cells are shaped: as large as the axes say, where these differ (`sides`), square, or as there is room.
+pub(super) fn cells_menu(ui: &mut Ui, chosen: Cells, sides: [f64; 2]) -> Option<Cells> {
+    let least = sides[0].min(sides[1]);
+    let words = sides.map(|side| super::color::brief(side / least));
+    let choices = if sides[0] == sides[1] {
+        vec![(Cells::True, "Square cells".to_owned())]
+    } else {
+        let sized = format!("True size, {} : {}", words[0], words[1]);
+        vec![(Cells::True, sized), (Cells::Square, "Square cells".to_owned())]
+    };
+    let choices = choices.into_iter().chain([(Cells::Fill, "Fill the view".to_owned())]);
+    let button = egui::Button::new(theme::icon(Icon::Module).color(Theme::of(ui).dim))
+        .frame_when_inactive(false)
+        .min_size(vec2(size::ROW, size::ROW));
+    let mut picked = None;
+    let (response, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
+        for (cells, words) in choices {
+            // Where axes say nothing, square and true are the same.
+            let now =
+                cells == chosen || sides[0] == sides[1] && cells == Cells::True && chosen != Cells::Fill;
+            if ui.selectable_label(now, words).clicked() {
+                picked = Some(cells);
+                ui.close();
+            }
+        }
+    });
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Shape of the cells"));
+    response.on_hover_text("Shape of the cells");
+    picked
 }
 
 /// Flips and turns behind one button.

@@ -1,6 +1,7 @@
 //! A slice as a picture: the heat map and the image mode. Layers are asked for and drawn here, the
 //! pointer is answered, odd values are marked; colour bar and numbers are in [`super::marks`].
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, Rect, Sense, Ui, UiBuilder, pos2, vec2};
@@ -81,8 +82,8 @@ pub(crate) struct Look<'a> {
     pub(crate) slice: &'a Slice,
     pub(crate) style: Style,
     pub(crate) title: &'a str,
-    /// Leading axes that are not worth a word: the frame of an image that has but one.
-    pub(crate) hidden: usize,
+    /// The axes that are worth a word: not the frame or channel of an image that has but one.
+    pub(crate) worded: Range<usize>,
     /// What indices and values mean.
     pub(crate) meaning: &'a Meaning,
     /// Where the cross-hair stands, column and row, if there is one: then a drag moves it.
@@ -215,11 +216,14 @@ impl Pictured {
             return;
         }
         let heat = matches!(look.style, Style::Heat(_));
-        let rect = frame(ui, outer, look, heat);
+        let placed = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_placed(axis));
+        let ruled = heat || placed(look.slice.rows) || placed(look.slice.columns);
+        let rect = if ruled { frame(ui, outer, look, heat) } else { outer.shrink(space::S3) };
         let id = ui.unique_id().with("picture");
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let plane = [look.slice.width() as f64, look.slice.height() as f64];
+        self.camera.set_sides(look.meaning.proportions(look.slice).unwrap_or([1.0; 2]));
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.camera.input(ui, &response, &sight, look.cross.is_none());
@@ -239,7 +243,7 @@ impl Pictured {
         self.read_ahead(cx, look);
         self.answer(ui, cx, look, &sight, &response, &got);
         describe(ui, &response, look, self.cursor);
-        self.furniture(ui, look, &sight, &got, heat, outer);
+        self.furniture(ui, look, &sight, &got, ruled, outer);
         self.say_state(ui, rect, &got);
     }
 
@@ -379,8 +383,8 @@ impl Pictured {
             _ => marks::pixel(got.whole.as_deref(), row, column),
         };
         let shown = match (&look.slice.channels, look.slice.depth()) {
-            (Some(axis), depth) if depth > 1 => marks::with_colon(&index, *axis, look.hidden),
-            _ => probe::place(index.get(look.hidden..).unwrap_or_default()),
+            (Some(axis), depth) if depth > 1 => marks::with_colon(&index, *axis, look.worded.start),
+            _ => probe::place(index.get(look.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
         let lines = look.meaning.lines(&index);
@@ -453,7 +457,7 @@ impl Pictured {
     }
 
     /// Rulers, marks, colour bar: what stands on and around the picture.
-    fn furniture(&mut self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, heat: bool, outer: Rect) {
+    fn furniture(&mut self, ui: &Ui, look: &Look<'_>, sight: &Sight, got: &Got, ruled: bool, outer: Rect) {
         let slice = look.slice;
         let known = self.known(slice, look.style.part());
         if known.is_none()
@@ -482,7 +486,7 @@ impl Pictured {
         } else if let Some([column, row]) = self.cursor.filter(|_| look.cross.is_none()) {
             marks::frame(ui, sight, column, row);
         }
-        if heat {
+        if ruled {
             let label = |rows: bool, n: u64| ruler_label(look, rows, n);
             canvas::rulers(ui, sight, outer.left() + space::S1, label);
             axis_titles(ui, look, sight, outer);
@@ -625,9 +629,6 @@ fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
 
 /// Where the picture may be: rulers stand left of and below it, the colour bar at its right.
 fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
-    if !heat {
-        return outer.shrink(space::S3);
-    }
     let slice = look.slice;
     let named = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_named(axis));
     let (named, last) = (named(slice.rows) || named(slice.columns), slice.height().saturating_sub(1));
@@ -635,7 +636,7 @@ fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
     let labels = [0, last / 2, last].map(|n| ruler_label(look, true, n).chars().count());
     let left = outer.left() + canvas::ruler_width(ui, labels.into_iter().max().unwrap_or(1)) + space::S2;
     // Of several pictures in the same colours each is too small for a bar of its own.
-    let bar = if outer.width() > 300.0 && look.cross.is_none() { marks::BAR_ROOM } else { space::S3 };
+    let bar = if heat && outer.width() > 300.0 && look.cross.is_none() { marks::BAR_ROOM } else { space::S3 };
     let (above, below) = if named { (22.0, size::ROW + 14.0) } else { (space::S3, size::ROW) };
     let rect = Rect::from_min_max(
         pos2(left, outer.top() + above),

@@ -16,6 +16,13 @@ pub(super) struct Uneven {
     falling: bool,
 }
 
+/// The distance between neighbours of coordinates that rise or fall evenly.
+pub(super) fn even_step(values: &[f64]) -> Option<f64> {
+    let mean = (values.last()? - values.first()?) / (values.len() as f64 - 1.0);
+    let even = |pair: &[f64]| (pair[1] - pair[0] - mean).abs() <= mean.abs() * EVEN;
+    (mean.is_finite() && mean != 0.0 && values.windows(2).all(even)).then_some(mean.abs())
+}
+
 impl Uneven {
     /// These coordinates, where they rise or fall all along and not evenly.
     pub(super) fn of(values: &[f64]) -> Option<Uneven> {
@@ -24,9 +31,8 @@ impl Uneven {
         let places: Vec<f64> = values.iter().map(|value| if falling { -value } else { *value }).collect();
         let steps = || places.windows(2).map(|pair| pair[1] - pair[0]);
         let rising = places.iter().all(|place| place.is_finite()) && steps().all(|step| step > 0.0);
-        let mean = (last - first).abs() / (values.len() as f64 - 1.0);
-        let even = steps().all(|step| (step - mean).abs() <= mean * EVEN);
-        (values.len() > 2 && rising && !even && mean.is_finite()).then_some(Uneven { places, falling })
+        let even = even_step(values).is_some() || !(last - first).is_finite();
+        (values.len() > 2 && rising && !even).then_some(Uneven { places, falling })
     }
 }
 
@@ -84,6 +90,11 @@ mod tests {
         for even in [&[0.0, 1.0, 2.0][..], &[0.1, 0.2, 0.3, 0.4], &[5.0, 1.0], &[90.0, 87.5, 85.0], &[]] {
             assert_eq!(Uneven::of(even), None, "{even:?}");
         }
+        assert_eq!((even_step(&[90.0, 87.5, 85.0]), even_step(&[0.0, 1.0, 3.0])), (Some(2.5), None));
+        assert_eq!(
+            (even_step(&[1.0]), even_step(&[1.0, f64::NAN, 3.0]), even_step(&[2.0, 2.0])),
+            (None, None, None)
+        );
         for wild in [[0.0, 2.0, 1.0], [0.0, 0.0, 1.0], [0.0, f64::NAN, 1.0], [0.0, 1.0, f64::INFINITY]] {
             assert_eq!(Uneven::of(&wild), None, "{wild:?}");
         }

@@ -41,6 +41,14 @@ fn show(array: Arc<dyn Array>) -> Harness<'static, Bench> {
     harness
 }
 
+/// The array of a file of the fixtures.
+fn fixture(name: &str) -> Arc<dyn Array> {
+    let path = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let document = open::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
+    let Some(Content::Array(array)) = document.root.content.clone() else { panic!("{name}: no array") };
+    array
+}
+
 fn slow(array: Arc<dyn Array>, delay: Duration, fails: bool) -> Arc<dyn Array> {
     Arc::new(Slow { array, delay, fails, reads: Arc::default(), done: Arc::default() })
 }

@@ -15,6 +15,7 @@ use super::layer::Style;
 use super::mapping::Mapping;
 use super::marks;
 use super::meaning::Meaning;
+use super::options;
 use super::pictured::{Look, Pictured};
 use super::probe::{self, Probe};
 use super::slice::Slice;
@@ -28,6 +29,8 @@ pub(crate) struct Volume {
     /// The axis that is neither rows nor columns of the slice.
     depth: Option<usize>,
     panes: [Pictured; 3],
+    /// The plane that had the keys last.
+    keyed: usize,
     probe: Probe,
 }
 
@@ -45,17 +48,20 @@ pub(crate) fn fits(shape: &[u64]) -> bool {
 }
 
 impl Volume {
-    /// The depth axis: the one that was chosen, else the last that could be.
-    pub(crate) fn depth(&self, mapping: &Mapping) -> Option<usize> {
+    /// The depth axis: the one that was chosen, else the last that could be, first of those through places.
+    fn depth(&self, mapping: &Mapping, meaning: &Meaning) -> Option<usize> {
         let others = mapping.others(false);
         let long = |axis: &usize| mapping.shape()[*axis] > 1;
+        let place =
+            |axis: &usize| long(axis) && meaning.kinds().get(*axis).is_some_and(|kind| kind.is_place());
         let chosen = self.depth.filter(|axis| others.contains(axis));
-        chosen.or_else(|| others.iter().copied().rfind(long)).or(others.last().copied())
+        let last = |fits: &dyn Fn(&usize) -> bool| others.iter().copied().rfind(|axis| fits(axis));
+        chosen.or_else(|| last(&place)).or_else(|| last(&long)).or(others.last().copied())
     }
 
     /// The planes: rows and columns, rows and depth, depth and columns.
-    fn planes(&self, mapping: &Mapping) -> Option<[Slice; 3]> {
-        let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping)?);
+    fn planes(&self, mapping: &Mapping, meaning: &Meaning) -> Option<[Slice; 3]> {
+        let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping, meaning)?);
         let shape = mapping.shape();
         let plane = |down: usize, across: usize| {
             let span = |(axis, &len): (usize, &u64)| match axis == down || axis == across || len == 0 {
@@ -74,13 +80,13 @@ impl Volume {
     }
 
     /// Whether the slice is on the screen.
-    pub(crate) fn shows(&self, mapping: &Mapping) -> bool {
-        self.planes(mapping).is_none_or(|planes| self.panes[0].shows(&planes[0]))
+    pub(crate) fn shows(&self, mapping: &Mapping, meaning: &Meaning) -> bool {
+        self.planes(mapping, meaning).is_none_or(|planes| self.panes[0].shows(&planes[0]))
     }
 
     /// Which axis is the depth.
     pub(crate) fn toolbar(&mut self, ui: &mut Ui, mapping: &Mapping, meaning: &Meaning) {
-        let Some(depth) = self.depth(mapping) else { return };
+        let Some(depth) = self.depth(mapping, meaning) else { return };
         let others: Vec<usize> =
             mapping.others(false).into_iter().filter(|&axis| mapping.shape()[axis] > 1).collect();
         if others.len() < 2 {
@@ -98,7 +104,8 @@ impl Volume {
 
     /// Draws the planes into all that is left of `ui`, and moves the cross-hair.
     pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
-        let (Some(planes), false) = (self.planes(mapping), mapping.shape().contains(&0)) else {
+        let (Some(planes), false) = (self.planes(mapping, shown.meaning), mapping.shape().contains(&0))
+        else {
             theme::empty_state(ui, Icon::Volume, "No volume", "Three axes with elements are needed.");
             return;
         };
@@ -120,9 +127,12 @@ impl Volume {
             child.shrink_clip_rect(quarter);
             heading(&mut child, slice, shown.meaning, &before);
             let (array, title, meaning) = (shown.array, shown.title, shown.meaning);
-            let (hidden, neighbours) = (0, true);
-            let look = Look { array, slice, style, title, hidden, meaning, cross, neighbours };
+            let (worded, neighbours) = (0..slice.spans.len(), true);
+            let look = Look { array, slice, style, title, worded, meaning, cross, neighbours };
             self.panes[n].ui(&mut child, cx, &look);
+            if self.panes[n].has_focus(ui) {
+                self.keyed = n;
+            }
             if let Some([column, row]) = self.panes[n].picked() {
                 for (axis, at) in [(slice.columns, column), (slice.rows, row)] {
                     axis.into_iter().for_each(|axis| mapping.set_position(axis, at));
@@ -193,12 +203,25 @@ impl Volume {
         ui.add(Label::new(theme::mono(text).size(size::TEXT_MONO + 4.0).color(color)).truncate());
     }
 
-    /// Zooms the plane that has the keys, or the first.
+    /// The right end of the mapper's bar: all in sight, the shape of the cells.
+    pub(crate) fn zoom_bar(&mut self, ui: &mut Ui) {
+        if theme::icon_button(ui, Icon::Fit, "All in sight").clicked() {
+            self.panes.iter_mut().for_each(|pane| pane.camera.fit = true);
+        }
+        // One plane of cells that are not square is enough to choose.
+        let sides = self.panes.iter().map(|pane| pane.camera.sides).find(|sides| sides[0] != sides[1]);
+        let chosen = options::cells_menu(ui, self.panes[0].camera.cells, sides.unwrap_or([1.0; 2]));
+        if let Some(cells) = chosen {
+            self.panes.iter_mut().for_each(|pane| pane.camera.choose(cells));
+        }
+    }
+
+    /// Zooms the plane that had the keys last, at first the slice.
     pub(crate) fn request(&mut self, request: &Request) -> bool {
         if *request == Request::ZoomFit {
             return self.panes.iter_mut().map(|pane| pane.request(request)).filter(|done| *done).count() > 0;
         }
-        self.panes[0].request(request)
+        self.panes[self.keyed].request(request)
     }
 
     /// Whether one of the planes has the keys.
@@ -219,12 +242,16 @@ impl Volume {
 
     /// For the session.
     pub(crate) fn keep(&self) -> Value {
-        json!({ "depth": self.depth })
+        let panes: Vec<Value> = self.panes.iter().map(Pictured::keep).collect();
+        json!({ "depth": self.depth, "planes": panes })
     }
 
     /// What [`Volume::keep`] gave.
     pub(crate) fn restore(&mut self, kept: &Value) {
         self.depth = kept.get("depth").and_then(Value::as_u64).map(|axis| axis as usize);
+        for (n, pane) in self.panes.iter_mut().enumerate() {
+            pane.restore(kept.get("planes").and_then(|planes| planes.get(n)).unwrap_or(&Value::Null));
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A frame of an image as an array of `frames × height × width × channels`, of which only this frame is
-//! ever asked for. Frames of usual size are decoded whole and kept; of larger ones parts are read, from
-//! the pyramid level that is fine enough.
+//! ever asked for; where frames go through several axes (`t × c × z`) each of them is one of the array. Frames of
+//! usual size are decoded whole and kept; of larger ones parts are read, from the pyramid level that is fine enough.
 
 use std::sync::Arc;
 
+use gander::content::array::Axis;
 use gander::content::image::{Image, Pixels, Rect};
 use gander::content::{Array, ImageInfo};
 use gander::dtype::DType;
@@ -20,7 +21,7 @@ pub(super) struct Frame {
     image: Arc<dyn Image>,
     number: u64,
     dtype: DType,
-    shape: [u64; 4],
+    shape: Vec<u64>,
     /// All of it, if it is not too large.
     pixels: Option<Pixels>,
 }
@@ -30,19 +31,34 @@ fn bytes_of(info: &ImageInfo) -> u64 {
     info.width.saturating_mul(info.height).saturating_mul(pixel)
 }
 
+/// The axes that the frames of an image go through, with their lengths: one that counts them, where the file names
+/// none.
+pub(super) fn axes(info: &ImageInfo) -> Vec<(u64, Axis)> {
+    match info.frame_axes.is_empty() {
+        true => vec![(info.frames.max(1), Axis { name: "frame".to_owned(), ..Axis::default() })],
+        false => info.frame_axes.clone(),
+    }
+}
+
+/// The shape of the array of frames of this size.
+pub(super) fn shape_of(info: &ImageInfo, height: u64, width: u64, channels: u32) -> Vec<u64> {
+    let frames = axes(info).into_iter().map(|(len, _)| len);
+    frames.chain([height, width, u64::from(channels.max(1))]).collect()
+}
+
 impl Frame {
     /// Decodes a frame, or gets ready to read parts of it.
     pub(super) fn read(image: Arc<dyn Image>, task: &Task, number: u64) -> Result<Self> {
         let info = image.info();
-        let frames = info.frames.max(1);
         if bytes_of(info) > WHOLE {
-            let shape = [frames, info.height, info.width, u64::from(info.channels.max(1))];
+            let shape = shape_of(info, info.height, info.width, info.channels);
             return Ok(Frame { dtype: info.sample.dtype(), number, shape, pixels: None, image });
         }
         // Other pages than the first may be larger than it.
         let pixels = image.read(task, number, 0, Rect::all(u64::MAX, u64::MAX))?;
-        let shape = [frames, pixels.height, pixels.width, u64::from(pixels.channels.max(1))];
-        let expected = limits::bytes(&shape[1..], pixels.sample.size() as u64)?;
+        let shape = shape_of(info, pixels.height, pixels.width, pixels.channels);
+        let sides = [pixels.height, pixels.width, u64::from(pixels.channels.max(1))];
+        let expected = limits::bytes(&sides, pixels.sample.size() as u64)?;
         if pixels.data.len() as u64 != expected {
             return Err(Error::bug(format!(
                 "image: {} bytes of pixels, {expected} expected",
@@ -57,10 +73,15 @@ impl Frame {
         self.number
     }
 
+    /// Height, width and channels.
+    fn sides(&self) -> [u64; 3] {
+        self.shape.last_chunk().copied().unwrap_or_default()
+    }
+
     /// The coarsest level that still has a pixel for each sample that is `step` pixels apart.
     fn level(&self, step: u64) -> u32 {
         let levels = &self.image.info().levels;
-        let fits = |level: &&(u64, u64)| self.shape[2].div_ceil(level.0.max(1)) <= step.max(1);
+        let fits = |level: &&(u64, u64)| self.sides()[1].div_ceil(level.0.max(1)) <= step.max(1);
         levels.iter().filter(fits).count().max(1) as u32 - 1
     }
 
@@ -74,7 +95,7 @@ impl Frame {
         out: &mut [u8],
     ) -> Result<()> {
         let level = self.level(rows.step.min(columns.step));
-        let (width, height) = (self.shape[2], self.shape[1]);
+        let [height, width, samples] = self.sides();
         let (across, down) = self.image.info().levels.get(level as usize).copied().unwrap_or((width, height));
         let scaled = |at: u64, from: u64, to: u64| {
             let place = u128::from(at) * u128::from(to) / u128::from(from.max(1));
@@ -84,7 +105,7 @@ impl Frame {
         let right = scaled(columns.index(columns.count.saturating_sub(1)), width, across) + 1;
         let line = (columns.count * channels.count) as usize * self.dtype.size() as usize;
         // As many lines at a time as keep a band within 16 MB, if the lines are close together.
-        let pixel = (right - left).saturating_mul(self.shape[3] * self.dtype.size());
+        let pixel = (right - left).saturating_mul(samples * self.dtype.size());
         let close = scaled(rows.step, height, down) <= 2;
         let band = if close { ((16 << 20) / pixel.max(1)).clamp(1, rows.count.max(1)) } else { 1 };
         for (n, lines) in out.chunks_mut(line * band as usize).enumerate() {
@@ -136,8 +157,8 @@ impl Array for Frame {
     }
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let &[_, rows, columns, channels] = region.0.as_slice() else {
-            return Err(Error::bug("image: a region of other than four axes"));
+        let &[.., rows, columns, channels] = region.0.as_slice() else {
+            return Err(Error::bug("image: a region of fewer than three axes"));
         };
         if out.is_empty() {
             return Ok(());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui_kittest::kittest::Queryable as _;
+use gander::content::array::Axis;
 use gander::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
 use gander::content::{Array, Content};
 use gander::error::Result;
@@ -32,7 +33,7 @@ fn drawn(width: u64, height: u64, frames: u64, delay: Duration) -> Arc<dyn Image
         alpha: true,
         frames,
         levels,
-        details: Vec::new(),
+        ..ImageInfo::default()
     };
     Arc::new(Drawn { info, delay })
 }
@@ -71,6 +72,65 @@ fn pixels_under_the_pointer_and_frames() {
     assert!(harness.state_mut().ask(&super::Request::GoTo("2".to_owned())));
     settle(&mut harness);
     assert_eq!(harness.state().status.under, "a.tif[2, 24, 32, :] = (32, 24, 2, 65535)");
+}
+
+/// The content of a document of the fixtures.
+fn fixture(name: &str) -> Content {
+    let path = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let document = open::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
+    document.root.content.clone().unwrap()
+}
+
+#[test]
+fn each_axis_that_frames_go_through_has_its_own_slider() {
+    let axis = |name: &str, unit: &str, step: f64| Axis {
+        name: name.to_owned(),
+        unit: Some(unit.to_owned()),
+        regular: Some((0.0, step)),
+        ..Axis::default()
+    };
+    let mut info = drawn(64, 48, 12, Duration::ZERO).info().clone();
+    info.frame_axes = vec![(3, axis("t", "second", 2.5)), (4, axis("z", "micrometer", 5.0))];
+    info.sides = [axis("y", "micrometer", 1.0), axis("x", "micrometer", 0.5)];
+    let image: Arc<dyn Image> = Arc::new(Drawn { info, delay: Duration::ZERO });
+    let mut harness = bench("a", Content::Image(image.clone()));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.facts, "64 × 48 · 4 channels · 16 bits · t 3 × z 4");
+    // A body is opened in its middle, a film at its beginning.
+    harness.get_by_label("t 0/3: 0 s");
+    harness.get_by_label("z 2/4: 10 µm");
+    assert!(harness.state_mut().ask(&super::Request::GoTo("1, 3, 24, 32".to_owned())));
+    settle(&mut harness);
+    let under = harness.state().status.under.clone();
+    assert_eq!(under, "a[1, 3, 24, 32, :] = (32, 24, 7, 65535)  ·  t 2.5 s  z 15 µm  y 24 µm  x 16 µm");
+    // Pixels are twice as high as wide.
+    let kept = harness.state().view.keep();
+    let zoom = |n: usize| kept["picture"]["camera"]["zoom"][n].as_f64().unwrap();
+    assert!((zoom(1) / zoom(0) - 2.0).abs() < 1e-9, "{kept}");
+    // The session, and the number of a frame as before, go to the same place.
+    let mut again = bench("a", Content::Image(image));
+    again.state_mut().view.restore(&kept);
+    settle(&mut again);
+    again.get_by_label("z 3/4: 15 µm");
+    assert!(again.state_mut().ask(&super::Request::GoTo("5".to_owned())));
+    settle(&mut again);
+    again.get_by_label("t 1/3: 2.5 s");
+    again.get_by_label("z 1/4: 5 µm");
+    assert!(!again.state_mut().ask(&super::Request::GoTo("3, 0, 24, 32".to_owned())));
+}
+
+#[test]
+fn channels_of_a_microscope_have_their_names() {
+    let mut harness = bench("a", fixture("zarr/image_v05.ome.zarr"));
+    settle(&mut harness);
+    assert_eq!(harness.state().status.facts, "48 × 32 · 1 channel · 16 bits · c 2");
+    harness.get_by_label("c 0/2: DAPI");
+    assert!(harness.state_mut().ask(&super::Request::GoTo("1, 0, 16, 24".to_owned())));
+    settle(&mut harness);
+    harness.get_by_label("c 1/2: GFP");
+    let under = harness.state().status.under.clone();
+    assert!(under.starts_with("a[1, 0, 16, 24] = "), "{under}");
+    assert!(under.ends_with("c GFP  z 0 µm  y 8 µm  x 12 µm"), "{under}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use egui_kittest::kittest::Queryable as _;
 use super::super::super::Request;
 use super::super::super::bench::{bench, picture, settle};
 use super::made::{Described, classes, temperature};
-use super::{cell, plain, show};
+use super::{cell, fixture, plain, show};
 use gander::content::array::Axis;
 use gander::content::{ArrayFacts, Content};
 use gander::dtype::DType;
@@ -29,6 +29,71 @@ fn sliders_and_values_say_what_they_stand_for() {
         settle(&mut harness);
         picture(&mut harness, &format!("temperature_{mode}"));
     }
+}
+
+/// Rows and columns of the array view, and where its axes stand.
+fn plane(harness: &egui_kittest::Harness<'_, super::Bench>) -> (u64, u64, String) {
+    let mapping = &harness.state().view.keep()["mapping"];
+    let axis = |name: &str| mapping[name].as_u64().unwrap();
+    (axis("rows"), axis("columns"), mapping["at"].to_string())
+}
+
+#[test]
+fn scans_open_on_the_plane_of_their_first_axes() {
+    let mut harness = show(fixture("nifti/scaled.nii"));
+    // x, y, z and t: in the middle of the body, at the first time.
+    assert_eq!(plane(&harness), (1, 0, "[0,0,1,0]".to_owned()));
+    harness.get_by_label("Volume").click();
+    settle(&mut harness);
+    // The depth goes through the body too, not through time.
+    for heading in ["y × x", "y × z", "z × x"] {
+        harness.get_by_label_contains(heading);
+    }
+    // Climate stands as it is stored.
+    let harness = show(temperature());
+    assert_eq!(plane(&harness), (1, 2, "[0,0,0]".to_owned()));
+}
+
+#[test]
+fn elements_are_as_large_as_their_axes_say() {
+    let axis = |name: &str, step| Axis {
+        name: name.to_owned(),
+        unit: Some("mm".to_owned()),
+        regular: Some((0.0, step)),
+        ..Axis::default()
+    };
+    let facts = ArrayFacts { axes: vec![axis("z", 5.0), axis("x", 1.0)], ..ArrayFacts::default() };
+    let array = plain(DType::U8, &[12, 60], (0..720).map(|n| n as u8).collect());
+    let mut harness = show(Arc::new(Described { array, facts }));
+    let shape = |harness: &egui_kittest::Harness<'_, super::Bench>| {
+        let zoom = harness.state().view.keep()["heat"]["camera"]["zoom"].clone();
+        zoom[1].as_f64().unwrap() / zoom[0].as_f64().unwrap()
+    };
+    assert!((shape(&harness) - 5.0).abs() < 1e-9);
+    let mut choose = |words: &str| {
+        harness.get_by_label("Shape of the cells").click();
+        settle(&mut harness);
+        harness.get_by_label(words).click();
+        settle(&mut harness);
+        settle(&mut harness);
+        shape(&harness)
+    };
+    assert!((choose("Square cells") - 1.0).abs() < 1e-9);
+    assert!((choose("Fill the view") - 1.0).abs() > 0.1);
+    assert!((choose("True size, 1 : 5") - 5.0).abs() < 1e-9);
+    // The other way round, and every other row only.
+    harness.get_by_label("Swap rows and columns").click();
+    settle(&mut harness);
+    assert!((shape(&harness) - 0.2).abs() < 1e-9);
+}
+
+#[test]
+fn places_on_the_sky_are_told_and_rulers_count_pixels() {
+    let mut harness = show(fixture("fits/sky.fits"));
+    assert!(harness.state_mut().ask(&Request::Element(vec![0, 0])));
+    settle(&mut harness);
+    let under = harness.state().status.under.clone();
+    assert!(under.ends_with("  ·  RA 10.101574 deg  DEC 10.099984 deg"), "{under}");
 }
 
 #[test]

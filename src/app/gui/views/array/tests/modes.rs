@@ -145,6 +145,28 @@ fn three_planes_share_one_cross_hair() {
 }
 
 #[test]
+fn the_plane_that_has_the_keys_is_zoomed_and_the_session_knows_it() {
+    let mut harness = show(cube());
+    harness.get_by_label("Volume").click();
+    settle(&mut harness);
+    let planes = harness.get_all_by(|node| node.role() == egui::accesskit::Role::Image);
+    let third = planes.map(|node| node.rect().center()).nth(2).unwrap();
+    click(&mut harness, third);
+    settle(&mut harness);
+    assert!(harness.state_mut().ask(&Request::ZoomIn));
+    settle(&mut harness);
+    let kept = harness.state().view.keep();
+    let fits = |n: usize| kept["volume"]["planes"][n]["camera"]["fit"].as_bool();
+    assert_eq!([fits(0), fits(1), fits(2)], [Some(true), Some(true), Some(false)]);
+    let mut again = bench("a", Content::Array(cube()));
+    again.state_mut().view.restore(&kept);
+    settle(&mut again);
+    let restored = again.state().view.keep();
+    assert_eq!((&restored["volume"], &restored["mapping"]), (&kept["volume"], &kept["mapping"]));
+    assert!(again.state_mut().ask(&Request::ZoomFit));
+}
+
+#[test]
 fn lines_run_along_any_axis() {
     let mut harness = show(cube());
     harness.get_by_label("Line").click();

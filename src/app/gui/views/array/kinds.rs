@@ -1,0 +1,136 @@
+//! What axes go through — places, time, channels — by the names and units that files give them, whatever their
+//! format; and units as they are written beside numbers.
+
+/// What an axis goes through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Places from left to right: x, columns, longitude.
+    X,
+    /// Places up and down a picture: y, rows, latitude.
+    Y,
+    /// Places in the depth or height: z, levels.
+    Z,
+    /// Time, or pictures one after the other.
+    Time,
+    /// Colours, bands, what else was measured at the same place.
+    Channel,
+    /// Nothing of these, or not known.
+    #[default]
+    Other,
+}
+
+impl Kind {
+    /// Whether it goes through places.
+    pub(crate) fn is_place(self) -> bool {
+        matches!(self, Kind::X | Kind::Y | Kind::Z)
+    }
+
+    fn named(name: &str) -> Option<Kind> {
+        let name = name.trim().to_ascii_lowercase();
+        Some(match name.strip_suffix("_stag").unwrap_or(&name) {
+            "x" | "i" | "xc" | "lon" | "longitude" | "rlon" | "easting" | "west_east" | "ra" | "glon"
+            | "elon" | "column" | "columns" => Kind::X,
+            "y" | "j" | "yc" | "lat" | "latitude" | "rlat" | "northing" | "south_north" | "dec" | "glat"
+            | "elat" | "row" | "rows" => Kind::Y,
+            "z" | "k" | "lev" | "level" | "plev" | "depth" | "height" | "altitude" | "alt" | "bottom_top" => {
+                Kind::Z
+            }
+            "t" | "time" | "frame" | "frames" => Kind::Time,
+            "c" | "ch" | "channel" | "channels" | "band" | "bands" => Kind::Channel,
+            _ => return None,
+        })
+    }
+
+    fn measured(unit: &str) -> Option<Kind> {
+        let unit = unit.trim().to_ascii_lowercase().replace('_', "");
+        Some(match unit.as_str() {
+            "degreeseast" | "degreeeast" | "degreee" | "degreese" => Kind::X,
+            "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Kind::Y,
+            other if matches!(short_unit(other), "s" | "ms" | "µs" | "ns" | "min" | "h" | "d") => Kind::Time,
+            _ => return None,
+        })
+    }
+}
+
+/// An axis as a file describes it.
+pub(super) struct Described<'a> {
+    pub(super) name: &'a str,
+    pub(super) unit: Option<&'a str>,
+    /// Whether its coordinates are dates.
+    pub(super) dated: bool,
+}
+
+/// The kinds of the axes of an array.
+pub(super) fn kinds(axes: &[Described<'_>]) -> Vec<Kind> {
+    // Without a third, i and j are the row and column of a matrix.
+    let body = axes.iter().any(|axis| matches!(axis.name, "k" | "z"));
+    let kind = |axis: &Described<'_>| {
+        if axis.dated {
+            return Kind::Time;
+        }
+        let name = Some(axis.name).filter(|name| body || !matches!(*name, "i" | "j"));
+        let unit = axis.unit.unwrap_or_default();
+        let east_or_north = Kind::measured(unit).filter(|kind| kind.is_place());
+        east_or_north.or_else(|| Kind::named(name?)).or_else(|| Kind::measured(unit)).unwrap_or_default()
+    };
+    axes.iter().map(kind).collect()
+}
+
+/// A unit in the form that stands beside a number: `µm` for `micrometer`. Others stay as they are.
+pub(super) fn short_unit(unit: &str) -> &str {
+    match unit.trim() {
+        "meter" | "metre" | "meters" | "metres" => "m",
+        "centimeter" | "centimetre" | "centimeters" => "cm",
+        "millimeter" | "millimetre" | "millimeters" => "mm",
+        "um" | "μm" | "micron" | "microns" | "micrometer" | "micrometre" | "micrometers" => "µm",
+        "nanometer" | "nanometre" | "nanometers" => "nm",
+        "angstrom" | "angstroms" => "Å",
+        "second" | "seconds" | "sec" => "s",
+        "millisecond" | "milliseconds" | "msec" => "ms",
+        "us" | "μs" | "microsecond" | "microseconds" => "µs",
+        "nanosecond" | "nanoseconds" => "ns",
+        "minute" | "minutes" => "min",
+        "hour" | "hours" => "h",
+        "day" | "days" => "d",
+        other => other,
+    }
+}
+
+/// Whether steps in two units can be compared as they are.
+pub(super) fn same_unit(a: &str, b: &str) -> bool {
+    let plain = |unit: &str| match short_unit(unit) {
+        degrees if degrees.to_ascii_lowercase().starts_with("deg") && !degrees.contains('C') => {
+            "deg".to_owned()
+        }
+        other => other.to_owned(),
+    };
+    plain(a) == plain(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_units_tell_what_axes_go_through() {
+        let plain = |name| Described { name, unit: None, dated: false };
+        let of = |names: &[&'static str]| kinds(&names.iter().map(|name| plain(name)).collect::<Vec<_>>());
+        assert_eq!(of(&["x", "Y", "z", "t"]), [Kind::X, Kind::Y, Kind::Z, Kind::Time]);
+        assert_eq!(of(&["i", "j", "k"]), [Kind::X, Kind::Y, Kind::Z]);
+        assert_eq!(of(&["i", "j", "z"]), [Kind::X, Kind::Y, Kind::Z]);
+        assert_eq!(of(&["i", "j"]), [Kind::Other; 2]);
+        assert_eq!(of(&["c", "station", ""]), [Kind::Channel, Kind::Other, Kind::Other]);
+        let one = |name, unit, dated| kinds(&[Described { name, unit: Some(unit), dated }])[0];
+        assert_eq!(one("nav", "degrees_east", false), Kind::X);
+        assert_eq!(one("u", "second", false), Kind::Time);
+        assert_eq!(one("z", "days since 2000-01-01", true), Kind::Time);
+        assert_eq!(one("depth", "m", false), Kind::Z);
+    }
+
+    #[test]
+    fn units_are_short_and_compared() {
+        assert_eq!((short_unit("micrometer"), short_unit("degrees_north")), ("µm", "degrees_north"));
+        assert!(same_unit("degrees_north", "degrees_east") && same_unit("um", "micrometer"));
+        assert!(!same_unit("degC", "deg") && !same_unit("m", "mm"));
+    }
+}
