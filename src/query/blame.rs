@@ -388,7 +388,7 @@ pub(super) fn without_insides(text: &str) -> &str {
     if is_type { head.get(..word).unwrap_or(head).trim_end() } else { text }
 }
 
-/// A better sentence for one of the parser's.
+/// A better sentence for one that says nothing to those who write statements.
 pub(super) fn of_syntax(text: &str) -> Option<String> {
     let text = text.to_lowercase();
     text.starts_with("substring without for/from").then(|| {

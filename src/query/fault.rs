@@ -172,7 +172,7 @@ pub(super) fn of_parser(sql: &str, error: &ParserError) -> Mistake {
     let place = place.and_then(|(line, column)| Some((line.parse().ok()?, column.trim().parse().ok()?)));
     let what = blame::without_insides(what);
     let what = what.strip_prefix("Expected: ").map_or_else(
-        || blame::of_syntax(what).unwrap_or_else(|| lowered(what)),
+        || lowered(what),
         |rest| {
             let (wanted, found) = rest.split_once(", found: ").unwrap_or((rest, ""));
             match found {
@@ -223,8 +223,10 @@ pub(super) fn of_planner(ground: &Ground<'_>, error: DataFusionError) -> Failure
             if let Some((message, column)) = blame::ungrouped(&text) {
                 return placed(Mistake::new(message), &column).into();
             }
-            let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default().to_owned();
-            placed(Mistake::new(text), &word).into()
+            let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default();
+            let short = blame::without_insides(&text);
+            let message = blame::of_syntax(short).unwrap_or_else(|| short.to_owned());
+            placed(Mistake::new(message), word).into()
         }
         _ => match of_work(ground, error) {
             Failure::Run(error) if error.kind() == crate::error::ErrorKind::Unsupported => {
@@ -259,8 +261,10 @@ fn computing(error: &DataFusionError) -> Option<String> {
             | ArrowError::ArithmeticOverflow(text) => Some(plainly(text)),
             ArrowError::DivideByZero => Some("divide by zero".to_owned()),
             ArrowError::ExternalError(inner) => expression(inner.to_string()),
+            ArrowError::ParquetError(text) => predicate(text),
             _ => None,
         },
+        DataFusionError::ParquetError(parquet) => predicate(&parquet.to_string()),
         DataFusionError::External(inner) => expression(inner.to_string()),
         _ => None,
     }
@@ -268,7 +272,18 @@ fn computing(error: &DataFusionError) -> Option<String> {
 
 /// The words of an error about a regular expression.
 fn expression(text: String) -> Option<String> {
-    text.contains("regex parse error").then_some(text)
+    if text.contains("regex parse error") { Some(text) } else { predicate(&text) }
+}
+
+/// The words of an error of a condition that the reader of Parquet files looks at. It shows the error as a
+/// program would: `ArrowError(CastError("…"), Some(""))`.
+fn predicate(text: &str) -> Option<String> {
+    let (_, shown) = text.split_once("Error evaluating filter predicate: ")?;
+    if shown.contains("DivideByZero") {
+        return Some("divide by zero".to_owned());
+    }
+    let words = shown.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")"));
+    Some(words.map_or_else(|| plainly(shown), |(words, _)| plainly(&words.replace("\\\"", "\""))))
 }
 
 /// A call whose arguments fit no function of its name, and what would fit.

@@ -499,13 +499,14 @@ mod tests {
 
     #[test]
     fn other_trees_of_folders_stay_folders() {
-        let trees: [&[(&str, &str)]; 6] = [
+        let trees: [&[(&str, &str)]; 7] = [
             &[("a/1.csv", "x\n1\n"), ("b/c/2.csv", "x\n1\n")],
             &[("a/1.csv", "x\n1\n"), ("b/2.csv", "y\n1\n")],
             &[("a/1.csv", "x\n1\n"), ("b/2.jsonl", "{\"x\": 1}\n")],
             &[("a/1.csv", "x\n1\n"), ("b/2.csv", "x\n1\n"), ("b/readme.txt", "text")],
             &[("a/1.csv", "x\n1\n"), ("b/notes.bin", "\u{1}\u{2}")],
             &[("a/1.csv", "x\n1\n")],
+            &[("a/1.csv", "x\n1\n"), ("b/.zarray", "{}"), ("c/1.csv", "x\n1\n")],
         ];
         for tree in trees {
             let (_folder, document) = folder(tree);

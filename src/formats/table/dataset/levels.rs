@@ -20,7 +20,9 @@ pub fn are_levels(head: &Head) -> bool {
     let is_level = |e: &Entry| {
         e.is_folder && !is_hidden(&e.name) && partition::of_folder(&e.name).is_none() && !is_log(e)
     };
-    head.is_folder && !head.entries.is_empty() && head.entries.iter().all(is_level)
+    // Hierarchies of arrays may have nothing but folders at the top, and their name.
+    let is_named = head.has_extension(&["zarr", "n5"]);
+    head.is_folder && !is_named && !head.entries.is_empty() && head.entries.iter().all(is_level)
 }
 
 fn is_log(entry: &Entry) -> bool {
