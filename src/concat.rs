@@ -10,6 +10,7 @@
 //! Whoever looks for some values asks which parts may have them ([`Table::parts`]), takes those alone
 //! ([`Table::only`]), and of these the row groups that may have them ([`Table::stretches`]).
 
+pub mod partition;
 mod sieve;
 mod unify;
 
@@ -17,7 +18,7 @@ mod unify;
 mod tests;
 
 use crate::cache::Cache;
-use crate::content::table::{batch, cut, project};
+use crate::content::table::{StoredStatistics, batch, cut, project};
 use crate::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
@@ -77,6 +78,9 @@ pub struct Joined {
     pub fitting: usize,
     /// How many parts were opened.
     pub opened: usize,
+    /// Whether the parts have so little in common that they may be tables of their own: of the columns of all
+    /// some part has less than most, and no part has all.
+    pub scattered: bool,
 }
 
 /// Several tables as one; `constants` are columns that each part has one value of (its partition).
@@ -120,8 +124,10 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
     };
     let schema = unify::schema(&wide, &schemas, &constants, all_seen);
     let own = project(&schema, &(0..base.fields().len()).collect::<Vec<_>>())?;
+    let scattered = unify::is_scattered(&wide, &schemas);
     let shared = Shared::new(schema, base.clone(), own, &constants, parts);
-    Ok(joined(&shared, first.into_iter().enumerate().collect()).of(shared))
+    let joined = joined(&shared, first.into_iter().enumerate().collect()).of(shared);
+    Ok(Joined { scattered, ..joined })
 }
 
 /// Several tables of the columns `schema`, whose parts all give just these columns. A few of them are opened,
@@ -177,7 +183,8 @@ impl Look {
     fn of(self, shared: Shared) -> Joined {
         let all = (0..shared.entries.len()).collect();
         let table = Arc::new(Concat::new(Arc::new(shared), all));
-        Joined { table, differences: self.differences, fitting: self.fitting, opened: self.opened }
+        let Look { differences, fitting, opened } = self;
+        Joined { table, differences, fitting, opened, scattered: false }
     }
 }
 
@@ -583,6 +590,10 @@ impl Table for Concat {
             details.push(("left out".to_owned(), problem.clone()));
         }
         TableFacts { row_groups, codecs, details, columns: Vec::new() }
+    }
+
+    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+        sieve::statistics(self, column)
     }
 
     fn layout(&self) -> Layout {

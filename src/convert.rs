@@ -60,6 +60,7 @@ pub static TARGETS: &[Target] = &[
     target("csv", "CSV", &["csv"], &write::csv::WRITER, &[]),
     target("tsv", "TSV", &["tsv", "tab"], &write::csv::WRITER, &[("delimiter", "tab")]),
     target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &write::jsonl::WRITER, &[]),
+    target("json", "JSON", &["json"], &write::jsonl::ARRAY, &[]),
     target("npy", "NumPy array", &["npy"], &write::npy::WRITER, &[]),
     target("hdf5", "HDF5", &["h5", "hdf5"], &write::hdf5::WRITER, &[]),
     target("npz", "NumPy archive", &["npz"], &write::npz::WRITER, &[]),
@@ -637,7 +638,7 @@ impl Plan {
                 let what = "times are kept in UTC; the offsets in which they are written are not";
                 losses.push(note(field.name(), what));
             }
-            if is_json(field) && self.target.id != "jsonl" {
+            if is_json(field) && !matches!(self.target.id, "jsonl" | "json") {
                 losses.push(note(field.name(), "lists and objects are kept as JSON text"));
             }
         }

@@ -13,7 +13,7 @@ mod values;
 pub use file::{Deletes, file_table};
 pub use fit::{By, FIELD_ID, PHYSICAL_NAME};
 pub use place::Places;
-pub use values::{constant, json_of, text_table, time, unescaped};
+pub use values::{constant, json_of, millis, text_table, time, unescaped};
 
 use crate::concat::{self, BoundsOf, Joined, Opener, Part};
 use crate::content::table::MemoryTable;
@@ -114,7 +114,8 @@ pub fn table(
 ) -> Result<Joined> {
     if files.is_empty() {
         let empty = MemoryTable::new(RecordBatch::new_empty(schema.clone()));
-        return Ok(Joined { table: Arc::new(empty), differences: Vec::new(), fitting: 0, opened: 0 });
+        let (table, differences) = (Arc::new(empty), Vec::new());
+        return Ok(Joined { table, differences, fitting: 0, opened: 0, scattered: false });
     }
     let strange = |file: &DataFile| {
         task.check().map(|()| places.size(&file.name).is_ok_and(|len| file.bytes == 0 || len == file.bytes))

@@ -1,7 +1,7 @@
 //! Opening: source → head → format → tree. The one door for files named by the user and for files
 //! found inside others.
 
-use crate::concat::{self, Part};
+use crate::concat::{self, Part, partition};
 use crate::content::{Content, Table};
 use crate::display;
 use crate::error::{Error, ErrorKind, Result};
@@ -87,22 +87,35 @@ pub fn table_of(document: &Document) -> Result<Arc<dyn Table>> {
 }
 
 /// Opens several files or folders as one table, one after the other in the order given (files that were
-/// dropped together). Their columns must be the same, or fit; how they differ stands in the remarks.
+/// dropped together). Their columns must be the same, or fit; how they differ stands in the remarks. What their
+/// folders say (`year=2024`) are columns too.
 ///
 /// # Errors
 /// `Unsupported` where one of them is no table or fits nothing of the first; else what opening gives.
 pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
     let [first, ..] = paths else { return Err(Error::bug("no files were given")) };
     let mut parts = Vec::new();
+    let mut keys: Vec<partition::Keys> = Vec::new();
+    let mut sizes = Vec::new();
     for path in paths {
+        let source = Source::open(task, path)?;
+        sizes.push(source.known_len().unwrap_or(0));
+        keys.push(if source.is_folder() {
+            partition::of_path(&path.join("*"))
+        } else {
+            partition::of_path(path)
+        });
+    }
+    let columns = partition::columns(keys.iter());
+    for ((path, bytes), keys) in paths.iter().zip(sizes).zip(&keys) {
         let place = path.clone();
         let make = move |task: &Task| table_of(&open(task, &place, &Options::default())?);
-        let bytes = Source::open(task, path)?.known_len().unwrap_or(0);
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        parts.push(Part::new(name, bytes, Box::new(make)));
+        let constants = partition::constants(keys, &columns);
+        parts.push(Part { constants, ..Part::new(name, bytes, Box::new(make)) });
     }
     let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
-    let joined = concat::tables(task, parts, Vec::new())?;
+    let joined = concat::tables(task, parts, columns)?;
     if joined.fitting < joined.opened {
         let why = joined.differences.join("; ");
         return Err(Error::unsupported(format!("these files are not one table: {why}")));

@@ -12,6 +12,7 @@
 //! nothing goes to the network. The engine: <https://datafusion.apache.org/user-guide/sql/>.
 
 mod answer;
+mod blame;
 mod catalog;
 mod fault;
 mod filter;
@@ -165,7 +166,7 @@ impl Engine {
             match answer.wait(task) {
                 Ok(()) => return Ok(answer),
                 Err(error) if !error.is_cancelled() && answer.widen() => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(answer.failure().unwrap_or_else(|| error.into())),
             }
         }
     }

@@ -75,7 +75,7 @@ fn mistakes_have_a_place_and_status_two() {
 #[test]
 fn a_result_is_written_in_any_format_and_reads_back() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["out.parquet", "out.csv", "out.arrow", "out.jsonl"] {
+    for name in ["out.parquet", "out.csv", "out.arrow", "out.jsonl", "out.json"] {
         let out = folder.path().join(name);
         let out = out.to_str().unwrap();
         let (_, stderr, status) =

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 TEXTS = {".csv": ",", ".tsv": "\t"}
-JSON = {".jsonl", ".ndjson"}
+JSON = {".jsonl", ".ndjson", ".json"}
 TABLES = {".parquet", ".arrow", ".arrows", ".feather", ".ipc", *JSON, *TEXTS}
 ARRAYS = {".npy", ".npz", ".safetensors", ".zarr", ".zip"}
 LOSSY = {".jpg", ".jpeg"}
@@ -122,8 +122,8 @@ def read_table(path):
         table = pq.ParquetFile(path).read()
     elif kind == ".feather" and path.read_bytes()[:4] == b"FEA1":
         table = pyarrow.feather.read_table(path)
-    elif kind in (".jsonl", ".ndjson"):
-        return read_jsonl(path)
+    elif kind in JSON:
+        return read_json(path)
     elif path.open("rb").read(6) == b"ARROW1":
         table = pa.ipc.open_file(path).read_all()
     else:
@@ -131,8 +131,13 @@ def read_table(path):
     return [(name, plain_values(column)) for name, column in zip(table.column_names, table.columns)], table.num_rows
 
 
-def read_jsonl(path):
-    rows = [json.loads(line, parse_float=decimal.Decimal) for line in path.read_text("utf-8").splitlines() if line.strip()]
+def read_json(path):
+    text = path.read_text("utf-8")
+    values = [text] if path.suffix.lower() == ".json" else [line for line in text.splitlines() if line.strip()]
+    rows = [json.loads(value, parse_float=decimal.Decimal) for value in values]
+    rows = rows[0] if path.suffix.lower() == ".json" else rows
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Unreadable("not a list of objects")
     names = list(dict.fromkeys(name for row in rows for name in row))
     return [(name, [row.get(name) for row in rows]) for name in names], len(rows)
 

@@ -201,8 +201,8 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
     // Text formats have only texts: what is nested or binary is spelled in another way there.
     let texts = matches!(target.id, "csv" | "tsv");
     let (Some(from), Some(mut to)) = (as_cells(from, !texts), as_cells(to, false)) else { return Ok(0) };
-    // A reader of JSON Lines has a last column for what comes up late; here nothing does.
-    if target.id == "jsonl" && to.last().is_some_and(|(name, _)| name == "…") {
+    // A reader of JSON has a last column for what comes up late; here nothing does.
+    if matches!(target.id, "jsonl" | "json") && to.last().is_some_and(|(name, _)| name == "…") {
         let rest = to.pop().unwrap_or_default();
         if let Some(cell) = rest.1.iter().flatten().next().filter(|_| !plan.is_lossy()) {
             // Very wide rows: the reader shows the first columns apart and the others together.
@@ -298,6 +298,10 @@ fn there_and_back(items: &[Item], target: &'static Target, out: &Path) -> Result
         return Ok(0);
     }
     let back = convert::gather(&task, &back.root, "").map_err(|e| e.to_string())?;
+    if target.id == "json" && back.is_empty() {
+        // An array of nothing, or of objects without members, is no table.
+        return Ok(0);
+    }
     compare(items, &plan, target, &back)
 }
 

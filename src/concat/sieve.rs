@@ -1,10 +1,12 @@
 //! What is known of the values in parts, and in stretches of them, for whoever looks for some values only.
 
 use super::{Concat, Entry, Origin};
+use crate::content::stretches::extreme;
+use crate::content::table::StoredStatistics;
 use crate::content::{Bounds, Rows, Stretches};
 use crate::error::{Error, Result};
 use crate::task::Task;
-use arrow::array::new_null_array;
+use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,6 +35,84 @@ pub(super) fn parts(concat: &Concat, columns: &[usize]) -> Stretches {
     Stretches {
         rows: counts.iter().map(|count| 0..count.unwrap_or(1)).collect(),
         columns: columns.iter().map(one).collect(),
+    }
+}
+
+/// The most parts whose statistics are merged.
+const MERGED: usize = 512;
+
+/// What all parts together say of a column: by metadata, by their constants, or what the files say that are
+/// open. `None` where one of them says nothing.
+pub(super) fn statistics(concat: &Concat, column: usize) -> Option<StoredStatistics> {
+    let data_type = concat.shared.schema.fields().get(column)?.data_type();
+    if concat.members.len() > MERGED || data_type.is_nested() {
+        return None;
+    }
+    let said: Vec<Said> = concat
+        .members
+        .iter()
+        .map(|&number| of_part_as_stored(concat, number, column))
+        .collect::<Option<_>>()?;
+    let nulls = said.iter().try_fold(0u64, |sum, one| sum.checked_add(one.bounds.nulls.iter().next()??));
+    let mut merged = StoredStatistics { nulls, ..StoredStatistics::default() };
+    merged.bounds = said.iter().any(|one| one.loose);
+    // A part without its ends makes the others' useless, unless all of its values are null.
+    let covered = |one: &Said| {
+        let nulls = one.bounds.nulls.iter().next().flatten();
+        let has = one.bounds.min.null_count() == 0 && one.bounds.max.null_count() == 0;
+        has || one.rows.is_some_and(|rows| nulls == Some(rows))
+    };
+    if said.iter().all(covered) {
+        let all: Vec<Bounds> = said.into_iter().map(|one| one.bounds).collect();
+        let all = Bounds::joined(&all, data_type).ok()?;
+        (merged.min, merged.max) = (extreme(&all.min, false), extreme(&all.max, true));
+    }
+    (merged != StoredStatistics::default()).then_some(merged)
+}
+
+/// What is known of a column in one part.
+struct Said {
+    rows: Option<u64>,
+    /// Of one stretch.
+    bounds: Bounds,
+    /// Whether the ends may lie beyond the values.
+    loose: bool,
+}
+
+fn of_part_as_stored(concat: &Concat, number: usize, column: usize) -> Option<Said> {
+    let shared = &concat.shared;
+    let data_type = shared.schema.field(column).data_type();
+    let entry = shared.entries.get(number)?;
+    let summary = entry.summary.get();
+    let rows = summary.map(|summary| summary.rows).or(entry.part.rows).and_then(Rows::exact);
+    let one = |bounds: Bounds, loose: bool| {
+        let bounds = bounds.read_as(data_type);
+        let bounds = if rows.is_some() { bounds } else { bounds.of_some_rows() };
+        (bounds.min.len() == 1).then_some(Said { rows, bounds, loose })
+    };
+    let constant = |value: &ArrayRef| one(Bounds::constant(value, &[rows?]).ok()?, false);
+    if let Some(n) = shared.constants.get(column).copied().flatten() {
+        return constant(entry.part.constants.get(n)?);
+    }
+    if let Some(said) = entry.part.bounds.as_ref().and_then(|bounds| bounds(column)) {
+        return one(said, true);
+    }
+    match summary?.columns.as_ref().map(|columns| columns.get(column)) {
+        // It is left out: no rows.
+        None => one(Bounds { nulls: vec![0].into(), ..Bounds::unknown(data_type, 1) }, false),
+        Some(Some(Origin::Own(own, _))) => {
+            let table = shared.kept.get(&number)?;
+            let said = table.statistics(*own)?;
+            let theirs = table.schema().field(*own).data_type();
+            let end = |text: &Option<String>| match text {
+                Some(text) => crate::lake::constant(Some(text), theirs).ok(),
+                None => Some(new_null_array(theirs, 1)),
+            };
+            let nulls = UInt64Array::from(vec![said.nulls]);
+            one(Bounds { min: end(&said.min)?, max: end(&said.max)?, nulls }, said.bounds)
+        }
+        Some(Some(Origin::Missing)) => constant(&new_null_array(data_type, 1)),
+        Some(_) => None,
     }
 }
 

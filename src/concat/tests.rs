@@ -166,3 +166,66 @@ fn stretches_of_parts_have_their_constants() {
         std::slice::from_ref(&(2..3))
     );
 }
+
+/// A table whose file says something of its only column.
+struct Stated(MemoryTable, StoredStatistics);
+
+impl Table for Stated {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+    fn rows(&self) -> Rows {
+        self.0.rows()
+    }
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        self.0.read(task, rows, columns)
+    }
+    fn statistics(&self, _column: usize) -> Option<StoredStatistics> {
+        Some(self.1.clone())
+    }
+}
+
+#[test]
+fn the_statistics_of_parts_are_merged() {
+    // By metadata, without opening any.
+    let (parts, _) = lazy(300);
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+    let said = known(&Task::new(), &schema, parts, |_| false).unwrap().table.statistics(0).unwrap();
+    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("0"), Some("899"), Some(0)));
+    assert!(said.bounds, "metadata's ends may lie beyond the values");
+    let (many, _) = lazy(1_000);
+    assert!(known(&Task::new(), &schema, many, |_| false).unwrap().table.statistics(0).is_none());
+    // By the files; numbers are compared as numbers, and as wide as the table's.
+    let stated = |values: ArrayRef, min: &str, max: &str, nulls: Option<u64>| {
+        let table =
+            MemoryTable::new(RecordBatch::try_from_iter_with_nullable([("a", values, true)]).unwrap());
+        let (min, max) = (Some(min.to_owned()), Some(max.to_owned()));
+        let said = StoredStatistics { min, max, nulls, bounds: false, distinct: Some(1) };
+        let table: Arc<dyn Table> = Arc::new(Stated(table, said));
+        Part::new("x", 0, Box::new(move |_| Ok(table.clone())))
+    };
+    let narrow: ArrayRef = Arc::new(Int32Array::from(vec![9, 12]));
+    let parts =
+        vec![stated(ints(&[100, 5]), "5", "100", Some(0)), stated(narrow.clone(), "9", "12", Some(0))];
+    let said = tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap();
+    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("5"), Some("100"), Some(0)));
+    assert!(!said.bounds && said.distinct.is_none());
+    // One that does not count its nulls, one that says nothing at all, one without the column.
+    let parts = vec![stated(ints(&[1]), "1", "1", Some(0)), stated(narrow, "9", "12", None)];
+    assert_eq!(tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap().nulls, None);
+    let parts = vec![stated(ints(&[1]), "1", "1", Some(0)), part("silent", vec![("a", ints(&[3]))], vec![])];
+    assert!(tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).is_none());
+}
+
+#[test]
+fn constants_and_missing_columns_count_in_merged_statistics() {
+    let field = Arc::new(Field::new("year", DataType::Int32, true));
+    let year = |year: Option<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(vec![year]))] };
+    let parts = vec![
+        part("x", vec![("a", ints(&[1, 2]))], year(Some(2023))),
+        part("y", vec![("a", ints(&[3]))], year(None)),
+        part("z", vec![("a", ints(&[3]))], year(Some(987))),
+    ];
+    let said = tables(&Task::new(), parts, vec![field]).unwrap().table.statistics(1).unwrap();
+    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("987"), Some("2023"), Some(1)));
+}

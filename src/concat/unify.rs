@@ -3,6 +3,7 @@
 use crate::display::{arrow_type, column_type};
 use crate::json::record::REST;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// How many differences of one part are named.
@@ -64,6 +65,20 @@ pub(super) fn additional(base: &SchemaRef, schemas: &[SchemaRef]) -> Vec<FieldRe
     }
     more.sort_by_key(|field| field.name() == REST);
     more
+}
+
+/// Whether tables that are merged to the columns `wide` have little in common: no table has all of these, and
+/// some table has less than three quarters of them.
+pub(super) fn is_scattered(wide: &SchemaRef, schemas: &[SchemaRef]) -> bool {
+    let total = wide.fields().len();
+    let names: HashSet<&str> = wide.fields().iter().map(|field| field.name().as_str()).collect();
+    let own = |schema: &SchemaRef| {
+        let theirs: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        theirs.intersection(&names).count()
+    };
+    let counts = || schemas.iter().map(own);
+    let distinct = names.len();
+    counts().max().is_some_and(|most| most < distinct) && counts().any(|count| count * 4 < total * 3)
 }
 
 /// The guess at a text column's type that both guesses fit; `None` where nothing changes.

@@ -4,8 +4,9 @@
 
 use crate::error::Result;
 use arrow::array::{Array, ArrayRef, UInt32Array, UInt64Array, new_null_array};
-use arrow::compute::CastOptions;
+use arrow::compute::{CastOptions, SortOptions, sort_to_indices};
 use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::ops::Range;
 
 /// One column's values in each of several stretches.
@@ -108,6 +109,18 @@ impl Stretches {
     pub fn counts(&self) -> Vec<u64> {
         self.rows.iter().map(|rows| rows.end.saturating_sub(rows.start)).collect()
     }
+}
+
+/// The smallest or the largest value of an array, as text; `None` where all are null.
+pub fn extreme(array: &ArrayRef, largest: bool) -> Option<String> {
+    let options = SortOptions { descending: largest, nulls_first: false };
+    let order = sort_to_indices(array, Some(options), Some(1)).ok()?;
+    let row = order.values().first().map(|&row| row as usize)?;
+    if array.is_null(row) {
+        return None;
+    }
+    let options = FormatOptions::default();
+    Some(ArrayFormatter::try_new(array, &options).ok()?.value(row).to_string())
 }
 
 #[cfg(test)]

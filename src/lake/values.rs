@@ -95,6 +95,13 @@ pub fn time(millis: i64) -> String {
     crate::cell::text(&array, 0).unwrap_or_default()
 }
 
+/// The milliseconds since 1970 of a time in ISO 8601; UTC where it names no zone.
+pub fn millis(text: &str) -> Option<i64> {
+    let wanted = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));
+    let array = constant(Some(text), &wanted).ok()?;
+    array.is_valid(0).then(|| array.as_primitive::<TimestampMillisecondType>().value(0))
+}
+
 /// Text with `%2F` and the like resolved; what is no such escape stays.
 pub fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -118,6 +125,15 @@ pub fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        assert_eq!(millis(&time(1_700_000_000_123)), Some(1_700_000_000_123));
+        assert_eq!(millis("1970-01-02"), Some(86_400_000));
+        assert_eq!(millis("1970-01-01T00:00:01"), Some(1_000));
+        assert_eq!(millis("1970-01-01T01:00:00+01:00"), Some(0));
+        assert_eq!(millis("yesterday"), None);
+    }
 
     #[test]
     fn partition_texts_become_typed() {

@@ -5,8 +5,9 @@
 //! The parts of a plan run at the same time and stand one behind the other: what is visible are the
 //! chunks of the first part and of those behind it whose predecessors are done.
 
+use super::blame::Ground;
 use super::catalog::Guesses;
-use super::fault::of_run;
+use super::fault::{Failure, of_work};
 use super::plan::Planned;
 use super::steps::Step;
 use super::{Settings, names, runtime};
@@ -49,11 +50,13 @@ pub struct Answer {
     inner: Arc<Inner>,
     guessed: Vec<(Guesses, Arc<Typed>)>,
     plan: Arc<dyn ExecutionPlan>,
-    sql: String,
     planning: Duration,
 }
 
 struct Inner {
+    sql: String,
+    /// The columns of the tables that it reads.
+    tables: Vec<SchemaRef>,
     schema: SchemaRef,
     task: Task,
     begun: Instant,
@@ -75,7 +78,7 @@ struct State {
     /// Rows still to be skipped and to be taken.
     skip: u64,
     left: Option<u64>,
-    error: Option<Error>,
+    failure: Option<Failure>,
     /// When it ended, well or not.
     ended: Option<Duration>,
     first: Option<Duration>,
@@ -128,6 +131,8 @@ impl Answer {
             ..State::default()
         };
         let inner = Arc::new(Inner {
+            sql: planned.sql,
+            tables: planned.tables,
             schema: planned.schema,
             task: planned.task,
             begun: Instant::now(),
@@ -152,13 +157,14 @@ impl Answer {
                         "data that a query reads cannot be decoded: {words}"
                     )))))
                 });
-                inner.finish(part, result.map_err(of_run));
+                let ground = Ground { sql: &inner.sql, schemas: &inner.tables };
+                inner.finish(part, result.map_err(|error| of_work(&ground, error)));
             };
             handles.push(runtime.spawn(work).abort_handle());
         }
         inner.state.lock().handles = handles;
-        let Planned { whole, guessed, sql, planning, .. } = planned;
-        Ok(Answer { inner, guessed, plan: whole, sql, planning })
+        let Planned { whole, guessed, planning, .. } = planned;
+        Ok(Answer { inner, guessed, plan: whole, planning })
     }
 
     /// Waits for the end. A cancelled task ends the query. Passes the query's progress on.
@@ -178,7 +184,7 @@ impl Answer {
             task.reached(self.inner.task.progress().0);
             self.inner.changed.wait_for(&mut state, LOOK);
         }
-        state.error.clone().map_or(Ok(()), Err)
+        state.outcome()
     }
 
     /// Waits until so many rows are there, or the end.
@@ -189,7 +195,7 @@ impl Answer {
         loop {
             let mut state = self.inner.state.lock();
             if state.ended.is_some() {
-                return state.error.clone().map_or(Ok(()), Err);
+                return state.outcome();
             }
             if state.rows >= rows {
                 return Ok(());
@@ -201,13 +207,18 @@ impl Answer {
 
     /// Ends the query; the rows that are there stay.
     pub fn cancel(&self) {
-        self.inner.stop(Some(Error::cancelled()));
+        self.inner.stop(Some(Error::cancelled().into()));
     }
 
     /// Whether it has ended, and what went wrong.
     pub fn ended(&self) -> Option<Result<()>> {
         let state = self.inner.state.lock();
-        state.ended.map(|_| state.error.clone().map_or(Ok(()), Err))
+        state.ended.map(|_| state.outcome())
+    }
+
+    /// What went wrong, with the place of a mistake in the statement.
+    pub fn failure(&self) -> Option<Failure> {
+        self.inner.state.lock().failure.clone()
     }
 
     /// How long it took, or takes so far.
@@ -228,7 +239,7 @@ impl Answer {
 
     /// The statement.
     pub fn sql(&self) -> &str {
-        &self.sql
+        &self.inner.sql
     }
 
     /// The plan, a step a line, with what each step counted and how long it took.
@@ -257,7 +268,7 @@ impl Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.inner.stop(Some(Error::cancelled()));
+        self.inner.stop(Some(Error::cancelled().into()));
     }
 }
 
@@ -269,7 +280,7 @@ impl Table for Answer {
     fn rows(&self) -> Rows {
         let state = self.inner.state.lock();
         match state.ended {
-            Some(_) if state.error.is_none() => Rows::Exact(state.rows),
+            Some(_) if state.failure.is_none() => Rows::Exact(state.rows),
             _ => Rows::AtLeast(state.rows),
         }
     }
@@ -292,7 +303,7 @@ impl Table for Answer {
 
     fn facts(&self) -> TableFacts {
         let mut facts = TableFacts::default();
-        facts.details.push(("query".to_owned(), self.sql.clone()));
+        facts.details.push(("query".to_owned(), self.inner.sql.clone()));
         facts.details.push(("time".to_owned(), format!("{:.3} s", self.elapsed().as_secs_f64())));
         facts
     }
@@ -398,9 +409,9 @@ impl Inner {
     }
 
     /// One part has ended.
-    fn finish(&self, part: usize, result: Result<()>) {
-        if let Err(error) = result {
-            self.stop(Some(error));
+    fn finish(&self, part: usize, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            self.stop(Some(failure));
             return;
         }
         let mut state = self.state.lock();
@@ -422,13 +433,13 @@ impl Inner {
     }
 
     /// The end, for the first reason that there is.
-    fn stop(&self, error: Option<Error>) {
+    fn stop(&self, failure: Option<Failure>) {
         let mut state = self.state.lock();
         if state.ended.is_some() {
             return;
         }
         state.ended = Some(self.begun.elapsed());
-        state.error = error;
+        state.failure = failure;
         let handles = std::mem::take(&mut state.handles);
         drop(state);
         self.task.cancel();
@@ -488,6 +499,11 @@ impl Inner {
 }
 
 impl State {
+    /// What went wrong, if something did.
+    fn outcome(&self) -> Result<()> {
+        self.failure.clone().map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
     /// Makes a chunk visible, but for rows that are skipped and those beyond the limit.
     fn place(&mut self, chunk: Chunk) {
         let from = self.skip.min(chunk.rows);

@@ -3,9 +3,11 @@
 use super::fault::{Failure, Mistake, nearest};
 use super::glob;
 use crate::adapt::{ArrayTable, Misfit, Typed};
+use crate::concat::partition;
 use crate::content::{Content, Rows, Table};
 use crate::error::{Error, Result};
 use crate::format::Options;
+use crate::node::Node;
 use crate::open::{self, Document};
 use crate::source::Source;
 use crate::task::Task;
@@ -19,6 +21,13 @@ use std::sync::{Arc, Weak};
 const TABLES: usize = 2_000;
 /// How deep tables are looked for in a document.
 const DEEP: usize = 6;
+
+/// How many of the nodes below a table are looked at for further tables.
+const BESIDE: u64 = 32;
+/// Tables whose nodes are their rows or files.
+const ROWS: [&str; 3] = ["array", "dataset", "files"];
+/// Nodes that are the table at another time.
+const STATES: [&str; 4] = ["version", "snapshot", "branch", "tag"];
 
 /// A table as completion and lists show it.
 #[derive(Clone, Debug)]
@@ -177,8 +186,13 @@ impl Catalog {
         if files.is_empty() {
             return Err(self.missing(text, quoted).into());
         }
-        let (_, node) = split_node(text);
-        let table = table_at(task, &files, node)?;
+        let (path, node) = split_node(text);
+        // What a pattern finds keeps what its folders say of it, be it one file or many.
+        let parted = |file: &PathBuf| node.is_empty() && !partition::of_path(file).is_empty();
+        let table = match glob::is_pattern(path) && files.iter().any(parted) {
+            true => open::table_of(&open::together(task, &files)?)?,
+            false => table_at(task, &files, node)?,
+        };
         let name = stem(files.first().map(|f| f.to_string_lossy()).unwrap_or_default().as_ref());
         let entry = Entry::new(name, table, &[]);
         self.visited.lock().insert(text.to_owned(), entry.clone());
@@ -249,7 +263,8 @@ fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>
     }
     let mut inside = tables_in(task, &document).map_err(named)?;
     match inside.len() {
-        1 => Ok(inside.remove(0).1),
+        // What a file is as a whole comes first; what lies beside that is named.
+        n if n == 1 || inside.first().is_some_and(|(path, _)| path.is_empty()) => Ok(inside.remove(0).1),
         0 => Err(named(document.root.problem.clone().unwrap_or_else(|| {
             Error::unsupported(format!("there is no table in this file ({})", document.format.name))
         }))),
@@ -275,7 +290,9 @@ fn as_table(name: &str, content: &Content) -> Option<Arc<dyn Table>> {
 fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Table>)>> {
     let root = &document.root;
     if let Some(table) = root.content.as_ref().and_then(|content| as_table("value", content)) {
-        return Ok(vec![(String::new(), table)]);
+        let mut found = vec![(String::new(), table)];
+        found.extend(beside(task, root)?);
+        return Ok(found);
     }
     let mut found: Vec<(String, Arc<dyn Table>)> = Vec::new();
     open::walk(task, root, "", DEEP, &mut |node, path, _| {
@@ -287,6 +304,26 @@ fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Ta
         }
         Ok(found.len() < TABLES)
     })?;
+    Ok(found)
+}
+
+/// The tables below a table that are no parts or states of it: the history of a lake table, the images of
+/// COCO's annotations.
+fn beside(task: &Task, root: &Arc<Node>) -> Result<Vec<(String, Arc<dyn Table>)>> {
+    if ROWS.contains(&root.label) {
+        return Ok(Vec::new());
+    }
+    let children = match root.child_page(task, 0..BESIDE) {
+        Err(error) if error.is_cancelled() => return Err(error),
+        other => other.unwrap_or_default(),
+    };
+    let mut found = Vec::new();
+    for child in children.iter().filter(|child| !STATES.contains(&child.label)) {
+        let child = child.resolved(task)?;
+        if let Some(Content::Table(table)) = &child.content {
+            found.push((plain_path(&root.child_path("", &child)), table.clone()));
+        }
+    }
     Ok(found)
 }
 

@@ -1,8 +1,11 @@
 //! What is wrong with a statement, in words and with its place.
 
+use super::blame::{self, Ground};
 use crate::error::Error;
+use arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
+use datafusion::sql::sqlparser::tokenizer::Span;
 use std::fmt;
 use std::ops::Range;
 
@@ -37,18 +40,33 @@ impl Mistake {
     pub(super) fn at(self, sql: &str, line: u64, column: u64) -> Self {
         let (line, column) = (line.max(1) as usize, column.max(1) as usize);
         let Some(start) = sql.split('\n').take(line - 1).map(|l| l.len() + 1).reduce(|a, b| a + b) else {
-            return self.in_line(sql, 1, 0, column);
+            return self.in_line(sql, 1, 0, column, None);
         };
-        self.in_line(sql, line, start, column)
+        self.in_line(sql, line, start, column, None)
     }
 
-    fn in_line(mut self, sql: &str, line: usize, start: usize, column: usize) -> Self {
+    /// At an expression, as far as it stands in one line; nowhere for one that is not in the text.
+    pub(super) fn over(self, sql: &str, span: Span) -> Self {
+        if span.start.line == 0 {
+            return self;
+        }
+        let (line, column) = (span.start.line as usize, span.start.column.max(1) as usize);
+        let start: usize = sql.split('\n').take(line - 1).map(|l| l.len() + 1).sum();
+        let end = (span.end.line == span.start.line).then_some(span.end.column as usize);
+        self.in_line(sql, line, start, column, end.filter(|end| *end > column))
+    }
+
+    /// At a column of a line that begins at the byte `start`: up to the column `end`, or the end of the word.
+    fn in_line(mut self, sql: &str, line: usize, start: usize, column: usize, end: Option<usize>) -> Self {
         let text = sql.get(start..).unwrap_or_default().split('\n').next().unwrap_or_default();
         let text = text.trim_end_matches('\r');
         let before = text.char_indices().nth(column - 1).map_or(text.len(), |(at, _)| at);
         let rest = text.get(before..).unwrap_or_default();
         let word = |c: char| c.is_alphanumeric() || c == '_';
         let long = match rest.chars().next() {
+            Some(_) if let Some(end) = end => {
+                rest.char_indices().nth(end - column).map_or(rest.len(), |(at, _)| at)
+            }
             Some(quote @ ('"' | '\'' | '`')) => {
                 rest.char_indices().skip(1).find(|(_, c)| *c == quote).map_or(1, |(at, _)| at + 1)
             }
@@ -152,6 +170,7 @@ pub(super) fn of_parser(sql: &str, error: &ParserError) -> Mistake {
         None => (text.as_str(), None),
     };
     let place = place.and_then(|(line, column)| Some((line.parse().ok()?, column.trim().parse().ok()?)));
+    let what = blame::without_insides(what);
     let what = what.strip_prefix("Expected: ").map_or_else(
         || lowered(what),
         |rest| {
@@ -179,7 +198,8 @@ impl Mistake {
 }
 
 /// An error of planning.
-pub(super) fn of_planner(sql: &str, error: DataFusionError) -> Failure {
+pub(super) fn of_planner(ground: &Ground<'_>, error: DataFusionError) -> Failure {
+    let sql = ground.sql;
     let span = error.diagnostic().and_then(|d| d.span);
     let placed = |mistake: Mistake, word: &str| match span {
         Some(span) if span.start.line > 0 => mistake.at(sql, span.start.line, span.start.column),
@@ -197,17 +217,73 @@ pub(super) fn of_planner(sql: &str, error: DataFusionError) -> Failure {
         }
         DataFusionError::Plan(text) | DataFusionError::NotImplemented(text) => {
             let text = plainly(text);
-            let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default().to_owned();
-            placed(Mistake::new(text), &word).into()
+            if let Some(mistake) = blame::of_plan(ground, &text) {
+                return mistake.into();
+            }
+            if let Some((message, column)) = blame::ungrouped(&text) {
+                return placed(Mistake::new(message), &column).into();
+            }
+            let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default();
+            let short = blame::without_insides(&text);
+            let message = blame::of_syntax(short).unwrap_or_else(|| short.to_owned());
+            placed(Mistake::new(message), word).into()
         }
-        _ => match of_run(error) {
-            error if error.kind() == crate::error::ErrorKind::Unsupported => {
+        _ => match of_work(ground, error) {
+            Failure::Run(error) if error.kind() == crate::error::ErrorKind::Unsupported => {
                 let text = error.message();
                 Mistake::new(text.strip_prefix("unsupported: ").unwrap_or(&text)).into()
             }
-            error => error.into(),
+            failure => failure,
         },
     }
+}
+
+/// An error while a query runs. What goes wrong in computing is a mistake of the statement: what is broken in
+/// a file comes as an error of our own.
+pub(super) fn of_work(ground: &Ground<'_>, error: DataFusionError) -> Failure {
+    match computing(&error) {
+        Some(text) => blame::of_values(ground, &text).into(),
+        None => of_run(error).into(),
+    }
+}
+
+/// The words of an error of an expression.
+fn computing(error: &DataFusionError) -> Option<String> {
+    if ours(error).is_some() {
+        return None;
+    }
+    match error.find_root() {
+        DataFusionError::Execution(text) => Some(plainly(text)),
+        DataFusionError::ArrowError(arrow, _) => match arrow.as_ref() {
+            ArrowError::CastError(text)
+            | ArrowError::ParseError(text)
+            | ArrowError::ComputeError(text)
+            | ArrowError::ArithmeticOverflow(text) => Some(plainly(text)),
+            ArrowError::DivideByZero => Some("divide by zero".to_owned()),
+            ArrowError::ExternalError(inner) => expression(inner.to_string()),
+            ArrowError::ParquetError(text) => predicate(text),
+            _ => None,
+        },
+        DataFusionError::ParquetError(parquet) => predicate(&parquet.to_string()),
+        DataFusionError::External(inner) => expression(inner.to_string()),
+        _ => None,
+    }
+}
+
+/// The words of an error about a regular expression.
+fn expression(text: String) -> Option<String> {
+    if text.contains("regex parse error") { Some(text) } else { predicate(&text) }
+}
+
+/// The words of an error of a condition that the reader of Parquet files looks at. It shows the error as a
+/// program would: `ArrowError(CastError("…"), Some(""))`.
+fn predicate(text: &str) -> Option<String> {
+    let (_, shown) = text.split_once("Error evaluating filter predicate: ")?;
+    if shown.contains("DivideByZero") {
+        return Some("divide by zero".to_owned());
+    }
+    let words = shown.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")"));
+    Some(words.map_or_else(|| plainly(shown), |(words, _)| plainly(&words.replace("\\\"", "\""))))
 }
 
 /// A call whose arguments fit no function of its name, and what would fit.
@@ -285,7 +361,7 @@ fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-fn between(text: &str, quote: char) -> Option<&str> {
+pub(super) fn between(text: &str, quote: char) -> Option<&str> {
     text.split(quote).nth(1)
 }
 
@@ -302,10 +378,8 @@ fn lowered(text: &str) -> String {
 /// The engine's sentence without its prefixes and advice to its programmers.
 fn plainly(text: &str) -> String {
     let mut text = text.trim();
-    for prefix in ["Error during planning: ", "Invalid function ", "This feature is not implemented: "] {
-        if prefix != "Invalid function " {
-            text = text.strip_prefix(prefix).unwrap_or(text);
-        }
+    for prefix in ["Error during planning: ", "Execution error: ", "This feature is not implemented: "] {
+        text = text.strip_prefix(prefix).unwrap_or(text);
     }
     let text = text.split("\nbacktrace").next().unwrap_or(text);
     let text = text.split("This was likely caused by a bug").next().unwrap_or(text);

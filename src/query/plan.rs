@@ -1,5 +1,6 @@
 //! From a statement to a plan that can run.
 
+use super::blame::Ground;
 use super::catalog::Guesses;
 use super::fault::{Failure, of_planner};
 use super::provider::{Provider, QueryTask};
@@ -27,6 +28,8 @@ use std::time::{Duration, Instant};
 /// A plan with what it needs to run.
 pub(super) struct Planned {
     pub(super) sql: String,
+    /// The columns of the tables that it reads.
+    pub(super) tables: Vec<SchemaRef>,
     pub(super) schema: SchemaRef,
     /// The whole plan, to be shown.
     pub(super) whole: Arc<dyn ExecutionPlan>,
@@ -78,6 +81,8 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
     let session = session(engine, &inner)?;
     let mut total = 0u64;
     let mut guessed = Vec::new();
+    let schemas: Vec<SchemaRef> = tables.iter().map(|bound| bound.table.schema().clone()).collect();
+    let ground = Ground { sql, schemas: &schemas };
     for bound in tables {
         total = total.saturating_add(bound.table.rows().number());
         let Bound { name, table, typed, entry } = bound;
@@ -88,7 +93,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let provider = Provider::with_rows(table, engine.settings.threads, row);
         session
             .register_table(TableReference::bare(name), Arc::new(provider))
-            .map_err(|error| of_planner(sql, error))?;
+            .map_err(|error| of_planner(&ground, error))?;
     }
     inner.expect(total);
     let plan = async {
@@ -100,13 +105,25 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let physical = state.create_physical_plan(&logical).await?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
-    let (whole, context) = runtime()?.block_on(plan).map_err(|error| of_planner(sql, error))?;
+    let (whole, context) = runtime()?.block_on(plan).map_err(|error| of_planner(&ground, error))?;
     task.check()?;
     let (body, skip, fetch) = peeled(&whole);
     let schema = super::answer::result_schema(&whole.schema());
     let planning = begun.elapsed();
     let sql = sql.to_owned();
-    Ok(Planned { sql, schema, whole, body, skip, fetch, context, task: inner, guessed, planning })
+    Ok(Planned {
+        sql,
+        tables: schemas,
+        schema,
+        whole,
+        body,
+        skip,
+        fetch,
+        context,
+        task: inner,
+        guessed,
+        planning,
+    })
 }
 
 /// The part of a plan whose partitions stand one behind the other in the result, and how many rows of them
@@ -163,6 +180,11 @@ fn environment(engine: &Engine) -> Result<Arc<RuntimeEnv>, DataFusionError> {
     // Files come through our own sources; the engine only wants a store to be there.
     environment.register_object_store(super::parquet::store().as_ref(), Arc::new(InMemory::new()));
     Ok(environment)
+}
+
+/// The names of the functions that make one value of many.
+pub(super) fn aggregates() -> Vec<String> {
+    SessionContext::new().state().aggregate_functions().keys().cloned().collect()
 }
 
 /// The names of all functions, sorted.

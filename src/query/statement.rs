@@ -74,7 +74,7 @@ pub(super) fn parse(
 }
 
 /// The one statement of a text; a semicolon may end it.
-fn one(sql: &str) -> Result<Statement, Mistake> {
+pub(super) fn one(sql: &str) -> Result<Statement, Mistake> {
     if sql.len() > LONG {
         return Err(Mistake::new("the statement is longer than 4 MiB"));
     }

@@ -194,6 +194,44 @@ fn mistakes_are_sentences_with_their_place() {
 }
 
 #[test]
+fn mistakes_that_show_late_have_their_place_too() {
+    let engine = with_table();
+    let cases = [
+        ("SELECT id FROM my_table WHERE id > 1 AND name > 3", "name > 3", " of the text column name cannot"),
+        ("SELECT id FROM my_table WHERE id > 'abc'", "'abc'", "cannot be read as int64"),
+        ("SELECT id FROM my_table WHERE t > 'abc'", "'abc'", "'abc'"),
+        ("SELECT CAST(name AS INT) FROM my_table", "name", "\"red\" cannot be read as int32"),
+        ("SELECT id, 1 / (id - 1) FROM my_table", "id - 1", "divide by zero"),
+        ("SELECT id % 0 FROM my_table", "0", "divide by zero"),
+        ("SELECT id FROM my_table WHERE id > 0 AND sum(id) > 1", "sum(id", "in HAVING"),
+        ("SELECT s.name.x FROM my_table s", "s.name.x", "name is of type string and has no field \"x\""),
+        ("SELECT id FROM my_table LIMIT 'x'", "'x'", "LIMIT takes a whole number"),
+        ("SELECT substr(name) FROM my_table", "name", "substr takes"),
+        ("SELECT id FROM my_table WHERE name", "name", "a condition is true or false"),
+        ("SELECT id FROM my_table ORDER BY 5", "5", "no column 5"),
+        ("SELECT (SELECT id FROM my_table)", "SELECT id FROM my_table", "several rows"),
+        ("SELECT regexp_like(name, '(') FROM my_table", "'('", "unclosed group"),
+    ];
+    for (sql, at, said) in cases {
+        let wrong = mistake(&engine, sql);
+        assert!(wrong.message.contains(said), "{sql}: {}", wrong.message);
+        assert!(!wrong.message.contains(" { "), "{sql}: {}", wrong.message);
+        let place = wrong.place.unwrap_or_else(|| panic!("{sql}: no place: {}", wrong.message));
+        assert!(sql[place.bytes.clone()].starts_with(at), "{sql}: {}", &sql[place.bytes]);
+    }
+    let part = "fixtures/parquet/parts_drift/part-0.parquet";
+    for (condition, at) in [("a > 3", "a > 3"), ("1 / (id - 1) > 2", "id - 1")] {
+        let sql = format!("SELECT id FROM '{part}' WHERE {condition}");
+        let wrong = mistake(&engine, &sql);
+        let place = wrong.place.unwrap_or_else(|| panic!("{sql}: no place: {}", wrong.message));
+        assert_eq!(&sql[place.bytes], at, "{}", wrong.message);
+    }
+    let two = mistake(&engine, "SELECT id\nFROM my_table\nWHERE name BETWEEN 1\nAND 3");
+    assert_eq!(two.place.map(|p| (p.line, p.column)), Some((3, 7)));
+    assert!(texts(&engine, "SELECT id FROM my_table WHERE TRY_CAST(name AS INT) > 3").is_empty());
+}
+
+#[test]
 fn nothing_is_written_defined_or_set() {
     let engine = with_table();
     let folder = tempfile::tempdir().unwrap();
@@ -516,4 +554,48 @@ fn a_broken_column_only_hurts_those_who_ask_for_it() {
     assert_eq!(failure.to_string(), "malformed page: it is broken (at byte 77)");
     let failure = engine.run(&Task::new(), "SELECT 1 / (id - 1) FROM t", |_| {}).err().unwrap();
     assert!(failure.to_string().to_lowercase().contains("divide by zero"), "{failure}");
+}
+
+#[test]
+fn patterns_keep_the_columns_of_partitions() {
+    let folder = tempfile::tempdir().unwrap();
+    for (year, text) in [(2023, "n\n1\n2\n"), (2024, "n\n3\n")] {
+        let path = folder.path().join(format!("year={year}"));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("a.csv"), text).unwrap();
+    }
+    let engine = engine();
+    let sql = format!(
+        "SELECT year + 1, sum(n) FROM '{}/**/*.csv' GROUP BY year ORDER BY 1",
+        folder.path().display()
+    );
+    assert_eq!(texts(&engine, &sql), ["2024 3", "2025 3"]);
+    let one = format!("SELECT year, n FROM '{}/year=2024/*.csv'", folder.path().display());
+    assert_eq!(texts(&engine, &one), ["2024 3"]);
+}
+
+#[test]
+fn tables_beside_a_table_have_names() {
+    let (engine, task) = (engine(), Task::new());
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    let open = |name: &str| crate::open(&task, &Path::new(root).join(name), &Default::default()).unwrap();
+    assert_eq!(
+        engine.add_document(&task, &open("delta/versions")).unwrap(),
+        ["versions", "versions_history", "versions_files"]
+    );
+    assert_eq!(texts(&engine, "SELECT count(*) FROM versions"), ["3"]);
+    assert_eq!(texts(&engine, "SELECT operation FROM versions_history WHERE version = 2"), ["DELETE"]);
+    assert_eq!(texts(&engine, "SELECT count(*) FROM \"versions.files\" WHERE state = 'in the table'"), ["1"]);
+    let here = format!("SELECT count(*) FROM '{root}/delta/versions#version=0'");
+    assert_eq!(texts(&engine, &here), ["6"]);
+    // The files of a folder are its rows, not tables of their own.
+    assert_eq!(engine.add_document(&task, &open("parquet/parts")).unwrap(), ["parts"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.json");
+    let coco = r#"{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"id": 7, "image_id": 1}, {"id": 8, "image_id": 1}], "categories": [{"id": 1, "name": "goose"}]}"#;
+    std::fs::write(&path, coco).unwrap();
+    let document = crate::open(&task, &path, &Default::default()).unwrap();
+    engine.add_document(&task, &document).unwrap();
+    let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
+    assert_eq!(texts(&engine, joined), ["2"]);
 }

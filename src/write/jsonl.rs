@@ -1,5 +1,5 @@
-//! Writes JSON Lines: one object a row, the columns as its members in their order.
-//! <https://jsonlines.org/>
+//! Writes JSON Lines, or a JSON array: one object a row, the columns as its members in their order.
+//! <https://jsonlines.org/>, <https://www.rfc-editor.org/rfc/rfc8259>
 
 use super::json::{NotFinite, holds, plain, string, text, value};
 use super::{loss, note, put, scan, without_attributes};
@@ -26,9 +26,11 @@ const NULLS: OptionSpec = OptionSpec {
     default: "write",
 };
 
-/// The writer.
+/// The writer of JSON Lines.
 pub const WRITER: Writer =
     Writer { accepts: &[Kind::Table], many: false, texts: false, options: &[NAN, NULLS], losses, write };
+/// The writer of one array of objects, a line each.
+pub const ARRAY: Writer = Writer { write: write_array, ..WRITER };
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
@@ -59,13 +61,36 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         ));
     }
     if table.rows().exact() == Some(0) {
-        losses.push(loss("", "the names of the columns: JSON Lines has none without rows"));
+        losses.push(loss("", "the names of the columns: JSON has none without rows"));
     }
     without_attributes(payload, &mut losses);
     losses
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    objects(task, payload, options, (b"", b"\n"), |bytes| put(sink, &bytes))
+}
+
+fn write_array(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    let mut begun = false;
+    objects(task, payload, options, (b",\n", b""), |mut bytes| {
+        // Before the first one stands no comma.
+        if let Some(comma) = bytes.first_mut().filter(|_| !std::mem::replace(&mut begun, true)) {
+            *comma = b'[';
+        }
+        put(sink, &bytes)
+    })?;
+    put(sink, if begun { b"\n]\n" } else { b"[]\n" })
+}
+
+/// Hands over the rows as objects, some at a time, each between the two texts of `around`.
+fn objects(
+    task: &Task,
+    payload: &Payload,
+    options: &Options,
+    around: (&[u8], &[u8]),
+    each: impl FnMut(Vec<u8>) -> Result<()> + Send,
+) -> Result<()> {
     let table = payload.table()?;
     let special = match options.choice(&NAN)? {
         "null" => NotFinite::Null,
@@ -81,11 +106,12 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     };
     let keys: Vec<Vec<u8>> = table.schema().fields().iter().map(|field| key(field.name())).collect();
     let is_json: Vec<bool> = table.schema().fields().iter().map(|field| is_json(field)).collect();
-    let lines = |batch: RecordBatch| -> Result<Vec<u8>> {
+    let rows = |batch: RecordBatch| -> Result<Vec<u8>> {
         let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
         let mut out =
-            Vec::with_capacity(batch.num_rows() * (2 + keys.iter().map(|k| k.len() + 8).sum::<usize>()));
+            Vec::with_capacity(batch.num_rows() * (4 + keys.iter().map(|k| k.len() + 8).sum::<usize>()));
         for row in 0..batch.num_rows() {
+            out.extend_from_slice(around.0);
             out.push(b'{');
             let mut first = true;
             for ((column, key), is_json) in columns.iter().zip(&keys).zip(&is_json) {
@@ -100,11 +126,12 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
                     value(column.as_ref(), row, special, &mut out);
                 }
             }
-            out.extend(b"}\n");
+            out.push(b'}');
+            out.extend_from_slice(around.1);
         }
         Ok(out)
     };
-    scan(task, table.as_ref(), lines, |bytes| put(sink, &bytes)).map(drop)
+    scan(task, table.as_ref(), rows, each).map(drop)
 }
 
 /// Appends a text that is JSON as it is, on one line; `false` where it is none.
@@ -128,6 +155,10 @@ mod tests {
     use std::sync::Arc;
 
     fn written(columns: Vec<(&str, ArrayRef)>, options: &Options) -> String {
+        written_by(&WRITER, columns, options)
+    }
+
+    fn written_by(writer: &Writer, columns: Vec<(&str, ArrayRef)>, options: &Options) -> String {
         let table = MemoryTable::new(
             RecordBatch::try_from_iter_with_nullable(
                 columns.into_iter().map(|(name, array)| (name, array, true)),
@@ -136,7 +167,7 @@ mod tests {
         );
         let payload = Payload { data: Data::Table(Arc::new(table)), attributes: vec![] };
         let mut out = std::io::Cursor::new(Vec::new());
-        write(&Task::new(), &payload, options, &mut out).unwrap();
+        (writer.write)(&Task::new(), &payload, options, &mut out).unwrap();
         String::from_utf8(out.into_inner()).unwrap()
     }
 
@@ -161,6 +192,23 @@ mod tests {
                     None => prop_assert!(json["f"].is_null()),
                 }
             }
+        }
+    }
+
+    #[test]
+    fn an_array_of_objects_is_one_value() {
+        // More rows than one step of the scan takes.
+        for count in [0i64, 1, 2, 10_000] {
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
+            let text = written_by(&ARRAY, vec![("n", numbers)], &Options::default());
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let rows = json.as_array().unwrap();
+            assert_eq!(rows.len() as i64, count);
+            assert!(rows.iter().zip(0..).all(|(row, n)| row["n"].as_i64() == Some(n)));
+            assert!(
+                text.ends_with("]\n") && text.lines().count() as i64 == if count > 0 { count + 2 } else { 1 },
+                "{count}"
+            );
         }
     }
 

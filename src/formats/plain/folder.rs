@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
 use crate::formats::FORMATS;
+use crate::formats::table::dataset;
 use crate::limits;
 use crate::node::{Listing, Node};
 use crate::open::{nested, nested_now};
@@ -94,9 +95,9 @@ impl Search {
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(_) => continue,
             };
-            if sniff::detect(&head).format.id != FORMAT.id
-                || self.finds(task, &inner, &head.entries, depth + 1)?
-            {
+            // Folders in a folder are a table or not: that shows only inside.
+            let certain = sniff::detect(&head).format.id != FORMAT.id && !dataset::are_levels(&head);
+            if certain || self.finds(task, &inner, &head.entries, depth + 1)? {
                 return Ok(true);
             }
         }

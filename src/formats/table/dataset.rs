@@ -1,25 +1,27 @@
 //! A folder of files that are parts of one table: Parquet, Arrow, CSV, JSON or JSON Lines files side by side, or in
 //! folders that name the values of partition columns (`year=2024/month=1/part-0.parquet`, as Hive,
-//! Spark and Arrow write them).
+//! Spark and Arrow write them), or in folders that are levels (`2024/01/part-0.parquet`), all equally deep.
 //!
 //! Files that start with `.` or `_` are no parts (`_SUCCESS`, `_metadata`). The parts are joined by
 //! [`crate::concat`]; they stand as children too, also those whose schema does not fit. Partitioning:
 //! <https://arrow.apache.org/docs/python/dataset.html#reading-partitioned-data>.
 
+mod levels;
+
+use crate::concat::partition::{self, Keys};
 use crate::concat::{self, Part};
 use crate::content::{Content, Kind, Table};
 use crate::error::{Error, Result};
-use crate::format::{Format, Opening, Options};
+use crate::format::{Format, Opening, OptionSpec, Options};
 use crate::formats;
-use crate::lake::unescaped;
 use crate::limits;
 use crate::node::{Listing, Node};
 use crate::open::{nested, open_source, table_of};
 use crate::sniff::{Head, Match, has_extension};
 use crate::source::{Entry, Source};
 use crate::task::Task;
-use arrow::array::{ArrayRef, Int32Array, StringArray};
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::FieldRef;
+pub use levels::are_levels;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +31,17 @@ pub static FORMAT: Format = Format {
     extensions: &[],
     sniff: Some(sniff),
     reads: &[Kind::Table],
+    options: &[COLUMNS],
     ..Format::new("dataset", "Folder of table files", open)
+};
+
+/// Which columns the table has where files differ.
+const COLUMNS: OptionSpec = OptionSpec {
+    name: "columns",
+    help: "those of the first file or of all files, where they differ; auto: of all, but of the first one for \
+           Parquet files side by side, as other readers do",
+    values: &["auto", "first", "all"],
+    default: "auto",
 };
 
 /// A kind of parts.
@@ -46,13 +58,14 @@ enum Unlike {
     Drifted,
     /// Fields come and go from record to record: their columns are those of all.
     Merged,
-    /// They have nothing to do with each other.
+    /// They may have nothing to do with each other: most of their columns are the same, or they are no table.
     Strange,
 }
 
+const PARQUET: &str = "Parquet";
 /// The kinds of parts, by their extensions.
 const FAMILIES: [Family; 5] = [
-    Family { name: "Parquet", extensions: &["parquet", "pq", "parq"], unlike: Unlike::Drifted },
+    Family { name: PARQUET, extensions: &["parquet", "pq", "parq"], unlike: Unlike::Drifted },
     Family { name: "Arrow", extensions: &["arrow", "feather", "arrows", "ipc"], unlike: Unlike::Drifted },
     Family {
         name: "CSV",
@@ -80,8 +93,6 @@ const FAMILIES: [Family; 5] = [
         unlike: Unlike::Merged,
     },
 ];
-/// What Hive writes for null.
-const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Folders that belong to table formats with a log of their own.
 const LOGS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
 /// How deep partitions nest.
@@ -101,12 +112,6 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }
 
-/// `key=value` of a folder's name, the value without its escapes; `None` as value is null.
-fn partition(name: &str) -> Option<(&str, Option<String>)> {
-    let (key, value) = name.split_once('=')?;
-    (!key.is_empty()).then(|| (key, (value != NULL).then(|| unescaped(value))))
-}
-
 fn sniff(head: &Head) -> Match {
     if !head.is_folder || head.entries.iter().any(|e| e.is_folder && LOGS.contains(&e.name.as_str())) {
         return Match::No;
@@ -114,8 +119,8 @@ fn sniff(head: &Head) -> Match {
     let shown = || head.entries.iter().filter(|e| !is_hidden(&e.name));
     let files: Vec<&Entry> = shown().filter(|e| !e.is_folder).collect();
     let folders: Vec<&Entry> = shown().filter(|e| e.is_folder).collect();
-    let partitioned = !folders.is_empty() && folders.iter().all(|e| partition(&e.name).is_some());
-    if partitioned && files.is_empty() {
+    let partitioned = !folders.is_empty() && folders.iter().all(|e| partition::of_folder(&e.name).is_some());
+    if (partitioned && files.is_empty()) || are_levels(head) {
         return Match::Yes;
     }
     let Some(kind) = files.first().and_then(|first| family(&first.name)) else { return Match::No };
@@ -134,25 +139,36 @@ struct File {
     name: String,
     bytes: u64,
     /// The values of the partition columns that its folders name.
-    keys: Vec<(String, Option<String>)>,
+    keys: Keys,
 }
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, folder) = (opening.task, opening.source);
     let root = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?.to_owned();
-    let mut files = Vec::new();
-    collect(task, folder, &opening.head.entries, &mut Vec::new(), "", &mut files)?;
+    let levels = are_levels(opening.head);
+    let files = if levels { levels::files(task, folder, &opening.head.entries)? } else { listed(opening)? };
     let Some(kind) = main_family(&files) else { return plain(opening) };
-    let (parts, others): (Vec<File>, Vec<File>) =
+    let (mut parts, others): (Vec<File>, Vec<File>) =
         files.into_iter().partition(|f| family(&f.name) == Some(kind));
-    let columns = partition_columns(&parts);
     let unlike = FAMILIES[kind].unlike;
     // Most folders of JSON are no tables: the first file tells before a thousand are opened.
-    if unlike == Unlike::Merged && !first_is_table(task, &root, &parts)? {
-        return plain(opening);
+    if levels || unlike == Unlike::Merged {
+        let Some(first) = table_at(task, &root, parts.first())? else { return plain(opening) };
+        if levels {
+            let last = table_at(task, &root, parts.last())?;
+            if !last.is_some_and(|last| levels::are_alike(first.schema(), last.schema())) {
+                return plain(opening);
+            }
+            levels::name(&mut parts, first.schema());
+        }
     }
+    let columns = partition::columns(parts.iter().map(|file| &file.keys));
     let made = parts.iter().map(|file| part(&root, file, &columns)).collect();
-    let union = unlike == Unlike::Merged;
+    let union = match opening.options.choice(&COLUMNS)? {
+        "first" => false,
+        "all" => true,
+        _ => unlike != Unlike::Drifted || !columns.is_empty() || FAMILIES[kind].name != PARQUET,
+    };
     let joined = match concat::join(task, made, columns.clone(), union) {
         Ok(joined) => joined,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -162,31 +178,60 @@ fn open(opening: &Opening) -> Result<Node> {
     // Tables that have nothing to do with each other stay files in a folder.
     let strangers = joined.opened - joined.fitting;
     let too_strange = match unlike {
+        _ if levels => !joined.differences.is_empty(),
         _ if !columns.is_empty() => false,
         Unlike::Drifted => false,
         Unlike::Merged => strangers > 0,
-        Unlike::Strange => !joined.differences.is_empty(),
+        Unlike::Strange => strangers > 0 || joined.scattered,
     };
     if strangers * 2 > joined.opened || too_strange {
         return plain(opening);
     }
+    let mut node = described(task, folder, &root, &parts, kind, &columns)?;
+    let more = joined.differences.len().saturating_sub(REMARKS);
+    let hides = !union && joined.differences.iter().any(|text| text.contains("and not shown"));
+    node.remarks = joined.differences;
+    node.remarks.truncate(REMARKS);
+    if more > 0 {
+        node.remarks.push(format!("{more} more parts differ"));
+    }
+    if hides {
+        node.remarks.push("with the option columns=all the table has the columns of all files".to_owned());
+    }
+    if levels {
+        let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
+        node.remarks.push(format!("the folders of each file are columns: {}", names.join(", ")));
+    }
+    let mut listed = parts;
+    listed.extend(others);
+    Ok(node.content(Content::Table(joined.table)).lazy(Files { root, files: listed }))
+}
+
+/// The node without its table: what the first part says, and how many there are.
+fn described(
+    task: &Task,
+    folder: &Source,
+    root: &std::path::Path,
+    parts: &[File],
+    kind: usize,
+    columns: &[FieldRef],
+) -> Result<Node> {
     let mut node = Node::new(folder.name(), "dataset");
-    node.attributes = first_attributes(task, &root, &parts)?;
+    node.attributes = first_attributes(task, root, parts)?;
     node.attributes
         .insert(0, ("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
     if !columns.is_empty() {
         let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
         node.attributes.insert(1, ("partitioned by".to_owned(), names.join(", ").into()));
     }
-    let more = joined.differences.len().saturating_sub(REMARKS);
-    node.remarks = joined.differences;
-    node.remarks.truncate(REMARKS);
-    if more > 0 {
-        node.remarks.push(format!("{more} more parts differ"));
-    }
-    let mut listed = parts;
-    listed.extend(others);
-    Ok(node.content(Content::Table(joined.table)).lazy(Files { root, files: listed }))
+    Ok(node)
+}
+
+/// The files of the folder and of its partitions.
+fn listed(opening: &Opening) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    collect(opening.task, opening.source, &opening.head.entries, &mut Vec::new(), "", &mut files)?;
+    Ok(files)
 }
 
 /// The folder as any other.
@@ -200,7 +245,7 @@ fn collect(
     task: &Task,
     folder: &Source,
     entries: &[Entry],
-    keys: &mut Vec<(String, Option<String>)>,
+    keys: &mut Keys,
     prefix: &str,
     files: &mut Vec<File>,
 ) -> Result<()> {
@@ -208,11 +253,9 @@ fn collect(
         task.check()?;
         let name = format!("{prefix}{}", entry.name);
         if !entry.is_folder {
-            if files.len() >= PARTS {
-                return Err(Error::limit(format!("a dataset of more than {PARTS} files")));
-            }
+            check_count(files)?;
             files.push(File { name, bytes: entry.bytes, keys: keys.clone() });
-        } else if let Some((key, value)) = partition(&entry.name)
+        } else if let Some((key, value)) = partition::of_folder(&entry.name)
             && keys.len() < DEEP
         {
             let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?.join(&entry.name);
@@ -233,35 +276,16 @@ fn main_family(files: &[File]) -> Option<usize> {
     (count > 0).then_some(best)
 }
 
-/// The partition columns: 32-bit integers where all values are, else text.
-fn partition_columns(files: &[File]) -> Vec<FieldRef> {
-    let mut columns: Vec<(String, bool)> = Vec::new();
-    for (key, value) in files.iter().flat_map(|file| &file.keys) {
-        let fits = value.as_ref().is_none_or(|value| value.parse::<i32>().is_ok());
-        match columns.iter_mut().find(|(name, _)| name == key) {
-            Some((_, numbers)) => *numbers &= fits,
-            None => columns.push((key.clone(), fits)),
-        }
+fn check_count(files: &[File]) -> Result<()> {
+    match files.len() < PARTS {
+        true => Ok(()),
+        false => Err(Error::limit(format!("a dataset of more than {PARTS} files"))),
     }
-    let has_value = |key: &String| files.iter().flat_map(|f| &f.keys).any(|(k, v)| k == key && v.is_some());
-    let field = |(name, numbers): (String, bool)| {
-        let dtype = if numbers && has_value(&name) { DataType::Int32 } else { DataType::Utf8 };
-        Arc::new(Field::new(name, dtype, true))
-    };
-    columns.into_iter().map(field).collect()
 }
 
 fn part(root: &std::path::Path, file: &File, columns: &[FieldRef]) -> Part {
     let path = root.join(&file.name);
-    let constant = |column: &FieldRef| -> ArrayRef {
-        let value =
-            file.keys.iter().find(|(key, _)| key == column.name()).and_then(|(_, value)| value.clone());
-        match column.data_type() {
-            DataType::Int32 => Arc::new(Int32Array::from(vec![value.and_then(|v| v.parse::<i32>().ok())])),
-            _ => Arc::new(StringArray::from(vec![value])),
-        }
-    };
-    let constants = columns.iter().map(constant).collect();
+    let constants = partition::constants(&file.keys, columns);
     Part { constants, ..Part::new(&file.name, file.bytes, Box::new(move |task| table_in(task, &path))) }
 }
 
@@ -269,11 +293,11 @@ fn table_in(task: &Task, path: &std::path::Path) -> Result<Arc<dyn Table>> {
     table_of(&open_source(task, &Source::open(task, path)?, &Options::default())?)
 }
 
-/// Whether the first part that opens is a table.
-fn first_is_table(task: &Task, root: &std::path::Path, parts: &[File]) -> Result<bool> {
-    match parts.first().map(|file| table_in(task, &root.join(&file.name))) {
+/// A part, if it is a table.
+fn table_at(task: &Task, root: &std::path::Path, part: Option<&File>) -> Result<Option<Arc<dyn Table>>> {
+    match part.map(|file| table_in(task, &root.join(&file.name))) {
         Some(Err(error)) if error.is_cancelled() => Err(error),
-        first => Ok(first.is_some_and(|table| table.is_ok())),
+        first => Ok(first.and_then(Result::ok)),
     }
 }
 
@@ -337,6 +361,8 @@ impl Listing for Files {
 mod tests {
     use super::*;
     use crate::content::Rows;
+    use crate::lake::unescaped;
+    use arrow::datatypes::DataType;
     use std::path::Path;
 
     fn opened(name: &str) -> crate::open::Document {
@@ -411,6 +437,81 @@ mod tests {
         assert!(
             crate::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
         );
+    }
+
+    fn names(document: &crate::open::Document) -> Vec<String> {
+        let table = table_of(document).unwrap();
+        table.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[test]
+    fn the_columns_of_all_files_are_shown_where_that_is_asked() {
+        assert_eq!(names(&opened("parts_drift")), ["id", "a"]);
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parquet/parts_drift"));
+        let mut options = Options::default();
+        options.set("columns", "all");
+        let document = crate::open::open(&Task::new(), path, &options).unwrap();
+        assert_eq!(names(&document), ["id", "a", "b"]);
+        let b = column(&document, "b");
+        assert_eq!(b, [None, None, Some("0.5".to_owned()), None]);
+        assert!(document.root.remarks.iter().all(|text| !text.contains("not shown")));
+        options.set("columns", "some");
+        assert!(crate::open::open(&Task::new(), path, &options).is_err());
+    }
+
+    #[test]
+    fn csv_files_that_gained_a_column_are_one_table() {
+        let (_folder, document) = folder(&[("a.csv", "x,y\n1,2\n"), ("b.csv", "x,y,z\n3,4,5\n")]);
+        assert_eq!(document.format.id, "dataset");
+        assert_eq!(column(&document, "z"), [None, Some("5".to_owned())]);
+        assert_eq!(document.root.remarks, ["schema differs: b.csv: z is additional"]);
+        let strange = [("a.csv", "id,name\n1,x\n"), ("b.csv", "id,price\n1,2\n")];
+        assert_eq!(folder(&strange).1.format.id, "folder");
+    }
+
+    #[test]
+    fn partitions_have_the_columns_of_all_files_and_types() {
+        let (_folder, document) = folder(&[
+            ("day=2024-01-31/n=5000000000/a.csv", "x\n1\n"),
+            ("day=2024-02-01/n=7/a.csv", "x,y\n2,3\n"),
+        ]);
+        let table = table_of(&document).unwrap();
+        let of = |name: &str| table.schema().field_with_name(name).unwrap().data_type().clone();
+        assert_eq!((of("day"), of("n")), (DataType::Date32, DataType::Int64));
+        assert_eq!(column(&document, "day")[1].as_deref(), Some("2024-02-01"));
+        assert_eq!(column(&document, "y"), [None, Some("3".to_owned())]);
+    }
+
+    #[test]
+    fn folders_that_are_levels_are_columns() {
+        let (_folder, document) = folder(&[
+            ("2024/01/a.csv", "x,part_1\n1,p\n"),
+            ("2024/02/b.csv", "x,part_1\n2,q\n"),
+            ("2025/01/a.csv", "x,part_1\n3,r\n"),
+        ]);
+        assert_eq!(document.format.id, "dataset");
+        assert_eq!(names(&document), ["x", "part_1", "folder_0", "folder_1"]);
+        let years = column(&document, "folder_0").into_iter().flatten().collect::<Vec<_>>();
+        assert_eq!(years, ["2024", "2024", "2025"]);
+        assert!(document.root.remarks.join("\n").contains("folder_0, folder_1"));
+        assert!(document.root.find(&Task::new(), "/2024/02/b.csv").unwrap().is_some());
+    }
+
+    #[test]
+    fn other_trees_of_folders_stay_folders() {
+        let trees: [&[(&str, &str)]; 7] = [
+            &[("a/1.csv", "x\n1\n"), ("b/c/2.csv", "x\n1\n")],
+            &[("a/1.csv", "x\n1\n"), ("b/2.csv", "y\n1\n")],
+            &[("a/1.csv", "x\n1\n"), ("b/2.jsonl", "{\"x\": 1}\n")],
+            &[("a/1.csv", "x\n1\n"), ("b/2.csv", "x\n1\n"), ("b/readme.txt", "text")],
+            &[("a/1.csv", "x\n1\n"), ("b/notes.bin", "\u{1}\u{2}")],
+            &[("a/1.csv", "x\n1\n")],
+            &[("a/1.csv", "x\n1\n"), ("b/.zarray", "{}"), ("c/1.csv", "x\n1\n")],
+        ];
+        for tree in trees {
+            let (_folder, document) = folder(tree);
+            assert_eq!((document.format.id, document.root.content.is_none()), ("folder", true), "{tree:?}");
+        }
     }
 
     fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, crate::open::Document) {

@@ -2,8 +2,9 @@
 //! every version. <https://github.com/delta-io/delta/blob/master/PROTOCOL.md>
 //!
 //! Opening reads the log up to the newest version: the last checkpoint (classic, in parts, or version 2 with
-//! sidecars) and the commits after it. Every version that the log still has is a node `version=N`; beside
-//! them stand the history of operations and the files of the newest version with their statistics.
+//! sidecars) and the commits after it. Every version that the log still has is a node `version=N` with its files
+//! and their statistics; `timestamp=2024-01-31T12:00:00` finds the version of that time. Beside them stand the
+//! history of operations and the files of the newest version.
 
 mod action;
 mod files;
@@ -87,6 +88,25 @@ struct States {
     newest: u64,
 }
 
+impl States {
+    /// When a version was made, in milliseconds since 1970, as its commit says.
+    fn made(info: &Json) -> Option<i64> {
+        info.get("timestamp").or_else(|| info.get("inCommitTimestamp")).and_then(Json::as_i64)
+    }
+
+    /// The newest version that was made at this time or before it.
+    fn at_time(&self, task: &Task, millis: i64) -> Result<Option<u64>> {
+        for &version in self.versions.iter().rev() {
+            task.check()?;
+            let info = self.log.raw_info(task, version).unwrap_or(Json::Null);
+            if States::made(&info).is_some_and(|made| made <= millis) {
+                return Ok(Some(version));
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Versions for States {
     fn count(&self) -> usize {
         self.versions.len()
@@ -106,7 +126,7 @@ impl Versions for States {
         let version = version.ok_or_else(|| Error::bug(format!("version {n} was asked for")))?;
         // Old commits are cleaned away; what a checkpoint kept of the version has no such line.
         let info = self.log.raw_info(task, version).unwrap_or(Json::Null);
-        let time = info.get("timestamp").or_else(|| info.get("inCommitTimestamp")).and_then(Json::as_i64);
+        let time = States::made(&info);
         let lines = |key: &str| {
             let map = info.get(key).and_then(Json::as_object);
             let line =
@@ -132,12 +152,8 @@ impl Below {
         })
     }
 
-    fn files(&self) -> Node {
-        let states = self.states.clone();
-        Node::deferred("files", "files", move |task| {
-            let snapshot = states.log.snapshot(task, states.newest)?;
-            files::node(task, &states.log, &snapshot)
-        })
+    fn files(&self, version: u64) -> Node {
+        files_of(&self.states, version)
     }
 
     fn version(&self, version: u64) -> Node {
@@ -146,7 +162,9 @@ impl Below {
         Node::deferred(name.clone(), "version", move |task| {
             let log = &states.log;
             let mut node = match log.snapshot(task, version) {
-                Ok(snapshot) => at_version(task, log, &snapshot, &name)?,
+                Ok(snapshot) => at_version(task, log, &snapshot, &name)?
+                    .separator("/")
+                    .listed(vec![files_of(&states, version)]),
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => Node::new(name.as_str(), "version").problem(error),
             };
@@ -162,7 +180,7 @@ impl Below {
     fn nth(&self, n: u64) -> Option<Node> {
         match n {
             0 => Some(self.history()),
-            1 => Some(self.files()),
+            1 => Some(self.files(self.states.newest)),
             _ => self.states.versions.get(usize::try_from(n - 2).ok()?).map(|&version| self.version(version)),
         }
     }
@@ -179,14 +197,27 @@ impl Listing for Below {
         Ok((range.start..end).map_while(|n| self.nth(n)).map(Arc::new).collect())
     }
 
-    fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
+    fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
         let version = || name.strip_prefix("version=").and_then(|text| text.parse().ok());
+        if let Some(millis) = name.strip_prefix("timestamp=").and_then(lake::millis) {
+            let version = self.states.at_time(task, millis)?;
+            return Ok(version.map(|version| Arc::new(self.version(version))));
+        }
         Ok(match name {
             "history" => Some(Arc::new(self.history())),
-            "files" => Some(Arc::new(self.files())),
+            "files" => Some(Arc::new(self.files(self.states.newest))),
             _ => version().filter(|v| self.states.versions.contains(v)).map(|v| Arc::new(self.version(v))),
         })
     }
+}
+
+/// The files of a version, looked for when somebody looks into them.
+fn files_of(states: &Arc<States>, version: u64) -> Node {
+    let states = states.clone();
+    Node::deferred("files", "files", move |task| {
+        let snapshot = states.log.snapshot(task, version)?;
+        files::node(task, &states.log, &snapshot)
+    })
 }
 
 /// A commit's information as attributes.

@@ -56,6 +56,39 @@ fn files_are_listed_with_what_the_log_says() {
 }
 
 #[test]
+fn every_version_has_its_files_and_is_found_by_time() {
+    let document = opened("versions");
+    let paths = |node: &str| -> Vec<String> {
+        let there = rows(&find(&document, node)).into_iter();
+        there
+            .filter(|row| row[1].as_deref() == Some("in the table"))
+            .map(|row| row[0].clone().unwrap())
+            .collect()
+    };
+    let newest = paths("files");
+    assert_eq!(paths("version=3/files"), newest);
+    let oldest = rows(&find(&document, "version=0/files"));
+    let own = oldest.iter().find(|row| row[1].as_deref() == Some("in the table")).unwrap();
+    assert_eq!(own[3].as_deref(), Some("6"));
+    assert!(own[7].as_ref().unwrap().contains("\"id\":0"), "{own:?}");
+    assert!(!newest.contains(own[0].as_ref().unwrap()));
+    let versions = document.root.timeline.clone().unwrap().versions;
+    let time = |n: usize| versions.about(&Task::new(), n).unwrap().time.unwrap();
+    for n in 0..versions.count() {
+        // Versions that were made in the same millisecond are told apart by nobody.
+        let last = (n..versions.count()).take_while(|later| time(*later) == time(n)).last().unwrap();
+        assert_eq!(find(&document, &format!("timestamp={}", time(n))).name, format!("version={last}"));
+    }
+    assert_eq!(ids(&find(&document, "timestamp=2999-12-31")), [100, 101, 102]);
+    assert_eq!(
+        rows(&find(&document, "timestamp=2999-12-31T00:00:00/files")).len(),
+        rows(&find(&document, "files")).len()
+    );
+    assert!(document.root.find(&Task::new(), "timestamp=1990-01-01").unwrap().is_none());
+    assert!(document.root.find(&Task::new(), "timestamp=soon").unwrap().is_none());
+}
+
+#[test]
 fn partition_columns_come_from_the_log() {
     let all = rows(&opened("partitioned").root);
     let seven = all.iter().find(|row| row[0].as_deref() == Some("7")).unwrap();

@@ -7,12 +7,12 @@ use super::schema;
 use crate::concat::BoundsOf;
 use crate::content::Bounds;
 use crate::error::Result;
-use crate::lake::{DataFile, FIELD_ID, constant, text_table};
+use crate::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
 use crate::node::Node;
 use crate::task::Task;
 use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -60,13 +60,40 @@ fn data_file(
 /// What the manifest says of the values of columns.
 fn bounds(file: &File, schema: &SchemaRef) -> BoundsOf {
     let (schema, lower, upper) = (schema.clone(), file.lower.clone(), file.upper.clone());
+    let nulls = file.nulls.clone();
     Box::new(move |column| {
         let field = schema.fields().get(column)?;
         let id = field.metadata().get(FIELD_ID)?;
         let of = |all: &Json| single(entry(all, id)?, field.data_type());
-        let (min, max) = (of(&lower)?, of(&upper)?);
-        Some(Bounds { min, max, nulls: UInt64Array::new_null(1) })
+        let nulls = UInt64Array::from(vec![entry(&nulls, id).and_then(Json::as_u64)]);
+        Some(match of(&lower).zip(of(&upper)) {
+            Some((min, max)) => Bounds { min, max, nulls },
+            None => Bounds { nulls, ..Bounds::unknown(field.data_type(), 1) },
+        })
     })
+}
+
+/// What a map by field ids says, by the names of the columns of `schema`.
+fn by_name(map: &Json, schema: &SchemaRef, of: impl Fn(&Json, &DataType) -> Option<Json>) -> Option<String> {
+    let one = |field: &FieldRef| {
+        let value = entry(map, field.metadata().get(FIELD_ID)?)?;
+        Some((field.name().clone(), of(value, field.data_type())?))
+    };
+    let named: serde_json::Map<String, Json> = schema.fields().iter().filter_map(one).collect();
+    (!named.is_empty()).then(|| Json::Object(named).to_string())
+}
+
+/// A bound as it is shown: floats too.
+fn shown(stored: &Json, data_type: &DataType) -> Option<Json> {
+    let bytes = || -> Option<Vec<u8>> {
+        stored.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
+    };
+    match data_type {
+        DataType::Float32 => Some(f32::from_le_bytes(*bytes()?.first_chunk()?).into()),
+        DataType::Float64 => Some(f64::from_le_bytes(*bytes()?.first_chunk()?).into()),
+        DataType::Boolean => Some((*bytes()?.first()? != 0).into()),
+        _ => Some(json_of(single(stored, data_type)?.as_ref(), 0)),
+    }
 }
 
 /// The value of `key` in a map: an object, or the list of pairs by which Avro stores maps of numbers.
@@ -131,12 +158,12 @@ fn text(json: &Json) -> Option<String> {
     }
 }
 
-/// The node `files`: data and delete files of the current snapshot.
-pub(super) fn node(task: &Task, metadata: &Metadata) -> Result<Node> {
-    let files = match metadata.current() {
-        Some(snapshot) => manifest::files(task, metadata, snapshot)?,
-        None => Vec::new(),
-    };
+/// The node `files`: data and delete files of a snapshot, with what the manifests say of their values.
+pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>) -> Result<Node> {
+    let files = snapshot.map_or(Ok(Vec::new()), |snapshot| manifest::files(task, metadata, snapshot))?;
+    let columns = snapshot.map_or_else(|| metadata.current_schema(), |snapshot| metadata.schema_of(snapshot));
+    // The files are there without the names of columns too.
+    let schema = schema::schema(columns).unwrap_or_else(|_| Arc::new(Schema::empty()));
     let state = |file: &File| {
         let found = metadata.places.relative(&file.path).and_then(|path| metadata.places.size(&path));
         if found.is_ok() { "in the table" } else { "missing" }
@@ -166,6 +193,9 @@ pub(super) fn node(task: &Task, metadata: &Metadata) -> Result<Node> {
         ("rows", numbers(&|file| i64::try_from(file.rows).ok())),
         ("sequence number", numbers(&|file| Some(file.sequence))),
         ("partition", texts(&|file| manifest::words(&file.partition))),
+        ("min", texts(&|file| by_name(&file.lower, &schema, shown))),
+        ("max", texts(&|file| by_name(&file.upper, &schema, shown))),
+        ("nulls", texts(&|file| by_name(&file.nulls, &schema, |count, _| Some(count.clone())))),
     ])?;
     let mut node = Node::new("files", "files").content(content);
     if missing > 0 {

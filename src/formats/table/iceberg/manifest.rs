@@ -3,12 +3,14 @@
 use super::metadata::{Metadata, Snapshot};
 use crate::error::{Error, Result};
 use crate::format::Options;
-use crate::lake::{Places, json_of};
-use crate::node::Value;
+use crate::lake::{Places, json_of, text_table};
+use crate::node::{Node, Value};
 use crate::open::{open_source, table_of};
 use crate::task::Task;
+use arrow::array::{ArrayRef, Int64Array, StringArray};
 use rayon::prelude::*;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(super) struct File {
     /// The smallest and largest values by field id, as bytes.
     pub(super) lower: Json,
     pub(super) upper: Json,
+    /// How many nulls there are, by field id.
+    pub(super) nulls: Json,
 }
 
 /// One manifest of a list.
@@ -54,27 +58,66 @@ struct Manifest {
 /// The files that are live at a snapshot, in the order of the manifests.
 pub(super) fn files(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Result<Vec<File>> {
     let places = &metadata.places;
-    let manifests: Vec<Manifest> = match snapshot.manifest_list() {
-        Some(list) => {
-            let mut manifests = Vec::new();
-            rows(task, places, list, |row| {
-                manifests.push(Manifest {
-                    path: text(row, "manifest_path")?,
-                    spec: number(row, "partition_spec_id").unwrap_or(0),
-                    sequence: number(row, "sequence_number").unwrap_or(0),
-                });
-                Ok(())
-            })?;
-            manifests
-        }
-        None => {
-            let one = |path: &str| Manifest { path: path.to_owned(), spec: 0, sequence: 0 };
-            snapshot.manifests().into_iter().map(one).collect()
-        }
+    let one = |row: &Json| -> Result<Manifest> {
+        Ok(Manifest {
+            path: text(row, "manifest_path")?,
+            spec: number(row, "partition_spec_id").unwrap_or(0),
+            sequence: number(row, "sequence_number").unwrap_or(0),
+        })
     };
+    let manifests: Vec<Manifest> = list(task, metadata, snapshot)?.iter().map(one).collect::<Result<_>>()?;
     let read: Vec<Vec<File>> =
         manifests.par_iter().map(|manifest| entries(task, places, manifest)).collect::<Result<_>>()?;
     Ok(read.into_iter().flatten().collect())
+}
+
+/// The manifests of a snapshot, as the list has them.
+fn list(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Result<Vec<Json>> {
+    let Some(list) = snapshot.manifest_list() else {
+        // Version 1 may name them one by one.
+        let one = |path: &str| serde_json::json!({ "manifest_path": path });
+        return Ok(snapshot.manifests().into_iter().map(one).collect());
+    };
+    let mut manifests = Vec::new();
+    rows(task, &metadata.places, list, |row| {
+        manifests.push(row.clone());
+        Ok(())
+    })?;
+    Ok(manifests)
+}
+
+/// The node `manifests`: the manifests of a snapshot with what its list says of them.
+pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>) -> Result<Node> {
+    let list = snapshot.map_or(Ok(Vec::new()), |snapshot| list(task, metadata, snapshot))?;
+    let path = |row: &Json| {
+        let path = row.get("manifest_path").and_then(Json::as_str).unwrap_or_default();
+        metadata.places.relative(path).unwrap_or_else(|_| path.to_owned())
+    };
+    let texts = |of: &dyn Fn(&Json) -> Option<String>| -> ArrayRef {
+        Arc::new(list.iter().map(of).collect::<StringArray>())
+    };
+    // Older writers have longer words for the counts of files.
+    let numbers = |keys: &[&str]| -> ArrayRef {
+        let of = |row: &Json| keys.iter().find_map(|key| number(row, key));
+        Arc::new(list.iter().map(of).collect::<Int64Array>())
+    };
+    let state = |row: &Json| if metadata.places.size(&path(row)).is_ok() { "there" } else { "missing" };
+    let holds = |row: &Json| if number(row, "content") == Some(1) { "deletes" } else { "data" };
+    Ok(Node::new("manifests", "manifests").content(text_table(vec![
+        ("path", texts(&|row| Some(path(row)))),
+        ("state", texts(&|row| Some(state(row).to_owned()))),
+        ("holds", texts(&|row| Some(holds(row).to_owned()))),
+        ("bytes", numbers(&["manifest_length"])),
+        ("partition spec", numbers(&["partition_spec_id"])),
+        ("sequence number", numbers(&["sequence_number"])),
+        ("added by snapshot", numbers(&["added_snapshot_id"])),
+        ("added files", numbers(&["added_files_count", "added_data_files_count"])),
+        ("existing files", numbers(&["existing_files_count", "existing_data_files_count"])),
+        ("deleted files", numbers(&["deleted_files_count", "deleted_data_files_count"])),
+        ("added rows", numbers(&["added_rows_count"])),
+        ("existing rows", numbers(&["existing_rows_count"])),
+        ("deleted rows", numbers(&["deleted_rows_count"])),
+    ])?))
 }
 
 /// The live entries of a manifest.
@@ -118,6 +161,7 @@ fn parse(file: &Json, spec: i64, sequence: i64) -> Result<File> {
         place: unsigned("content_offset").zip(unsigned("content_size_in_bytes")),
         lower: file.get("lower_bounds").cloned().unwrap_or(Json::Null),
         upper: file.get("upper_bounds").cloned().unwrap_or(Json::Null),
+        nulls: file.get("null_value_counts").cloned().unwrap_or(Json::Null),
     })
 }
 

@@ -83,7 +83,26 @@ impl Metadata {
     /// The snapshot that is the table now.
     pub(super) fn current(&self) -> Option<&Snapshot> {
         let id = self.get("current-snapshot-id")?.as_i64()?;
+        self.snapshot(id)
+    }
+
+    /// The snapshot of this number.
+    pub(super) fn snapshot(&self, id: i64) -> Option<&Snapshot> {
         self.snapshots.iter().find(|snapshot| snapshot.id == id)
+    }
+
+    /// The snapshot that was the table at a time (milliseconds since 1970): as the log of changes has it, else
+    /// the newest one not after that.
+    pub(super) fn at_time(&self, millis: i64) -> Option<&Snapshot> {
+        let log = self.get("snapshot-log").and_then(Json::as_array).into_iter().flatten();
+        let one =
+            |entry: &Json| Some((entry.get("timestamp-ms")?.as_i64()?, entry.get("snapshot-id")?.as_i64()?));
+        let logged = log.filter_map(one).filter(|(time, _)| *time <= millis).max_by_key(|(time, _)| *time);
+        let found = logged.and_then(|(_, id)| self.snapshot(id));
+        found.or_else(|| {
+            let before = |s: &&Snapshot| s.timestamp.is_some_and(|time| time <= millis);
+            self.snapshots.iter().filter(before).max_by_key(|s| s.timestamp)
+        })
     }
 
     /// All schemas, in the file's order.

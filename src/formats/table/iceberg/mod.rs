@@ -3,8 +3,9 @@
 //! <https://iceberg.apache.org/spec/>
 //!
 //! Opening reads the newest metadata file and the manifests of the current snapshot. Every snapshot is a node
-//! `snapshot=ID`, branches and tags are `branch=NAME` and `tag=NAME`; beside them stand the history and the
-//! files. Metadata holds absolute paths of where the table was written: they are looked up where it is now.
+//! `snapshot=ID` with its files and manifests, branches and tags are `branch=NAME` and `tag=NAME`, and
+//! `timestamp=2024-01-31T12:00:00` finds the snapshot of that time; beside them stand the history, the files and
+//! manifests of the current snapshot and the schemas. Metadata holds absolute paths of where the table was written: they are looked up where it is now.
 
 mod deletes;
 mod files;
@@ -86,7 +87,10 @@ fn at_snapshot(
     lake::filled(node, &format!("snapshot {}", snapshot.id), made)
 }
 
-/// What lies below the table: history, files, branches and tags, snapshots.
+/// How many nodes stand before branches, tags and snapshots.
+const ABOUT: usize = 4;
+
+/// What lies below the table: history, files, manifests, schemas, branches and tags, snapshots.
 struct Below {
     metadata: Arc<Metadata>,
     states: Arc<States>,
@@ -101,9 +105,20 @@ impl Below {
         })
     }
 
-    fn files(&self) -> Node {
-        let metadata = self.metadata.clone();
-        Node::deferred("files", "files", move |task| files::node(task, &metadata))
+    fn schemas(&self) -> Node {
+        let states = self.states.clone();
+        Node::deferred("schemas", "schemas", move |task| {
+            task.check()?;
+            Ok(Node::new("schemas", "schemas")
+                .content(schema::evolution(states.metadata(), &states.firsts())?))
+        })
+    }
+
+    /// What stands before branches, tags and snapshots.
+    fn about(&self, n: usize) -> Option<Node> {
+        let current = self.metadata.current().map(|snapshot| snapshot.id);
+        let [files, manifests] = inside(&self.metadata, current);
+        [self.history(), files, manifests, self.schemas()].into_iter().nth(n)
     }
 
     fn reference(&self, reference: &Reference) -> Node {
@@ -123,28 +138,37 @@ impl Below {
 
     fn nth(&self, n: usize) -> Option<Node> {
         let (references, snapshots) = (&self.metadata.references, &self.metadata.snapshots);
-        match n {
-            0 => Some(self.history()),
-            1 => Some(self.files()),
-            n if n - 2 < references.len() => references.get(n - 2).map(|r| self.reference(r)),
-            n => snapshots.get(n - 2 - references.len()).map(|s| self.snapshot(s.id)),
+        let Some(n) = n.checked_sub(ABOUT) else { return self.about(n) };
+        match n.checked_sub(references.len()) {
+            None => references.get(n).map(|r| self.reference(r)),
+            Some(n) => snapshots.get(n).map(|s| self.snapshot(s.id)),
         }
     }
 }
 
+/// The files and the manifests of a snapshot, looked for when somebody looks into them.
+fn inside(metadata: &Arc<Metadata>, id: Option<i64>) -> [Node; 2] {
+    let (of_files, of_manifests) = (metadata.clone(), metadata.clone());
+    let files = move |task: &Task| files::node(task, &of_files, id.and_then(|id| of_files.snapshot(id)));
+    let manifests =
+        move |task: &Task| manifest::node(task, &of_manifests, id.and_then(|id| of_manifests.snapshot(id)));
+    [Node::deferred("files", "files", files), Node::deferred("manifests", "manifests", manifests)]
+}
+
 fn snapshot_node(task: &Task, states: &Arc<States>, id: i64, name: &str) -> Result<Node> {
     let metadata = states.metadata();
-    let snapshot = metadata.snapshots.iter().find(|snapshot| snapshot.id == id);
-    let snapshot = snapshot.ok_or_else(|| Error::malformed(format!("there is no snapshot {id}")))?;
+    let snapshot =
+        metadata.snapshot(id).ok_or_else(|| Error::malformed(format!("there is no snapshot {id}")))?;
     let columns = metadata.schema_of(snapshot);
     let mut node = at_snapshot(task, metadata, snapshot, columns, name)?;
     node.label = "snapshot";
+    let node = node.separator("/").listed(inside(metadata, Some(id)).into());
     Ok(node.timeline(states.clone(), states.place(id)))
 }
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        Some(2 + self.metadata.references.len() as u64 + self.metadata.snapshots.len() as u64)
+        Some((ABOUT + self.metadata.references.len() + self.metadata.snapshots.len()) as u64)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -155,15 +179,16 @@ impl Listing for Below {
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
         let id = name.strip_prefix("snapshot=").and_then(|text| text.parse::<i64>().ok());
-        let known = |id: &i64| self.metadata.snapshots.iter().any(|snapshot| snapshot.id == *id);
+        let id = id.filter(|id| self.metadata.snapshot(*id).is_some());
+        let time = name.strip_prefix("timestamp=").and_then(lake::millis);
+        let id = id.or_else(|| self.metadata.at_time(time?).map(|snapshot| snapshot.id));
         let reference = || self.metadata.references.iter().find(|r| format!("{}={}", r.kind, r.name) == name);
         Ok(match name {
-            "history" => Some(self.history()),
-            "files" => Some(self.files()),
-            _ => id
-                .filter(known)
-                .map(|id| self.snapshot(id))
-                .or_else(|| reference().map(|r| self.reference(r))),
+            "history" => self.about(0),
+            "files" => self.about(1),
+            "manifests" => self.about(2),
+            "schemas" => self.about(3),
+            _ => id.map(|id| self.snapshot(id)).or_else(|| reference().map(|r| self.reference(r))),
         }
         .map(Arc::new))
     }

@@ -1,8 +1,11 @@
 //! Iceberg schemas as Arrow schemas, with field ids (specification, *Schemas and Data Types*, *Appendix C*).
 
+use super::metadata::Metadata;
+use crate::content::Content;
 use crate::error::{Error, Result};
-use crate::lake::FIELD_ID;
+use crate::lake::{FIELD_ID, text_table};
 use crate::limits;
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -10,6 +13,75 @@ use std::sync::Arc;
 /// The columns of a schema.
 pub(super) fn schema(json: &Json) -> Result<SchemaRef> {
     Ok(Arc::new(Schema::new(fields(json, 0)?)))
+}
+
+/// One field of one schema in the table of all.
+struct Line {
+    schema: i64,
+    id: Option<i64>,
+    /// With the names of the fields around it before it.
+    name: String,
+    kind: String,
+    required: bool,
+}
+
+/// The most fields that are listed.
+const LISTED: usize = 100_000;
+
+/// The schemas with their fields, inner ones too, as a table; `firsts` has the first snapshot of each schema.
+pub(super) fn evolution(metadata: &Metadata, firsts: &[(i64, i64)]) -> Result<Content> {
+    let mut lines = Vec::new();
+    for schema in metadata.schemas() {
+        let id = schema.get("schema-id").and_then(Json::as_i64).unwrap_or(0);
+        list(schema, id, "", 0, &mut lines);
+    }
+    let numbers = |of: &dyn Fn(&Line) -> Option<i64>| -> ArrayRef {
+        Arc::new(lines.iter().map(of).collect::<Int64Array>())
+    };
+    let texts = |of: &dyn Fn(&Line) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(lines.iter().map(of)))
+    };
+    let first = |line: &Line| firsts.iter().find(|(schema, _)| *schema == line.schema).map(|(_, id)| *id);
+    let required: BooleanArray = lines.iter().map(|line| Some(line.required)).collect();
+    text_table(vec![
+        ("schema", numbers(&|line| Some(line.schema))),
+        ("field", numbers(&|line| line.id)),
+        ("name", texts(&|line| &line.name)),
+        ("type", texts(&|line| &line.kind)),
+        ("required", Arc::new(required)),
+        ("first snapshot", numbers(&first)),
+    ])
+}
+
+/// Lists the fields of a struct and what is in them; what is no field is left out.
+fn list(json: &Json, schema: i64, around: &str, depth: usize, lines: &mut Vec<Line>) {
+    let fields = json.get("fields").and_then(Json::as_array).into_iter().flatten();
+    for field in fields {
+        let Some(name) = field.get("name").and_then(Json::as_str) else { continue };
+        let is_required = field.get("required").and_then(Json::as_bool).unwrap_or(false);
+        let of = (field.get("type"), field.get("id"));
+        line(of, schema, format!("{around}{name}"), is_required, depth, lines);
+    }
+}
+
+fn line(
+    (of, id): (Option<&Json>, Option<&Json>),
+    schema: i64,
+    name: String,
+    required: bool,
+    depth: usize,
+    lines: &mut Vec<Line>,
+) {
+    let Some(of) = of.filter(|_| depth < limits::DEPTH && lines.len() < LISTED) else { return };
+    let kind = of.as_str().or_else(|| of.get("type").and_then(Json::as_str)).unwrap_or_default().to_owned();
+    lines.push(Line { schema, id: id.and_then(Json::as_i64), name: name.clone(), kind, required });
+    list(of, schema, &format!("{name}."), depth + 1, lines);
+    for part in ["element", "key", "value"] {
+        let is_required =
+            of.get(&*format!("{part}-required")).and_then(Json::as_bool).unwrap_or(part == "key");
+        let inner = (of.get(part), of.get(&*format!("{part}-id")));
+        line(inner, schema, format!("{name}.{part}"), is_required, depth + 1, lines);
+    }
 }
 
 fn malformed(what: impl std::fmt::Display) -> Error {

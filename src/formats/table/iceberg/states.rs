@@ -30,6 +30,17 @@ impl States {
         (0..self.order.len()).find(|n| self.nth(*n).is_some_and(|snapshot| snapshot.id == id))
     }
 
+    /// Schemas with the first snapshot that has each.
+    pub(super) fn firsts(&self) -> Vec<(i64, i64)> {
+        let mut firsts: Vec<(i64, i64)> = Vec::new();
+        for snapshot in (0..self.order.len()).filter_map(|n| self.nth(n)) {
+            if let Some(schema) = snapshot.schema.filter(|id| firsts.iter().all(|(known, _)| known != id)) {
+                firsts.push((schema, snapshot.id));
+            }
+        }
+        firsts
+    }
+
     fn nth(&self, n: usize) -> Option<&Snapshot> {
         self.metadata.snapshots.get(*self.order.get(n)?)
     }

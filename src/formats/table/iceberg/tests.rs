@@ -42,6 +42,41 @@ fn every_snapshot_and_tag_is_there_though_the_table_was_moved() {
 }
 
 #[test]
+fn snapshots_have_their_files_and_manifests_and_are_found_by_time() {
+    let document = try_open("snapshots").unwrap();
+    let (task, timeline) = (Task::new(), document.root.timeline.clone().unwrap());
+    let at = |path: &str| document.root.find(&task, path).unwrap().unwrap();
+    let current = timeline.versions.name(timeline.versions.current().unwrap());
+    assert_eq!(rows(&at(&format!("{current}/files"))), rows(&at("files")));
+    assert_eq!(rows(&at(&format!("{current}/manifests"))), rows(&at("manifests")));
+    let first = rows(&at(&format!("{}/files", timeline.versions.name(0))));
+    assert_eq!(first.iter().map(|row| row[5].as_ref().unwrap().parse::<u64>().unwrap()).sum::<u64>(), 6);
+    assert!(first.iter().all(|row| row[8].as_ref().unwrap().contains("\"id\":")), "{first:?}");
+    assert!(first.iter().all(|row| row[10].as_ref().unwrap().contains("\"id\":0")), "{first:?}");
+    let manifests = rows(&at("manifests"));
+    assert!(!manifests.is_empty() && manifests.iter().all(|row| row[1].as_deref() == Some("there")));
+    let about = timeline.versions.about(&task, 0).unwrap();
+    let found = at(&format!("timestamp={}", about.time.unwrap()));
+    assert_eq!(rows(&found).len(), 6);
+    assert_eq!(rows(&at("timestamp=2999-01-01")).len(), 8);
+    assert!(document.root.find(&task, "timestamp=1990-01-01T00:00:00").unwrap().is_none());
+}
+
+#[test]
+fn schemas_stand_in_a_table_with_the_snapshots_that_had_them_first() {
+    let document = try_open("evolved").unwrap();
+    let schemas = document.root.find(&Task::new(), "schemas").unwrap().unwrap();
+    let lines = rows(&schemas);
+    let last = lines.iter().map(|row| row[0].clone().unwrap()).max().unwrap();
+    let names = |of: &str| -> Vec<String> {
+        lines.iter().filter(|row| row[0].as_deref() == Some(of)).map(|row| row[2].clone().unwrap()).collect()
+    };
+    assert!(last != "0" && !names("0").contains(&"weight".to_owned()), "{lines:?}");
+    assert!(names(&last).contains(&"weight".to_owned()) && names(&last).contains(&"called".to_owned()));
+    assert!(lines.iter().any(|row| row[5].is_some()));
+}
+
+#[test]
 fn columns_are_found_by_id() {
     let document = try_open("evolved").unwrap();
     let Some(Content::Table(table)) = &document.root.content else { panic!() };

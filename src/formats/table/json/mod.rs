@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
+    writer: Some(crate::write::jsonl::ARRAY),
     extensions: &["json", "geojson", "topojson", "ipynb", "jsonc", "har"],
     mime: &["application/json", "application/geo+json"],
     sniff: Some(sniff),

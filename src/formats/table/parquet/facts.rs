@@ -1,10 +1,9 @@
 //! What a footer says besides the schema: codecs, encodings, types as stored, statistics, row groups.
 
+use crate::content::stretches::extreme;
 use crate::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics};
-use arrow::array::{Array, ArrayRef};
-use arrow::compute::{SortOptions, sort_to_indices};
+use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, SchemaRef};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -152,18 +151,6 @@ pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize)
         out.max = converter.row_group_maxes(groups.iter()).ok().and_then(|a| extreme(&a, true));
     }
     (out != StoredStatistics::default()).then_some(out)
-}
-
-/// The smallest or largest value of an array, as text.
-fn extreme(array: &ArrayRef, largest: bool) -> Option<String> {
-    let options = SortOptions { descending: largest, nulls_first: false };
-    let order = sort_to_indices(array, Some(options), Some(1)).ok()?;
-    let row = order.values().first().map(|&row| row as usize)?;
-    if array.is_null(row) {
-        return None;
-    }
-    let options = FormatOptions::default();
-    Some(ArrayFormatter::try_new(array, &options).ok()?.value(row).to_string())
 }
 
 /// The row groups.
