@@ -2,12 +2,14 @@
 
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::format::{Loss, Options};
+use gander::node::Node;
 use gander::{Error, Task};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value as Json, json};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -72,7 +74,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         [one] => error.in_file(super::split_target(one).0.display()),
         _ => error,
     };
-    let planned = gather(&task, args, sources)
+    let mut nodes = Vec::new();
+    let planned = gather(&task, args, sources, &mut nodes)
         .and_then(|items| convert::plan(&items, target, &options, &selection).map_err(named));
     let plan = match planned {
         Ok(plan) => plan,
@@ -94,7 +97,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             } else {
                 losses.iter().for_each(|loss| eprintln!("{out}: {loss}"));
             }
-            Ok(ExitCode::SUCCESS)
+            let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
+            Ok(ExitCode::from(u8::from(cut > 0)))
         }
     }
 }
@@ -133,13 +137,19 @@ fn options(args: &Args) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// Everything that the sources name.
-fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Error> {
+/// Everything that the sources name, and their nodes with the paths of their files.
+fn gather(
+    task: &Task,
+    args: &Args,
+    sources: &[String],
+    nodes: &mut Vec<(Arc<Node>, String)>,
+) -> Result<Vec<Item>, Error> {
     let mut items = Vec::new();
     for source in sources {
         let (path, _) = super::split_target(source);
         let (_, node, node_path) = super::open(task, source, &args.opening)?;
         items.extend(convert::gather(task, &node, &node_path).map_err(|e| e.in_file(path.display()))?);
+        nodes.push((node, path.display().to_string()));
     }
     Ok(items)
 }

@@ -56,12 +56,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 )),
             },
         })?;
-        Ok((document, printed))
+        Ok((document, node, printed))
     });
     match shown {
-        Ok((document, printed)) => {
+        Ok((document, node, printed)) => {
             super::print(&printed)?;
-            Ok(super::status(&document))
+            let cut = super::found(&node, &path.display().to_string());
+            let status = super::status(&document);
+            Ok(if cut { ExitCode::from(1) } else { status })
         }
         Err(error) => super::failed(&error, &path.display().to_string(), args.json),
     }

@@ -64,10 +64,15 @@ fn text(task: &Task, document: &Document, depth: usize) -> Result<String, Error>
     for remark in &document.remarks {
         out.push_str(&format!("  ! {remark}\n"));
     }
+    let known = document.root.problem_now();
     gander::open::walk(task, &document.root, "", depth, &mut |node, _, level| {
         line(&mut out, node, level);
         Ok(true)
     })?;
+    // What came up on the way.
+    if let (None, Some(problem)) = (known, document.root.problem_now()) {
+        out.push_str(&format!("  ✗ {}\n", problem.message()));
+    }
     Ok(out)
 }
 
@@ -93,10 +98,10 @@ fn line(out: &mut String, node: &Node, level: usize) {
             out.push_str(&format!("{indent}    {}: {}\n", field.name(), display::column_type(field)));
         }
     }
-    if let Some(problem) = &node.problem {
+    if let Some(problem) = node.problem_now() {
         out.push_str(&format!("{indent}  ✗ {}\n", problem.message()));
     }
-    for remark in &node.remarks {
+    for remark in node.remarks_now() {
         out.push_str(&format!("{indent}  ! {remark}\n"));
     }
 }

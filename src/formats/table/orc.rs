@@ -17,9 +17,7 @@ use crate::open::distrusted;
 use crate::sniff::{Head, Magic, Match};
 use crate::source::{Reader, Source};
 use crate::task::Task;
-use arrow::array::{
-    Array, ArrayRef, Date32Array, RecordBatch, TimestampMillisecondArray, new_empty_array,
-};
+use arrow::array::{Array, ArrayRef, Date32Array, RecordBatch, TimestampMillisecondArray, new_empty_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
 use orc_rust::ArrowReaderBuilder;
