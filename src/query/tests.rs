@@ -530,14 +530,14 @@ fn lists_and_objects_of_json_are_lists_and_structs() {
     add_lines(
         &engine,
         "a",
-        "{\"st\":{\"a\":0,\"b\":\"x\"},\"lst\":[1.5,2],\"day\":\"2024-01-31\"}\n{\"st\":{\"a\":7},\"lst\":[],\"day\":null}\n",
+        "{\"st\":{\"a\":0,\"b\":\"x\"},\"lst\":[1.5,2],\"due\":\"2024-01-31\"}\n{\"st\":{\"a\":7},\"lst\":[],\"due\":null}\n",
     );
     assert_eq!(
-        texts(&engine, "SELECT st['a'] + 1, st['b'], lst[2], day FROM a"),
+        texts(&engine, "SELECT st['a'] + 1, st['b'], lst[2], due FROM a"),
         ["1 x 2.0 2024-01-31", "8 null null null"]
     );
     assert_eq!(texts(&engine, "SELECT sum(st['a']), max(array_length(lst)) FROM a"), ["7 2"]);
-    assert_eq!(texts(&engine, "SELECT day + INTERVAL '1 day' FROM a LIMIT 1"), ["2024-02-01"]);
+    assert_eq!(texts(&engine, "SELECT due + INTERVAL '1 day' FROM a LIMIT 1"), ["2024-02-01"]);
     // A cell behind the sample that does not fit: the column is what stands in the file.
     let line = "{\"id\":1,\"st\":{\"a\":0}}\n";
     let mut lines = line.repeat(60_000);
