@@ -4,6 +4,7 @@
 
 mod cast;
 mod columns;
+mod nested;
 mod picture;
 mod records;
 mod typed;

@@ -34,6 +34,8 @@ pub struct Node {
     pub problem: Option<Error>,
     /// What a user should know but that is no error (`34 rows are ragged`).
     pub remarks: Vec<String>,
+    /// Problems and remarks that come up later.
+    pub findings: Option<Arc<dyn Findings>>,
     /// Where its bytes lie in the file, if they lie in one piece.
     pub span: Option<Range<u64>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
@@ -85,6 +87,14 @@ pub trait Survey: Send + Sync {
     fn kind(&self) -> &'static str;
     /// Reads everything. Names and values, in the order in which they are told.
     fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>>;
+}
+
+/// What is found only while the content of a node is indexed or read.
+pub trait Findings: Send + Sync {
+    /// What breaks it, as far as that is known now.
+    fn problem(&self) -> Option<Error>;
+    /// What else a user should know, as far as it is known now.
+    fn remarks(&self) -> Vec<String>;
 }
 
 /// What lies below a node.
@@ -223,6 +233,7 @@ impl Node {
             children: Children::None,
             problem: None,
             remarks: Vec::new(),
+            findings: None,
             span: None,
             survey: None,
             pickle: None,
@@ -297,6 +308,23 @@ impl Node {
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remarks.push(remark.into());
         self
+    }
+
+    /// With what comes up later.
+    pub fn findings(mut self, findings: Arc<dyn Findings>) -> Self {
+        self.findings = Some(findings);
+        self
+    }
+
+    /// Its problem, or what was found since it was opened.
+    pub fn problem_now(&self) -> Option<Error> {
+        self.problem.clone().or_else(|| self.findings.as_ref()?.problem())
+    }
+
+    /// Its remarks, and what was found since it was opened.
+    pub fn remarks_now(&self) -> Vec<String> {
+        let found = self.findings.as_ref().map_or(Vec::new(), |findings| findings.remarks());
+        self.remarks.iter().cloned().chain(found).collect()
     }
 
     /// With its place in the file.

@@ -4,7 +4,7 @@
 //! column is noted with the next wider type that this cell fits — text at last — and the caller starts
 //! again ([`Typed::misfits`]).
 
-use super::TableView;
+use super::{TableView, nested};
 use crate::content::table::{StoredStatistics, batch};
 use crate::content::{Bounds, Rows, Stretches, Table};
 use crate::error::{Error, Result};
@@ -73,8 +73,18 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// `inner` with its inferred types; `widened` says which columns get another one.
+    /// `inner` with its inferred types; `widened` says which columns get another one. Lists and objects stay
+    /// JSON.
     pub fn new(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
+        Typed::of(inner, widened, false)
+    }
+
+    /// The same with lists and objects as Arrow's lists and structs, where the sample found one type for them.
+    pub fn nested(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
+        Typed::of(inner, widened, true)
+    }
+
+    fn of(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>, deep: bool) -> Self {
         let mut kinds = Vec::new();
         let mut fields = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
@@ -82,7 +92,10 @@ impl Typed {
             let word = metadata.remove("inferred").unwrap_or_default();
             let kind = match widened.get(&index) {
                 Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8).map(Kind::Values),
-                None if word.starts_with("list<") || word.starts_with("struct<") => Some(Kind::Json),
+                None if word.starts_with("list<") || word.starts_with("struct<") => {
+                    let found = if deep { nested::data_type(&word) } else { None };
+                    Some(found.map_or(Kind::Json, Kind::Values))
+                }
                 None => inferred(field).map(Kind::Values),
             };
             let data_type = match &kind {
@@ -263,6 +276,7 @@ fn parse<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a s
             let data = counts.into_data().into_builder().data_type(target.clone());
             make_array(data.build().map_err(|_| "")?)
         }
+        DataType::List(_) | DataType::Struct(_) => nested::array(text, target)?,
         _ => Arc::new(text.clone()),
     })
 }
@@ -289,7 +303,7 @@ fn is_missing(cell: &str) -> bool {
     matches!(cell, "NA" | "N/A" | "n/a" | "#N/A" | "null" | "NULL" | "Null" | "None" | "\\N")
 }
 
-fn boolean(cell: &str) -> Option<bool> {
+pub(super) fn boolean(cell: &str) -> Option<bool> {
     match cell {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
@@ -302,12 +316,12 @@ fn has_leading_zero(cell: &str) -> bool {
     matches!(cell.strip_prefix(['-', '+']).unwrap_or(cell).as_bytes(), [b'0', b'0'..=b'9', ..])
 }
 
-fn integer(cell: &str) -> Option<i64> {
+pub(super) fn integer(cell: &str) -> Option<i64> {
     if has_leading_zero(cell) { None } else { cell.parse().ok() }
 }
 
 /// A float; an integer that a float does not hold exactly is none.
-fn float(cell: &str) -> Option<f64> {
+pub(super) fn float(cell: &str) -> Option<f64> {
     if has_leading_zero(cell) {
         return None;
     }

@@ -23,6 +23,8 @@ const PIECE: u64 = 256 << 10;
 const DEEPEST: usize = 4 << 20;
 /// A segment with more brackets that close or open nothing in it is left to the scan from the front.
 const LOOSE: usize = 1 << 12;
+/// Lost commas that are kept of a segment, and of what is scanned from the front.
+const LOST: usize = 1 << 12;
 /// Bytes that the guess looks at.
 const GUESSED: usize = 4 << 10;
 /// Bytes of backslashes that are followed back.
@@ -45,6 +47,11 @@ pub(super) enum Found {
     /// In a segment: a checkpoint, unless another one is near, in the innermost container that was open before;
     /// children are counted from the segment's begin, or from where the last one that was open there ended.
     Outer(Mark),
+    /// In the container that begins at `start` no comma stands between the child before and the one that
+    /// begins with the bracket at `at`.
+    Lost { start: u64, at: u64 },
+    /// The same in a segment, in the innermost container that was open before.
+    OuterLost(u64),
     /// In a segment: the innermost container that was open before ends behind this byte.
     Close { at: u64, commas: u64, object: bool, filled: Option<bool> },
 }
@@ -63,6 +70,11 @@ pub(super) struct Builder {
     pub(super) at: u64,
     state: State,
     pub(super) stack: Vec<Frame>,
+    /// One where a closing bracket was the last of commas and brackets, else zero.
+    behind: u64,
+    /// How many lost commas were kept, and the container of the last one.
+    noted: usize,
+    noted_in: Option<(u64, usize)>,
     /// In a segment: the lowest frame stands for containers that were open before.
     loose: bool,
     closed: usize,
@@ -73,15 +85,27 @@ pub(super) struct Segment {
     pub(super) range: Range<u64>,
     /// The guess.
     begin: State,
+    /// Where its first bracket or comma is, if that is an opening bracket.
+    opens: Option<u64>,
     /// The state at its end, and the frames; `None` where it has to be scanned anew.
     end: Option<(State, Vec<Frame>)>,
+    behind: u64,
     found: Vec<Found>,
 }
 
 impl Builder {
     /// At the beginning of a text.
     pub(super) fn new(at: u64) -> Builder {
-        Builder { at, state: State::default(), stack: Vec::new(), loose: false, closed: 0 }
+        Builder {
+            at,
+            state: State::default(),
+            stack: Vec::new(),
+            behind: 0,
+            noted: 0,
+            noted_in: None,
+            loose: false,
+            closed: 0,
+        }
     }
 
     /// Goes over the next bytes: whole blocks, unless the text ends with them. The error says what breaks the
@@ -104,7 +128,7 @@ impl Builder {
                 match found {
                     Found::End { children, .. } => *children = None,
                     Found::Close { filled, .. } => *filled = None,
-                    Found::Mark(..) | Found::Outer(_) => {}
+                    Found::Mark(..) | Found::Outer(_) | Found::Lost { .. } | Found::OuterLost(_) => {}
                 }
             }
         }
@@ -120,6 +144,7 @@ impl Builder {
         masks: Masks,
         found: &mut Vec<Found>,
     ) -> std::result::Result<(), Stop> {
+        let lost = self.lost(masks);
         let mut commas = masks.comma;
         let mut brackets = masks.open | masks.close;
         while brackets != 0 {
@@ -133,6 +158,9 @@ impl Builder {
             let place = offset + bit.trailing_zeros() as usize;
             let (at, byte) = (base + place as u64, bytes.get(place).copied().unwrap_or_default());
             if masks.open & bit != 0 {
+                if lost & bit != 0 {
+                    self.note(at, found);
+                }
                 if self.stack.len() >= DEEPEST {
                     return Err((at, Error::limit(format!("more than {DEEPEST} levels of JSON"))));
                 }
@@ -172,6 +200,30 @@ impl Builder {
         Ok(())
     }
 
+    /// The opening brackets that follow a closing one without a comma between them. A bit behind each closing
+    /// bracket is added to ones where neither bracket nor comma is: it runs up to the next one of them.
+    #[inline(always)]
+    fn lost(&mut self, masks: Masks) -> u64 {
+        let structure = masks.open | masks.close | masks.comma;
+        let (run, over) = (masks.close << 1 | self.behind).overflowing_add(!structure);
+        self.behind = masks.close >> 63 | u64::from(over);
+        run & masks.open
+    }
+
+    /// Keeps a lost comma, the first of a container. What stands behind the end of the text is no child of
+    /// anything.
+    #[cold]
+    fn note(&mut self, at: u64, found: &mut Vec<Found>) {
+        let Some(frame) = self.stack.last() else { return };
+        let container = Some((frame.start, self.closed));
+        if self.noted_in == container || self.noted == LOST {
+            return;
+        }
+        (self.noted, self.noted_in) = (self.noted + 1, container);
+        let outer = self.loose && self.stack.len() == 1;
+        found.push(if outer { Found::OuterLost(at) } else { Found::Lost { start: frame.start, at } });
+    }
+
     /// Counts commas of the innermost container; one far from its last mark becomes a mark.
     #[inline(always)]
     fn count(&mut self, base: u64, commas: u64, found: &mut Vec<Found>) {
@@ -196,6 +248,10 @@ impl Builder {
         }
         let (state, frames) = segment.end.take()?;
         let mut found = Vec::with_capacity(segment.found.len());
+        if let Some(at) = segment.opens.filter(|_| self.behind != 0) {
+            self.note(at, &mut found);
+        }
+        self.behind = segment.behind;
         self.state = state.behind(&self.state);
         for event in segment.found.drain(..) {
             match event {
@@ -213,7 +269,8 @@ impl Builder {
                         found.push(frame.end(at, frame.commas + commas, filled));
                     }
                 }
-                inner @ (Found::End { .. } | Found::Mark(..)) => found.push(inner),
+                Found::OuterLost(at) => self.note(at, &mut found),
+                inner @ (Found::End { .. } | Found::Mark(..) | Found::Lost { .. }) => found.push(inner),
             }
         }
         for (n, frame) in frames.into_iter().enumerate() {
@@ -300,7 +357,7 @@ pub(super) fn segment(
     let (mut begin, mut found, mut at) = (State::default(), Vec::new(), range.start);
     let outer = Frame { start: range.start, commas: 0, last: 0, object: false };
     let mut builder = Builder { stack: vec![outer], loose: true, ..Builder::new(range.start) };
-    let mut broken = false;
+    let (mut broken, mut first) = (false, First::default());
     while at < range.end && !broken {
         let n = fill(source, task, at, buffer, (range.end - at).min(PIECE) as usize)?;
         let bytes = buffer.get(..n).filter(|bytes| !bytes.is_empty());
@@ -308,13 +365,30 @@ pub(super) fn segment(
         if at == range.start {
             begin = State::new(guess(bytes, escaped), escaped);
             builder.state = begin;
+            let mut state = begin;
+            stage::scan(&mut state, bytes, &mut first);
         }
         broken = builder.feed(bytes, &mut found).is_err();
         broken |= builder.closed > LOOSE || builder.stack.len() > LOOSE;
         at += n as u64;
     }
+    let (opens, behind) = (first.0.map(|offset| range.start + offset as u64), builder.behind);
     let end = (!broken && at == range.end).then_some((builder.state, builder.stack));
-    Ok(Segment { range, begin, end, found })
+    Ok(Segment { range, begin, opens, end, behind, found })
+}
+
+/// Looks for the first bracket or comma, and keeps its place if it opens.
+#[derive(Default)]
+struct First(Option<usize>);
+
+impl stage::Visit for First {
+    #[inline(always)]
+    fn block(&mut self, offset: usize, masks: Masks) -> bool {
+        let structure = masks.open | masks.close | masks.comma;
+        let opens = masks.open & structure & structure.wrapping_neg() != 0;
+        self.0 = opens.then(|| offset + structure.trailing_zeros() as usize);
+        structure == 0
+    }
 }
 
 /// Whether the byte at `at` stands behind a backslash that is not escaped itself.

@@ -2,6 +2,8 @@
 
 use super::index::{Document, Mark};
 use super::record::{Sample, Split};
+use super::walk::space;
+use super::window::Window;
 use super::{stage, text};
 use crate::content::Rows;
 use crate::error::Result;
@@ -16,14 +18,17 @@ use std::sync::Arc;
 /// Bytes that a step of a whole scan takes, about.
 const STEP: f64 = (32 << 20) as f64;
 
-/// Splits the inside of an array.
-#[derive(Clone, Copy, Debug)]
-pub struct Commas;
+/// Splits the inside of an array. Stops at its end, and where a comma is missing or stands for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Commas {
+    /// Whether a comma has to stand before the next element.
+    due: bool,
+}
 
 impl Split for Commas {
-    fn split(&self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step {
-        let begin = match gap(bytes, at) {
-            Some(begin) => begin,
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step {
+        let (begin, comma) = match gap(bytes, at, self.due) {
+            Some(gap) => gap,
             // A comment that goes on behind the piece.
             None if last => return Step::Stop,
             None => return Step::Partial(at),
@@ -31,8 +36,12 @@ impl Split for Commas {
         let rest = bytes.get(begin..).unwrap_or_default();
         let len = match rest.first() {
             None if last => return Step::Stop,
-            None => return Step::Partial(begin),
-            Some(b']' | b'}' | b':') => return Step::Stop,
+            None => {
+                self.due &= !comma;
+                return Step::Partial(begin);
+            }
+            Some(b']' | b'}' | b':' | b',') => return Step::Stop,
+            Some(_) if self.due && !comma => return Step::Stop,
             Some(b'{' | b'[') => stage::container(rest),
             Some(b'"') => text::string(rest),
             Some(_) => match text::word(rest) {
@@ -41,32 +50,35 @@ impl Split for Commas {
                 len => Some(len),
             },
         };
+        // What is cut off is the last record.
+        let len = len.or_else(|| last.then_some(rest.len()));
+        self.due = len.is_some();
         match len {
             Some(len) => {
                 *found = begin..begin + len;
                 Step::Record(begin + len)
-            }
-            // What is cut off is the last record.
-            None if last => {
-                *found = begin..bytes.len();
-                Step::Record(bytes.len())
             }
             None => Step::Partial(begin),
         }
     }
 }
 
-/// Behind white space, commas and comments; `None` where a comment does not end.
-fn gap(bytes: &[u8], mut at: usize) -> Option<usize> {
+/// Behind white space, comments and the comma that is due, and whether there was one; `None` where a comment
+/// does not end.
+fn gap(bytes: &[u8], mut at: usize, due: bool) -> Option<(usize, bool)> {
+    let mut comma = false;
     loop {
         at += text::space(bytes.get(at..).unwrap_or_default());
         let rest = bytes.get(at..).unwrap_or_default();
         at += match rest {
-            [b',', ..] => 1,
+            [b',', ..] if due && !comma => {
+                comma = true;
+                1
+            }
             [b'/', b'/', ..] => memchr::memchr(b'\n', rest)? + 1,
             [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/")? + 2,
             [b'/'] => return None,
-            _ => return Some(at),
+            _ => return Some((at, comma)),
         };
     }
 }
@@ -96,8 +108,30 @@ impl Elements {
     fn gather<R: Records>(&self, task: &Task, from: Mark, rows: Range<u64>, records: &mut R) -> Result<()> {
         let skip = rows.start.saturating_sub(from.child);
         let most = rows.end.saturating_sub(rows.start).saturating_add(skip);
-        let mut records = Behind { skip, records };
-        paged::gather(task, self.document.source(), from.at, most, self.row_bytes, &mut records)
+        let mut records = Behind { skip, seen: 0, records };
+        let end = paged::gather(task, self.document.source(), from.at, most, self.row_bytes, &mut records)?;
+        let seen = records.seen;
+        if seen < most { self.ended(task, from, from.child.saturating_add(seen), end) } else { Ok(()) }
+    }
+
+    /// Looks at what stands behind the last element, of `total`, that a read from the mark `from` on found:
+    /// unless it is the array's end, these are all that there are, and why is told.
+    pub fn ended(&self, task: &Task, from: Mark, total: u64, at: u64) -> Result<()> {
+        let mut window = Window::new(task, self.document.source(), at);
+        space(&mut window)?;
+        if window.peek()? == Some(b',') {
+            window.skip(1);
+            space(&mut window)?;
+        }
+        if window.peek()? == Some(b']') {
+            return Ok(());
+        }
+        if let Some((at, problem)) = self.document.wrong(task, self.start, from, at)? {
+            self.document.note(at, problem);
+            let mut known = self.total.lock();
+            *known = Some(known.map_or(total, |known| known.min(total)));
+        }
+        Ok(())
     }
 }
 
@@ -125,9 +159,9 @@ impl Pages for Elements {
             return Ok(total);
         }
         let (mark, _) = self.document.last_mark(self.start);
-        let mut count = Count(0);
+        let mut count = Count::default();
         self.gather(task, mark, mark.child..u64::MAX, &mut count)?;
-        let total = mark.child + count.0;
+        let total = mark.child + count.rows;
         *self.total.lock() = Some(total);
         Ok(total)
     }
@@ -137,6 +171,7 @@ impl Pages for Elements {
     }
 
     fn read<R: Records>(&self, task: &Task, rows: Range<u64>, records: &mut R) -> Result<()> {
+        let rows = rows.start..rows.end.min(self.total().unwrap_or(u64::MAX));
         if rows.is_empty() {
             return Ok(());
         }
@@ -161,15 +196,22 @@ impl Pages for Elements {
 /// Leaves out the first records.
 struct Behind<'a, R> {
     skip: u64,
+    /// All that there were, those left out too.
+    seen: u64,
     records: &'a mut R,
 }
 
 impl<R: Records> Records for Behind<'_, R> {
+    fn begin(&mut self, place: u64) {
+        self.records.begin(place);
+    }
+
     fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
         self.records.split(bytes, at, last)
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        self.seen += 1;
         if self.skip > 0 {
             self.skip -= 1;
             return Ok(());
@@ -183,15 +225,19 @@ impl<R: Records> Records for Behind<'_, R> {
 }
 
 /// Counts and keeps nothing.
-struct Count(u64);
+#[derive(Default)]
+struct Count {
+    rows: u64,
+    commas: Commas,
+}
 
 impl Records for Count {
     fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
-        Commas.split(bytes, at, last, &mut (0..0))
+        self.commas.split(bytes, at, last, &mut (0..0))
     }
 
     fn keep(&mut self, _bytes: &[u8]) -> Result<()> {
-        self.0 += 1;
+        self.rows += 1;
         Ok(())
     }
 
@@ -202,12 +248,12 @@ impl Records for Count {
 
 /// The records of a sample's bytes: the first elements behind an array's bracket. Sees at most `most` of them.
 pub fn sample(bytes: &[u8], whole: bool, most: u64, mut sample: Sample) -> Sample {
-    let (mut at, mut found, mut number) = (0, 0..0, 0);
+    let (mut at, mut found, mut number, mut commas) = (0, 0..0, 0, Commas::default());
     let ended = loop {
         if number >= most {
             break false;
         }
-        match Commas.split(bytes, at, whole, &mut found) {
+        match commas.split(bytes, at, whole, &mut found) {
             Step::Record(after) => {
                 number += 1;
                 sample.see(bytes.get(found.clone()).unwrap_or_default(), number);
@@ -235,7 +281,10 @@ mod tests {
         let document = Arc::new(Document::new(&Task::new(), &Source::memory("t", text.to_owned())).unwrap());
         let head = &text.as_bytes()[1..text.len().min(10_000)];
         let sample = sample(head, head.len() + 1 == text.len(), u64::MAX, Sample::default());
-        TextTable::new(Elements::new(document, 0, &sample), Columns::new(Commas, &sample))
+        TextTable::new(
+            Elements::new(document, 0, &sample),
+            Columns::new(Commas::default(), &sample, Arc::default()),
+        )
     }
 
     #[test]
@@ -255,6 +304,34 @@ mod tests {
         assert_eq!(n(0..50_000).len(), 50_000);
         let (first, tail) = table.tail(&task, 2, &[1]).unwrap();
         assert_eq!((first, tail.num_rows()), (Some(49_998), 2));
+    }
+
+    #[test]
+    fn rows_end_where_a_comma_is_missing_and_the_place_is_told() {
+        let item = |n: usize| format!("{{\"n\": {n}}}");
+        let items = |range: Range<usize>| range.map(item).collect::<Vec<_>>().join(", ");
+        let numbers = |range: Range<usize>| range.map(|n| n.to_string()).collect::<Vec<_>>().join(",\n");
+        // Between objects, which the index sees, and between numbers, which only a reader does.
+        let objects = format!("[{} {}]", items(0..30_000), items(30_000..90_000));
+        let scalars = format!("[{} {}]", numbers(0..30_000), numbers(30_000..90_000));
+        let twice = format!("[{},,{}]", numbers(0..30_000), numbers(30_000..90_000));
+        for (text, counted, words) in [
+            (objects, 30_000, "',' or ']' is expected, not '{', in line 1, column "),
+            (scalars, 89_999, "',' or ']' is expected, not '3', in line 30000, column 7"),
+            (twice, 90_001, "a value is expected, not ',', in line 30000, column 7"),
+        ] {
+            let (table, task) = (table(&text), Task::new());
+            let read = |rows| table.read(&task, rows, &[0]).unwrap().num_rows();
+            assert_eq!(read(29_990..30_010), 10, "{words}");
+            assert_eq!((table.count(&task).unwrap(), read(60_000..60_010)), (30_000, 0), "{words}");
+            let problem = table.pages().document.problem().map(|p| p.to_string()).unwrap_or_default();
+            assert!(problem.contains(words), "{problem}");
+            // Counted first: by commas, until the place is read.
+            let again = self::table(&text);
+            assert_eq!(again.count(&task).unwrap(), counted, "{words}");
+            assert_eq!(again.read(&task, 29_990..30_010, &[0]).unwrap().num_rows(), 10);
+            assert_eq!(again.rows(), Rows::Exact(30_000), "{words}");
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 use super::build::{self, Builder, Found, SEGMENT, STEP};
 use super::stage::{self, Closing, State};
-use crate::error::{Error, Result};
+use super::walk::{Walk, shown, space};
+use super::window::Window;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lines::encoding::{self, Detected};
 use crate::lines::index::fill;
 use crate::lines::ordered;
@@ -14,6 +16,8 @@ use crate::task::Task;
 use encoding_rs::UTF_8;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Bytes that are read at a time.
@@ -34,6 +38,9 @@ pub struct Document {
     index: Mutex<Known>,
     segment: u64,
     building: Mutex<Builder>,
+    top: OnceLock<u64>,
+    /// Whether what stands behind the end was looked at.
+    ended: AtomicBool,
 }
 
 /// A place for people.
@@ -86,9 +93,14 @@ struct Known {
     frontier: u64,
     /// Where it ended: the end of the text, or what breaks it.
     done: Option<u64>,
-    problem: Option<Error>,
+    /// What is wrong first, and where.
+    problem: Option<(u64, Error)>,
     /// Containers that were open then, in order.
     open: Vec<u64>,
+    /// The first lost comma of containers, by the place of the child behind it.
+    lost: BTreeMap<u64, u64>,
+    /// The first of all, by its container, before it has its sentence.
+    nameless: Option<(u64, u64)>,
 }
 
 impl Document {
@@ -114,10 +126,25 @@ impl Document {
     }
 
     fn of(source: Source, start: u64, foreign: Option<String>) -> Document {
-        let known =
-            Known { large: BTreeMap::new(), frontier: start, done: None, problem: None, open: Vec::new() };
-        let building = Mutex::new(Builder::new(start));
-        Document { source, start, foreign, index: Mutex::new(known), segment: SEGMENT, building }
+        let known = Known {
+            large: BTreeMap::new(),
+            frontier: start,
+            done: None,
+            problem: None,
+            open: Vec::new(),
+            lost: BTreeMap::new(),
+            nameless: None,
+        };
+        Document {
+            source,
+            start,
+            foreign,
+            index: Mutex::new(known),
+            segment: SEGMENT,
+            building: Mutex::new(Builder::new(start)),
+            top: OnceLock::new(),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// The text as UTF-8.
@@ -146,9 +173,79 @@ impl Document {
         (known.frontier, known.done.is_some())
     }
 
-    /// What breaks the nesting, as far as the index has come.
+    /// What is wrong first, as far as the index has come and readers have told ([`Document::note`]).
     pub fn problem(&self) -> Option<Error> {
-        self.index.lock().problem.clone()
+        self.index.lock().problem.as_ref().map(|(_, problem)| problem.clone())
+    }
+
+    /// The same where it lies in these bytes.
+    pub fn problem_in(&self, range: std::ops::Range<u64>) -> Option<Error> {
+        let known = self.index.lock();
+        known.problem.as_ref().filter(|(at, _)| range.contains(at)).map(|(_, problem)| problem.clone())
+    }
+
+    /// Keeps what a reader found wrong at a byte, if nothing before it is.
+    pub fn note(&self, at: u64, problem: Error) {
+        self.index.lock().note(at, problem);
+    }
+
+    /// What is wrong in the container at `start` from a mark on, up to the child that begins at `until` at most.
+    pub(super) fn wrong(
+        &self,
+        task: &Task,
+        start: u64,
+        mark: Mark,
+        until: u64,
+    ) -> Result<Option<(u64, Error)>> {
+        let mut walk = Walk::behind(task, self, start, mark)?;
+        while walk.place() <= until {
+            match walk.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) if error.is_cancelled() || error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => return Ok(Some((walk.place(), error))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the value begins that the document is.
+    fn top(&self, task: &Task) -> Result<u64> {
+        if let Some(&top) = self.top.get() {
+            return Ok(top);
+        }
+        let mut window = Window::new(task, &self.source, self.start);
+        space(&mut window)?;
+        Ok(*self.top.get_or_init(|| window.place()))
+    }
+
+    /// Gives what the index found beside its way a sentence: the first lost comma, and what stands behind the
+    /// end.
+    fn tell(&self, task: &Task) -> Result<()> {
+        let nameless = self.index.lock().nameless.take();
+        if let Some((start, at)) = nameless {
+            let mark = self.index.lock().mark_before(start, at);
+            match self.wrong(task, start, mark, at) {
+                Ok(Some((at, problem))) => self.note(at, problem),
+                Ok(None) => self.note(at, self.malformed(task, "a comma is missing before this", at)),
+                Err(error) => {
+                    self.index.lock().nameless = nameless;
+                    return Err(error);
+                }
+            }
+        }
+        if self.ended.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let Some(End::At(end)) = self.known_end(self.top(task)?) else { return Ok(()) };
+        let mut window = Window::new(task, &self.source, end);
+        space(&mut window)?;
+        if let Some(byte) = window.peek()? {
+            let words = format!("{} stands behind the end", shown(byte));
+            self.note(window.place(), self.malformed(task, &words, window.place()));
+        }
+        self.ended.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Where the container that begins at `start` ends.
@@ -202,6 +299,8 @@ impl Document {
 
     /// The last mark at or before child `child` of the container that begins at `start`; makes the index grow
     /// as far as needed. The container's own first child where there is none.
+    ///
+    /// No mark behind a lost comma is given, since commas are what the children are counted by.
     pub fn mark(&self, task: &Task, start: u64, child: u64) -> Result<Mark> {
         let first = Mark { child: 0, at: start + 1 };
         // Children take two bytes at least, so near ones need no index.
@@ -218,28 +317,32 @@ impl Document {
             }
         })?;
         let known = self.index.lock();
-        let marks = known.large.get(&start).map_or(&[][..], |large| &large.marks);
-        let behind = marks.partition_point(|mark| mark.child <= child);
-        Ok(behind.checked_sub(1).and_then(|n| marks.get(n)).copied().unwrap_or(first))
+        let lost = known.lost.get(&start).copied().unwrap_or(u64::MAX);
+        Ok(known.last(start, |mark| mark.child <= child && mark.at < lost))
     }
 
     /// The last mark of a container as far as the index has come, and whether the container has ended before
     /// its frontier.
     pub fn last_mark(&self, start: u64) -> (Mark, bool) {
         let known = self.index.lock();
-        let large = known.large.get(&start);
-        let last = large.and_then(|large| large.marks.last().copied());
-        let ended = known.done.is_some() || large.is_some_and(|large| large.end.is_some());
-        (last.unwrap_or(Mark { child: 0, at: start + 1 }), ended)
+        let ended = known.done.is_some() || known.end(start).is_some();
+        let lost = known.lost.get(&start).copied().unwrap_or(u64::MAX);
+        (known.mark_before(start, lost), ended)
+    }
+
+    /// The first child of a container that has no comma before it, as far as the index has come.
+    pub fn lost(&self, start: u64) -> Option<u64> {
+        self.index.lock().lost.get(&start).copied()
     }
 
     /// How many children the large container at `start` has, as far as the index has come; and how many it has
     /// at least.
     pub fn children(&self, start: u64) -> (Option<u64>, u64) {
         let known = self.index.lock();
-        let large = known.large.get(&start);
-        let marked = large.and_then(|large| large.marks.last()).map_or(0, |mark| mark.child);
-        (large.and_then(|large| large.children), marked)
+        let lost = known.lost.get(&start).copied();
+        let marked = known.mark_before(start, lost.unwrap_or(u64::MAX)).child;
+        let counted = known.large.get(&start).and_then(|large| large.children);
+        (counted.filter(|_| lost.is_none()), marked)
     }
 
     /// Makes the index grow to the end of the container at `start`, if that is large, with progress.
@@ -259,6 +362,11 @@ impl Document {
     }
 
     fn grow(&self, task: &Task, enough: &(dyn Fn(&Known) -> bool + Sync)) -> Result<()> {
+        self.build(task, enough)?;
+        self.tell(task)
+    }
+
+    fn build(&self, task: &Task, enough: &(dyn Fn(&Known) -> bool + Sync)) -> Result<()> {
         let mut builder = loop {
             if enough(&self.index.lock()) {
                 return Ok(());
@@ -341,10 +449,12 @@ impl Document {
         }
         if let Err((at, problem)) = stopped {
             known.done = Some(at);
-            known.problem = Some(self.located(problem, at));
+            known.note(at, self.located(problem, at));
         } else if ended {
             known.done = Some(builder.at);
-            known.problem = builder.open_at_end().map(|problem| self.located(problem, builder.at));
+            if let Some(problem) = builder.open_at_end() {
+                known.note(builder.at, self.located(problem, builder.at));
+            }
         }
     }
 
@@ -392,6 +502,24 @@ impl Known {
         self.large.get(&start).and_then(|large| large.end)
     }
 
+    /// The last mark of a container that is like this, its own first child without one.
+    fn last(&self, start: u64, is_before: impl Fn(&Mark) -> bool) -> Mark {
+        let marks = self.large.get(&start).map_or(&[][..], |large| &large.marks);
+        let behind = marks.partition_point(is_before);
+        let mark = behind.checked_sub(1).and_then(|n| marks.get(n)).copied();
+        mark.unwrap_or(Mark { child: 0, at: start + 1 })
+    }
+
+    fn mark_before(&self, start: u64, at: u64) -> Mark {
+        self.last(start, |mark| mark.at < at)
+    }
+
+    fn note(&mut self, at: u64, problem: Error) {
+        if self.problem.as_ref().is_none_or(|(known, _)| at < *known) {
+            self.problem = Some((at, problem));
+        }
+    }
+
     fn take(&mut self, found: Found) {
         let room = self.large.len() < MOST;
         match found {
@@ -401,6 +529,12 @@ impl Known {
             Found::End { start, end, children } if room || self.large.contains_key(&start) => {
                 let large = self.large.entry(start).or_default();
                 (large.end, large.children) = (Some(end), children);
+            }
+            Found::Lost { start, at } if self.lost.len() < MOST => {
+                if self.lost.is_empty() {
+                    self.nameless = Some((start, at));
+                }
+                self.lost.entry(start).or_insert(at);
             }
             _ => {}
         }
@@ -449,6 +583,49 @@ mod tests {
         let deep = document(&"[".repeat(1_000_000));
         assert_eq!(deep.end(&task, 0).unwrap(), End::Broken(1_000_000));
         assert!(deep.problem().unwrap().to_string().contains("1000000 containers"));
+    }
+
+    #[test]
+    fn a_lost_comma_and_what_stands_behind_the_end_are_found() {
+        let task = Task::new();
+        // Around the borders of blocks and segments, and at two depths.
+        for (shift, bare) in [(0, true), (17, false), (63, true)] {
+            let item = |n: usize| format!("{{\"n\": {n:06}, \"l\": [{{}}, {{}}]}}");
+            let items: Vec<String> = (0..250_000).map(item).collect();
+            let text = format!("{}{{\"a\": [{}], \"b\": 1}}", " ".repeat(shift), items.join(", "));
+            let at = text.find(&item(220_000)).unwrap() as u64;
+            let comma = if bare { at as usize - 2 } else { at as usize - 8 };
+            let mut broken = text.clone();
+            broken.replace_range(comma..=comma, " ");
+            for segment in [64 * 1_000, u64::MAX] {
+                let mut whole = document(&text);
+                whole.segment = segment;
+                whole.whole(&task).unwrap();
+                assert!(whole.problem().is_none(), "{:?}", whole.problem());
+                let mut document = document(&broken);
+                document.segment = segment;
+                document.whole(&task).unwrap();
+                let problem = document.problem().unwrap().to_string();
+                let place = format!(
+                    "is expected, not '{{', in line 1, column {}",
+                    if bare { at + 1 } else { comma as u64 + 3 }
+                );
+                assert!(problem.contains(&place), "{shift} {segment}: {problem} {place}");
+                let array = text.find('[').unwrap() as u64;
+                assert_eq!(document.known_end(shift as u64), Some(End::At(text.len() as u64)));
+                assert_eq!(document.lost(array).is_some(), bare);
+                let mark = document.mark(&task, array, 240_000).unwrap();
+                assert!(if bare { mark.at < at } else { mark.at > at });
+            }
+        }
+        let tail = document(&format!("[{}1] // fine\n x", "[1],".repeat(60_000)));
+        tail.whole(&task).unwrap();
+        assert!(
+            tail.problem().unwrap().to_string().contains("'x' stands behind the end, in line 2, column 2")
+        );
+        let fine = document(&format!("[{}1] // fine\n ", "[1],".repeat(60_000)));
+        fine.whole(&task).unwrap();
+        assert!(fine.problem().is_none());
     }
 
     /// A container with lists, objects and strings that hold brackets, quotes and escapes; about `size` bytes.
@@ -552,7 +729,12 @@ mod tests {
                 document.whole(&Task::new()).unwrap();
                 let known = document.index.lock();
                 let ends: Vec<_> = known.large.iter().map(|(at, l)| (*at, l.end)).collect();
-                (known.done, known.problem.as_ref().map(ToString::to_string), known.open.clone(), ends)
+                (
+                    known.done,
+                    known.problem.as_ref().map(|(_, problem)| problem.to_string()),
+                    known.open.clone(),
+                    ends,
+                )
             };
             assert_eq!(outcome(&by_segments), outcome(&alone), "{n}");
             assert_eq!(outcome(&alone).1.is_some(), n > 0);

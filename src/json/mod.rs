@@ -14,6 +14,7 @@ mod build;
 pub mod check;
 pub mod elements;
 pub mod index;
+pub mod met;
 pub mod record;
 pub mod shape;
 pub mod stage;

@@ -1,15 +1,17 @@
 //! Records of JSON — lines of their own or elements of an array — as rows: fields go to columns by their
 //! names, nothing is converted. Every column is text; what its cells fit is its field's `inferred` type.
 
+use super::met::Met;
 use super::shape::Shape;
 use super::text::{self, Word};
+use crate::display;
 use crate::error::Result;
 use crate::limits;
 use crate::lines::{Form, Gather, Records, Rules, Step, paged, types};
 use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -230,11 +232,11 @@ pub fn flattened<'a>(fields: Fields<'a>, inner: &str) -> Fields<'a> {
 /// Where records are in a piece of text.
 pub trait Split: Clone + Send + Sync {
     /// Finds the record at `at`, as [`Records::split`] does; `found` gets its place.
-    fn split(&self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step;
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step;
 }
 
 impl Split for Rules {
-    fn split(&self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step {
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step {
         paged::line(self, bytes, at, last, found)
     }
 }
@@ -244,6 +246,7 @@ pub struct Columns<S> {
     schema: SchemaRef,
     split: S,
     places: Arc<Places>,
+    met: Arc<Met>,
 }
 
 /// Where values go.
@@ -261,8 +264,8 @@ struct Places {
 }
 
 impl<S: Split> Columns<S> {
-    /// The columns of a sample.
-    pub fn new(split: S, sample: &Sample) -> Self {
+    /// The columns of a sample; what is odd about the records that are read is kept in `met`.
+    pub fn new(split: S, sample: &Sample, met: Arc<Met>) -> Self {
         let mut fields: Vec<_> =
             sample.shape.fields.iter().map(|(name, shape)| types::field(name, &shape.data_type())).collect();
         let listed = if sample.by_place { fields.len() } else { 0 };
@@ -279,7 +282,7 @@ impl<S: Split> Columns<S> {
         });
         let inner = sample.inner.clone();
         let places = Arc::new(Places { by_name, listed, inner, value, rest });
-        Columns { schema: Arc::new(Schema::new(fields)), split, places }
+        Columns { schema: Arc::new(Schema::new(fields)), split, places, met }
     }
 }
 
@@ -300,7 +303,10 @@ impl<S: Split> Form for Columns<S> {
         Ok(Cells {
             places: self.places.clone(),
             split: self.split.clone(),
+            named: vec![0; wanted.len()],
             wanted,
+            met: self.met.clone(),
+            base: 0,
             row: vec![None; columns.len()],
             builders: columns.iter().map(|_| StringBuilder::new()).collect(),
             record: 0..0,
@@ -316,6 +322,11 @@ pub struct Cells<S> {
     split: S,
     /// For each column of the table, where it was asked for.
     wanted: Vec<Vec<usize>>,
+    met: Arc<Met>,
+    /// The last row, from 1, that had a field for each column of the table.
+    named: Vec<usize>,
+    /// The place of the bytes that records are found in.
+    base: u64,
     /// The row that is being filled.
     row: Vec<Option<String>>,
     builders: Vec<StringBuilder>,
@@ -326,6 +337,10 @@ pub struct Cells<S> {
 }
 
 impl<S: Split> Records for Cells<S> {
+    fn begin(&mut self, place: u64) {
+        self.base = place;
+    }
+
     fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
         self.split.split(bytes, at, last, &mut self.record)
     }
@@ -374,7 +389,8 @@ impl<S> Cells<S> {
                 }
             }
             Ok(Parsed::Other(raw)) => self.set(places.value.or(places.rest), cell(raw)),
-            Err(_) => {
+            Err(why) => {
+                self.met.bad(self.base + self.record.start as u64, &why);
                 let text = String::from_utf8_lossy(text.trim_ascii_end());
                 self.set(places.rest.or(places.value), Some(text));
             }
@@ -382,12 +398,19 @@ impl<S> Cells<S> {
     }
 
     fn object(&mut self, fields: &[(Cow<'_, str>, &str)]) {
-        let mut rest = Vec::new();
+        let (mut rest, row) = (Vec::new(), self.rows + 1);
         for (name, raw) in fields {
-            match self.places.by_name.get(name.as_ref()) {
-                Some(&column) if self.is_wanted(column) => self.set(Some(column), cell(raw)),
-                Some(_) => {}
-                None => rest.push((name, raw)),
+            let Some(&column) = self.places.by_name.get(name.as_ref()) else {
+                rest.push((name, raw));
+                continue;
+            };
+            if let Some(last) = self.named.get_mut(column)
+                && std::mem::replace(last, row) == row
+            {
+                self.met.twice(self.base + self.record.start as u64, name);
+            }
+            if self.is_wanted(column) {
+                self.set(Some(column), cell(raw));
             }
         }
         if !rest.is_empty() && self.places.rest.is_some_and(|rest| self.is_wanted(rest)) {
@@ -426,6 +449,10 @@ pub struct Sample {
     pub bad: u64,
     /// Number (from 1) and error of the first record that is no JSON.
     pub first_bad: Option<(u64, String)>,
+    /// Records with a field whose name stands twice in them.
+    pub twice: u64,
+    /// Number and name of the first one.
+    pub first_twice: Option<(u64, String)>,
     /// Whether these are all records.
     pub whole: bool,
     /// Whether lists are spread over columns by their places.
@@ -450,17 +477,42 @@ const WIDEST: usize = 1_000;
 impl Sample {
     /// Takes one record into account; `number` is its line or place, from 1.
     pub fn see(&mut self, record: &[u8], number: u64) {
+        match self.take(record) {
+            Ok(Some(name)) => {
+                self.twice += 1;
+                self.first_twice.get_or_insert((number, name));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.bad += 1;
+                self.first_bad.get_or_insert((number, error));
+            }
+        }
+    }
+
+    /// The same of a record whose number is not known but its place.
+    pub fn see_at(&mut self, record: &[u8], place: u64, met: &Met) {
+        match self.take(record) {
+            Ok(Some(name)) => met.twice(place, &name),
+            Ok(None) => {}
+            Err(error) => met.bad(place, &error),
+        }
+    }
+
+    /// The name of a field that stands twice in it.
+    fn take(&mut self, record: &[u8]) -> std::result::Result<Option<String>, String> {
         self.bytes += record.len() as u64 + 1;
-        match parse(record) {
-            Ok(Parsed::Object(fields)) => {
+        match parse(record)? {
+            Parsed::Object(fields) => {
                 self.objects += 1;
                 let fields = match &self.inner {
                     Some(inner) => flattened(fields, inner),
                     None => fields,
                 };
                 self.shape.see_object(&fields, 0);
+                return Ok(twice(&fields));
             }
-            Ok(Parsed::Other(raw)) => {
+            Parsed::Other(raw) => {
                 self.others += 1;
                 if self.by_place && raw.starts_with('[') {
                     let elements = elements(raw).unwrap_or_default();
@@ -474,11 +526,17 @@ impl Sample {
                     self.values.see(raw, 0);
                 }
             }
-            Err(error) => {
-                self.bad += 1;
-                self.first_bad.get_or_insert((number, error));
-            }
         }
+        Ok(None)
+    }
+
+    /// A sentence about fields that stand twice; `record` is the word for a record, `among` says of which.
+    pub fn twice_remark(&self, record: &str, among: &str) -> Option<String> {
+        let (_, name) = self.first_twice.as_ref()?;
+        let count = display::plural(self.twice, record);
+        Some(format!(
+            "{count}{among} with a field that stands twice, of which the last counts; the first: {name:?}"
+        ))
     }
 
     /// When all were seen: values that are no objects get their column.
@@ -497,6 +555,12 @@ impl Sample {
     pub fn row_bytes(&self) -> f64 {
         if self.rows() == 0 { 128.0 } else { self.bytes as f64 / self.rows() as f64 }
     }
+}
+
+/// The name of the first field that has the name of one before.
+fn twice(fields: &Fields<'_>) -> Option<String> {
+    let mut seen = HashSet::with_capacity(fields.len());
+    fields.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.clone().into_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The shape of JSON values: which kinds were seen, and from them the Arrow type that all of them fit.
 
 use super::record;
+use crate::lines::types::{self, Guess};
 use arrow::datatypes::{DataType, Field};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub struct Shape {
     integer: bool,
     float: bool,
     string: bool,
+    /// Whether all texts are dates or times.
+    times: Guess,
     list: bool,
     object: bool,
     /// The items of lists.
@@ -32,7 +35,12 @@ impl Shape {
     pub fn see(&mut self, raw: &str, depth: usize) {
         match raw.as_bytes().first() {
             Some(b't' | b'f') => self.boolean = true,
-            Some(b'"') => self.string = true,
+            Some(b'"') => {
+                self.string = true;
+                // What stands for a missing cell elsewhere is a text here.
+                let text = raw.trim_matches('"');
+                self.times.see(if types::is_typed(text) { text } else { "text" });
+            }
             Some(b'[') => {
                 self.list = true;
                 if depth < DEPTH
@@ -53,7 +61,10 @@ impl Shape {
             Some(b'n') | None => {}
             // A number: whole ones beyond 64 bits would lose digits as a float.
             Some(_) if raw.parse::<i64>().is_ok() => self.integer = true,
-            Some(_) if raw.bytes().all(|b| b.is_ascii_digit() || b == b'-') => self.string = true,
+            Some(_) if raw.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                self.string = true;
+                self.times.see(raw);
+            }
             Some(_) => self.float = true,
         }
     }
@@ -85,10 +96,23 @@ impl Shape {
         self.fields.push((name.to_owned(), shape));
     }
 
-    /// The type that all values fit; text where there is none.
+    /// The type that all values fit; text where there is none. Texts that are dates or times, all of them, are
+    /// values of these, but texts that are numbers stay texts.
     pub fn data_type(&self) -> DataType {
+        match self.times.data_type() {
+            times @ (DataType::Date32 | DataType::Timestamp(..)) if self.kinds() == 1 => times,
+            _ => self.json_type(),
+        }
+    }
+
+    fn kinds(&self) -> usize {
         let kinds = [self.boolean, self.integer || self.float, self.string, self.list, self.object];
-        if kinds.iter().filter(|seen| **seen).count() != 1 {
+        kinds.iter().filter(|seen| **seen).count()
+    }
+
+    /// The same where texts are texts, as inside of lists and objects.
+    fn json_type(&self) -> DataType {
+        if self.kinds() != 1 {
             return DataType::Utf8;
         }
         match self {
@@ -96,11 +120,11 @@ impl Shape {
             _ if self.float => DataType::Float64,
             _ if self.integer => DataType::Int64,
             _ if self.list => {
-                let item = self.item.as_ref().map_or(DataType::Utf8, |item| item.data_type());
+                let item = self.item.as_ref().map_or(DataType::Utf8, |item| item.json_type());
                 DataType::List(Arc::new(Field::new("item", item, true)))
             }
             _ if self.object && !self.fields.is_empty() && self.fields.len() <= NESTED => {
-                let field = |(name, shape): &(String, Shape)| Field::new(name, shape.data_type(), true);
+                let field = |(name, shape): &(String, Shape)| Field::new(name, shape.json_type(), true);
                 DataType::Struct(self.fields.iter().map(field).collect())
             }
             _ => DataType::Utf8,
@@ -129,5 +153,16 @@ mod tests {
         assert_eq!(of(&["{}"]), "string");
         assert_eq!(of(&["null"]), "string");
         assert_eq!(of(&["true", "1"]), "string");
+        assert_eq!(of(&["\"2024-01-31\"", "null", "\"2024-02-29\""]), "date32[day]");
+        assert_eq!(
+            of(&["\"2024-01-31T12:00:00Z\"", "\"2024-01-31T12:00:00.5+01:00\""]),
+            "timestamp[us, tz=+00:00]"
+        );
+        assert_eq!(of(&["\"2024-01-31\"", "\"tomorrow\""]), "string");
+        assert_eq!(of(&["\"2024-01-31\"", "\"NA\""]), "string");
+        assert_eq!(of(&["\"2024-01-31\"", "20240131"]), "string");
+        assert_eq!(of(&["\"2024-01-31\"", "18446744073709551616"]), "string");
+        assert_eq!(of(&["\"12\"", "\"true\""]), "string");
+        assert_eq!(of(&["[\"2024-01-31\"]"]), "list<item: string>");
     }
 }

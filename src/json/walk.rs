@@ -1,7 +1,7 @@
 //! The children of a container, one after the other, from its beginning or a mark on. Scalars come with the
 //! beginning of their text; containers are stepped over.
 
-use super::index::{Document, End};
+use super::index::{Document, End, Mark};
 use super::stage;
 use super::text::{self, Word};
 use super::window::Window;
@@ -107,20 +107,20 @@ pub struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// The children of the container whose bracket is at `start`, from the last mark before child `from` on.
     pub fn new(task: &'a Task, document: &'a Document, start: u64, from: u64) -> Result<Walk<'a>> {
+        let mark = document.mark(task, start, from)?;
+        Walk::behind(task, document, start, mark)
+    }
+
+    /// The same from a mark on that is known.
+    pub(super) fn behind(task: &'a Task, document: &'a Document, start: u64, mark: Mark) -> Result<Walk<'a>> {
         let mut window = Window::new(task, document.source(), start);
         let object = window.peek()? == Some(b'{');
-        let mark = document.mark(task, start, from)?;
         window.seek(mark.at);
-        Ok(Walk {
-            document,
-            window,
-            object,
-            next: mark.child,
-            filled: false,
-            over: false,
-            near: false,
-            far: false,
-        })
+        Ok(Walk { object, next: mark.child, near: false, ..Walk::of(document, window) })
+    }
+
+    fn of(document: &'a Document, window: Window<'a>) -> Walk<'a> {
+        Walk { document, window, object: false, next: 0, filled: false, over: false, near: true, far: false }
     }
 
     /// Stops at a container whose end is not found at once, as the last child: its span is then said to go to
@@ -132,17 +132,7 @@ impl<'a> Walk<'a> {
     /// The value at `at` (behind white space), whatever it is; `None` where the text has ended. The end of a
     /// long one is not looked for: its span is then said to go to the end of the text.
     pub fn value_at(task: &'a Task, document: &'a Document, at: u64) -> Result<Option<Child>> {
-        let window = Window::new(task, document.source(), at);
-        let mut walk = Walk {
-            document,
-            window,
-            object: false,
-            next: 0,
-            filled: false,
-            over: false,
-            near: true,
-            far: false,
-        };
+        let mut walk = Walk::of(document, Window::new(task, document.source(), at));
         walk.space()?;
         if walk.window.peek()?.is_none() {
             return Ok(None);

@@ -37,6 +37,9 @@ pub enum Step {
 
 /// Splits a text into records and keeps those that are wanted.
 pub trait Records {
+    /// The bytes that follow begin at this place of the text.
+    fn begin(&mut self, _place: u64) {}
+
     /// Finds the record at `at`; `last` says that the file ends with `bytes`.
     fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step;
 
@@ -136,7 +139,9 @@ impl Paged {
     pub fn read(&self, task: &Task, rows: Range<u64>, records: &mut impl Records) -> Result<()> {
         let most = rows.end.saturating_sub(rows.start);
         match self.place(task, rows.start, records)? {
-            Some(at) if most > 0 => gather(task, self.index.source(), at, most, self.row_bytes, records),
+            Some(at) if most > 0 => {
+                gather(task, self.index.source(), at, most, self.row_bytes, records).map(drop)
+            }
             _ => Ok(()),
         }
     }
@@ -208,6 +213,7 @@ impl Paged {
                     at = after;
                 }
                 if let Some(skipped) = (begins.len() as u64).checked_sub(count) {
+                    records.begin(len - piece);
                     for &begin in begins.iter().skip(skipped as usize) {
                         records.split(&bytes, begin, true);
                         records.keep(&bytes).map_err(|error| error.at(len - piece + begin as u64))?;
@@ -221,7 +227,8 @@ impl Paged {
     }
 }
 
-/// Keeps up to `most` records of `source` from byte `at` on; `row_bytes` is about what one takes.
+/// Keeps up to `most` records of `source` from byte `at` on; `row_bytes` is about what one takes. Returns the
+/// place behind the last one.
 pub fn gather(
     task: &Task,
     source: &Source,
@@ -229,7 +236,7 @@ pub fn gather(
     most: u64,
     row_bytes: f64,
     records: &mut impl Records,
-) -> Result<()> {
+) -> Result<u64> {
     let expected = (most as f64 * row_bytes * 1.1) as usize;
     let usual = expected.saturating_add(4 << 10).clamp(16 << 10, 4 << 20);
     let (mut place, mut window, mut kept) = (at, usual, 0);
@@ -240,6 +247,7 @@ pub fn gather(
         let bytes = buffer.get(..filled).unwrap_or_default();
         let last = filled < window;
         let mut at = 0;
+        records.begin(place);
         while kept < most {
             match records.split(bytes, at, last) {
                 Step::Record(after) => {
@@ -255,20 +263,20 @@ pub fn gather(
                     at = bytes.len();
                     break;
                 }
-                Step::Stop => return Ok(()),
+                Step::Stop => return Ok(place + at as u64),
             }
         }
+        place += at as u64;
         if last {
             break;
         }
-        place += at as u64;
         // A record longer than the window: a wider one, for this record only.
         window = if at == 0 { window.saturating_mul(4) } else { usual };
         if window > 4 * RECORD {
             return Err(too_long(place));
         }
     }
-    Ok(())
+    Ok(place)
 }
 
 fn too_long(place: u64) -> Error {

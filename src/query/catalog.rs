@@ -58,12 +58,12 @@ impl Entry {
         Entry { name, aliases: aliases.to_vec(), table, widened: Arc::default() }
     }
 
-    /// The table with its columns of text as the types that were guessed.
+    /// The table with its columns of text as the types that were guessed, lists and structs too.
     pub(super) fn typed(&self) -> (Arc<dyn Table>, Option<Arc<Typed>>) {
         if !Typed::applies(self.table.as_ref()) {
             return (self.table.clone(), None);
         }
-        let typed = Arc::new(Typed::new(self.table.clone(), &self.widened.lock()));
+        let typed = Arc::new(Typed::nested(self.table.clone(), &self.widened.lock()));
         (typed.clone(), Some(typed))
     }
 

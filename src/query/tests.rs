@@ -599,3 +599,31 @@ fn tables_beside_a_table_have_names() {
     let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
     assert_eq!(texts(&engine, joined), ["2"]);
 }
+
+fn add_lines(engine: &Engine, name: &str, lines: &str) {
+    let source = crate::source::Source::memory(format!("{name}.jsonl"), lines.to_owned());
+    let document = crate::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
+    engine.add_document(&Task::new(), &document).unwrap();
+}
+
+#[test]
+fn lists_and_objects_of_json_are_lists_and_structs() {
+    let engine = engine();
+    add_lines(
+        &engine,
+        "a",
+        "{\"st\":{\"a\":0,\"b\":\"x\"},\"lst\":[1.5,2],\"due\":\"2024-01-31\"}\n{\"st\":{\"a\":7},\"lst\":[],\"due\":null}\n",
+    );
+    assert_eq!(
+        texts(&engine, "SELECT st['a'] + 1, st['b'], lst[2], due FROM a"),
+        ["1 x 2.0 2024-01-31", "8 null null null"]
+    );
+    assert_eq!(texts(&engine, "SELECT sum(st['a']), max(array_length(lst)) FROM a"), ["7 2"]);
+    assert_eq!(texts(&engine, "SELECT due + INTERVAL '1 day' FROM a LIMIT 1"), ["2024-02-01"]);
+    // A cell behind the sample that does not fit: the column is what stands in the file.
+    let line = "{\"id\":1,\"st\":{\"a\":0}}\n";
+    let mut lines = line.repeat(60_000);
+    lines.insert_str(26_000 * line.len(), "{\"id\":2,\"st\":{\"a\":0,\"late\":1}}\n");
+    add_lines(&engine, "b", &lines);
+    assert_eq!(texts(&engine, "SELECT st FROM b WHERE id = 2"), ["{\"a\":0,\"late\":1}"]);
+}

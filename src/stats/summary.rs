@@ -1,17 +1,18 @@
 //! What a person wants to know of a table's columns at a glance: how values spread, which are frequent,
 //! how many are missing or only seem to be there, which columns say the same.
 //!
-//! Three depths: [`stored`] reads nothing and says what the file does; [`sampled`] reads some thousand rows
-//! from all over the table; [`exact`] reads everything once, in parallel. Each says which it is.
+//! Two depths: [`sampled`] reads some thousand rows from all over the table; [`exact`] reads everything once,
+//! in parallel. Each says which it is. What the file itself says is [`Table::statistics`].
 
 mod correlation;
+mod hashes;
 mod nothing;
 #[cfg(test)]
 mod tests;
 
 pub use correlation::{Correlation, correlation};
 
-use super::sketch::{Distinct, Frequent, Spread, hashed, hashed_word, mixed};
+use super::sketch::{Distinct, Frequent, Spread, mixed};
 use super::table::{decoded, ends_of, replace};
 use super::texts::Cells;
 use super::{Histogram, Moments};
@@ -30,8 +31,6 @@ use std::ops::Range;
 /// How deep a summary looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What the file says of itself; nothing was read.
-    Stored,
     /// So many rows from all over the table.
     Sampled(u64),
     /// All rows.
@@ -88,6 +87,8 @@ pub struct Summary {
     /// Numbers, dates and times: the values below which 5, 25, 50, 75 and 95 % lie, from up to 65,536 rows
     /// spread over the table.
     pub quantiles: Option<[f64; 5]>,
+    /// Whether more rows were looked at than those that the quantiles are from.
+    pub quantiles_sampled: bool,
     /// How numbers, dates and times spread (dates and times as their stored numbers).
     pub histogram: Option<Histogram>,
     /// The most frequent values with their counts; null counts as none.
@@ -102,7 +103,8 @@ pub struct Summary {
     pub disguised: Vec<(String, u64)>,
     /// The first column (its place among those asked) whose cells are all the same as here.
     pub same_as: Option<usize>,
-    fingerprint: u64,
+    /// Of all cells and their places; `None` where some could not be hashed.
+    fingerprint: Option<u64>,
 }
 
 /// Rows whose values are kept for quantiles.
@@ -149,24 +151,6 @@ fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
         _ => std::sync::Arc::new(numbers.clone()),
     };
     Ok(arrow::compute::cast(&narrow, data_type)?)
-}
-
-/// What the file itself says; nothing is read.
-pub fn stored(table: &dyn Table, columns: &[usize]) -> Summaries {
-    let rows = table.rows().number();
-    let one = |&column: &usize| {
-        let field = table.schema().fields().get(column);
-        let field = field.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
-        let mut summary = Fold::new(field, 1).finish(&ArrayTexts::default());
-        if let Some(known) = table.statistics(column) {
-            summary.rows = rows;
-            summary.nulls = known.nulls.unwrap_or(0);
-            (summary.min, summary.max) = (known.min, known.max);
-            summary.different = known.distinct.map(Different::Exactly);
-        }
-        Ok(summary)
-    };
-    Summaries { depth: Depth::Stored, rows, columns: columns.iter().map(one).collect() }
 }
 
 /// From rows all over the table.
@@ -296,11 +280,15 @@ fn find_same(columns: &mut [Result<Summary>]) {
         let Some(Ok(this)) = rest.first_mut() else { continue };
         let same = |other: &Result<Summary>| {
             other.as_ref().is_ok_and(|o| {
-                o.fingerprint == this.fingerprint && o.data_type == this.data_type && o.nulls == this.nulls
+                o.fingerprint == this.fingerprint
+                    && o.data_type == this.data_type
+                    && (o.nulls, o.unfit) == (this.nulls, this.unfit)
             })
         };
-        // Columns that are constant or empty are said to be that.
-        if this.nulls < this.rows && !this.is_constant() {
+        // Columns that are constant or empty are said to be that; of cells without a hash nothing is known,
+        // nor of those that do not fit the type, which are none of its values.
+        let known = this.fingerprint.is_some() && this.unfit == 0;
+        if known && this.nulls < this.rows && !this.is_constant() {
             this.same_as = before.iter().position(same);
         }
     }
@@ -325,8 +313,9 @@ struct Fold {
     high: Option<ArrayRef>,
     distinct: Distinct,
     frequent: Frequent,
+    /// Whether different values are counted.
     hashable: bool,
-    fingerprint: u64,
+    fingerprint: Option<u64>,
     kept: Vec<f64>,
     /// A sample of texts and their counts, for frequent values when there are too many different ones.
     kept_texts: Vec<String>,
@@ -362,7 +351,7 @@ impl Fold {
             distinct: Distinct::new(),
             frequent: Frequent::default(),
             hashable: true,
-            fingerprint: 0,
+            fingerprint: Some(0),
             kept: Vec::new(),
             kept_texts: Vec::new(),
             lengths: None,
@@ -564,105 +553,6 @@ impl Fold {
         }
     }
 
-    fn hashes(&mut self, array: &ArrayRef, first: u64) {
-        let seed = self.seed;
-        macro_rules! words {
-            ($ty:ty, $bits:expr) => {{
-                let array = array.as_primitive::<$ty>();
-                let values = array.values();
-                self.take(array.nulls(), array.len(), first, |row| hashed_word(seed, $bits(values[row])));
-            }};
-        }
-        macro_rules! bytes {
-            ($array:expr) => {{
-                let cells = $array;
-                self.take(cells.nulls(), cells.len(), first, |row| {
-                    let value: &[u8] = cells.value(row).as_ref();
-                    hashed(seed, value)
-                });
-            }};
-        }
-        macro_rules! cells {
-            ($array:expr) => {{
-                let cells = Cells::of($array);
-                self.take(array.nulls(), array.len(), first, |row| cells.hash(seed, row));
-            }};
-        }
-        match array.data_type() {
-            DataType::Utf8 => cells!(array.as_string::<i32>()),
-            DataType::LargeUtf8 => cells!(array.as_string::<i64>()),
-            DataType::Utf8View => bytes!(array.as_string_view()),
-            DataType::Binary => cells!(array.as_binary::<i32>()),
-            DataType::LargeBinary => cells!(array.as_binary::<i64>()),
-            DataType::BinaryView => bytes!(array.as_binary_view()),
-            DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
-            DataType::Boolean => {
-                let flags = array.as_boolean();
-                self.take(flags.nulls(), flags.len(), first, |row| {
-                    hashed_word(seed, u64::from(flags.value(row)))
-                });
-            }
-            DataType::Int8 => words!(Int8Type, |v: i8| v as u64),
-            DataType::Int16 => words!(Int16Type, |v: i16| v as u64),
-            DataType::Int32 => words!(Int32Type, |v: i32| v as u64),
-            DataType::Int64 => words!(Int64Type, |v: i64| v as u64),
-            DataType::UInt8 => words!(UInt8Type, u64::from),
-            DataType::UInt16 => words!(UInt16Type, u64::from),
-            DataType::UInt32 => words!(UInt32Type, u64::from),
-            DataType::UInt64 => words!(UInt64Type, |v: u64| v),
-            DataType::Float32 => words!(Float32Type, |v: f32| u64::from(v.to_bits())),
-            DataType::Float64 => words!(Float64Type, |v: f64| v.to_bits()),
-            DataType::Null => {}
-            data_type if data_type.is_nested() => self.hashable = false,
-            _ => {
-                let data = array.to_data();
-                let Some((width, values)) = data_type_width(array.data_type()).zip(data.buffers().first())
-                else {
-                    self.hashable = false;
-                    return;
-                };
-                let values = values.as_slice().get(data.offset() * width..).unwrap_or_default();
-                self.take(array.nulls(), array.len(), first, |row| {
-                    hashed(seed, values.get(row * width..(row + 1) * width).unwrap_or_default())
-                });
-            }
-        }
-    }
-
-    /// Takes the hashes of valid rows into account.
-    fn take(
-        &mut self,
-        nulls: Option<&arrow::buffer::NullBuffer>,
-        len: usize,
-        first: u64,
-        hash: impl Fn(usize) -> u64,
-    ) {
-        let mut print = 0u64;
-        let (mut before, mut run, mut run_row) = (None, 0u64, 0u64);
-        for row in 0..len {
-            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                continue;
-            }
-            let now = hash(row);
-            // A sum of each value with its place: parts can be put together in any order.
-            print = print.wrapping_add(mixed(now, first + row as u64));
-            if before == Some(now) {
-                run += 1;
-                continue;
-            }
-            if let Some(before) = before.replace(now) {
-                self.distinct.add(before);
-                self.frequent.add(before, run_row, run);
-            }
-            (run, run_row) = (1, first + row as u64);
-        }
-        if let Some(before) = before {
-            self.distinct.add(before);
-            self.frequent.add(before, run_row, run);
-        }
-        self.fingerprint = self.fingerprint.wrapping_add(print);
-    }
-
     fn merge(&mut self, other: Fold) -> Result<()> {
         self.rows += other.rows;
         self.nulls += other.nulls;
@@ -675,7 +565,7 @@ impl Fold {
         self.distinct.merge(&other.distinct);
         self.frequent.merge(&other.frequent);
         self.hashable &= other.hashable;
-        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        self.fingerprint = self.fingerprint.zip(other.fingerprint).map(|(a, b)| a.wrapping_add(b));
         self.kept.extend(other.kept);
         self.kept_texts.extend(other.kept_texts);
         let add = |a: &mut Vec<u64>, b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
@@ -727,6 +617,7 @@ impl Fold {
             inf: self.inf,
             zeros: self.zeros,
             quantiles,
+            quantiles_sampled: quantiles.is_some() && self.stride > 1,
             top,
             top_sampled,
             different,
@@ -766,11 +657,6 @@ fn picks(first: u64, len: usize, stride: u64) -> impl Iterator<Item = usize> {
         let row = block * stride + mixed(block, 0x9e37) % stride;
         (row >= first && row < end).then(|| (row - first) as usize)
     })
-}
-
-/// The width of a type's values in bytes, where they all have one.
-fn data_type_width(data_type: &DataType) -> Option<usize> {
-    data_type.primitive_width()
 }
 
 /// 5, 25, 50, 75 and 95 % of sorted values.

@@ -5,10 +5,12 @@ use gander::adapt::ImageArray;
 use gander::content::{Array, Content};
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::format::{Loss, Options};
+use gander::node::Node;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Arguments of `gander convert`.
 #[derive(clap::Args)]
@@ -66,8 +68,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         [one] => error.in_file(super::split_target(one).0.display()),
         _ => error,
     };
+    let mut nodes = Vec::new();
     let planned = progress::with_progress(&task, || {
-        let items = gather(&task, args, sources)?;
+        let items = gather(&task, args, sources, &mut nodes)?;
         selection.slice.as_deref().map_or(Ok(()), |slice| fits(slice, &items)).map_err(Stop::Usage)?;
         Ok::<_, Stop>(convert::plan(&items, target, &options, &selection).map_err(named)?)
     });
@@ -91,7 +94,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             } else {
                 losses.iter().for_each(|loss| eprintln!("{out}: {loss}"));
             }
-            Ok(ExitCode::SUCCESS)
+            let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
+            Ok(ExitCode::from(u8::from(cut > 0)))
         }
     }
 }
@@ -133,13 +137,19 @@ pub(crate) fn target(to: Option<&str>, out: &str) -> Result<&'static Target, Str
     }
 }
 
-/// Everything that the sources name.
-fn gather(task: &Task, args: &Args, sources: &[String]) -> Result<Vec<Item>, Stop> {
+/// Everything that the sources name, and their nodes with the paths of their files.
+fn gather(
+    task: &Task,
+    args: &Args,
+    sources: &[String],
+    nodes: &mut Vec<(Arc<Node>, String)>,
+) -> Result<Vec<Item>, Stop> {
     let mut items = Vec::new();
     for source in sources {
         let (path, _) = super::split_target(source);
         let (_, node, node_path) = super::open(task, source, &args.opening)?;
         items.extend(convert::gather(task, &node, &node_path).map_err(|e| e.in_file(path.display()))?);
+        nodes.push((node, path.display().to_string()));
     }
     Ok(items)
 }

@@ -53,18 +53,23 @@ fn node(
     let attributes: Map<String, Json> =
         node_.attributes.iter().map(|(k, v)| (k.clone(), attribute(v))).collect();
     object.insert("attributes".into(), attributes.into());
-    object.insert("problem".into(), node_.problem.as_ref().map_or(Json::Null, |p| p.message().into()));
+    object.insert("problem".into(), Json::Null);
     if let Some(value) = &node_.value {
         object.insert("value".into(), value.clone().into());
-    }
-    if !node_.remarks.is_empty() {
-        object.insert("remarks".into(), node_.remarks.clone().into());
     }
     if let Some(content) = &node_.content {
         object.insert(content.kind().word().into(), facts(content));
     }
     if !matches!(node_.children, Children::None) {
         children(task, node_, path, depth, &mut object, pickles)?;
+    }
+    // What came up while the children were listed is known now.
+    if let Some(problem) = node_.problem_now() {
+        object.insert("problem".into(), problem.message().into());
+    }
+    let remarks = node_.remarks_now();
+    if !remarks.is_empty() {
+        object.insert("remarks".into(), remarks.into());
     }
     Ok(Json::Object(object))
 }

@@ -271,6 +271,20 @@ pub(crate) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// Says on stderr what was found wrong with a node while its values were read; whether some of them are
+/// missing for it.
+pub(crate) fn found(node: &Node, path: &str) -> bool {
+    let Some(findings) = &node.findings else { return false };
+    for remark in findings.remarks() {
+        eprintln!("{path}: {remark}");
+    }
+    let problem = findings.problem();
+    if let Some(problem) = &problem {
+        eprintln!("{}", problem.clone().in_file(path));
+    }
+    problem.is_some()
+}
+
 /// Prints JSON on one line; a closed pipe is no error.
 pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&format!("{value}\n"))

@@ -4,6 +4,7 @@ use super::{convert, json, progress, show};
 use gander::content::{Content, Table};
 use gander::convert::{Consent, Item, Selection};
 use gander::format::{Loss, Options};
+use gander::node::Node;
 use gander::query::{Answer, Engine, Failure, Settings, stem};
 use gander::{Error, Task, cell};
 use serde_json::json;
@@ -64,10 +65,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let task = Task::new();
     let engine = Engine::new(settings(args), Vec::new());
+    let mut nodes = Vec::new();
     for target in &args.paths {
-        if let Err(stop) = add(&task, &engine, target, &args.opening) {
-            let (path, _) = super::split_target(target);
-            return stop.say(&path.display().to_string(), args.json);
+        let path = super::split_target(target).0.display().to_string();
+        match add(&task, &engine, target, &args.opening) {
+            Ok(node) => nodes.push((node, path)),
+            Err(stop) => return stop.say(&path, args.json),
         }
     }
     let answer = match progress::with_progress(&task, || engine.run(&task, &args.sql, |_| {})) {
@@ -88,7 +91,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             answer.elapsed().as_secs_f64()
         );
     }
-    done
+    let cut = nodes.iter().filter(|(node, path)| super::found(node, path)).count();
+    if cut > 0 { done.map(|_| ExitCode::from(1)) } else { done }
 }
 
 fn settings(args: &Args) -> Settings {
@@ -103,17 +107,22 @@ fn settings(args: &Args) -> Settings {
 }
 
 /// Makes a file, or the node of it that is named, a table.
-fn add(task: &Task, engine: &Engine, target: &str, opening: &super::OpenArgs) -> Result<(), super::Stop> {
+fn add(
+    task: &Task,
+    engine: &Engine,
+    target: &str,
+    opening: &super::OpenArgs,
+) -> Result<Arc<Node>, super::Stop> {
     let (document, node, path) = super::open(task, target, opening)?;
     if path.is_empty() {
         engine.add_document(task, &document)?;
-        return Ok(());
+        return Ok(node);
     }
     match &node.content {
         Some(Content::Table(table)) => {
             let name = path.trim_matches(['/', '.']).replace('/', "_");
             engine.add_table(&format!("{}_{name}", stem(document.source.name())), table.clone());
-            Ok(())
+            Ok(node)
         }
         _ => Err(Error::unsupported(format!("{path} is no table")).into()),
     }

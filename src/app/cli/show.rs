@@ -64,7 +64,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match printed {
         Ok(printed) => {
             super::print(&printed)?;
-            Ok(super::status(&document))
+            let cut = super::found(&node, &path);
+            let status = super::status(&document);
+            Ok(if cut { ExitCode::from(1) } else { status })
         }
         Err(error) => super::failed(&error, &path, args.json),
     }

@@ -64,7 +64,12 @@ fn text(task: &Task, document: &Document, depth: usize) -> Result<String, Error>
     for remark in &document.remarks {
         out.push_str(&format!("  ! {remark}\n"));
     }
+    let known = document.root.problem_now();
     branch(task, &document.root, 0, depth, &mut out)?;
+    // What came up on the way.
+    if let (None, Some(problem)) = (known, document.root.problem_now()) {
+        out.push_str(&format!("  ✗ {}\n", problem.message()));
+    }
     Ok(out)
 }
 
@@ -127,10 +132,10 @@ fn line(out: &mut String, node: &Node, level: usize) {
             out.push_str(&format!("{indent}    {}: {}\n", field.name(), display::column_type(field)));
         }
     }
-    if let Some(problem) = &node.problem {
+    if let Some(problem) = node.problem_now() {
         out.push_str(&format!("{indent}  ✗ {}\n", problem.message()));
     }
-    for remark in &node.remarks {
+    for remark in node.remarks_now() {
         out.push_str(&format!("{indent}  ! {remark}\n"));
     }
 }

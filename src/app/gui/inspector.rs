@@ -91,14 +91,15 @@ fn rows(target: &Target) -> Option<String> {
 /// What is wrong and what should be known, in words.
 fn problems(ui: &mut Ui, target: &Target) {
     let node = &target.node;
-    if let Some(problem) = &node.problem {
+    if let Some(problem) = node.problem_now() {
         let words = problem.to_string();
         let title = if node.content.is_some() { "A part could not be read" } else { "Could not be read" };
         theme::problem_banner(ui, Severity::Problem, title, &[(&words, None)]);
     }
     let of_file = target.path.is_empty().then_some(&target.document.remarks).into_iter().flatten();
+    let said = node.remarks_now();
     let remarks: Vec<(&str, Option<&str>)> =
-        of_file.chain(&node.remarks).map(|words| (words.as_str(), None)).collect();
+        of_file.chain(&said).map(|words| (words.as_str(), None)).collect();
     if !remarks.is_empty() {
         let title =
             if remarks.len() == 1 { "Remark".to_owned() } else { format!("{} remarks", remarks.len()) };

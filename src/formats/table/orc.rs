@@ -17,8 +17,8 @@ use crate::open::distrusted;
 use crate::sniff::{Head, Magic, Match};
 use crate::source::{Reader, Source};
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, ArrayRef, Date32Array, RecordBatch, TimestampMillisecondArray, new_empty_array};
+use arrow::datatypes::{DataType, SchemaRef};
 use bytes::Bytes;
 use orc_rust::ArrowReaderBuilder;
 use orc_rust::projection::ProjectionMask;
@@ -297,20 +297,49 @@ impl Table for OrcTable {
     fn statistics(&self, column: usize) -> Option<StoredStatistics> {
         let index = self.metadata.root_data_type().children().get(column)?.data_type().column_index();
         let found = self.metadata.column_file_statistics().get(index)?;
-        Some(stored(found, self.total()))
+        Some(stored(found, self.total(), self.schema.fields().get(column)?.data_type()))
     }
 }
 
 /// What the footer says of a column.
-fn stored(found: &ColumnStatistics, rows: u64) -> StoredStatistics {
-    let (min, max) = match found.type_statistics() {
-        Some(TypeStatistics::Integer { min, max, .. }) => (Some(min.to_string()), Some(max.to_string())),
-        Some(TypeStatistics::Double { min, max, .. }) => {
-            (Some(crate::cell::float64(*min)), Some(crate::cell::float64(*max)))
-        }
-        Some(TypeStatistics::Decimal { min, max, .. }) => (Some(min.clone()), Some(max.clone())),
-        _ => (None, None),
-    };
+fn stored(found: &ColumnStatistics, rows: u64, data_type: &DataType) -> StoredStatistics {
+    let (min, max, bounds) = ends(found.type_statistics(), data_type);
     let nulls = rows.checked_sub(found.number_of_values());
-    StoredStatistics { nulls, min, max, bounds: false, distinct: None }
+    StoredStatistics { nulls, min, max, bounds, distinct: None }
+}
+
+/// The smallest and the largest value, and whether they may be less exact than the values are.
+fn ends(known: Option<&TypeStatistics>, data_type: &DataType) -> (Option<String>, Option<String>, bool) {
+    match known {
+        Some(TypeStatistics::Integer { min, max, .. }) => {
+            (Some(min.to_string()), Some(max.to_string()), false)
+        }
+        Some(TypeStatistics::Double { min, max, .. }) => {
+            (Some(crate::cell::float64(*min)), Some(crate::cell::float64(*max)), false)
+        }
+        Some(TypeStatistics::Decimal { min, max, .. }) => (Some(min.clone()), Some(max.clone()), false),
+        Some(TypeStatistics::String { lower_bound, upper_bound, is_exact_min, is_exact_max, .. }) => {
+            // An empty bound is one that is not there.
+            let text = |text: &String, exact: bool| (exact || !text.is_empty()).then(|| text.clone());
+            let exact = *is_exact_min && *is_exact_max;
+            (text(lower_bound, *is_exact_min), text(upper_bound, *is_exact_max), !exact)
+        }
+        Some(TypeStatistics::Date { min, max }) => {
+            let day = |day: i32| crate::cell::text(&Date32Array::from(vec![day]), 0);
+            (day(*min), day(*max), false)
+        }
+        // Writers before ORC-135 give their own local time only, which says nothing; zeros may stand for
+        // what is not there. Whole milliseconds are the bounds of values that may be finer.
+        Some(TypeStatistics::Timestamp { min_utc, max_utc, .. }) if (*min_utc, *max_utc) != (0, 0) => {
+            (moment(*min_utc, data_type), moment(*max_utc, data_type), true)
+        }
+        _ => (None, None, false),
+    }
+}
+
+/// A moment in milliseconds as a value of a column of timestamps.
+fn moment(milliseconds: i64, data_type: &DataType) -> Option<String> {
+    let DataType::Timestamp(_, zone) = data_type else { return None };
+    let moment = TimestampMillisecondArray::from(vec![milliseconds]).with_timezone_opt(zone.clone());
+    crate::cell::text(&moment, 0)
 }

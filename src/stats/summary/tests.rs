@@ -65,8 +65,66 @@ fn a_sample_says_that_it_is_one_and_a_small_table_is_exact() {
     let large = MemoryTable::new(RecordBatch::try_from_iter([("n", rows)]).unwrap());
     let some = sampled(&large, &Task::new(), &[0]).unwrap();
     assert_eq!((some.depth, some.rows), (Depth::Sampled(20_000), 100_000));
-    let first = stored(&large, &[0]);
-    assert_eq!((first.depth, first.columns[0].as_ref().unwrap().min.clone()), (Depth::Stored, None));
+}
+
+/// Lists of two numbers a row, a struct of one of them, and lists of texts.
+fn nested(add: f32) -> [ArrayRef; 3] {
+    let numbers = |row: i32| vec![Some(row as f32), Some(row as f32 * 0.5 + add)];
+    let lists = ListArray::from_iter_primitive::<Float32Type, _, _>((0..500).map(|r| Some(numbers(r))));
+    let lists: ArrayRef = Arc::new(lists);
+    let field = Arc::new(Field::new("inner", lists.data_type().clone(), true));
+    let of: ArrayRef = Arc::new(StructArray::from(vec![(field, lists.clone())]));
+    let mut texts = ListBuilder::new(StringBuilder::new());
+    for row in 0..500 {
+        texts.append_value([Some(format!("{row}")), None, Some(format!("{add}"))]);
+    }
+    [lists, of, Arc::new(texts.finish())]
+}
+
+#[test]
+fn nested_columns_are_the_same_only_where_their_cells_are() {
+    let ([a, s, t], [b, other, texts]) = (nested(0.0), nested(1.0));
+    let columns =
+        [("a", a.clone()), ("b", b), ("again", a), ("s", s.clone()), ("o", other), ("s2", s), ("t", t)];
+    let columns = columns.into_iter().chain([("u", texts.clone()), ("u2", texts)]);
+    let table = MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap());
+    let all = exact(&table, &Task::new(), &[0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    let same: Vec<Option<usize>> = all.columns.iter().map(|c| c.as_ref().unwrap().same_as).collect();
+    assert_eq!(same, [None, None, Some(0), None, None, Some(3), None, None, Some(7)]);
+}
+
+#[test]
+fn what_has_no_hash_and_what_does_not_fit_is_never_the_same() {
+    let keys = || Int32Array::from_iter_values((0..100).map(|i| i % 7));
+    let words = |first: &str| -> ArrayRef {
+        let words: Vec<String> = (0..7).map(|i| format!("{first}{i}")).collect();
+        let coded = DictionaryArray::<Int32Type>::new(keys(), Arc::new(StringArray::from(words)));
+        let field = Arc::new(Field::new("x", coded.data_type().clone(), true));
+        Arc::new(StructArray::from(vec![(field, Arc::new(coded) as ArrayRef)]))
+    };
+    let text = |odd: &'static str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(
+            (0..100).map(|i| if i == 50 { odd.into() } else { i.to_string() }),
+        ))
+    };
+    let guessed = |name: &str| types::field(name, &DataType::Int64);
+    let arrays = vec![words("a"), words("b"), text("x"), text("y")];
+    let field = |name: &str| Field::new(name, arrays[0].data_type().clone(), true);
+    let schema = Schema::new(vec![field("a"), field("b"), guessed("n"), guessed("m")]);
+    let table = MemoryTable::new(RecordBatch::try_new(Arc::new(schema), arrays).unwrap());
+    let all = exact(&table, &Task::new(), &[0, 1, 2, 3]).unwrap();
+    assert!(all.columns.iter().all(|c| c.as_ref().unwrap().same_as.is_none()));
+    assert_eq!(all.columns[2].as_ref().unwrap().unfit, 1);
+}
+
+#[test]
+fn quantiles_of_many_rows_are_marked_as_estimates() {
+    let of = |rows: i64| {
+        let numbers = Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef;
+        let table = MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap());
+        exact(&table, &Task::new(), &[0]).unwrap().columns.remove(0).unwrap().quantiles_sampled
+    };
+    assert!(!of(10_000) && of(200_000));
 }
 
 #[test]

@@ -99,11 +99,11 @@ impl Drawn {
         }
         let shows = node.content.is_some() || !node.has_children() || node.problem.is_some() || closed;
         self.icon = shows.then(|| facts::icon(node));
-        if let Some(problem) = &node.problem {
+        if let Some(problem) = node.problem_now() {
             self.problem = Some(problem.to_string());
             self.icon = Some(Icon::Warning);
         }
-        for remark in &node.remarks {
+        for remark in node.remarks_now() {
             self.tip.push_str(&format!("\n{remark}"));
         }
         self.tip = format!("{}\n{}", self.tip, node.label);
@@ -128,7 +128,7 @@ impl Drawn {
             facts: facts::short(node, sums),
             icon: Some(facts::icon(node)),
             caret: None,
-            problem: node.problem.as_ref().map(ToString::to_string),
+            problem: node.problem_now().map(|problem| problem.to_string()),
             tip: found.path.clone(),
             pending: false,
             warn: false,

@@ -406,8 +406,7 @@ impl TableView {
     }
 
     fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let table = self.main.table.clone();
-        if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &table, &self.name) {
+        if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &mut self.main, &self.name) {
             let condition = self.main.asked(column, click);
             condition.into_iter().for_each(|condition| self.sieve.add(condition));
         }

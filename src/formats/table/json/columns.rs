@@ -38,7 +38,8 @@ pub(super) fn of(task: &Task, document: &Arc<Document>, members: &[Child]) -> Re
     }
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
     let content = tables::content(MemoryTable::new(batch));
-    Ok(Some(Found { content, remarks: vec!["the columns are the members of this object".to_owned()] }))
+    let remarks = vec!["the columns are the members of this object".to_owned()];
+    Ok(Some(Found { content, remarks, met: Arc::default() }))
 }
 
 /// The names of the rows and the values of a column of scalars.

@@ -4,7 +4,9 @@
 //! notebook is the text of its cells as well.
 //!
 //! Opening reads the beginning; a document of up to 8 MiB is also checked as a whole, so that what is wrong
-//! with it stands at its root.
+//! with it stands at its root. In larger ones the index finds what breaks the nesting, lost commas before
+//! containers and what stands behind the end, rows tell what is wrong with them when they are read, and the
+//! survey finds everything: all that is told at the root as soon as it is known.
 
 mod columns;
 mod node;
@@ -20,7 +22,7 @@ use crate::lines::encoding;
 use crate::node::Node;
 use crate::sniff::{Head, Match};
 use crate::task::Task;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -69,18 +71,19 @@ fn is_beginning(bytes: &[u8], whole: bool) -> bool {
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let document = Arc::new(Document::new(task, source)?);
-    let mut problem = None;
-    let mut remarks = Vec::new();
+    let (mut problem, mut remarks, whole) = (None, Vec::new(), OnceLock::new());
     if source.known_len().is_some_and(|len| len <= CHECKED) {
         let summary = check::check(task, &document, document.start())?;
         remarks = unusual(task, &document, &summary);
         problem = summary.problem;
+        whole.get_or_init(|| (problem.clone(), Vec::new()));
     }
-    let mut root = match Walk::value_at(task, &document, document.start()) {
+    let broken = |error| (Node::new(source.name(), "nothing").problem(error), Arc::default());
+    let (mut root, met) = match Walk::value_at(task, &document, document.start()) {
         Ok(Some(value)) => node::root(task, &document, value)?,
-        Ok(None) => Node::new(source.name(), "nothing").problem(Error::malformed("JSON: there is no value")),
+        Ok(None) => broken(Error::malformed("JSON: there is no value")),
         Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => Node::new(source.name(), "nothing").problem(error),
+        Err(error) => broken(error),
     };
     if problem.is_some() {
         root.problem = problem;
@@ -90,7 +93,9 @@ fn open(opening: &Opening) -> Result<Node> {
     if let Some(encoding) = document.encoding() {
         root.attributes.insert(0, ("encoding".to_owned(), encoding.into()));
     }
-    Ok(root.survey(node::Whole { document: document.clone(), start: document.start() }))
+    let told = Arc::new(node::Told { document: document.clone(), range: 0..u64::MAX, met, whole });
+    let survey = node::Whole { start: document.start(), document, told: Some(told.clone()) };
+    Ok(root.survey(survey).findings(told))
 }
 
 /// Sentences about what other readers refuse.

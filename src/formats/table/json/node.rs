@@ -4,9 +4,10 @@ use super::{notebook, tables};
 use crate::content::{Content, Text};
 use crate::display;
 use crate::error::{Error, Result};
+use crate::json::met::Met;
 use crate::json::{Child, Document, Kind, Walk, check, text};
 use crate::limits;
-use crate::node::{Listing, Node, Survey};
+use crate::node::{Findings, Listing, Node, Survey};
 use crate::source::{ReadAt, Source};
 use crate::task::Task;
 use bytes::Bytes;
@@ -20,21 +21,45 @@ const SOON: u64 = 16 << 20;
 /// Bytes of a scalar's text that stand in the tree.
 const SHOWN: usize = 240;
 
-/// The root's node: as every other one, and as the table or notebook that the document is.
-pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Result<Node> {
+/// What is found in a document after it was opened: by its index, by reads of rows, by a survey.
+pub(super) struct Told {
+    pub(super) document: Arc<Document>,
+    /// The bytes that this is about.
+    pub(super) range: Range<u64>,
+    pub(super) met: Arc<Met>,
+    /// What is wrong, and remarks, once all was looked at.
+    pub(super) whole: OnceLock<(Option<Error>, Vec<String>)>,
+}
+
+impl Findings for Told {
+    fn problem(&self) -> Option<Error> {
+        let whole = self.whole.get().and_then(|(problem, _)| problem.clone());
+        whole.or_else(|| self.document.problem_in(self.range.clone()))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let whole = self.whole.get().map_or(Vec::new(), |(_, remarks)| remarks.clone());
+        whole.into_iter().chain(self.met.remarks("element")).collect()
+    }
+}
+
+/// The root's node: as every other one, and as the table or notebook that the document is; and what is odd
+/// about its rows, as they are read.
+pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Result<(Node, Arc<Met>)> {
     let (start, kind) = (value.span.start, value.kind);
     let mut root = of(document, "", value);
     if kind == Kind::Object && notebook::is_one(task, document, start)? {
         let below = Below { notebook: true, ..Below::new(document.clone(), start, kind) };
         root.label = "notebook";
-        return Ok(root.lazy(below).content(notebook::whole(document, start)?));
+        return Ok((root.lazy(below).content(notebook::whole(document, start)?), Arc::default()));
     }
+    let mut met = Arc::default();
     if let Some(found) = tables::of_root(task, document, start, kind)? {
         root.content = Some(found.content);
-        root.remarks = found.remarks;
+        (root.remarks, met) = (found.remarks, found.met);
         root = root.lazy(Below { plain: true, ..Below::new(document.clone(), start, kind) });
     }
-    Ok(root)
+    Ok((root, met))
 }
 
 /// The node of a value.
@@ -45,7 +70,7 @@ pub(super) fn of(document: &Arc<Document>, name: &str, value: Child) -> Node {
     }
     let (start, kind) = (value.span.start, value.kind);
     if kind.is_container() {
-        let whole = Whole { document: document.clone(), start };
+        let whole = Whole { document: document.clone(), start, told: None };
         let len = value.span.end - value.span.start;
         node = node.survey(whole).lazy(Below { len, ..Below::new(document.clone(), start, kind) });
     } else {
@@ -134,6 +159,8 @@ impl<F: Fn(&Task) -> Result<String> + Send + Sync> ReadAt for Made<F> {
 pub(super) struct Whole {
     pub(super) document: Arc<Document>,
     pub(super) start: u64,
+    /// Where what it finds is told.
+    pub(super) told: Option<Arc<Told>>,
 }
 
 impl Survey for Whole {
@@ -145,6 +172,10 @@ impl Survey for Whole {
         let source = self.document.source();
         task.expect(source.known_len().unwrap_or(0).saturating_sub(self.start));
         let summary = check::check(task, &self.document, self.start)?;
+        if let Some(told) = &self.told {
+            let remarks = super::unusual(task, &self.document, &summary);
+            told.whole.get_or_init(|| (summary.problem.clone(), remarks));
+        }
         if let Some(problem) = summary.problem {
             return Err(problem);
         }
@@ -264,7 +295,13 @@ impl Listing for Below {
     }
 
     fn measure(&self, task: &Task) -> Result<()> {
-        self.document.finish(task, self.start)
+        self.document.finish(task, self.start)?;
+        if self.document.lost(self.start).is_some() && self.count.lock().is_none() {
+            // What breaks the text is the last child.
+            let (mark, _) = self.document.last_mark(self.start);
+            self.collect(task, mark.child..u64::MAX, false)?;
+        }
+        Ok(())
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -279,10 +316,13 @@ impl Listing for Below {
             return Ok(None);
         };
         let below = Below { plain: true, ..Below::new(self.document.clone(), self.start, self.kind) };
-        let whole = Whole { document: self.document.clone(), start: self.start };
+        let document = self.document.clone();
+        let whole = Whole { document: document.clone(), start: self.start, told: None };
+        let range = self.start..self.start.saturating_add(self.len);
+        let told = Told { document, range, met: found.met, whole: OnceLock::new() };
         let mut node = Node::new("", self.kind.word()).content(found.content).lazy(below).survey(whole);
         node.remarks = found.remarks;
-        Ok(Some(Arc::new(node)))
+        Ok(Some(Arc::new(node.findings(Arc::new(told)))))
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

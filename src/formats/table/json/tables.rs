@@ -1,6 +1,7 @@
 //! Which values are tables: arrays of objects; arrays of arrays and of scalars where they are long; and
 //! objects that wrap one: GeoJSON (<https://www.rfc-editor.org/rfc/rfc7946>), pandas' `table` and `split`
-//! orients, the data in a Vega-Lite specification, COCO (<https://cocodataset.org/#format-data>), objects of
+//! orients, the data in a Vega or Vega-Lite specification (<https://vega.github.io/vega/docs/data/>,
+//! <https://vega.github.io/vega-lite/docs/data.html>), COCO (<https://cocodataset.org/#format-data>), objects of
 //! equally long arrays.
 
 use super::columns;
@@ -8,6 +9,8 @@ use crate::content::{Content, Table};
 use crate::display;
 use crate::error::Result;
 use crate::json::elements::{self, Commas, Elements};
+use crate::json::index::Mark;
+use crate::json::met::Met;
 use crate::json::record::{self, Columns, REST, Sample};
 use crate::json::{Child, Document, Kind, Walk};
 use crate::lines::TextTable;
@@ -21,13 +24,27 @@ const OTHER: usize = 64 << 10;
 const LONG: u64 = 4 << 10;
 /// Members of the root that are looked at for what it is.
 const MEMBERS: usize = 1_000;
-/// Bytes of them.
+/// Datasets of a Vega specification that are looked at.
+const DATASETS: u64 = 100;
+/// Bytes of a name or of the address of a schema.
+const SCHEMA: usize = 1_000;
+/// Bytes of the members.
 const FAR: u64 = 8 << 20;
 
 /// A table that was found.
 pub(super) struct Found {
     pub(super) content: Content,
     pub(super) remarks: Vec<String>,
+    /// What is odd about its rows, as they are read.
+    pub(super) met: Arc<Met>,
+}
+
+impl Found {
+    /// With a sentence about which rows these are.
+    fn said(mut self, words: impl Into<String>) -> Found {
+        self.remarks.insert(0, words.into());
+        self
+    }
 }
 
 /// The table that a document is as a whole.
@@ -64,7 +81,7 @@ fn array(
         let bytes = source.read_up_to(task, start + 1, size)?;
         let last = bytes.len() < size;
         let mut first = 0..0;
-        let found = record::Split::split(&Commas, &bytes, 0, last, &mut first);
+        let found = record::Split::split(&mut Commas::default(), &bytes, 0, last, &mut first);
         // A first element longer than what is looked at: a few times more, then it is no table.
         if matches!(found, crate::lines::Step::Partial(_)) && size < 64 * OTHER {
             size *= 8;
@@ -88,10 +105,14 @@ fn array(
     if !one_kind || sample.rows() == 0 || sample.shape.fields.is_empty() {
         return Ok(None);
     }
-    let remarks = remarks(&sample);
-    let table =
-        TextTable::new(Elements::new(document.clone(), start, &sample), Columns::new(Commas, &sample));
-    Ok(Some(Found { content: Content::Table(Arc::new(table)), remarks }))
+    let seen = start + 1 + sample.bytes;
+    let pages = Elements::new(document.clone(), start, &sample);
+    if sample.whole {
+        pages.ended(task, Mark { child: 0, at: start + 1 }, sample.rows(), seen)?;
+    }
+    let met = Arc::new(Met::new(if sample.whole { u64::MAX } else { seen }, document.is_foreign()));
+    let table = TextTable::new(pages, Columns::new(Commas::default(), &sample, met.clone()));
+    Ok(Some(Found { content: Content::Table(Arc::new(table)), remarks: remarks(&sample), met }))
 }
 
 fn is_long(task: &Task, document: &Document, start: u64, long: u64) -> Result<bool> {
@@ -100,9 +121,12 @@ fn is_long(task: &Task, document: &Document, start: u64, long: u64) -> Result<bo
 }
 
 fn remarks(sample: &Sample) -> Vec<String> {
-    let Some((place, error)) = &sample.first_bad else { return Vec::new() };
-    let (count, first) = (display::plural(sample.bad, "element"), place - 1);
-    vec![format!("{count} cannot be read and stand in the column {REST}; the first is {first}: {error}")]
+    let bad = sample.first_bad.as_ref().map(|(place, error)| {
+        let (count, first) = (display::plural(sample.bad, "element"), place - 1);
+        format!("{count} cannot be read and stand in the column {REST}; the first is {first}: {error}")
+    });
+    let twice = sample.twice_remark("element", if sample.whole { "" } else { " of the first ones" });
+    bad.into_iter().chain(twice).collect()
 }
 
 /// The table inside an object that wraps one.
@@ -111,13 +135,12 @@ fn wrapped(task: &Task, document: &Arc<Document>, start: u64) -> Result<Option<F
     let member = |name: &str, kind: Kind| {
         members.iter().find(|child| child.name.as_deref() == Some(name) && child.kind == kind)
     };
-    let named = |what: &str| vec![what.to_owned()];
     if let Some(features) = member("features", Kind::Array)
         && member("type", Kind::String).is_some_and(|kind| kind.value(40).0 == "FeatureCollection")
     {
         let sample = Sample { inner: Some("properties".to_owned()), ..Sample::default() };
         let found = array(task, document, features.span.start, ROOT, 0, sample)?;
-        return Ok(found.map(|found| Found { remarks: named("GeoJSON: the rows are its features"), ..found }));
+        return Ok(found.map(|found| found.said("GeoJSON: the rows are its features")));
     }
     if let Some(images) = member("images", Kind::Array)
         && ["annotations", "categories", "licenses"].iter().any(|name| member(name, Kind::Array).is_some())
@@ -128,7 +151,10 @@ fn wrapped(task: &Task, document: &Arc<Document>, start: u64) -> Result<Option<F
             None => (images, "COCO: the rows are its images"),
         };
         let found = array(task, document, rows.span.start, ROOT, 0, Sample::default())?;
-        return Ok(found.map(|found| Found { remarks: named(words), ..found }));
+        return Ok(found.map(|found| found.said(words)));
+    }
+    if let Some(found) = vega(task, document, &members)? {
+        return Ok(Some(found));
     }
     let data = member("data", Kind::Array);
     if let (Some(data), Some(_)) = (data, member("schema", Kind::Object)) {
@@ -141,9 +167,53 @@ fn wrapped(task: &Task, document: &Arc<Document>, start: u64) -> Result<Option<F
         && let Some(values) = inner(task, document, data.span.start, "values")?
     {
         let found = array(task, document, values.span.start, ROOT, 0, Sample::default())?;
-        return Ok(found.map(|found| Found { remarks: named("the rows are those of data/values"), ..found }));
+        return Ok(found.map(|found| found.said("the rows are those of data/values")));
     }
     if whole { columns::of(task, document, &members) } else { Ok(None) }
+}
+
+/// The first table in a Vega specification: of `data`, a list of named ones, or of `datasets`, where Vega-Lite
+/// (as Altair writes it) names the one that `data` is.
+fn vega(task: &Task, document: &Arc<Document>, members: &[Child]) -> Result<Option<Found>> {
+    let member = |name: &str| members.iter().find(|child| child.name.as_deref() == Some(name));
+    let says_so = member("$schema").is_some_and(|schema| schema.value(SCHEMA).0.contains("/vega"));
+    let draws = ["mark", "marks", "layer", "hconcat", "vconcat", "concat"];
+    if !says_so && draws.iter().all(|name| member(name).is_none()) {
+        return Ok(None);
+    }
+    let rows = |start: u64| array(task, document, start, ROOT, 0, Sample::default());
+    let data = member("data");
+    if let Some(data) = data.filter(|data| data.kind == Kind::Array) {
+        let mut walk = Walk::new(task, document, data.span.start, 0)?.nearby();
+        while let (true, Ok(Some(child))) = (walk.position() < DATASETS, walk.next()) {
+            if child.kind == Kind::Object
+                && let Some(values) = inner(task, document, child.span.start, "values")?
+                && let Some(found) = rows(values.span.start)?
+            {
+                return Ok(Some(
+                    found.said(format!("Vega: the rows are those of data/{}/values", child.index)),
+                ));
+            }
+        }
+    }
+    let Some(sets) = member("datasets").filter(|sets| sets.kind == Kind::Object) else { return Ok(None) };
+    let used = match data.filter(|data| data.kind == Kind::Object) {
+        Some(data) => self::members(task, document, data.span.start)?.0,
+        None => Vec::new(),
+    };
+    let used =
+        used.iter().find(|child| child.name.as_deref() == Some("name")).map(|name| name.value(SCHEMA).0);
+    let mut sets = self::members(task, document, sets.span.start)?.0;
+    sets.retain(|set| set.kind == Kind::Array);
+    // The one that is drawn, else the first.
+    sets.sort_by_key(|set| set.name != used);
+    for set in sets {
+        if let Some(found) = rows(set.span.start)? {
+            let name = set.name.unwrap_or_default();
+            return Ok(Some(found.said(format!("Vega: the rows are those of datasets/{name}"))));
+        }
+    }
+    Ok(None)
 }
 
 /// pandas' orient `split`: rows are lists, their names stand beside.

@@ -140,6 +140,17 @@ fn usual_dresses_of_a_table() {
     assert_eq!(columns(&schema), "a: int64");
     let vega = root("{\"data\": {\"values\": [{\"a\": 1}, {\"a\": 2}]}, \"mark\": \"bar\"}");
     assert_eq!(cells(&vega), "1⏎2");
+    let vega = root(
+        "{\"$schema\": \"https://vega.github.io/schema/vega/v5.json\", \"data\": [{\"name\": \"far\", \"url\": \"x.csv\"}, \
+        {\"name\": \"t\", \"values\": [{\"a\": 7}]}], \"marks\": []}",
+    );
+    assert_eq!((cells(&vega), vega.remarks[0].contains("data/1/values")), ("7".into(), true));
+    let altair = root(
+        "{\"config\": {}, \"data\": {\"name\": \"data-2\"}, \"mark\": \"bar\", \
+        \"datasets\": {\"data-1\": [{\"a\": 1}], \"data-2\": [{\"a\": 2}]}}",
+    );
+    assert_eq!((cells(&altair), altair.remarks[0].contains("datasets/data-2")), ("2".into(), true));
+    assert_eq!(columns(&root("{\"data\": [{\"name\": \"t\", \"values\": [{\"a\": 7}]}]}")), "none");
     let coco = "{\"images\": [{\"id\": 7, \"file_name\": \"a.jpg\"}], \"categories\": [], \"annotations\": \
         [{\"image_id\": 7, \"bbox\": [1, 2]}]}";
     assert_eq!(columns(&root(coco)), "image_id: int64, bbox: list<item: int64>");
@@ -295,4 +306,67 @@ fn a_break_in_a_large_list_is_a_row() {
     let shown: Vec<_> = page.iter().map(|node| node.value.clone().unwrap_or(node.name.clone())).collect();
     assert_eq!(shown, ["1234567", "8", "✗"]);
     assert_eq!(big.child_count(), Some(30_002));
+}
+
+/// A document of more than what is checked at once.
+fn large(broken: bool) -> String {
+    let item = |n: usize| format!("{{\"n\": {n}, \"text\": \"some words that take room\"}}");
+    let items: Vec<String> = (0..200_000).map(item).collect();
+    let text = format!("[{}]", items.join(",\n"));
+    if !broken {
+        return text;
+    }
+    text.replacen("},\n{\"n\": 150000", "}\n {\"n\": 150000", 1)
+}
+
+#[test]
+fn faults_of_large_documents_are_told_when_they_are_met() {
+    let task = Task::new();
+    let node = root(&large(true));
+    let table = table(&node).unwrap();
+    assert!(node.problem_now().is_none(), "nothing was read");
+    assert_eq!(table.count(&task).unwrap(), 150_000);
+    let words = "malformed JSON: ',' or ']' is expected, not '{', in line 150001, column 2 (at byte ";
+    let problem = node.problem_now().unwrap().to_string();
+    assert!(problem.starts_with(words), "{problem}");
+    let last = table.read(&task, 149_999..150_009, &[0]).unwrap();
+    assert_eq!(
+        (last.num_rows(), crate::cell::text(last.column(0).as_ref(), 0).unwrap()),
+        (1, "149999".into())
+    );
+    // Below, the break is a child.
+    let crate::node::Children::Lazy(list) = &node.children else { panic!("no list") };
+    list.measure(&task).unwrap();
+    assert_eq!(node.child_count(), Some(150_001));
+    assert_eq!(node.child_page(&task, 150_000..150_009).unwrap()[0].name, "✗");
+    let tail = root(&format!("{}\n x", large(false)));
+    self::table(&tail).unwrap().count(&task).unwrap();
+    let problem = tail.problem_now().unwrap().to_string();
+    assert!(problem.contains("'x' stands behind the end, in line 200001, column 2"), "{problem}");
+}
+
+#[test]
+fn the_survey_of_a_large_document_tells_what_is_unusual_at_its_root() {
+    let mut text = large(false).replacen("\"n\": 120000", "\"n\": NaN", 1);
+    text = text.replacen("\"n\": 130000", "\"n\": 1, \"n\": 2", 1);
+    let node = root(&text);
+    assert!(node.remarks_now().is_empty());
+    node.survey.clone().unwrap().survey(&Task::new()).unwrap();
+    let said = node.remarks_now();
+    assert_eq!(said[0], "not standard JSON, but read: NaN or Infinity (line 120001, column 7)");
+    assert!(said[1].contains("stands twice"), "{said:?}");
+    let broken = root(&text.replacen("\"n\": 140000,", "\"n\": 140000;", 1));
+    assert!(broken.survey.clone().unwrap().survey(&Task::new()).is_err());
+    assert!(broken.problem_now().unwrap().to_string().contains("in line 140001, column 7"));
+}
+
+#[test]
+fn bad_elements_of_a_large_array_are_counted_as_they_are_read() {
+    let node = root(&large(false).replacen("\"n\": 150000,", "\"n\": 150000;", 1));
+    let table = table(&node).unwrap();
+    table.count(&Task::new()).unwrap();
+    assert!(node.remarks_now().is_empty());
+    table.read(&Task::new(), 149_000..151_000, &[0]).unwrap();
+    let said = node.remarks_now();
+    assert!(said[0].starts_with("1 element met further on cannot be read as JSON"), "{said:?}");
 }

@@ -1,19 +1,23 @@
 //! JSON Lines: one JSON value a line (<https://jsonlines.org/>, <https://github.com/ndjson/ndjson-spec>).
 //!
 //! Objects become rows of named columns, other values a column `value`. Columns and types are read
-//! off a sample and never enforced: scalars are delivered as their text, objects and lists as the JSON
-//! that stands in the file, and the type that they fit is the field's metadata. What has no column —
-//! fields that come up later, lines that are no JSON — stands in a last column `…`.
+//! off a sample — the beginning, and some places all over a long file — and never enforced: scalars are
+//! delivered as their text, objects and lists as the JSON that stands in the file, and the type that they fit
+//! is the field's metadata. What has no column — fields that come up elsewhere, lines that are no JSON —
+//! stands in a last column `…`. Lines that are no JSON are counted as they are met.
 
 use crate::content::{Content, Kind, Table};
 use crate::display;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Format, Opening};
+use crate::json::met::Met;
 use crate::json::record::{self, Columns, Parsed, REST, Sample};
 use crate::json::text;
 use crate::lines::{Paged, Rules, TextTable, encoding};
-use crate::node::Node;
+use crate::node::{Findings, Node};
 use crate::sniff::{Head, Match};
+use crate::source::Source;
+use crate::task::Task;
 use std::sync::Arc;
 
 /// The descriptor.
@@ -30,6 +34,9 @@ pub static FORMAT: Format = Format {
 const HEAD: usize = 512 << 10;
 /// The most, where the first lines are very long.
 const HEAD_MOST: usize = 32 << 20;
+/// Bytes that are looked at in each of so many other places, the last of them at the end.
+const PLACE: u64 = 64 << 10;
+const PLACES: u64 = 4;
 
 /// Whether a line holds nothing but white space.
 fn is_blank(line: &[u8]) -> bool {
@@ -74,36 +81,88 @@ fn open(opening: &Opening) -> Result<Node> {
         }
         size *= 8;
     };
-    let (sample, spaces) = take(&bytes, whole);
+    let (mut sample, spaces) = take(&bytes, whole);
+    let seen = start + bytes.len() as u64;
+    let foreign = detected.encoding != encoding_rs::UTF_8;
+    let met = Arc::new(Met::new(if whole { u64::MAX } else { start + sample.bytes }, foreign));
+    if !whole {
+        look_around(opening.task, &view, seen, &mut sample, &met)?;
+    }
+    sample.end();
     let rules = Rules { end: b'\n', quote: None, delimiter: 0, blanks: false, spaces };
     let rows = Paged::new(view, rules, start, 0, sample.row_bytes(), sample.rows());
-    let table = TextTable::new(rows, Columns::new(rules, &sample));
+    let table = TextTable::new(rows, Columns::new(rules, &sample, met.clone()));
     if whole {
         table.count(task)?;
     }
     let mut node = Node::new(source.name(), "table");
-    if detected.encoding != encoding_rs::UTF_8 {
+    if foreign {
         node = node.attribute("encoding", encoding::name(detected.encoding));
     }
     node.remarks = remarks(&sample);
-    Ok(node.content(Content::Table(Arc::new(table))))
+    Ok(node.content(Content::Table(Arc::new(table))).findings(Arc::new(Told(met))))
+}
+
+/// What rows tell when they are read.
+struct Told(Arc<Met>);
+
+impl Findings for Told {
+    /// A line that is no JSON hides nothing.
+    fn problem(&self) -> Option<Error> {
+        None
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.0.remarks("line")
+    }
+}
+
+/// Adds lines from some places behind byte `from` to a sample: fields and types that come up late.
+fn look_around(task: &Task, view: &Source, from: u64, sample: &mut Sample, met: &Met) -> Result<()> {
+    let Some(len) = view.known_len().filter(|_| view.is_random_access()) else { return Ok(()) };
+    let rest = len.saturating_sub(from);
+    for n in 1..=PLACES {
+        let at = (from + (u128::from(rest) * u128::from(n) / u128::from(PLACES)) as u64)
+            .saturating_sub(PLACE)
+            .max(from);
+        let bytes = view.read_up_to(task, at, PLACE as usize)?;
+        let at_end = at + bytes.len() as u64 >= len;
+        // The first line has begun before.
+        let Some(first) = memchr::memchr(b'\n', &bytes) else { continue };
+        let mut place = first + 1;
+        for line in bytes.get(place..).unwrap_or_default().split_inclusive(|&b| b == b'\n') {
+            if (line.ends_with(b"\n") || at_end) && !is_blank(line) {
+                let text = line.strip_suffix(b"\n").unwrap_or(line);
+                sample.see_at(text, at + place as u64, met);
+            }
+            place += line.len();
+        }
+    }
+    Ok(())
 }
 
 fn remarks(sample: &Sample) -> Vec<String> {
     let mut remarks = Vec::new();
+    let among = if sample.whole { "" } else { " of the first ones" };
+    if !sample.whole {
+        let lines = display::plural(sample.rows(), "line");
+        remarks.push(format!(
+            "the columns and their types are those of a sample of {lines}; other fields stand in the column {REST}"
+        ));
+    }
     if let Some((line, error)) = &sample.first_bad {
         let lines = display::plural(sample.bad, "line");
-        let among = if sample.whole { "" } else { " of the first ones" };
         remarks.push(format!("{lines}{among} cannot be read as JSON; the first is line {line}: {error}"));
     }
     if sample.bad == 0 && sample.others > 0 && sample.objects > 0 {
         let lines = display::plural(sample.others, "line");
         remarks.push(format!("{lines} without an object; their values stand in the column {REST}"));
     }
+    remarks.extend(sample.twice_remark("line", among));
     remarks
 }
 
-/// What the first lines tell, and whether there is one of nothing but spaces.
+/// What the first lines tell before [`Sample::end`], and whether there is one of nothing but spaces.
 fn take(bytes: &[u8], whole: bool) -> (Sample, bool) {
     let (mut sample, mut spaces) = (Sample { whole, ..Sample::default() }, false);
     for (n, text) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
@@ -116,7 +175,6 @@ fn take(bytes: &[u8], whole: bool) -> (Sample, bool) {
         }
         sample.see(text.strip_suffix(b"\n").unwrap_or(text), n as u64 + 1);
     }
-    sample.end();
     (sample, spaces)
 }
 

@@ -77,6 +77,7 @@ fn every_fixture_opens() {
         "9007199254740993⏎9223372036854775807⏎18446744073709551615"
     );
     assert_eq!(fixture("malformed/not_utf8.jsonl").1, "x¦∅⏎∅¦{\"a\":\"\u{fffd}\u{fffd}\"}⏎z¦∅");
+    assert_eq!(fixture("same_name_twice.jsonl").2.remarks.len(), 1);
     for name in ["strings.jsonl", "compact.jsonl", "arrays.jsonl", "malformed/lone_surrogate.jsonl"] {
         assert!(fixture(name).2.remarks.is_empty(), "{name}");
     }
@@ -122,7 +123,7 @@ fn a_long_file_has_its_tail_and_its_late_fields() {
         text.push_str(&format!("{{\"id\":{i},\"name\":\"goose {i}\"{late}}}\n"));
     }
     let (_, table) = open_text("x.jsonl", text);
-    assert_eq!(columns(table.as_ref()), "id: int64, name: string, …: string");
+    assert_eq!(columns(table.as_ref()), "id: int64, name: string, late: list<item: bool>, …: string");
     assert!(
         matches!(table.rows(), crate::content::Rows::About { rows: 38_000..42_000, .. }),
         "{:?}",
@@ -131,10 +132,44 @@ fn a_long_file_has_its_tail_and_its_late_fields() {
     let (first, tail) = table.tail(&Task::new(), 2, &[0, 2]).unwrap();
     assert_eq!((first, tail.num_rows()), (None, 2));
     assert_eq!(cell::text(tail.column(0).as_ref(), 1).unwrap(), "39999");
-    assert_eq!(cell::text(tail.column(1).as_ref(), 0).unwrap(), "{\"late\":[true]}");
-    assert_eq!(cells(table.as_ref(), 20_000..20_001), "20000¦goose 20000¦∅");
+    assert_eq!(cell::text(tail.column(1).as_ref(), 0).unwrap(), "[true]");
+    assert_eq!(cells(table.as_ref(), 20_000..20_001), "20000¦goose 20000¦∅¦∅");
     assert_eq!(table.count(&Task::new()).unwrap(), 40_000);
-    assert_eq!(cells(table.as_ref(), 39_999..40_005), "39999¦goose 39999¦{\"late\":[true]}");
+    assert_eq!(cells(table.as_ref(), 39_999..40_005), "39999¦goose 39999¦[true]¦∅");
+}
+
+#[test]
+fn types_widen_by_places_all_over_the_file_and_bad_lines_are_counted_as_they_are_met() {
+    let mut lines: Vec<String> = (0..60_000).map(|i| format!("{{\"id\":{i},\"n\":{i}}}")).collect();
+    // Somewhere in the middle, as a quarter of the file, and where no sample looks.
+    lines.iter_mut().skip(29_000).take(20_000).for_each(|line| *line = line.replace("\"n\":", "\"n\":0.5"));
+    lines[30_000] = "{\"id\":".to_owned();
+    lines[25_001] = "nonsense".to_owned();
+    lines[30_002] = "{\"id\":1,\"id\":2}".to_owned();
+    let place: usize = lines[..25_001].iter().map(|line| line.len() + 1).sum();
+    let (node, table) = open_text("x.jsonl", lines.join("\n"));
+    assert_eq!(columns(table.as_ref()), "id: int64, n: double, …: string");
+    assert!(node.remarks[0].starts_with("the columns and their types are those of a sample of "));
+    assert_eq!(node.remarks.len(), 1);
+    table.count(&Task::new()).unwrap();
+    let all = |columns: &[usize]| table.read(&Task::new(), 0..u64::MAX, columns).unwrap().num_rows();
+    // However often.
+    assert_eq!((all(&[0]), all(&[0, 1])), (60_000, 60_000));
+    let said = node.remarks_now();
+    let bad = format!(
+        "2 lines met further on cannot be read as JSON and stand as text; the first: a value is expected at character 1 (at byte {place})"
+    );
+    assert_eq!(said[1], bad);
+    assert!(said[2].starts_with("1 line met further on with a field that stands twice"), "{said:?}");
+    assert!(node.problem_now().is_none());
+}
+
+#[test]
+fn a_field_that_stands_twice_is_remarked_upon() {
+    let (node, table) = open_text("x.jsonl", "{\"a\":1}\n{\"a\":2,\"b\":0,\"a\":3}\n");
+    assert_eq!(cells(table.as_ref(), 0..9), "1¦∅⏎3¦0");
+    let expected = "1 line with a field that stands twice, of which the last counts; the first: \"a\"";
+    assert_eq!(node.remarks_now(), [expected]);
 }
 
 proptest! {

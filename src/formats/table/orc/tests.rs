@@ -30,6 +30,36 @@ fn rows_across_blocks() {
 }
 
 #[test]
+fn the_footer_names_the_ends_of_texts_and_times() {
+    let table = table("types.orc").unwrap();
+    let ends = |name: &str| {
+        let known = table.statistics(table.schema().index_of(name).unwrap()).unwrap();
+        (known.min.unwrap(), known.max.unwrap(), known.nulls.unwrap(), known.bounds)
+    };
+    assert_eq!(ends("string"), ("goose".into(), "東京 🪿".into(), 1, false));
+    assert_eq!(ends("date"), ("1969-12-31".into(), "2024-02-29".into(), 1, false));
+    let (min, max, nulls, bounds) = ends("stamp");
+    assert_eq!((min.as_str(), nulls, bounds), ("1969-12-31T23:59:59", 1, true));
+    assert!(max.starts_with("2024-01-31T12:00:00.123"), "{max}");
+}
+
+#[test]
+fn an_end_that_is_not_there_is_none() {
+    let of = |known: TypeStatistics, data_type: DataType| ends(Some(&known), &data_type);
+    let text = TypeStatistics::String {
+        lower_bound: String::new(),
+        upper_bound: "z".into(),
+        sum: 0,
+        is_exact_min: false,
+        is_exact_max: false,
+    };
+    assert_eq!(of(text, DataType::Utf8), (None, Some("z".into()), true));
+    let local = TypeStatistics::Timestamp { min: 7, max: 9, min_utc: 0, max_utc: 0 };
+    let kind = DataType::Timestamp(arrow::datatypes::TimeUnit::Nanosecond, None);
+    assert_eq!(of(local, kind), (None, None, false));
+}
+
+#[test]
 fn broken_files_say_so() {
     assert!(table("malformed/cut_in_footer.orc").is_err());
     assert!(table("malformed/postscript_length.orc").is_err());

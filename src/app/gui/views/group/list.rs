@@ -184,7 +184,7 @@ fn entry(node: &Arc<Node>, name: String, path: String, sums: &mut facts::Sums) -
         elements: array.and_then(|array| limits::elements(array.shape()).ok()).or(rows),
         shape,
         bytes: Some(bytes).filter(|bytes| *bytes > 0),
-        problem: node.problem.as_ref().map(ToString::to_string),
+        problem: node.problem_now().map(|problem| problem.to_string()),
         node: node.clone(),
     }
 }

@@ -53,6 +53,8 @@ pub(super) struct Summary {
     whole: Vec<String>,
     /// Whether only some rows were looked at.
     sampled: bool,
+    /// Of how many rows the frequent values are, where these are only some of those that were looked at.
+    ranked: Option<u64>,
 }
 
 /// What was clicked in the head of a column.
@@ -251,7 +253,7 @@ impl Heads {
         } else if !summary.top.is_empty() {
             summary.draw_top(ui, Rect::from_min_max(area.min, pos2(area.right(), picture.bottom())), theme);
         }
-        let depth = if summary.sampled { "sampled" } else { "exact" };
+        let depth = summary.depth();
         let seen = (summary.seen > 0).then(|| summary.nulls as f64 / summary.seen as f64);
         let mark = if summary.sampled && share.is_none() { "≈ " } else { "" };
         self.line_below(ui, share.or(seen).map(|share| (share, mark)), depth, theme);
@@ -352,12 +354,18 @@ impl Summary {
             // Frequent values of which only a sample was counted are no better than before.
             _ if found.top_sampled || found.top.is_empty() => {
                 let (top, whole) = (sample.top.clone(), sample.whole.clone());
-                return Summary { top, whole, sampled: true, ..summary };
+                let ranked = Some(sample.ranked.unwrap_or(sample.seen)).filter(|_| !top.is_empty());
+                return Summary { top, whole, ranked, ..summary };
             }
             _ if sample.bins.is_empty() => summary.rank(found.top.clone()),
             _ => return sample.clone(),
         }
         summary
+    }
+
+    /// Where the picture is from, in a word.
+    fn depth(&self) -> &'static str {
+        if self.sampled || self.ranked.is_some() { "sampled" } else { "exact" }
     }
 
     /// What of the picture in `area` stands at a place.
@@ -379,6 +387,9 @@ impl Summary {
             true => format!("Of a sample of {of} rows"),
             false => format!("Of all {of} rows"),
         };
+        if let Some(rows) = self.ranked {
+            words += &format!("\nFrequent values of a sample of {} rows:", gander::display::count(rows));
+        }
         if !self.bins.is_empty() {
             words += &format!("\n{} to {}", super::sums::short(self.low), super::sums::short(self.high));
         }
@@ -596,6 +607,21 @@ mod tests {
         assert!(n.low <= 0.0 && (199_999.0..250_000.0).contains(&n.high), "{} to {}", n.low, n.high);
         assert_eq!((s.top[0].clone(), s.top[1].clone()), (("b".to_owned(), 0.75), ("a".to_owned(), 0.25)));
         assert!(!heads.can_be_exact(0));
+    }
+
+    #[test]
+    fn frequent_values_of_a_sample_say_so_beside_nulls_of_all_rows() {
+        // More different words than are counted, and one that is frequent.
+        let words = |n: i64| (n % 7 != 0).then(|| if n % 3 == 0 { "often".into() } else { n.to_string() });
+        let texts: ArrayRef = Arc::new(StringArray::from_iter((0..100_000).map(words)));
+        let table = MemoryTable::new(RecordBatch::try_from_iter([("s", texts)]).unwrap());
+        let sample = summaries(&table, &Task::new(), &[0]).unwrap().remove(0);
+        assert!(sample.sampled && sample.words().starts_with("Of a sample of 6,144 rows"));
+        let all = whole::exact(&table, &Task::new(), &[0]).unwrap().columns.remove(0).unwrap();
+        let shown = Summary::exact(&all, &sample);
+        assert_eq!((shown.nulls, shown.depth(), shown.ranked), (14_286, "sampled", Some(6_144)));
+        assert!(shown.words().starts_with("Of all 100,000 rows\nFrequent values of a sample of 6,144 rows"));
+        assert!(!shown.sampled, "all rows need not be asked for again");
     }
 
     #[test]

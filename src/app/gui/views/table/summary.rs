@@ -1,6 +1,6 @@
 //! The summary page of a table: a line for each column — how its values spread, which are frequent, what is
-//! missing, what looks odd — and how the numeric ones go together. From a sample at once, from all rows
-//! when that is asked for.
+//! missing, what looks odd — and how the numeric ones go together. First what the file's footer says, soon a
+//! sample, all rows when that is asked for.
 
 mod facts;
 
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::content::Table;
+use gander::content::table::StoredStatistics;
 use gander::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
 use gander::stats::summary::{Correlation, Depth, Summaries, Summary, correlation, exact, sampled};
@@ -16,6 +17,7 @@ use gander::task::Task;
 use parking_lot::Mutex;
 
 use super::heads::{Click, percent};
+use super::model::Sheet;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, small_font, space};
@@ -73,9 +75,10 @@ impl Page {
         &mut self,
         ui: &mut Ui,
         jobs: &Jobs,
-        table: &Arc<dyn Table>,
+        sheet: &mut Sheet,
         name: &str,
     ) -> Option<(usize, Click)> {
+        let table = &sheet.table.clone();
         let place = Arc::as_ptr(table).cast::<()>() as usize;
         if self.of != place {
             self.forget();
@@ -85,7 +88,7 @@ impl Page {
         let columns = table.schema().fields().len();
         let theme = Theme::of(ui);
         ui.painter().rect_filled(ui.max_rect(), 0.0, theme.bg2);
-        self.head(ui, jobs, table, name);
+        self.head(ui, jobs, sheet, name);
         let mut clicked = None;
         let mut sight = 0..0;
         ScrollArea::vertical().id_salt("summary").auto_shrink(false).show_viewport(ui, |ui, view| {
@@ -99,7 +102,7 @@ impl Page {
             for column in sight.clone() {
                 let at = pos2(origin.x, origin.y + column as f32 * LINE);
                 let rect = Rect::from_min_size(at, vec2(width, LINE));
-                if let Some(click) = self.line(ui, rect, column, table) {
+                if let Some(click) = self.line(ui, rect, column, sheet) {
                     clicked = Some((column, click));
                 }
             }
@@ -108,6 +111,7 @@ impl Page {
                 self.matrix(ui, Rect::from_min_size(at, vec2(width, below)), jobs, table);
             }
         });
+        sheet.want_stored(jobs, &sight.clone().collect::<Vec<_>>());
         self.want(jobs, table, sight.collect());
         clicked
     }
@@ -154,14 +158,15 @@ impl Page {
     }
 
     /// The line above: how deep this looked, and what can be asked.
-    fn head(&mut self, ui: &mut Ui, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) {
-        let theme = Theme::of(ui);
+    fn head(&mut self, ui: &mut Ui, jobs: &Jobs, sheet: &Sheet, name: &str) {
+        let (theme, table) = (Theme::of(ui), &sheet.table);
+        let in_file = || (0..sheet.columns()).any(|column| sheet.heads.stored(column).is_some());
         ui.horizontal(|ui| {
             ui.set_height(size::BAR);
             ui.add_space(space::S2);
             let (words, color) = match self.depth {
+                None if in_file() => ("From the file's footer".to_owned(), theme.dim),
                 None => ("…".to_owned(), theme.dim),
-                Some(Depth::Stored) => ("From what the file says".to_owned(), theme.dim),
                 Some(Depth::Exact) => {
                     (format!("From all {} rows", super::model::rows(table.rows()).words()), theme.good)
                 }
@@ -218,8 +223,8 @@ impl Page {
     }
 
     /// One column; what was clicked.
-    fn line(&self, ui: &mut Ui, rect: Rect, column: usize, table: &Arc<dyn Table>) -> Option<Click> {
-        let theme = Theme::of(ui);
+    fn line(&self, ui: &mut Ui, rect: Rect, column: usize, sheet: &Sheet) -> Option<Click> {
+        let (theme, table) = (Theme::of(ui), &sheet.table);
         let field = table.schema().fields().get(column)?.clone();
         ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, theme.hairline());
         let left = rect.left() + space::S3;
@@ -234,33 +239,32 @@ impl Page {
         let kind = gander::display::column_type(&field);
         text(ui, pos2(left, rect.top() + 28.0), wide, &kind, small_font(), theme.dim);
         let summary = match self.known.get(&column) {
-            None => return None,
             Some(Err(error)) => {
-                text(
-                    ui,
-                    pos2(left + wide, rect.top() + 8.0),
-                    rect.width() - wide - 20.0,
-                    error,
-                    body_font(),
-                    theme.bad,
-                );
+                let at = pos2(left + wide, rect.top() + 8.0);
+                text(ui, at, rect.width() - wide - 20.0, error, body_font(), theme.bad);
                 return None;
             }
-            Some(Ok(summary)) => summary,
+            Some(Ok(summary)) => Some(summary.as_ref()),
+            None => None,
         };
-        let missing = missing_words(summary);
-        let color = if summary.nulls > 0 || summary.unfit > 0 { theme.warn } else { theme.dim };
+        // What all rows told needs no footer.
+        let stored = sheet.heads.stored(column).filter(|_| self.depth != Some(Depth::Exact));
+        if summary.is_none() && stored.is_none() {
+            return None;
+        }
+        let (missing, some) = missing_words(summary, stored, table.rows().exact());
+        let color = if some { theme.warn } else { theme.dim };
         text(ui, pos2(left, rect.top() + 46.0), wide, &missing, small_font(), color);
         let picture = Rect::from_min_size(
             pos2(left + wide + space::S3, rect.top() + 8.0),
             vec2((rect.width() * 0.24).clamp(110.0, 200.0), LINE - 18.0),
         );
-        let click = picture_ui(ui, picture, column, summary);
+        let click = summary.and_then(|summary| picture_ui(ui, picture, column, summary));
         let figures = Rect::from_min_max(
             pos2(picture.right() + space::S4, rect.top() + 8.0),
             rect.max - vec2(space::S2, 4.0),
         );
-        facts::ui(ui, figures, column, summary, table);
+        facts::ui(ui, figures, column, &facts::Known { summary, stored, table });
         click
     }
 
@@ -329,22 +333,38 @@ fn matrix_height(columns: usize) -> f32 {
     60.0 + 36.0 * columns.min(64) as f32
 }
 
-fn missing_words(summary: &Summary) -> String {
-    let share = |count: u64| percent(count as f64 / summary.rows.max(1) as f64);
+/// What is missing in a column, and whether anything is: the nulls that the file names before those of a sample.
+fn missing_words(
+    summary: Option<&Summary>,
+    stored: Option<&StoredStatistics>,
+    rows: Option<u64>,
+) -> (String, bool) {
     let mut parts = Vec::new();
-    if summary.nulls > 0 {
-        parts.push(format!("{} null", share(summary.nulls)));
+    let in_file = stored.and_then(|stored| stored.nulls).zip(rows.filter(|rows| *rows > 0));
+    let seen = summary.map(|summary| (summary.nulls, summary.rows));
+    let share = |count: u64, of: u64| percent(count as f64 / of.max(1) as f64);
+    match (in_file, seen) {
+        (Some((nulls, rows)), _) if nulls > 0 => parts.push(format!("{} null, in file", share(nulls, rows))),
+        (None, Some((nulls, rows))) if nulls > 0 => parts.push(format!("{} null", share(nulls, rows))),
+        _ => {}
     }
-    if summary.unfit > 0 {
-        parts.push(format!("{} of another type", share(summary.unfit)));
+    let unfit = summary.map_or(0, |summary| summary.unfit);
+    let some = !parts.is_empty() || unfit > 0;
+    if let Some(summary) = summary {
+        for (count, words) in [(unfit, "of another type"), (summary.nan, "NaN"), (summary.inf, "infinite")] {
+            if count > 0 {
+                parts.push(format!("{} {words}", share(count, summary.rows)));
+            }
+        }
     }
-    if summary.nan > 0 {
-        parts.push(format!("{} NaN", share(summary.nan)));
-    }
-    if summary.inf > 0 {
-        parts.push(format!("{} infinite", share(summary.inf)));
-    }
-    if parts.is_empty() { "nothing missing".to_owned() } else { parts.join(", ") }
+    // Of a file that does not say it, nothing is known before the sample is there.
+    let words = match (parts.is_empty(), summary, in_file) {
+        (false, ..) => parts.join(", "),
+        (true, Some(_), _) => "nothing missing".to_owned(),
+        (true, None, Some(_)) => "no nulls, in file".to_owned(),
+        (true, None, None) => String::new(),
+    };
+    (words, some)
 }
 
 /// The histogram or the frequent values; what was clicked.
@@ -395,4 +415,20 @@ fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Opti
     let of = if summary.top_sampled { " in the sample" } else { "" };
     response.on_hover_text(format!("{text}\n{}{of}\nClick to filter", thousands(*count)));
     clicked.then(|| Click::Value(text.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_of_the_file_are_told_before_any_row_was_read() {
+        let words = |nulls| {
+            let stored = StoredStatistics { nulls, ..StoredStatistics::default() };
+            missing_words(None, Some(&stored), Some(200))
+        };
+        assert_eq!(words(Some(50)), ("25 % null, in file".to_owned(), true));
+        assert_eq!(words(Some(0)), ("no nulls, in file".to_owned(), false));
+        assert_eq!(words(None), (String::new(), false));
+    }
 }

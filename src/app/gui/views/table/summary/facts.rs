@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::content::Table;
+use gander::content::table::StoredStatistics;
 use gander::stats::summary::{Different, Summary};
 
 use super::super::sums::short;
@@ -18,7 +19,7 @@ const HEIGHT: f32 = 16.0;
 /// The width of a letter of a value.
 const LETTER: f32 = 6.7;
 /// The room of a label.
-const LABEL: f32 = 66.0;
+const LABEL: f32 = 70.0;
 
 /// A figure: what it is, how it is shown, how it is in full.
 struct Fact {
@@ -57,14 +58,56 @@ fn brief(text: &str) -> String {
     shown
 }
 
+/// What is known of a column.
+pub(super) struct Known<'a> {
+    /// From rows.
+    pub(super) summary: Option<&'a Summary>,
+    /// From the file's footer, where that says more than the rows that were read.
+    pub(super) stored: Option<&'a StoredStatistics>,
+    pub(super) table: &'a Arc<dyn Table>,
+}
+
+/// The ends and the different values: those of the footer are of all rows, so they come before those of a
+/// sample.
+fn first(known: &Known<'_>) -> Vec<Fact> {
+    let stored = |name, value: fn(&StoredStatistics) -> &Option<String>| {
+        // Bounds may be no values.
+        let stored = known.stored.filter(|stored| !stored.bounds || known.summary.is_none())?;
+        let name = match (name, stored.bounds) {
+            ("min", false) => "min, in file",
+            ("min", true) => "from",
+            (_, false) => "max, in file",
+            (_, true) => "to",
+        };
+        value(stored).as_deref().map(|text| Fact::new(name, text))
+    };
+    let seen = |name, value: fn(&Summary) -> &Option<String>| {
+        known.summary.and_then(|summary| value(summary).as_deref()).map(|text| Fact::new(name, text))
+    };
+    let seen_different =
+        known.summary.and_then(|summary| summary.different).map(|different| match different {
+            Different::Exactly(n) => Fact::new("different", thousands(n)),
+            Different::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
+        });
+    let distinct = known.stored.and_then(|stored| stored.distinct);
+    let facts = [
+        stored("min", |s| &s.min).or_else(|| seen("min", |s| &s.min)),
+        stored("max", |s| &s.max).or_else(|| seen("max", |s| &s.max)),
+        seen_different.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
 /// The figures of a column, in columns of three.
-fn facts(summary: &Summary) -> Vec<Vec<Fact>> {
-    let different = summary.different.map(|different| match different {
-        Different::Exactly(n) => Fact::new("different", thousands(n)),
-        Different::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
-    });
-    let end = |name, value: &Option<String>| value.as_ref().map(|text| Fact::new(name, text.as_str()));
-    let ends = [end("min", &summary.min), end("max", &summary.max), different];
+fn facts(known: &Known<'_>) -> Vec<Vec<Fact>> {
+    let mut columns = vec![first(known)];
+    columns.extend(known.summary.map(further).into_iter().flatten());
+    columns.retain(|column| !column.is_empty());
+    columns
+}
+
+/// The figures that only rows tell.
+fn further(summary: &Summary) -> [Vec<Fact>; 2] {
     let mut second: Vec<Fact> = Vec::new();
     let mut third: Vec<Fact> = Vec::new();
     if let (Some(mean), Some(std)) = (summary.mean, summary.std) {
@@ -73,11 +116,16 @@ fn facts(summary: &Summary) -> Vec<Vec<Fact>> {
     }
     if let Some([low, q1, middle, q3, high]) = summary.quantiles {
         let of = |value: f64| summary.text_of(value);
-        second.push(Fact::new("median", of(middle)));
-        let range = |name, low: f64, high: f64| Fact {
+        let mark = if summary.quantiles_sampled { "≈ " } else { "" };
+        let fact = |name, shown: String, full: String| Fact {
             name,
-            shown: format!("{} … {}", brief(&of(low)), brief(&of(high))),
-            full: format!("{} … {}", of(low), of(high)),
+            shown: format!("{mark}{shown}"),
+            full: format!("{mark}{full}"),
+        };
+        second.push(fact("median", brief(&of(middle)), of(middle)));
+        let range = |name, low: f64, high: f64| {
+            let shown = format!("{} … {}", brief(&of(low)), brief(&of(high)));
+            fact(name, shown, format!("{} … {}", of(low), of(high)))
         };
         third.push(range("25–75 %", q1, q3));
         third.push(range("5–95 %", low, high));
@@ -89,8 +137,7 @@ fn facts(summary: &Summary) -> Vec<Vec<Fact>> {
     if summary.zeros > 0 {
         third.push(Fact::new("zeros", thousands(summary.zeros)));
     }
-    let first = ends.into_iter().flatten().collect();
-    [first, second, third].into_iter().filter(|column: &Vec<Fact>| !column.is_empty()).collect()
+    [second, third]
 }
 
 /// What is odd about a column, in words.
@@ -115,9 +162,9 @@ fn odd(summary: &Summary, table: &Arc<dyn Table>) -> String {
 }
 
 /// Draws the figures into `area`.
-pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary, table: &Arc<dyn Table>) {
+pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, known: &Known<'_>) {
     let theme = Theme::of(ui);
-    let columns = facts(summary);
+    let columns = facts(known);
     let painter = ui.painter().with_clip_rect(area.intersect(ui.clip_rect()));
     let mut left = area.left();
     for (n, facts) in columns.iter().enumerate() {
@@ -135,7 +182,7 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary, tabl
         }
         left += width + space::S4;
     }
-    let odd = odd(summary, table);
+    let odd = known.summary.map_or(String::new(), |summary| odd(summary, known.table));
     if !odd.is_empty() {
         let at = pos2(area.left(), area.top() + LINES as f32 * HEIGHT + 1.0);
         let glyph = egui::FontId::new(size::TEXT_MONO, theme::icon_family());
@@ -150,7 +197,8 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary, tabl
         columns.iter().flatten().map(|fact| format!("{:<12}{}", fact.name, fact.full)).collect();
     lines.extend((!odd.is_empty()).then_some(odd));
     let spoken = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    let spoken = format!("{}: {}", summary.name, spoken.collect::<Vec<_>>().join(", "));
+    let name = known.table.schema().fields().get(column).map_or("", |field| field.name());
+    let spoken = format!("{name}: {}", spoken.collect::<Vec<_>>().join(", "));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &spoken));
     if !lines.is_empty() {
         response.on_hover_text(theme::mono(lines.join("\n")));
@@ -159,7 +207,46 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary, tabl
 
 #[cfg(test)]
 mod tests {
-    use super::brief;
+    use super::*;
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use gander::content::table::MemoryTable;
+    use gander::stats::summary::{exact, sampled};
+    use gander::task::Task;
+
+    fn table(rows: i64) -> Arc<dyn Table> {
+        let numbers = Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef;
+        Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("n", numbers)]).unwrap()))
+    }
+
+    fn told(known: &Known<'_>) -> Vec<(&'static str, String)> {
+        facts(known).into_iter().flatten().map(|fact| (fact.name, fact.shown)).collect()
+    }
+
+    #[test]
+    fn the_footer_comes_first_and_before_a_sample() {
+        let table = table(100_000);
+        let some = sampled(table.as_ref(), &Task::new(), &[0]).unwrap().columns.remove(0).unwrap();
+        let (min, max) = (Some("-5".to_owned()), Some("99999".to_owned()));
+        let stored = StoredStatistics { min, max, ..StoredStatistics::default() };
+        let of = |summary, stored| told(&Known { summary, stored: Some(stored), table: &table });
+        let ends = [("min, in file", "-5".to_owned()), ("max, in file", "99999".to_owned())];
+        assert_eq!(of(None, &stored), ends);
+        assert_eq!(of(Some(&some), &stored)[..2], ends);
+        let stored = StoredStatistics { bounds: true, ..stored.clone() };
+        assert_eq!(of(None, &stored)[0].0, "from");
+        assert_eq!(of(Some(&some), &stored)[0], ("min", "0".to_owned()));
+    }
+
+    #[test]
+    fn a_median_of_some_rows_is_marked() {
+        let median = |rows| {
+            let table = table(rows);
+            let all = exact(table.as_ref(), &Task::new(), &[0]).unwrap().columns.remove(0).unwrap();
+            let told = told(&Known { summary: Some(&all), stored: None, table: &table });
+            told.into_iter().find(|(name, _)| *name == "median").unwrap().1
+        };
+        assert!(!median(1_000).contains('≈') && median(200_000).starts_with("≈ "));
+    }
 
     #[test]
     fn values_are_short_but_never_wrong() {
