@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use egui::Ui;
 use gander::content::Content;
-use gander::format::Data;
+use gander::format::{Data, Format};
+use gander::formats::FORMATS;
 use gander::jobs::Jobs;
 use gander::node::Node;
 use gander::open::Document;
@@ -63,6 +64,18 @@ impl Target {
         let table = above.rsplit('/').next().filter(|name| !name.is_empty());
         let table = table.unwrap_or_else(|| self.document.source.name());
         format!("{table} · {}", self.node.name.replacen('=', " ", 1))
+    }
+
+    /// The format that reads it and takes the document's options: the document's own, or within a compressed
+    /// file that of what it holds. `None` for a part of a document.
+    pub(crate) fn reader(&self) -> Option<&'static Format> {
+        let own = self.document.format;
+        if !self.path.is_empty() || !own.options.is_empty() {
+            return self.path.is_empty().then_some(own);
+        }
+        // A wrapper in a wrapper says so before what it holds.
+        let said = self.node.attributes.iter().rev().find(|(name, _)| name == "format")?.1.to_string();
+        FORMATS.iter().find(|format| format.name == said).copied()
     }
 
     /// `FILE#NODE`, as on the command line.
@@ -186,6 +199,11 @@ pub(crate) trait View {
         None
     }
 
+    /// WHERE and ORDER BY of what is shown, where a query of it should begin with them.
+    fn clauses(&self) -> Option<String> {
+        None
+    }
+
     /// Whether there is something to export although the node itself has nothing.
     fn has_part(&self) -> bool {
         false
@@ -213,5 +231,34 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use gander::format::Options;
+    use gander::open::open_source;
+    use gander::source::Source;
+    use gander::task::Task;
+
+    use super::*;
+
+    #[test]
+    fn a_compressed_table_has_the_options_of_what_is_inside() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"a;b\n1,5;2\n").unwrap();
+        let packed = packed.finish().unwrap();
+        let target = |name: &str, bytes: Vec<u8>| {
+            let source = Source::memory(name, bytes);
+            let document = Arc::new(open_source(&Task::new(), &source, &Options::default()).unwrap());
+            Target { file: 1, path: String::new(), node: document.root.clone(), document }
+        };
+        let id = |target: &Target| target.reader().map(|format| format.id);
+        let whole = target("x.csv.gz", packed);
+        assert_eq!((whole.document.format.id, id(&whole)), ("gzip", Some("csv")));
+        assert_eq!(id(&Target { path: "/x".to_owned(), ..whole }), None);
+        assert_eq!(id(&target("x.csv", b"a;b\n1;2\n".to_vec())), Some("csv"));
     }
 }
