@@ -51,8 +51,9 @@ impl Clauses {
         let condition = text.get(start..end).unwrap_or_default().trim().to_owned();
         let written = text.get(keys..).unwrap_or_default();
         let sort = match order {
-            Some(_) => parsed_keys(written, names)
-                .map_err(|error| of_parser(written, &error).within(text, keys))?,
+            Some(_) => {
+                parsed_keys(written, names).map_err(|error| of_parser(written, &error).within(text, keys))?
+            }
             None => Vec::new(),
         };
         Ok(Clauses { condition, sort })
@@ -134,7 +135,9 @@ mod tests {
 
     #[test]
     fn words_in_brackets_and_quotes_are_no_clauses() {
-        let found = read("where rank() OVER (ORDER BY price) < 3 and \"ORDER\" = 1\norder by NAME, price desc").unwrap();
+        let found =
+            read("where rank() OVER (ORDER BY price) < 3 and \"ORDER\" = 1\norder by NAME, price desc")
+                .unwrap();
         assert_eq!(found.condition, "rank() OVER (ORDER BY price) < 3 and \"ORDER\" = 1");
         let keys: Vec<&str> = found.sort.iter().map(|key| key.column.as_str()).collect();
         assert_eq!(keys, ["Name", "price"]);

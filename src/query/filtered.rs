@@ -314,7 +314,9 @@ fn showing(schema: &Schema, columns: &[usize], text: &str, own: &str) -> String 
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Null => return None,
             DataType::FixedSizeBinary(_) => return None,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => name,
-            DataType::Dictionary(_, values) if **values == DataType::Utf8 => format!("CAST({name} AS VARCHAR)"),
+            DataType::Dictionary(_, values) if **values == DataType::Utf8 => {
+                format!("CAST({name} AS VARCHAR)")
+            }
             // The engine writes them like we do.
             kind if kind.is_integer() || *kind == DataType::Boolean => format!("CAST({name} AS VARCHAR)"),
             _ => format!("{}({name})", super::shown::NAME),

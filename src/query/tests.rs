@@ -545,9 +545,10 @@ fn a_mistake_of_a_filter_has_its_place_in_what_was_written() {
     let (engine, task, table) = (engine(), Task::new(), table());
     let filter = Filter { conditions: Vec::new(), expression: "id > 1\nAND nme = 'x'".to_owned() };
     let key = Sort { expression: true, ..Sort::by("id +", Order::Ascending) };
-    for (filter, sort, line, start) in
-        [(filter, vec![], 2, "WHERE id > 1\nAND ".len()), (Filter::default(), vec![key], 1, "ORDER BY id + ".len())]
-    {
+    for (filter, sort, line, start) in [
+        (filter, vec![], 2, "WHERE id > 1\nAND ".len()),
+        (Filter::default(), vec![key], 1, "ORDER BY id + ".len()),
+    ] {
         let text = clauses(&filter, &sort, table.schema());
         let Err(Failure::Sql(mistake)) = filtered(&engine, &task, &table, &filter, &sort) else {
             panic!("{text}: it runs")
@@ -576,7 +577,11 @@ fn a_node_of_a_document_is_called_as_the_engine_calls_it() {
     let leaf = |name: &str| Node::new(name, "table").content(Content::Table(table()));
     let versioned = leaf("data.csv").listed(vec![leaf("version=0")]);
     let parts = Node::new("data.zip", "file").listed(vec![leaf("x.csv"), leaf("x")]);
-    let all = [document("data.csv", leaf("data.csv")), document("data.csv", versioned), document("data.zip", parts)];
+    let all = [
+        document("data.csv", leaf("data.csv")),
+        document("data.csv", versioned),
+        document("data.zip", parts),
+    ];
     let engine = engine();
     all.iter().for_each(|document| drop(engine.add_document(&task, document).unwrap()));
     let names: Vec<String> = engine.tables().into_iter().map(|table| table.name).collect();

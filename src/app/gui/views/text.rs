@@ -340,7 +340,7 @@ impl TextView {
             ui.label(words).on_hover_text("The encoding of the text");
             return;
         }
-        let mut options = cx.target.document.options.clone();
+        let mut options = cx.target.options();
         let before = options.get(ENCODING).map(str::to_owned);
         drop_down(ui, &shown, "The encoding of the text", |ui| {
             let mut chosen = before.clone();
@@ -353,7 +353,7 @@ impl TextView {
                     Some(name) => options.set(ENCODING, name),
                     None => drop(options.0.remove(ENCODING)),
                 }
-                cx.actions.push(Action::Reopen(cx.target.file, options));
+                cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options)));
                 ui.close();
             }
         });

@@ -241,7 +241,7 @@ impl TableView {
         let button = theme::icon_button(ui, Icon::More, "More");
         let reader = reader(cx);
         if button.clicked() {
-            self.bar.options = Some(cx.target.document.options.clone());
+            self.bar.options = Some(cx.target.options());
         }
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
         popup.show(|ui| {
@@ -266,7 +266,7 @@ impl TableView {
         let Some(reader) = reader(cx) else { return };
         let button = drop_down(ui, &format!("{} options", reader.name));
         if button.clicked() {
-            self.bar.options = Some(cx.target.document.options.clone());
+            self.bar.options = Some(cx.target.options());
         }
         let popup = Popup::from_toggle_button_response(&button)
             .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
@@ -275,8 +275,7 @@ impl TableView {
     }
 
     fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, reader: &Format) {
-        let document = &cx.target.document;
-        let options = self.bar.options.get_or_insert_with(|| document.options.clone());
+        let options = self.bar.options.get_or_insert_with(|| cx.target.options());
         let facts = self.main.table.facts().details;
         let found = |name: &str| {
             let attribute = cx.target.node.attributes.iter().find(|(other, _)| other == name);
@@ -301,7 +300,7 @@ impl TableView {
         });
         if apply {
             // The kept place in the old table means nothing in the new one, but does no harm.
-            cx.actions.push(Action::Reopen(cx.target.file, options.clone()));
+            cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options.clone())));
             ui.close();
         }
     }

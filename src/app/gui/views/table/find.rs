@@ -193,6 +193,8 @@ impl Find {
         if self.found.take().is_some_and(|(known, _)| known == wish) {
             self.slot.clear();
         }
+        // The place was one among other matches.
+        self.at = None;
         let (source, wanted) = (table.clone(), wish.clone());
         let shown = self.slot.get(jobs, &wish, &format!("finding {:?}", wish.text), move |task| {
             let filter = containing(source.as_ref(), &wanted.columns, &wanted.text);
@@ -233,7 +235,8 @@ impl Find {
         let (wish, rows) = self.found.as_ref()?;
         let key = (wish.clone(), Arc::as_ptr(rows) as usize);
         let (wish, rows) = (wish.clone(), rows.clone());
-        let shown = self.counts.get(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
+        let shown =
+            self.counts.get(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
         shown.value.filter(|_| shown.fresh)
     }
 
@@ -310,7 +313,9 @@ impl Counts {
             }
             let cells = Cells::new(&read)?;
             for row in 0..read.num_rows() {
-                sum += (0..wish.columns.len()).filter(|column| cells.has(row, *column, &wish.folded())).count() as u64;
+                sum += (0..wish.columns.len())
+                    .filter(|column| cells.has(row, *column, &wish.folded()))
+                    .count() as u64;
                 before.push(sum);
             }
             at += read.num_rows() as u64;

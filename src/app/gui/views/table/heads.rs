@@ -461,7 +461,8 @@ fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Su
 /// How many different values there are.
 fn distinct(parts: &[ArrayRef]) -> Option<String> {
     let flat = |array: &ArrayRef| !array.data_type().is_nested() && !cell_is_binary(array.data_type());
-    let texts = parts.iter().flat_map(|array| (0..array.len()).filter_map(|row| cell::text(array.as_ref(), row)));
+    let texts =
+        parts.iter().flat_map(|array| (0..array.len()).filter_map(|row| cell::text(array.as_ref(), row)));
     let all_flat = parts.iter().all(flat);
     all_flat.then(|| gander::display::count(texts.collect::<HashSet<String>>().len() as u64))
 }

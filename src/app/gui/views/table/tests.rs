@@ -359,7 +359,8 @@ fn each_cell_that_shows_a_text_is_a_match() {
     harness.step();
     harness.step();
     harness.get_by_label("Find in all cells").type_text("x1");
-    let at = |row: u64, column: usize| move |b: &Bench| b.view.main.grid.cursor() == Some(CellAt { row, column });
+    let at =
+        |row: u64, column: usize| move |b: &Bench| b.view.main.grid.cursor() == Some(CellAt { row, column });
     until(&mut harness, at(0, 0));
     until_label(&mut harness, "1 of 4 matches in 2 rows");
     for (row, column, place) in [(0, 1, 2), (0, 2, 3), (1, 2, 4), (0, 0, 1)] {

@@ -75,9 +75,8 @@ impl Frequent {
     ) {
         let key = (Arc::as_ptr(table).cast::<()>() as usize, column);
         let source = table.clone();
-        let shown = self.0.get(jobs, &key, "frequent values", move |task| {
-            frequent(source.as_ref(), task, column)
-        });
+        let shown =
+            self.0.get(jobs, &key, "frequent values", move |task| frequent(source.as_ref(), task, column));
         let Some(values) = shown.value.filter(|_| shown.fresh) else { return };
         if values.is_empty() {
             return;
@@ -117,11 +116,10 @@ mod tests {
     fn values_with_commas_and_quotes_are_written_and_read() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(read("a, b ,null"), [some("a"), some("b"), None]);
-        assert_eq!(read("\"Paris, Texas\" , \"null\",\"say \"\"hi\"\"\""), [
-            some("Paris, Texas"),
-            some("null"),
-            some("say \"hi\"")
-        ]);
+        assert_eq!(
+            read("\"Paris, Texas\" , \"null\",\"say \"\"hi\"\"\""),
+            [some("Paris, Texas"), some("null"), some("say \"hi\"")]
+        );
         assert_eq!(read("5\" nail"), [some("5\" nail")]);
         let items = [some("a b"), None, some("null"), some(" x"), some(""), some("a,b"), some("\"")];
         assert_eq!(read(&write(&items)), items);

@@ -8,9 +8,8 @@ impl Sieve {
     /// A value or a range that was clicked, in place of the one of the same column; with `more` besides it.
     pub(in super::super) fn pick(&mut self, condition: Condition, more: bool) {
         let (column, fields) = (condition.column.clone(), condition.fields.clone());
-        let same = |other: &Condition| {
-            other.column == column && other.fields == fields && is_picked(&other.test)
-        };
+        let same =
+            |other: &Condition| other.column == column && other.fields == fields && is_picked(&other.test);
         let conditions = &mut self.wish.filter.conditions;
         let Some(at) = conditions.iter().position(same) else { return self.add(condition) };
         let joined = if more { joined(&conditions[at].test, &condition.test) } else { None };

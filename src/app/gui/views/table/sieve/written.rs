@@ -215,7 +215,10 @@ mod tests {
         assert_eq!(sieve.sql.text, "WHERE \"n\" = 2");
         sieve.sql.text += "\nORDER BY N DESC";
         sieve.apply(&table);
-        assert_eq!((sieve.filter().conditions.len(), sieve.wish.sort.clone()), (1, vec![Sort::by("n", Order::Descending)]));
+        assert_eq!(
+            (sieve.filter().conditions.len(), sieve.wish.sort.clone()),
+            (1, vec![Sort::by("n", Order::Descending)])
+        );
         sieve.write(&table);
         assert_eq!(sieve.sql.text, "WHERE \"n\" = 2\nORDER BY \"n\" DESC NULLS LAST");
         sieve.sql.text = "WHERE n > 1 OR n IS NULL".to_owned();
@@ -227,7 +230,10 @@ mod tests {
         sieve.sql.text = "n > 1".to_owned();
         sieve.apply(&table);
         sieve.sql.open = true;
-        assert_eq!(sieve.wrong().and_then(|mistake| mistake.place.clone()).map(|place| place.column), Some(1));
+        assert_eq!(
+            sieve.wrong().and_then(|mistake| mistake.place.clone()).map(|place| place.column),
+            Some(1)
+        );
         assert_eq!(context(sieve.wrong().unwrap()).as_deref(), Some("n > 1\n^"));
     }
 }
