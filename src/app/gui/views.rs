@@ -275,8 +275,9 @@ mod tests {
     #[test]
     fn a_file_in_a_folder_has_options_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("a.csv", "x;y,z\n1;2,3\n4;5,6\n"), ("b.csv", "p;q,r\nu;v,w\n")] {
-            std::fs::write(folder.path().join(name), text).unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        for name in ["a.csv", "sub/b.csv"] {
+            std::fs::write(folder.path().join(name), "x;y,z\n1;2,3\n4;5,6\n").unwrap();
         }
         std::fs::write(folder.path().join("notes.md"), "one\n").unwrap();
         let target = |options: &Options, path: &str| {
@@ -288,15 +289,19 @@ mod tests {
             Some(Content::Table(table)) => table.schema().fields().len(),
             _ => panic!("{} is no table", target.path),
         };
-        let before = target(&Options::default(), "/a.csv");
-        assert_eq!(before.reader().map(|format| format.id), Some("csv"));
-        for (delimiter, names) in [(";", 2), ("|", 1)] {
-            let mut own = before.options();
-            own.set("delimiter", delimiter);
-            let options = before.with_options(own.clone());
-            let after = target(&options, "/a.csv");
-            assert_eq!((columns(&after), after.options()), (names, own));
-            assert_eq!(columns(&target(&options, "/b.csv")), columns(&target(&Options::default(), "/b.csv")));
+        let paths = ["/a.csv", "/sub/b.csv"];
+        let [usual, _] = paths.map(|path| columns(&target(&Options::default(), path)));
+        for (path, other) in [(paths[0], paths[1]), (paths[1], paths[0])] {
+            let before = target(&Options::default(), path);
+            assert_eq!(before.reader().map(|format| format.id), Some("csv"));
+            for (delimiter, names) in [(";", 2), ("|", 1)] {
+                let mut own = before.options();
+                own.set("delimiter", delimiter);
+                let options = before.with_options(own.clone());
+                let after = target(&options, path);
+                assert_eq!((columns(&after), after.options()), (names, own));
+                assert_eq!(columns(&target(&options, other)), usual, "{path} alone has them");
+            }
         }
     }
 
