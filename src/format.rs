@@ -101,6 +101,15 @@ impl Options {
         self.0.insert(name.to_owned(), value.into());
     }
 
+    /// The options of the file at a path inside this one, each called `PATH:NAME` here.
+    pub fn below(&self, path: &str) -> Options {
+        let inner = |(name, value): (&String, &String)| {
+            let rest = name.strip_prefix(path)?.strip_prefix([':', '/'])?;
+            Some((rest.to_owned(), value.clone()))
+        };
+        Options(self.0.iter().filter_map(inner).collect())
+    }
+
     /// The value of `spec`, or its default; an error if it is none of the possible ones.
     pub fn choice<'a>(&'a self, spec: &'a OptionSpec) -> Result<&'a str> {
         let value = self.get(spec.name).unwrap_or(spec.default);

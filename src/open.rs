@@ -194,16 +194,32 @@ pub fn nested(
     label: &'static str,
     make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
 ) -> Node {
+    nested_with(name, label, Options::default(), make)
+}
+
+/// The same with options of the file's own (see [`Options::below`]).
+pub fn nested_with(
+    name: impl Into<String>,
+    label: &'static str,
+    options: Options,
+    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
+) -> Node {
     Node::deferred(name, label, move |task| {
         let source = make(task)?;
-        nested_now(task, source.name(), "file", &source)
+        nested_now(task, source.name(), "file", &source, &options)
     })
 }
 
 /// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
 /// A failure becomes the node's problem, and its bytes stay visible.
-pub fn nested_now(task: &Task, name: &str, label: &'static str, source: &Source) -> Result<Node> {
-    match open_source(task, source, &Options::default()) {
+pub fn nested_now(
+    task: &Task,
+    name: &str,
+    label: &'static str,
+    source: &Source,
+    options: &Options,
+) -> Result<Node> {
+    match open_source(task, source, options) {
         Ok(document) => {
             let mut node = (*document.root).clone();
             node.name = name.to_owned();

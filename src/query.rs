@@ -14,6 +14,7 @@
 mod answer;
 mod blame;
 mod catalog;
+mod clauses;
 mod fault;
 mod filter;
 mod filtered;
@@ -23,6 +24,7 @@ mod parquet;
 pub mod pivot;
 mod plan;
 mod provider;
+mod shown;
 mod sieve;
 mod split;
 mod statement;
@@ -32,10 +34,11 @@ mod steps;
 mod tests;
 
 pub use answer::Answer;
-pub use catalog::{Known, stem, table_name};
+pub use catalog::{Known, name_of, stem};
+pub use clauses::{Clauses, clauses};
 pub use fault::{Failure, Mistake, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
-pub use filtered::{Filtered, containing, filtered};
+pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use split::{statement_at, statements};
 pub use steps::Step;
 

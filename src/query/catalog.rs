@@ -105,24 +105,31 @@ impl Catalog {
     }
 
     pub(super) fn add_document(&self, task: &Task, document: &Document) -> Result<Vec<String>> {
-        let stem = stem(document.source.name());
-        let found = tables_in(task, document)?;
-        let only = found.len() == 1;
-        let mut names = Vec::new();
-        for (path, table) in found {
-            if path.is_empty() {
-                names.push(self.add(&stem, table, &[]));
-                continue;
-            }
-            let mut aliases = vec![format!("{stem}.{path}")];
-            aliases.extend(only.then(|| stem.clone()));
-            names.push(self.add(&format!("{stem}_{path}"), table, &aliases));
-        }
+        let names: Vec<String> = self.add_tables(task, document)?.into_iter().map(|(_, name)| name).collect();
         if names.is_empty() {
             let why = document.root.problem.clone();
             return Err(why.unwrap_or_else(|| {
                 Error::unsupported(format!("there is no table in this file ({})", document.format.name))
             }));
+        }
+        Ok(names)
+    }
+
+    /// Adds the tables of a document; for each the path of its node and the name that it got.
+    fn add_tables(&self, task: &Task, document: &Document) -> Result<Vec<(String, String)>> {
+        let stem = stem(document.source.name());
+        let found = tables_in(task, document)?;
+        let only = found.len() == 1;
+        let mut names = Vec::new();
+        for (node, table) in found {
+            if node.is_empty() {
+                names.push((node, self.add(&stem, table, &[])));
+                continue;
+            }
+            let path = plain_path(&node);
+            let mut aliases = vec![format!("{stem}.{path}")];
+            aliases.extend(only.then(|| stem.clone()));
+            names.push((node, self.add(&format!("{stem}_{path}"), table, &aliases)));
         }
         Ok(names)
     }
@@ -269,7 +276,7 @@ fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>
             Error::unsupported(format!("there is no table in this file ({})", document.format.name))
         }))),
         _ => {
-            let names: Vec<String> = inside.iter().take(10).map(|(name, _)| name.clone()).collect();
+            let names: Vec<String> = inside.iter().take(10).map(|(node, _)| plain_path(node)).collect();
             let what =
                 format!("there are several tables in it; name one: 'file#NODE' ({})", names.join(", "));
             Err(named(Error::unsupported(what)))
@@ -286,7 +293,7 @@ fn as_table(name: &str, content: &Content) -> Option<Arc<dyn Table>> {
     }
 }
 
-/// The tables of a document with short names of their paths; the root's is empty.
+/// The tables of a document with the paths of their nodes; the root's is empty.
 fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Table>)>> {
     let root = &document.root;
     if let Some(table) = root.content.as_ref().and_then(|content| as_table("value", content)) {
@@ -298,7 +305,7 @@ fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Ta
     open::walk(task, root, "", DEEP, &mut |node, path, _| {
         let table = node.content.as_ref().and_then(|content| as_table(&node.name, content));
         if let Some(table) = table {
-            found.push((plain_path(path), table));
+            found.push((path.to_owned(), table));
             // What lies below a table are its parts.
             return Ok(false);
         }
@@ -334,12 +341,30 @@ fn plain_path(path: &str) -> String {
     known.iter().find_map(|ext| path.strip_suffix(ext)).unwrap_or(path).replace('/', "_")
 }
 
-/// The name under which the table at a node's path of a file is known; the path of the file itself is empty.
-pub fn table_name(file: &str, path: &str) -> String {
-    match path.is_empty() {
-        true => stem(file),
-        false => format!("{}_{}", stem(file), plain_path(path)),
+/// How a statement calls the table at a node of a document, among the tables of all `documents`: by the name
+/// that an [`Engine`](super::Engine) gives it which they were added to in this order. Of a node that is no table
+/// it is the first one in it; `None` where there is none, as for the versions below a table.
+///
+/// # Errors
+/// What opening the nodes of `document` gives.
+pub fn name_of(
+    task: &Task,
+    documents: &[Arc<Document>],
+    document: &Arc<Document>,
+    path: &str,
+) -> Result<Option<String>> {
+    let catalog = Catalog::new(Vec::new());
+    for other in documents.iter().take_while(|other| !Arc::ptr_eq(other, document)) {
+        task.check()?;
+        match catalog.add_tables(task, other) {
+            Err(error) if error.is_cancelled() => return Err(error),
+            _ => {}
+        }
     }
+    let names = catalog.add_tables(task, document)?;
+    let exact = names.iter().find(|(node, _)| node == path);
+    let found = exact.or_else(|| names.iter().find(|(node, _)| node.starts_with(path)));
+    Ok(found.map(|(_, name)| name.clone()))
 }
 
 /// A name with every character that a plain word cannot have as `_`.

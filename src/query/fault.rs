@@ -45,6 +45,29 @@ impl Mistake {
         self.in_line(sql, line, start, column, None)
     }
 
+    /// The same as a mistake of the text that stands behind `head`, whole lines.
+    pub(super) fn behind(mut self, head: &str) -> Self {
+        let moved = |place: Place| {
+            let start = place.bytes.start.checked_sub(head.len())?;
+            let line = place.line.saturating_sub(head.matches('\n').count()).max(1);
+            Some(Place { line, bytes: start..place.bytes.end.saturating_sub(head.len()), ..place })
+        };
+        self.place = self.place.take().and_then(moved);
+        if self.place.is_none() {
+            self.context.clear();
+        }
+        self
+    }
+
+    /// The same as a mistake of `whole`, in which its text begins at a byte.
+    pub(super) fn within(self, whole: &str, start: usize) -> Self {
+        let Some(place) = &self.place else { return self };
+        let before = whole.get(..start + place.bytes.start).unwrap_or(whole);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        self.at(whole, line as u64, column as u64)
+    }
+
     /// At an expression, as far as it stands in one line; nowhere for one that is not in the text.
     pub(super) fn over(self, sql: &str, span: Span) -> Self {
         if span.start.line == 0 {
@@ -123,6 +146,16 @@ pub enum Failure {
     Sql(Box<Mistake>),
     /// Something could not be read or computed.
     Run(Error),
+}
+
+impl Failure {
+    /// See [`Mistake::behind`].
+    pub(super) fn behind(self, head: &str) -> Self {
+        match self {
+            Failure::Sql(mistake) => mistake.behind(head).into(),
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for Failure {

@@ -110,14 +110,23 @@ pub struct Sort {
     pub order: Order,
     /// Where nulls go.
     pub nulls_first: bool,
+    /// Whether `column` is no name but an expression, as SQL.
+    #[serde(default)]
+    pub expression: bool,
 }
 
 impl Sort {
+    /// By a column, nulls last.
+    pub fn by(column: impl Into<String>, order: Order) -> Self {
+        Sort { column: column.into(), order, nulls_first: false, expression: false }
+    }
+
     /// `"a" DESC NULLS LAST`.
     pub fn sql(&self) -> String {
         let way = if self.order == Order::Ascending { "ASC" } else { "DESC" };
         let nulls = if self.nulls_first { "FIRST" } else { "LAST" };
-        format!("{} {way} NULLS {nulls}", quoted(&self.column))
+        let key = if self.expression { self.column.clone() } else { quoted(&self.column) };
+        format!("{key} {way} NULLS {nulls}")
     }
 }
 
@@ -162,10 +171,15 @@ impl Condition {
         Asked::new(place, &data_type).sql(&self.test)
     }
 
+    /// The column and the fields inside it: `address.city`.
+    pub fn place(&self) -> String {
+        let names = std::iter::once(&self.column).chain(&self.fields);
+        names.map(String::as_str).collect::<Vec<_>>().join(".")
+    }
+
     /// A few words for a chip: `price ≥ 3`, `name contains "x"`.
     pub fn words(&self) -> String {
-        let mut name = self.column.clone();
-        self.fields.iter().for_each(|field| name = format!("{name}.{field}"));
+        let name = self.place();
         let bound = |text: &Option<String>| text.clone().unwrap_or_default();
         match &self.test {
             Test::Equals(v) => format!("{name} = {v}"),
@@ -372,7 +386,7 @@ mod tests {
             Filter { conditions: vec![Condition::new("s", Test::Null)], expression: "f > 1 -- x".into() };
         assert_eq!(filter.sql(&schema).unwrap(), "\"s\" IS NULL AND (f > 1 -- x\n)");
         assert_eq!(Filter::default().sql(&schema), None);
-        let sort = Sort { column: "s".into(), order: Order::Descending, nulls_first: true };
+        let sort = Sort { nulls_first: true, ..Sort::by("s", Order::Descending) };
         assert_eq!(sort.sql(), "\"s\" DESC NULLS FIRST");
     }
 }

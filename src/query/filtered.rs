@@ -6,6 +6,7 @@
 //! table when they are looked at.
 
 use super::answer::Answer;
+use super::clauses::clauses;
 use super::fault::Failure;
 use super::filter::{Filter, Sort};
 use super::plan::Only;
@@ -41,7 +42,8 @@ pub struct Filtered {
 /// The rows of `table` that a filter lets through, sorted. Starts at once and grows while it runs.
 ///
 /// # Errors
-/// A mistake in the filter's own expression; what reading the table gives.
+/// A mistake in the filter's own expression or in a key, with its place in [`clauses`]; what reading the table
+/// gives.
 pub fn filtered(
     engine: &Engine,
     task: &Task,
@@ -65,18 +67,16 @@ pub fn filtered(
         false => Vec::new(),
     };
     let columns: Vec<String> = names.into_iter().chain([super::quoted(ROW)]).collect();
-    let mut sql = format!("SELECT {}\nFROM \"table\"", columns.join(", "));
-    if let Some(condition) = filter.sql(&schema) {
-        sql = format!("{sql}\nWHERE {condition}");
-    }
+    let head = format!("SELECT {}\nFROM \"table\"\n", columns.join(", "));
+    let mut sql = format!("{head}{}", clauses(filter, sort, &schema));
     if !sort.is_empty() {
-        let mut keys: Vec<String> = sort.iter().map(Sort::sql).collect();
         // Rows that are alike stay in the table's order.
-        keys.push(format!("{} ASC", super::quoted(ROW)));
-        sql = format!("{sql}\nORDER BY {}", keys.join(", "));
+        sql = format!("{sql}, {} ASC", super::quoted(ROW));
     }
     let only = Only { table: &asked, row: Some(ROW) };
-    let answer = engine.start_over(task, &sql, only, typed.map(|typed| (guesses, typed)))?;
+    let answer = engine.start_over(task, &sql, only, typed.map(|typed| (guesses, typed)));
+    // A person knows of the conditions and keys only.
+    let answer = answer.map_err(|failure| failure.behind(&head))?;
     Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })
 }
 
@@ -290,35 +290,39 @@ impl Table for Filtered {
     }
 }
 
-/// The filter that lets rows through in which some cell has `text` in it, whatever the case. Nested and
-/// binary columns are not looked at.
-pub fn containing(table: &dyn Table, text: &str) -> Filter {
+/// The filter that lets rows through in which some cell of these columns shows `text`, whatever the case: as
+/// [`crate::cell::text`] writes it, lists and structs too. Binary columns are not looked at.
+pub fn containing(table: &dyn Table, columns: &[usize], text: &str) -> Filter {
     let names = provider::plain_schema(table.schema());
-    let typed = Typed::applies(table);
+    // Of a text format's cells the text is asked, as it stands.
+    let own = if Typed::applies(table) { "\u{1}" } else { "" };
+    let expression = showing(&names, columns, text, own);
+    Filter { conditions: Vec::new(), expression }
+}
+
+/// The same condition as any statement over the table may have it; `schema` is that of [`super::pivot::typed`].
+pub fn containing_sql(schema: &Schema, columns: &[usize], text: &str) -> String {
+    showing(schema, columns, text, "")
+}
+
+fn showing(schema: &Schema, columns: &[usize], text: &str, own: &str) -> String {
     let wanted = super::text_literal(&text.to_lowercase());
-    let one = |field: &FieldRef| {
-        let data_type = match field.data_type() {
-            DataType::Dictionary(_, value) => value.as_ref(),
-            other => other,
+    let one = |&column: &usize| {
+        let field = schema.fields().get(column)?;
+        let name = super::quoted(&format!("{own}{}", field.name()));
+        let cell = match field.data_type() {
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Null => return None,
+            DataType::FixedSizeBinary(_) => return None,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => name,
+            DataType::Dictionary(_, values) if **values == DataType::Utf8 => {
+                format!("CAST({name} AS VARCHAR)")
+            }
+            // The engine writes them like we do.
+            kind if kind.is_integer() || *kind == DataType::Boolean => format!("CAST({name} AS VARCHAR)"),
+            _ => format!("{}({name})", super::shown::NAME),
         };
-        let bytes = matches!(
-            data_type,
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_)
-        );
-        if data_type.is_nested() || bytes || *data_type == DataType::Null {
-            return None;
-        }
-        // Of a text format's cells the text is asked, as it stands.
-        let name = if typed {
-            super::quoted(&format!("\u{1}{}", field.name()))
-        } else {
-            super::quoted(field.name())
-        };
-        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-        let cell = if is_text { name } else { format!("CAST({name} AS VARCHAR)") };
         Some(format!("contains(lower({cell}), {wanted})"))
     };
-    let parts: Vec<String> = names.fields().iter().filter_map(one).collect();
-    let expression = if parts.is_empty() { "FALSE".to_owned() } else { parts.join("\nOR ") };
-    Filter { conditions: Vec::new(), expression }
+    let parts: Vec<String> = columns.iter().filter_map(one).collect();
+    if parts.is_empty() { "FALSE".to_owned() } else { parts.join("\nOR ") }
 }

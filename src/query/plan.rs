@@ -168,7 +168,9 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     options.explain.show_sizes = false;
     // What each sort keeps back for merging its temporary files, in proportion to the memory.
     options.execution.sort_spill_reservation_bytes = (engine.settings.memory / 16).min(10 << 20);
-    Ok(SessionContext::new_with_config_rt(config, environment))
+    let session = SessionContext::new_with_config_rt(config, environment);
+    session.register_udf(super::shown::function());
+    Ok(session)
 }
 
 /// Memory from the engine's pool, temporary files in a folder of this query that goes when it ends.
@@ -192,7 +194,7 @@ pub(super) fn functions() -> Vec<String> {
     let state = SessionContext::new().state();
     let scalar = state.scalar_functions().keys();
     let all = scalar.chain(state.aggregate_functions().keys()).chain(state.window_functions().keys());
-    let mut names: Vec<String> = all.cloned().collect();
+    let mut names: Vec<String> = all.cloned().chain([super::shown::NAME.to_owned()]).collect();
     names.sort();
     names.dedup();
     names

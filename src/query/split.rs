@@ -45,7 +45,7 @@ fn close(text: &str, range: Range<usize>, any: bool, out: &mut Vec<Range<usize>>
 }
 
 /// How long the comment or the quoted text is that `rest` begins with, and whether it is more than a comment.
-fn skipped(rest: &str) -> Option<(usize, bool)> {
+pub(super) fn skipped(rest: &str) -> Option<(usize, bool)> {
     let until = |from: usize, end: &str| {
         let found = rest.get(from..).and_then(|inner| inner.find(end));
         found.map_or(rest.len(), |at| from + at + end.len())

@@ -435,7 +435,7 @@ fn a_filtered_table_keeps_its_row_numbers() {
         )],
         expression: "name IS NOT NULL".to_owned(),
     };
-    let sort = [Sort { column: "Price".into(), order: Order::Descending, nulls_first: false }];
+    let sort = [Sort::by("Price", Order::Descending)];
     let found = filtered(&engine, &task, &table, &filter, &sort).unwrap();
     assert_eq!(found.count(&task).unwrap(), 3);
     assert_eq!(found.numbers(&task, 0..3).unwrap(), [1, 4, 3]);
@@ -501,7 +501,7 @@ fn texts_are_compared_as_what_they_were_guessed_to_be() {
         conditions: vec![Condition::new("code", Test::Equals("7.1".into()))],
         expression: String::new(),
     };
-    let sort = [Sort { column: "n".into(), order: Order::Ascending, nulls_first: false }];
+    let sort = [Sort::by("n", Order::Ascending)];
     let mut found = filtered(&engine, &task, &table, &filter, &sort).unwrap();
     // A cell of n is no number: the first try says so, the second one takes texts.
     assert!(found.count(&task).is_err() && found.again());
@@ -520,7 +520,7 @@ fn large_values_are_read_where_they_are_looked_at() {
     let ids: ArrayRef = Arc::new(Int32Array::from_iter_values((0..500).rev()));
     let table: Arc<dyn Table> =
         Arc::new(MemoryTable::new(RecordBatch::try_from_iter([("id", ids), ("picture", wide)]).unwrap()));
-    let sort = [Sort { column: "id".into(), order: Order::Ascending, nulls_first: false }];
+    let sort = [Sort::by("id", Order::Ascending)];
     let filter = Filter { conditions: Vec::new(), expression: "id % 100 = 0".to_owned() };
     let found = filtered(&engine, &task, &table, &filter, &sort).unwrap();
     assert_eq!(found.count(&task).unwrap(), 5);
@@ -626,4 +626,79 @@ fn lists_and_objects_of_json_are_lists_and_structs() {
     lines.insert_str(26_000 * line.len(), "{\"id\":2,\"st\":{\"a\":0,\"late\":1}}\n");
     add_lines(&engine, "b", &lines);
     assert_eq!(texts(&engine, "SELECT st FROM b WHERE id = 2"), ["{\"a\":0,\"late\":1}"]);
+}
+
+#[test]
+fn a_text_is_found_in_whatever_shows_it() {
+    let (engine, task, table) = (engine(), Task::new(), table());
+    for (column, text, rows) in [
+        (0, "2", vec![1, 4]),
+        (1, "1E300", vec![4]),
+        (2, "GRÜ", vec![4]),
+        (5, "\"B\"", vec![0]),
+        (6, "\"q\"", vec![1]),
+    ] {
+        let filter = containing(table.as_ref(), &[column], text);
+        let found = filtered(&engine, &task, &table, &filter, &[]).unwrap();
+        let count = found.count(&task).unwrap();
+        assert_eq!(found.numbers(&task, 0..count).unwrap(), rows, "{text}");
+    }
+    // The same condition in a statement of one's own.
+    let condition = containing_sql(table.schema(), &[5, 6], "\"C\"");
+    let sql = format!("SELECT id FROM \"My Table\" WHERE {condition}");
+    assert_eq!(texts(&with_table(), &sql), ["4"]);
+    assert!(Engine::functions().iter().any(|name| name == "cell_text"));
+}
+
+#[test]
+fn a_mistake_of_a_filter_has_its_place_in_what_was_written() {
+    let (engine, task, table) = (engine(), Task::new(), table());
+    let filter = Filter { conditions: Vec::new(), expression: "id > 1\nAND nme = 'x'".to_owned() };
+    let key = Sort { expression: true, ..Sort::by("id +", Order::Ascending) };
+    for (filter, sort, line, start) in [
+        (filter, vec![], 2, "WHERE id > 1\nAND ".len()),
+        (Filter::default(), vec![key], 1, "ORDER BY id + ".len()),
+    ] {
+        let text = clauses(&filter, &sort, table.schema());
+        let Err(Failure::Sql(mistake)) = filtered(&engine, &task, &table, &filter, &sort) else {
+            panic!("{text}: it runs")
+        };
+        let place = mistake.place.clone().unwrap_or_else(|| panic!("{text}: no place: {mistake}"));
+        assert_eq!((place.line, place.bytes.start), (line, start), "{text}: {mistake}");
+    }
+    // A key may be an expression.
+    let key = Sort { expression: true, ..Sort::by("id % 3", Order::Descending) };
+    let found = filtered(&engine, &task, &table, &Filter::default(), &[key]).unwrap();
+    assert_eq!(found.count(&task).unwrap(), 5);
+    assert_eq!(found.numbers(&task, 0..5).unwrap(), [1, 0, 3, 4, 2]);
+}
+
+#[test]
+fn a_node_of_a_document_is_called_as_the_engine_calls_it() {
+    use crate::content::Content;
+    use crate::node::Node;
+    let task = Task::new();
+    let document = |name: &str, root: Node| {
+        let source = crate::source::Source::memory("data.csv", b"a,b\n1,2\n".to_vec());
+        let opened = crate::open::open_source(&task, &source, &Default::default()).unwrap();
+        let source = crate::source::Source::memory(name, vec![1u8]);
+        Arc::new(Document { source, root: Arc::new(root), ..opened })
+    };
+    let leaf = |name: &str| Node::new(name, "table").content(Content::Table(table()));
+    let versioned = leaf("data.csv").listed(vec![leaf("version=0")]);
+    let parts = Node::new("data.zip", "file").listed(vec![leaf("x.csv"), leaf("x")]);
+    let all = [
+        document("data.csv", leaf("data.csv")),
+        document("data.csv", versioned),
+        document("data.zip", parts),
+    ];
+    let engine = engine();
+    all.iter().for_each(|document| drop(engine.add_document(&task, document).unwrap()));
+    let names: Vec<String> = engine.tables().into_iter().map(|table| table.name).collect();
+    assert_eq!(names, ["data", "data_2", "data_x", "data_x_2"]);
+    let asked = |at: usize, path: &str| name_of(&task, &all, &all[at], path).unwrap();
+    let places = [(0, ""), (1, ""), (2, "/x.csv"), (2, "/x"), (2, "")];
+    let found = places.map(|(at, path)| asked(at, path).unwrap());
+    assert_eq!(found, ["data", "data_2", "data_x", "data_x_2", "data_x"]);
+    assert_eq!(asked(1, "/version=0"), None, "what lies below a table has no name");
 }

@@ -118,11 +118,12 @@ impl App {
     /// Puts back the tabs and the unfolded nodes of the last session.
     fn restore(&mut self) {
         let (tabs, unfolded) = (self.session.tabs.clone(), self.session.unfolded.clone());
+        let split = self.session.split.clone();
         for (path, _) in &unfolded {
             self.files.open(path);
         }
         let files = &mut self.files;
-        self.tabs.restore(&tabs, |tab| Some(files.open(&tab.path).0));
+        self.tabs.restore(&tabs, split.as_ref(), |tab| Some(files.open(&tab.path).0));
         for (path, node) in unfolded {
             let (id, _) = self.files.open(&path);
             self.explorer.reopen(id, vec![node]);
@@ -265,7 +266,7 @@ impl App {
 
     /// Everything the session keeps, as of now.
     fn kept(&mut self, ctx: &Context) -> Session {
-        self.session.tabs = self.tabs.keep(&self.files);
+        (self.session.tabs, self.session.split) = self.tabs.keep(&self.files);
         self.session.raw = self.files.told();
         self.session.unfolded = self
             .files

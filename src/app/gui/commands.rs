@@ -32,8 +32,8 @@ pub(crate) enum Action {
     ShowFile(u64),
     /// Show a node in a tab.
     Show(Target, Where),
-    /// Show a new SQL query that begins with this node's table.
-    Query(Target),
+    /// Show a new SQL query that begins with this node's table and these clauses, WHERE and ORDER BY.
+    Query(Target, String),
     /// A tab for this statement, beside what is shown.
     Statement(Target, String),
     /// Show a file in the system's file manager.

@@ -116,6 +116,7 @@ impl Launch {
         }
         if options.new {
             session.tabs.clear();
+            session.split = None;
             session.unfolded.clear();
         }
         Launch { jobs, files, named, session, waker, screenshot: options.screenshot.clone() }

@@ -39,10 +39,24 @@ pub(crate) struct Tab {
     pub(crate) preview: bool,
     /// The group of tabs, from the left.
     pub(crate) group: usize,
+    /// Whether it is the open one of its group.
+    pub(crate) open: bool,
     /// Whether it is the active one.
     pub(crate) active: bool,
     /// What its view keeps.
     pub(crate) view: Value,
+}
+
+/// How the groups of tabs stand beside and below each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Split {
+    /// A group, by its number.
+    Group(usize),
+    /// Parts from left to right, with their shares of the room.
+    Beside(Vec<(f32, Split)>),
+    /// Parts from top to bottom.
+    Below(Vec<(f32, Split)>),
 }
 
 /// Which theme.
@@ -66,6 +80,8 @@ pub(crate) struct Session {
     pub(crate) recent: Vec<Recent>,
     /// From left to right.
     pub(crate) tabs: Vec<Tab>,
+    /// How their groups stand.
+    pub(crate) split: Option<Split>,
     /// The nodes that are unfolded, as (file, path).
     pub(crate) unfolded: Vec<(PathBuf, String)>,
     /// How files without a header were opened: the file, and the options of a raw array.
@@ -88,6 +104,7 @@ impl Default for Session {
         Session {
             recent: Vec::new(),
             tabs: Vec::new(),
+            split: None,
             unfolded: Vec::new(),
             raw: Vec::new(),
             theme: ThemeChoice::System,

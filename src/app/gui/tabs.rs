@@ -3,24 +3,31 @@
 
 mod bar;
 mod pane;
-
-use std::collections::HashSet;
+mod splits;
+#[cfg(test)]
+mod tests;
 
 use egui::Ui;
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use gander::jobs::Jobs;
+use serde_json::Value;
 
 use super::commands::{Action, Where};
 use super::files::Files;
-use super::session::Tab;
+use super::session::{Split, Tab};
 use super::views::{Mappings, Request, Status, Subject, Target, ViewCx};
 pub(crate) use pane::Pane;
+
+/// Of so many nodes whose preview was replaced it is known how they were looked at.
+const LEFT: usize = 64;
 
 /// All tabs.
 pub(crate) struct Tabs {
     tree: Tree<Pane>,
     active: Option<TileId>,
     next: u64,
+    /// How the nodes were looked at whose preview was replaced, by file and path, the last one at the end.
+    left: Vec<(u64, String, Value)>,
 }
 
 /// What the tabs need to draw.
@@ -34,7 +41,7 @@ pub(crate) struct TabsCx<'a> {
 
 impl Default for Tabs {
     fn default() -> Self {
-        Tabs { tree: Tree::empty(egui::Id::unique("tabs")), active: None, next: 0 }
+        Tabs { tree: Tree::empty(egui::Id::unique("tabs")), active: None, next: 0, left: Vec::new() }
     }
 }
 
@@ -92,16 +99,36 @@ impl Tabs {
         }
         let preview = self.panes().find(|(_, pane)| pane.preview).map(|(id, _)| id);
         self.next += 1;
-        let pane = Pane::of(self.next, target, which == Where::Preview);
+        let state = self.recall(target.file, &target.path);
+        let pane = Pane::of(self.next, target, which == Where::Preview).with_state(state);
         match preview.filter(|_| which == Where::Preview) {
             Some(id) => {
                 if let Some(old) = self.pane_mut(id) {
-                    *old = pane;
+                    let old = std::mem::replace(old, pane);
+                    self.remember(&old);
                 }
                 self.activate(id);
             }
             None => self.insert(pane, which == Where::Side),
         }
+    }
+
+    /// Keeps how a node was looked at.
+    fn remember(&mut self, pane: &Pane) {
+        let state = pane.state();
+        if state.is_null() {
+            return;
+        }
+        drop(self.recall(pane.file(), pane.path()));
+        self.left.push((pane.file(), pane.path().to_owned(), state));
+        let spare = self.left.len().saturating_sub(LEFT);
+        self.left.drain(..spare);
+    }
+
+    /// How a node was looked at, which then is no longer known here.
+    fn recall(&mut self, file: u64, path: &str) -> Option<Value> {
+        let at = self.left.iter().position(|(of, node, _)| *of == file && node == path)?;
+        Some(self.left.remove(at).2)
     }
 
     /// Shows a node of a file that may still have to be opened; `tab` comes from a session.
@@ -195,6 +222,7 @@ impl Tabs {
     pub(crate) fn close_file(&mut self, file: u64) {
         let tabs: Vec<TileId> = self.panes().filter(|(_, p)| p.file() == file).map(|(id, _)| id).collect();
         tabs.into_iter().for_each(|id| self.close(id));
+        self.left.retain(|(of, ..)| *of != file);
     }
 
     /// The next tab, or the one before.
@@ -251,40 +279,10 @@ impl Tabs {
         Some(Action::Export(pane.target()?.clone(), pane.export()))
     }
 
-    /// What the session keeps: the tabs of each group from left to right, which one is active.
-    pub(crate) fn keep(&self, files: &Files) -> Vec<Tab> {
-        let mut groups = Vec::new();
-        let mut out = Vec::new();
-        for id in self.order() {
-            let parent = self.tree.tiles.parent_of(id);
-            let group = groups.iter().position(|g| *g == parent).unwrap_or_else(|| {
-                groups.push(parent);
-                groups.len() - 1
-            });
-            let Some(pane) = self.tree.tiles.get_pane(&id) else { continue };
-            if let Some(tab) = pane.keep(files, group, self.active == Some(id)) {
-                out.push(tab);
-            }
-        }
-        out
-    }
-
-    /// Puts back the tabs of a session; `file` finds or opens the file of a path.
-    pub(crate) fn restore(&mut self, tabs: &[Tab], mut file: impl FnMut(&Tab) -> Option<u64>) {
-        let mut seen = HashSet::from([0]);
-        let mut active = None;
-        for tab in tabs {
-            let Some(file) = file(tab) else { continue };
-            self.next += 1;
-            let side = seen.insert(tab.group);
-            self.insert(Pane::later(self.next, file, tab), side);
-            if tab.active {
-                active = self.active;
-            }
-        }
-        if let Some(id) = active {
-            self.activate(id);
-        }
+    /// A new query of what the active tab shows.
+    pub(crate) fn query(&self) -> Option<Action> {
+        let pane = self.active()?;
+        Some(Action::Query(pane.target()?.clone(), pane.clauses()))
     }
 
     /// Draws the tabs.

@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use egui::Ui;
 use gander::content::Content;
-use gander::format::Data;
+use gander::format::{Data, Format, Options};
+use gander::formats::FORMATS;
 use gander::jobs::Jobs;
 use gander::node::Node;
 use gander::open::Document;
@@ -30,6 +31,9 @@ use serde_json::Value;
 
 use super::commands::Action;
 pub(crate) use table::sums::short as short_number;
+
+/// Formats that hand options on to the files in them.
+const PASSING: [&str; 9] = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar", "folder"];
 
 /// What a view is about: a node of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -63,6 +67,43 @@ impl Target {
         let table = above.rsplit('/').next().filter(|name| !name.is_empty());
         let table = table.unwrap_or_else(|| self.document.source.name());
         format!("{table} · {}", self.node.name.replacen('=', " ", 1))
+    }
+
+    /// The format that reads it and takes [`Target::options`]: the document's own, that of what a compressed
+    /// file holds, or that of a file in an archive or a folder. `None` for a part of a file.
+    pub(crate) fn reader(&self) -> Option<&'static Format> {
+        let own = self.document.format;
+        if self.path.is_empty() && !own.options.is_empty() {
+            return Some(own);
+        }
+        if !PASSING.contains(&own.id) {
+            return None;
+        }
+        // A wrapper in a wrapper says so before what it holds.
+        let said = self.node.attributes.iter().rev().find(|(name, _)| name == "format")?.1.to_string();
+        FORMATS.iter().find(|format| format.name == said).copied()
+    }
+
+    /// What its file is opened with.
+    pub(crate) fn options(&self) -> Options {
+        let options = &self.document.options;
+        if self.path.is_empty() { options.clone() } else { options.below(self.inner_path()) }
+    }
+
+    /// What the document is to be opened with so that its file is with these.
+    pub(crate) fn with_options(&self, own: Options) -> Options {
+        if self.path.is_empty() {
+            return own;
+        }
+        let mut all = self.document.options.clone();
+        let prefix = format!("{}:", self.inner_path());
+        all.0.retain(|name, _| !name.starts_with(&prefix));
+        own.0.into_iter().for_each(|(name, value)| all.set(&format!("{prefix}{name}"), value));
+        all
+    }
+
+    fn inner_path(&self) -> &str {
+        self.path.trim_start_matches('/')
     }
 
     /// `FILE#NODE`, as on the command line.
@@ -186,6 +227,11 @@ pub(crate) trait View {
         None
     }
 
+    /// WHERE and ORDER BY of what is shown, where a query of it should begin with them.
+    fn clauses(&self) -> Option<String> {
+        None
+    }
+
     /// Whether there is something to export although the node itself has nothing.
     fn has_part(&self) -> bool {
         false
@@ -213,5 +259,66 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
         Some(Content::Text(text)) => text::make(target, text),
         Some(Content::Bytes(source)) => hex::make(target, source),
         None => record::make(target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use gander::open::open_source;
+    use gander::source::Source;
+    use gander::task::Task;
+
+    use super::*;
+
+    #[test]
+    fn a_file_in_a_folder_has_options_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        for name in ["a.csv", "sub/b.csv"] {
+            std::fs::write(folder.path().join(name), "x;y,z\n1;2,3\n4;5,6\n").unwrap();
+        }
+        std::fs::write(folder.path().join("notes.md"), "one\n").unwrap();
+        let target = |options: &Options, path: &str| {
+            let document = Arc::new(gander::open(&Task::new(), folder.path(), options).unwrap());
+            let node = document.root.find(&Task::new(), path).unwrap().unwrap();
+            Target { file: 1, document, path: path.to_owned(), node }
+        };
+        let columns = |target: &Target| match &target.node.content {
+            Some(Content::Table(table)) => table.schema().fields().len(),
+            _ => panic!("{} is no table", target.path),
+        };
+        let paths = ["/a.csv", "/sub/b.csv"];
+        let [usual, _] = paths.map(|path| columns(&target(&Options::default(), path)));
+        for (path, other) in [(paths[0], paths[1]), (paths[1], paths[0])] {
+            let before = target(&Options::default(), path);
+            assert_eq!(before.reader().map(|format| format.id), Some("csv"));
+            for (delimiter, names) in [(";", 2), ("|", 1)] {
+                let mut own = before.options();
+                own.set("delimiter", delimiter);
+                let options = before.with_options(own.clone());
+                let after = target(&options, path);
+                assert_eq!((columns(&after), after.options()), (names, own));
+                assert_eq!(columns(&target(&options, other)), usual, "{path} alone has them");
+            }
+        }
+    }
+
+    #[test]
+    fn a_compressed_table_has_the_options_of_what_is_inside() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"a;b\n1,5;2\n").unwrap();
+        let packed = packed.finish().unwrap();
+        let target = |name: &str, bytes: Vec<u8>| {
+            let source = Source::memory(name, bytes);
+            let document = Arc::new(open_source(&Task::new(), &source, &Options::default()).unwrap());
+            Target { file: 1, path: String::new(), node: document.root.clone(), document }
+        };
+        let id = |target: &Target| target.reader().map(|format| format.id);
+        let whole = target("x.csv.gz", packed);
+        assert_eq!((whole.document.format.id, id(&whole)), ("gzip", Some("csv")));
+        assert_eq!(id(&Target { path: "/x".to_owned(), ..whole }), None);
+        assert_eq!(id(&target("x.csv", b"a;b\n1;2\n".to_vec())), Some("csv"));
     }
 }

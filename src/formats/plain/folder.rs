@@ -5,12 +5,12 @@
 //! was opened.
 
 use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
+use crate::format::{Format, Opening, Options};
 use crate::formats::FORMATS;
 use crate::formats::table::dataset;
 use crate::limits;
 use crate::node::{Listing, Node};
-use crate::open::{nested, nested_now};
+use crate::open::{nested_now, nested_with};
 use crate::sniff::{self, Head, Match};
 use crate::source::{Entry, Source};
 use crate::task::Task;
@@ -41,7 +41,11 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut search = Search { left: LOOKED_AT, files: 0 };
     let known = search.finds(opening.task, folder, &entries, 0)?;
     hidden_last(&mut entries);
-    let mut node = Node::new(folder.name(), "folder").lazy(Entries { folder: folder.clone(), entries });
+    let mut node = Node::new(folder.name(), "folder").lazy(Entries {
+        folder: folder.clone(),
+        entries,
+        options: opening.options.clone(),
+    });
     if !known {
         let more = if search.left == 0 { "the first " } else { "" };
         node.problem = Some(Error::unsupported(format!(
@@ -148,17 +152,20 @@ fn enter(task: &Task, folder: &Source, name: &str) -> Result<Source> {
 struct Entries {
     folder: Source,
     entries: Vec<Entry>,
+    /// Those of files in it.
+    options: Options,
 }
 
 impl Entries {
     fn node(&self, entry: &Entry) -> Arc<Node> {
         let (folder, name) = (self.folder.clone(), entry.name.clone());
+        let options = self.options.below(&name);
         if entry.is_folder {
-            let inner = Inner { folder, name, opened: Mutex::new(None) };
+            let inner = Inner { folder, name, options, opened: Mutex::new(None) };
             return Arc::new(Node::new(entry.name.as_str(), "folder").lazy(inner));
         }
         let make = move |task: &Task| Source::open(task, &place(&folder, &name)?);
-        Arc::new(nested(entry.name.as_str(), "file", make).span(0..entry.bytes))
+        Arc::new(nested_with(entry.name.as_str(), "file", options, make).span(0..entry.bytes))
     }
 }
 
@@ -184,6 +191,7 @@ impl Listing for Entries {
 struct Inner {
     folder: Source,
     name: String,
+    options: Options,
     opened: Mutex<Option<Arc<Node>>>,
 }
 
@@ -199,9 +207,9 @@ impl Inner {
             hidden_last(&mut entries);
             let node = Node::new(self.name.as_str(), "folder");
             let node = if entries.is_empty() { node.remark("it is empty") } else { node };
-            node.lazy(Entries { folder: source, entries })
+            node.lazy(Entries { folder: source, entries, options: self.options.clone() })
         } else {
-            nested_now(task, &self.name, "folder", &source)?
+            nested_now(task, &self.name, "folder", &source, &self.options)?
         };
         let node = Arc::new(node);
         *self.opened.lock() = Some(node.clone());

@@ -8,9 +8,9 @@ use crate::container::tar::{self, Kind, Member, Scan};
 use crate::container::tree::{self, Members};
 use crate::content::Content;
 use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
+use crate::format::{Format, Opening, Options};
 use crate::node::{Listing, Node};
-use crate::open::nested;
+use crate::open::nested_with;
 use crate::sniff::{Head, Match};
 use crate::source::Source;
 use crate::task::Task;
@@ -57,16 +57,18 @@ fn open(opening: &Opening) -> Result<Node> {
     let root = Node::new("", "file").separator("");
     if !scan.is_done() {
         let rest = Mutex::new(Some((scan, members)));
-        return Ok(root.lazy(Later { source: source.clone(), rest, found: OnceLock::new() }));
+        let (source, options) = (source.clone(), opening.options.clone());
+        return Ok(root.lazy(Later { source, options, rest, found: OnceLock::new() }));
     }
     let problem = scan.problem.take();
     let root = Node { problem, ..root };
-    tree::attach(task, root, Tar::new(source, members))
+    tree::attach(task, root, Tar::new(source, opening.options, members))
 }
 
 /// The members of a large archive: looked for when somebody asks.
 struct Later {
     source: Source,
+    options: Options,
     rest: Mutex<Option<(Scan, Vec<Member>)>>,
     found: OnceLock<Box<dyn Listing>>,
 }
@@ -97,7 +99,7 @@ impl Later {
         if let Some(problem) = scan.problem.take() {
             members.push(broken_end(problem, scan.at()));
         }
-        let found = tree::listing(task, Tar::new(&self.source, std::mem::take(members)))?;
+        let found = tree::listing(task, Tar::new(&self.source, &self.options, std::mem::take(members)))?;
         *rest = None;
         Ok(&**self.found.get_or_init(|| Box::new(found)))
     }
@@ -133,13 +135,15 @@ impl Listing for Later {
 /// The members of an archive.
 struct Tar {
     source: Source,
+    /// Those that members are opened with.
+    options: Options,
     members: Vec<Member>,
     /// Files by their paths, where there are hard links to them.
     linked: HashMap<Box<str>, u32>,
 }
 
 impl Tar {
-    fn new(source: &Source, members: Vec<Member>) -> Self {
+    fn new(source: &Source, options: &Options, members: Vec<Member>) -> Self {
         let mut linked: HashMap<Box<str>, u32> = HashMap::new();
         for member in members.iter().filter(|member| member.kind == Kind::HardLink) {
             linked.extend(member.target.clone().map(|target| (target, u32::MAX)));
@@ -151,7 +155,7 @@ impl Tar {
                 }
             }
         }
-        Tar { source: source.clone(), members, linked }
+        Tar { source: source.clone(), options: options.clone(), members, linked }
     }
 
     /// The member that has the bytes of a hard link.
@@ -193,7 +197,8 @@ impl Tar {
             return node.content(empty).remark("it is empty (0 bytes)");
         }
         let (source, range, own) = (self.source.clone(), file.data..file.data + file.size, name.to_owned());
-        nested(name, label, move |_| source.member(own.as_str(), range.clone()))
+        let options = self.options.below(member.path.trim_start_matches("./"));
+        nested_with(name, label, options, move |_| source.member(own.as_str(), range.clone()))
             .span(file.data..file.data + file.size)
     }
 }

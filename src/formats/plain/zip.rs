@@ -7,9 +7,9 @@ use crate::container::tree::{self, Members};
 use crate::container::zip::Archive;
 use crate::content::Content;
 use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
+use crate::format::{Format, Opening, Options};
 use crate::node::Node;
-use crate::open::nested;
+use crate::open::nested_with;
 use crate::sniff::{Head, Match};
 use crate::source::Source;
 
@@ -43,10 +43,11 @@ fn open(opening: &Opening) -> Result<Node> {
     if !archive.comment.is_empty() {
         root = root.attribute("comment", archive.comment.clone());
     }
-    tree::attach(opening.task, root, Zip(archive))
+    tree::attach(opening.task, root, Zip(archive, opening.options.clone()))
 }
 
-struct Zip(Archive);
+/// The members, and the options that some are opened with.
+struct Zip(Archive, Options);
 
 impl Members for Zip {
     fn count(&self) -> usize {
@@ -73,7 +74,8 @@ impl Members for Zip {
                 .remark("it is empty (0 bytes)")
         } else {
             let (archive, member) = (self.0.clone(), member.clone());
-            nested(name, label, move |task| archive.read(task, &member))
+            let options = self.1.below(member.name.trim_start_matches("./"));
+            nested_with(name, label, options, move |task| archive.read(task, &member))
         };
         if member.method != Method::Stored {
             node = node.attribute("compression", member.method.name());

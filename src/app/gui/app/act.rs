@@ -41,8 +41,14 @@ impl App {
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
-            Action::Query(target) => self.new_query(&target, None),
-            Action::Statement(target, sql) => self.new_query(&target, Some(sql)),
+            Action::Query(target, clauses) => {
+                let number = self.query_number(&target);
+                self.tabs.show(views::sql::target(&target, number, &clauses), Where::Kept);
+            }
+            Action::Statement(target, sql) => {
+                let number = self.query_number(&target);
+                self.tabs.show(views::sql::target_of(&target, number, &sql), Where::Kept);
+            }
             Action::Reveal(path) => self.asked.reveal(&path),
             Action::Ask(request) => self.ask(ctx, &request),
             Action::Copy(text) => self.copy(ctx, text),
@@ -130,7 +136,7 @@ impl App {
             Cmd::GoToAnything => self.palette.open(""),
             Cmd::Commands => self.palette.open(">"),
             Cmd::GoTo => self.palette.open(":"),
-            Cmd::Sql => self.actions.extend(self.tabs.target().cloned().map(Action::Query)),
+            Cmd::Sql => self.actions.extend(self.tabs.query()),
             Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
             Cmd::Keys => self.dialogs.open(Dialog::keys()),
             Cmd::About => self.dialogs.open(Dialog::About),
@@ -155,18 +161,14 @@ impl App {
         }
     }
 
-    /// A tab for a query over all open files.
-    fn new_query(&mut self, beside: &Target, statement: Option<String>) {
+    /// The number of a new query beside what is shown.
+    fn query_number(&mut self, beside: &Target) -> u64 {
         self.queries += 1;
         // Those of an earlier session have numbers too.
         while self.tabs.has(beside.file, &views::sql::path(self.queries)) {
             self.queries += 1;
         }
-        let target = match statement {
-            Some(sql) => views::sql::target_of(beside, self.queries, &sql),
-            None => views::sql::target(beside, self.queries),
-        };
-        self.tabs.show(target, Where::Kept);
+        self.queries
     }
 
     /// Commands about the node that is shown.

@@ -258,7 +258,7 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
             actions.push(Action::Export(target.clone(), None));
         }
         if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
-            actions.push(Action::Query(target.clone()));
+            actions.push(Action::Query(target.clone(), String::new()));
         }
         ui.separator();
         if item(ui, Icon::Copy, "Copy path") {

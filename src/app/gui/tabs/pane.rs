@@ -111,23 +111,39 @@ impl Pane {
         self.shown.as_ref().and_then(|(_, view)| view.export())
     }
 
+    /// What a query of it begins with besides the table's name.
+    pub(super) fn clauses(&self) -> String {
+        self.shown.as_ref().and_then(|(_, view)| view.clauses()).unwrap_or_default()
+    }
+
     pub(super) fn grab_focus(&mut self) {}
 
     pub(super) fn with_view<T>(&mut self, act: impl FnOnce(&mut dyn View, &Target) -> T) -> Option<T> {
         self.shown.as_mut().map(|(target, view)| act(view.as_mut(), target))
     }
 
-    pub(super) fn keep(&self, files: &Files, group: usize, active: bool) -> Option<Tab> {
+    /// How it is looked at.
+    pub(super) fn state(&self) -> Value {
+        self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep())
+    }
+
+    /// It will be looked at like that.
+    pub(super) fn with_state(mut self, kept: Option<Value>) -> Self {
+        self.kept = kept.unwrap_or_default();
+        self
+    }
+
+    pub(super) fn keep(&self, files: &Files, group: usize, open: bool, active: bool) -> Option<Tab> {
         let file = files.get(self.file).filter(|file| file.parts.is_empty())?;
-        let view = self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep());
         Some(Tab {
             path: file.path.clone(),
             node: self.path.clone(),
             name: self.name.clone(),
             preview: self.preview,
             group,
+            open,
             active,
-            view,
+            view: self.state(),
         })
     }
 
@@ -325,7 +341,7 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
             && area.width() >= WIDE
             && theme::button(&mut child, "SQL").on_hover_text("Query it (Ctrl+Shift+Q)").clicked()
         {
-            cx.actions.push(Action::Query(cx.target.clone()));
+            cx.actions.push(Action::Query(cx.target.clone(), view.clauses().unwrap_or_default()));
         }
         right.max.x = child.min_rect().left() - space::S2;
     }

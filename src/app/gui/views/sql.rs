@@ -4,7 +4,7 @@
 //! All open files are tables by the stem of their name, the results `result1`, `result2` …; other files are
 //! named in quotes.
 
-mod code;
+pub(crate) mod code;
 mod complete;
 mod editor;
 mod plot;
@@ -15,7 +15,7 @@ mod steps;
 use std::sync::Arc;
 
 use egui::{Key, Modifiers, Rect, Sense, Ui, UiBuilder, pos2, vec2};
-use gander::content::Table as _;
+use gander::content::Table;
 use gander::format::Data;
 use gander::jobs::{Jobs, Slot};
 use gander::node::Node;
@@ -35,6 +35,9 @@ use run::{Mode, Run, State};
 pub(crate) const LABEL: &str = "query";
 /// What the path of such a node begins with.
 pub(crate) const PATH: &str = "sql:";
+/// What the node of a new query says of it: the path of the table's node, and the clauses.
+const BESIDE: &str = "of";
+const CLAUSES: &str = "clauses";
 /// Results that are kept.
 const RESULTS: usize = 12;
 /// Statements that are remembered.
@@ -53,9 +56,11 @@ pub(crate) fn set_open(documents: Vec<Arc<Document>>) {
     *OPEN.lock() = documents;
 }
 
-/// A tab for a new query beside `target`, with a statement to begin with.
-pub(crate) fn target(beside: &Target, number: u64) -> Target {
-    target_of(beside, number, &format!("SELECT *\nFROM {}\nLIMIT 1000", table_of(beside)))
+/// A tab for a new query of the table of `beside`, with these clauses ([`gander::query::clauses`]). The
+/// statement is written once the table's name is known.
+pub(crate) fn target(beside: &Target, number: u64, clauses: &str) -> Target {
+    let node = node(number).attribute(BESIDE, beside.path.as_str()).attribute(CLAUSES, clauses);
+    Target { node: Arc::new(node), path: path(number), ..beside.clone() }
 }
 
 /// A tab for this statement beside `target`.
@@ -79,14 +84,69 @@ pub(crate) fn kept_node(path: &str) -> Option<Arc<Node>> {
     path.strip_prefix(PATH)?.parse().ok().map(|number| Arc::new(node(number)))
 }
 
-/// How a statement calls the table of a tab.
-fn table_of(target: &Target) -> String {
-    let path = if target.path.starts_with(PATH) { "" } else { &target.path };
-    // What lies below a table has no name of its own: a version, its files.
-    if !path.is_empty() && target.document.root.content.is_some() {
-        return gander::query::text_literal(&target.address());
+/// The open files and the node whose table's name is looked for.
+type Place = (Vec<usize>, usize, String);
+
+/// How statements call the table of a tab, found by a job.
+#[derive(Default)]
+pub(crate) struct Called(Slot<Place, String>);
+
+impl Called {
+    /// What stands behind FROM, once it is known: the name that the table has among those of all open files.
+    pub(crate) fn get(&self, jobs: &Jobs, target: &Target) -> Option<Arc<String>> {
+        let documents = OPEN.lock().clone();
+        let place = |document: &Arc<Document>| Arc::as_ptr(document) as usize;
+        let path = if target.path.starts_with(PATH) { "" } else { &target.path }.to_owned();
+        let key = (documents.iter().map(place).collect(), place(&target.document), path.clone());
+        // What lies below a table has no name of its own: a version, its files.
+        let address = gander::query::text_literal(&target.address());
+        let document = target.document.clone();
+        // What was just opened anew is called as it was before.
+        let known = documents.iter().any(|other| Arc::ptr_eq(other, &document));
+        let documents = if known { documents } else { Vec::new() };
+        let shown = self.0.get(jobs, &key, "names of tables", move |task| {
+            match gander::query::name_of(task, &documents, &document, &path) {
+                Ok(Some(name)) => Ok(gander::query::quoted(&name)),
+                Err(error) if error.is_cancelled() => Err(error),
+                _ => Ok(address),
+            }
+        });
+        shown.value.filter(|_| shown.fresh)
     }
-    gander::query::quoted(&gander::query::table_name(target.document.source.name(), path))
+
+    /// The same for a table that a tab shows: a query's result is known in its own tab only.
+    pub(crate) fn from(&self, jobs: &Jobs, target: &Target, table: &dyn Table) -> Option<String> {
+        let details = if target.path.starts_with(PATH) { table.facts().details } else { Vec::new() };
+        match details.iter().find(|(name, _)| name == "query") {
+            Some((_, query)) => Some(format!("(\n{query}\n) AS result")),
+            None => self.get(jobs, target).map(|name| name.to_string()),
+        }
+    }
+}
+
+/// A statement that is written as soon as its table's name is known.
+struct Begin {
+    called: Called,
+    of: Target,
+    clauses: String,
+}
+
+impl Begin {
+    /// What the node of a new query says.
+    fn of(target: &Target) -> Option<Self> {
+        let said = |name: &str| {
+            let found = target.node.attributes.iter().find(|(other, _)| other == name);
+            found.map(|(_, value)| value.to_string())
+        };
+        let of = Target { path: said(BESIDE)?, ..target.clone() };
+        Some(Begin { called: Called::default(), of, clauses: said(CLAUSES).unwrap_or_default() })
+    }
+
+    fn statement(&self, jobs: &Jobs) -> Option<String> {
+        let name = self.called.get(jobs, &self.of)?;
+        let line = if self.clauses.is_empty() { "" } else { "\n" };
+        Some(format!("SELECT *\nFROM {name}{line}{}\nLIMIT 1000", self.clauses))
+    }
 }
 
 /// The view of a query.
@@ -94,6 +154,7 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
     let mut view = SqlView::default();
     view.height = HEIGHT;
     view.editor.text = target.node.value.clone().unwrap_or_default();
+    view.begin = Begin::of(target);
     Box::new(view)
 }
 
@@ -101,6 +162,8 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
 #[derive(Default)]
 struct SqlView {
     editor: Editor,
+    /// What the text will begin with, unless something is typed before.
+    begin: Option<Begin>,
     /// How high the text is.
     height: f32,
     runs: Vec<Run>,
@@ -191,6 +254,18 @@ impl SqlView {
 
     fn running(&self) -> Option<&Run> {
         self.runs.iter().find(|run| run.goes_on())
+    }
+
+    /// Writes the statement that the query begins with.
+    fn begin(&mut self, jobs: &Jobs) {
+        let Some(begin) = self.begin.as_ref().filter(|_| self.editor.text.is_empty()) else {
+            self.begin = None;
+            return;
+        };
+        if let Some(statement) = begin.statement(jobs) {
+            self.editor.text = statement;
+            self.begin = None;
+        }
     }
 
     /// The names of tables and columns, for completion.
@@ -335,6 +410,7 @@ impl View for SqlView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.begin(cx.jobs);
         self.learn(cx.jobs);
         self.show_failed();
         let stop = cx.active && ui.input(|input| input.key_pressed(Key::Escape));
@@ -385,6 +461,7 @@ impl View for SqlView {
     fn restore(&mut self, kept: &Value) {
         if let Some(text) = kept.get("statement").and_then(Value::as_str) {
             text.clone_into(&mut self.editor.text);
+            self.begin = None;
         }
         if let Some(height) = kept.get("height").and_then(Value::as_f64) {
             self.height = height as f32;

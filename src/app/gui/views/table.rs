@@ -34,20 +34,20 @@ use gander::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{Request, Subject, Target, View, ViewCx};
+use super::{Request, Subject, Target, View, ViewCx, sql};
 use crate::gui::commands::Action;
 use crate::gui::grid::CopyFormat;
 use crate::gui::grid::{
-    CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, SelectionKind, thousands,
+    CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, Selection, SelectionKind, thousands,
 };
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
-use find::Find;
+use find::{Find, Place};
 use inspect::Inspect;
 use model::{Labels, Model, Sheet};
 use next::Next;
 use record::Record;
-use sieve::{Change, Numbers, Sieve};
+use sieve::{About, Change, Numbers, Sieve};
 use sums::Sums;
 
 /// The view of `table`, the content of `target`.
@@ -94,6 +94,9 @@ pub(super) struct TableView {
     /// The same for what is on screen, while another version is on its way.
     shown_base: Arc<dyn Table>,
     sieve: Sieve,
+    /// How statements call the table, or what stands there instead of a name.
+    called: sql::Called,
+    given: Option<String>,
     find: Find,
     summary: summary::Page,
     pivot: pivot::Page,
@@ -117,6 +120,8 @@ pub(super) struct TableView {
     copying: Option<(CopyRequest, Slot<(), String>)>,
     bar: Bar,
     started: bool,
+    /// It stands where it was left; rows that a filter lets through are to stand there too.
+    restored: bool,
 }
 
 /// The counting of the rows.
@@ -166,6 +171,8 @@ impl TableView {
             base: table.clone(),
             shown_base: table.clone(),
             sieve: Sieve::default(),
+            called: sql::Called::default(),
+            given: None,
             find: Find::default(),
             summary: summary::Page::default(),
             pivot: pivot::Page::default(),
@@ -184,6 +191,7 @@ impl TableView {
             copying: None,
             bar: Bar::default(),
             started: false,
+            restored: false,
         }
     }
 
@@ -239,18 +247,21 @@ impl TableView {
         };
         let waiting = self.next.take().and_then(|next| next.turned);
         let turned = self.turning.take().or(waiting);
+        let stays = turned.is_some() || std::mem::take(&mut self.restored);
         let old = &self.main.grid;
         let widths = if turned.is_some() { old.widths() } else { Vec::new() };
         let schemas = (self.main.table.schema(), sheet.table.schema());
         let layout = next::carried(old.layout(), &widths, schemas.0, schemas.1);
         sheet.grid.set_layout(layout);
         // Another version is looked at where the old one was; what a filter gives, from its beginning.
-        let top = if turned.is_some() { old.row_position() } else { RowPosition::default() };
+        let top = if stays { old.row_position() } else { RowPosition::default() };
         sheet.grid.set_position(top, old.column_position());
         let rows = sheet.table.rows().number();
         let fits = |place: &crate::gui::grid::Selection| place.anchor.row.max(place.cursor.row) < rows;
         if turned.is_some() && schemas.0.fields().len() == schemas.1.fields().len() {
             sheet.grid.select(old.selection().filter(fits));
+        } else if stays {
+            sheet.grid.select(old.selection());
         }
         self.next = Some(Next::new(sheet, turned));
     }
@@ -408,7 +419,8 @@ impl TableView {
     fn summary_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if let Some((column, click)) = self.summary.ui(ui, cx.jobs, &mut self.main, &self.name) {
             let condition = self.main.asked(column, click);
-            condition.into_iter().for_each(|condition| self.sieve.add(condition));
+            let more = ui.input(|input| input.modifiers.command || input.modifiers.shift);
+            condition.into_iter().for_each(|condition| self.sieve.pick(condition, more));
         }
     }
 
@@ -599,8 +611,17 @@ impl View for TableView {
         if let Some(versions) = &mut self.versions {
             whole = versions.ui(ui, whole, cx.jobs);
         }
-        let whole = self.sieve.ui(ui, whole, &self.base);
-        let (whole, met) = self.find.ui(ui, whole, cx.jobs, &self.main.table, self.main.grid.cursor());
+        let columns = if self.find.is_open() { self.shown_columns() } else { Vec::new() };
+        let about = About {
+            jobs: cx.jobs,
+            target: cx.target,
+            table: &self.base,
+            called: &self.called,
+            given: self.given.as_deref(),
+        };
+        let whole = self.sieve.ui(ui, whole, about, cx.actions);
+        let place = Place { columns: &columns, table: &self.main.table, cursor: self.main.grid.cursor() };
+        let (whole, met) = self.find.ui(ui, whole, &place, about, self.sieve.filter());
         if let Some(cell) = met {
             self.tail = None;
             self.main.grid.scroll_to(cell.row, Some(cell.column));
@@ -687,14 +708,21 @@ impl View for TableView {
         Some((words, Data::Table(Arc::new(part))))
     }
 
+    fn clauses(&self) -> Option<String> {
+        self.sieve.is_on().then(|| self.sieve.clauses(&self.base))
+    }
+
     fn keep(&self) -> Value {
         let grid = &self.main.grid;
+        // What is not shown yet stays where it will be.
+        let grid = self.next.as_ref().map_or(grid, |next| &next.sheet.grid);
         json!({
             "top": grid.row_position(),
             "left": grid.column_position(),
             "layout": grid.layout(),
-            "cursor": grid.cursor().map(|cell| (cell.row, cell.column)),
+            "cursor": grid.selection().map(|selection| selection.cursor),
             "record": self.mode == Mode::Record,
+            "summary": self.mode == Mode::Summary,
             "pivot": (self.mode == Mode::Pivot, self.pivot.keep()),
             "sieve": self.sieve.keep(),
         })
@@ -711,8 +739,14 @@ impl View for TableView {
         if let (Ok(top), Ok(left)) = (top, left) {
             self.main.grid.set_position(top, left);
         }
-        if part("record") == Value::Bool(true) {
-            self.mode = Mode::Record;
+        if let Ok(place) = serde_json::from_value(part("cursor")) {
+            self.main.grid.select(Some(Selection::cell(place)));
+        }
+        self.restored = self.sieve.is_on();
+        for (name, mode) in [("record", Mode::Record), ("summary", Mode::Summary)] {
+            if part(name) == Value::Bool(true) {
+                self.mode = mode;
+            }
         }
         if let Ok((open, wells)) = serde_json::from_value::<(bool, Value)>(part("pivot")) {
             self.pivot.restore(&wells);

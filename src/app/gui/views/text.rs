@@ -15,10 +15,12 @@ use egui::{
 };
 use gander::content::Text;
 use gander::content::text::Line;
+use gander::format::Format;
 use gander::jobs::{Priority, Slot};
 use gander::task::Task;
 use serde_json::{Value, json};
 
+use super::array::dims::drop_down;
 use super::{Request, Target, View, ViewCx};
 use crate::gui::commands::Action;
 use crate::gui::grid::{Bar, RowPosition, Scrolled, thousands};
@@ -33,6 +35,25 @@ const LINE: f32 = 18.0;
 const COUNTED: u64 = 8 << 30;
 /// The most lines that are copied.
 const COPIED: u64 = 2_000_000;
+
+/// The option of readers of texts.
+const ENCODING: &str = "encoding";
+/// Encodings that are offered, of those that <https://encoding.spec.whatwg.org/> names.
+const ENCODINGS: [&str; 13] = [
+    "utf-8",
+    "utf-16le",
+    "utf-16be",
+    "windows-1252",
+    "iso-8859-2",
+    "iso-8859-15",
+    "windows-1251",
+    "koi8-r",
+    "shift_jis",
+    "euc-jp",
+    "gb18030",
+    "big5",
+    "euc-kr",
+];
 
 /// The view of `text`, the content of `target`.
 pub(crate) fn make(target: &Target, text: &Arc<Text>) -> Box<dyn View> {
@@ -463,6 +484,34 @@ impl TextView {
         };
     }
 
+    /// The encoding, where it can be said: what the text is read as.
+    fn encoding_menu(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let shown = self.text.encoding();
+        let has_encoding = |format: &&Format| format.options.iter().any(|spec| spec.name == ENCODING);
+        if cx.target.reader().filter(has_encoding).is_none() {
+            let words = theme::dim(Theme::of(ui), shown);
+            ui.label(words).on_hover_text("The encoding of the text");
+            return;
+        }
+        let mut options = cx.target.options();
+        let before = options.get(ENCODING).map(str::to_owned);
+        drop_down(ui, &shown, "The encoding of the text", |ui| {
+            let mut chosen = before.clone();
+            ui.selectable_value(&mut chosen, None, "As found");
+            for name in ENCODINGS {
+                ui.selectable_value(&mut chosen, Some(name.to_owned()), name);
+            }
+            if chosen != before {
+                match chosen {
+                    Some(name) => options.set(ENCODING, name),
+                    None => drop(options.0.remove(ENCODING)),
+                }
+                cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options)));
+                ui.close();
+            }
+        });
+    }
+
     fn paint(&self, ui: &Ui, gutter: Rect, body: Rect, shown: &[Shown]) {
         let theme = Theme::of(ui);
         ui.painter().rect_filled(gutter, 0.0, theme.bg1);
@@ -564,7 +613,7 @@ impl View for TextView {
         let words = format!("{lines} lines");
         let color = if lines.exact().is_some() { theme.dim } else { theme.warn };
         ui.label(egui::RichText::new(words).color(color));
-        ui.label(theme::dim(theme, self.text.encoding())).on_hover_text("The encoding of the text");
+        self.encoding_menu(ui, cx);
         let words = if self.wrap { "Do not wrap lines" } else { "Wrap long lines" };
         if theme::icon_button(ui, Icon::Wrap, words).clicked() {
             self.wrap = !self.wrap;
@@ -631,5 +680,43 @@ impl View for TextView {
             self.top = top;
         }
         self.wrap = kept.get("wrap").and_then(Value::as_bool).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable as _;
+    use gander::content::Content;
+    use gander::format::Options;
+    use gander::open::open_source;
+    use gander::source::Source;
+
+    use super::*;
+    use crate::gui::views::bench::Bench;
+
+    #[test]
+    fn the_encoding_can_be_said() {
+        let source = Source::memory("x.txt", b"plain words, one caf\xe9\nand more\n".to_vec());
+        let document = Arc::new(open_source(&Task::new(), &source, &Options::default()).unwrap());
+        let node = document.root.clone();
+        let Some(Content::Text(text)) = node.content.clone() else { panic!("it is a text") };
+        let target = Target { file: 3, document, path: String::new(), node };
+        let bench = Bench::new(make(&target, &text), target);
+        let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
+        let builder = builder.with_context_setup(crate::gui::theme::apply);
+        let mut harness = builder.build_ui_state(Bench::frame, bench);
+        harness.step();
+        harness.get_by_label("The encoding of the text: windows-1252").click();
+        harness.step();
+        harness.step();
+        harness.get_by_label("koi8-r").click();
+        harness.step();
+        harness.step();
+        let said = harness.state().actions.iter().find_map(|action| match action {
+            Action::Reopen(file, options) => Some((*file, options.get("encoding").map(str::to_owned))),
+            _ => None,
+        });
+        assert_eq!(said, Some((3, Some("koi8-r".to_owned()))));
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
 }
 
 /// The text in colours, in lines of this width; what is `wrong` is underlined.
-pub(super) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>, width: f32) -> LayoutJob {
+pub(crate) fn highlighted(text: &str, theme: &Theme, wrong: Option<Range<usize>>, width: f32) -> LayoutJob {
     let mut job = LayoutJob::default();
     job.wrap.max_width = width;
     let wrong = wrong.unwrap_or(0..0);

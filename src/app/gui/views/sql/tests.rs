@@ -29,7 +29,7 @@ fn bench() -> Harness<'static, Bench> {
     });
     set_open(vec![document.clone()]);
     let beside = Target { file: 1, document, path: String::new(), node: root };
-    let target = target(&beside, 1);
+    let target = target(&beside, 1, "");
     let bench = Bench::new(make(&target), target);
     let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
     builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
@@ -47,7 +47,8 @@ fn until(harness: &mut Harness<'static, Bench>, what: impl Fn(&Harness<'static, 
 #[test]
 fn a_statement_runs_and_its_result_is_a_table() {
     let mut harness = bench();
-    harness.step();
+    let written = |text: &str| text.starts_with("SELECT *\nFROM \"numbers");
+    until(&mut harness, |h| written(h.state().view.keep()["statement"].as_str().unwrap()));
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     until(&mut harness, |h| h.state().view.export().is_some_and(|(words, _)| words == "result1: 1,000 rows"));
     assert!(harness.query_all_by_label("result1").next().is_some());

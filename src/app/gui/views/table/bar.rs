@@ -2,7 +2,7 @@
 
 use egui::{Key, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
 use gander::content::Rows;
-use gander::format::{OptionSpec, Options};
+use gander::format::{Format, OptionSpec, Options};
 
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
@@ -239,9 +239,9 @@ impl TableView {
     /// What else can be done, where the bar is narrow.
     fn more_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let button = theme::icon_button(ui, Icon::More, "More");
-        let has_options = has_options(cx);
+        let reader = reader(cx);
         if button.clicked() {
-            self.bar.options = Some(cx.target.document.options.clone());
+            self.bar.options = Some(cx.target.options());
         }
         let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
         popup.show(|ui| {
@@ -254,31 +254,28 @@ impl TableView {
                 self.sheet_mut().grid.set_wrap(!wrap);
                 ui.close();
             }
-            if has_options {
+            if let Some(reader) = reader {
                 ui.separator();
-                self.options(ui, cx);
+                self.options(ui, cx, reader);
             }
         });
     }
 
-    /// The options of the document's format, where the table is the whole document: a CSV's delimiter.
+    /// The options of the reader, where the table is the whole document: a CSV's delimiter.
     fn options_menu(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if !has_options(cx) {
-            return;
-        }
-        let button = drop_down(ui, &format!("{} options", cx.target.document.format.name));
+        let Some(reader) = reader(cx) else { return };
+        let button = drop_down(ui, &format!("{} options", reader.name));
         if button.clicked() {
-            self.bar.options = Some(cx.target.document.options.clone());
+            self.bar.options = Some(cx.target.options());
         }
         let popup = Popup::from_toggle_button_response(&button)
             .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
             .width(280.0);
-        popup.show(|ui| self.options(ui, cx));
+        popup.show(|ui| self.options(ui, cx, reader));
     }
 
-    fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let document = &cx.target.document;
-        let options = self.bar.options.get_or_insert_with(|| document.options.clone());
+    fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, reader: &Format) {
+        let options = self.bar.options.get_or_insert_with(|| cx.target.options());
         let facts = self.main.table.facts().details;
         let found = |name: &str| {
             let attribute = cx.target.node.attributes.iter().find(|(other, _)| other == name);
@@ -287,7 +284,7 @@ impl TableView {
                 .or_else(|| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()))
         };
         egui::Grid::new("options").num_columns(2).show(ui, |ui| {
-            for spec in document.format.options {
+            for spec in reader.options {
                 option(ui, spec, options, &found(spec.name).unwrap_or_default());
                 ui.end_row();
             }
@@ -297,21 +294,21 @@ impl TableView {
         ui.horizontal(|ui| {
             apply = theme::primary_button(ui, "Read anew").clicked();
             if theme::button(ui, "As found").on_hover_text("Let Gander find out").clicked() {
-                document.format.options.iter().for_each(|spec| drop(options.0.remove(spec.name)));
+                reader.options.iter().for_each(|spec| drop(options.0.remove(spec.name)));
                 apply = true;
             }
         });
         if apply {
             // The kept place in the old table means nothing in the new one, but does no harm.
-            cx.actions.push(Action::Reopen(cx.target.file, options.clone()));
+            cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options.clone())));
             ui.close();
         }
     }
 }
 
-/// Whether what is shown is a whole document of a format that has options.
-fn has_options(cx: &ViewCx<'_>) -> bool {
-    !cx.target.document.format.options.is_empty() && cx.target.path.is_empty()
+/// The reader of what is shown, where it has options.
+fn reader(cx: &ViewCx<'_>) -> Option<&'static Format> {
+    cx.target.reader().filter(|format| !format.options.is_empty())
 }
 
 /// A button that opens a list below it.

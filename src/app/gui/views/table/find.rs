@@ -1,39 +1,71 @@
-//! Finding a text in the cells of a table: how many rows have it, and the way from one to the next.
+//! Finding a text in the cells of a table: how many cells show it, and the way from one to the next.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::datatypes::DataType;
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::cell;
 use gander::content::Table;
+use gander::display::plural;
 use gander::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::query::{Failure, Filtered, containing, filtered};
+use gander::query::pivot::typed;
+use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filtered};
 use gander::task::Task;
 
-use super::sieve::engine;
+use super::sieve::{About, engine};
 use crate::gui::grid::{CellAt, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
-/// What is looked for, and in which table (by its place in memory).
+/// Of more rows with matches these are not counted.
+const COUNTED: u64 = 1 << 20;
+/// Rows that are counted at a time.
+const STEP: u64 = 128;
+
+/// What is looked for, in which columns as they stand, and in which table (by its place in memory).
 #[derive(Clone, Debug, PartialEq)]
 struct Wish {
     text: String,
+    columns: Vec<usize>,
     table: usize,
 }
 
-/// A way to another match: from which row, and whether forwards.
+impl Wish {
+    fn folded(&self) -> String {
+        self.text.to_lowercase()
+    }
+}
+
+/// What is searched, and from where on.
+pub(super) struct Place<'a> {
+    /// The columns, in their order on screen.
+    pub(super) columns: &'a [usize],
+    /// The rows that are shown.
+    pub(super) table: &'a Arc<dyn Table>,
+    pub(super) cursor: Option<CellAt>,
+}
+
+/// A way to another match: from which cell, and whether forwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
-    from: u64,
+    from: CellAt,
     forward: bool,
-    /// The row itself counts.
+    /// The row itself counts, from its beginning.
     here: bool,
 }
 
-/// A match: which one it is, and its cell.
-type Met = Option<(u64, CellAt)>;
+/// A match: in which of the rows that have some, which of that row's it is, and its cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Found {
+    at: u64,
+    nth: u64,
+    cell: CellAt,
+}
+
+type Met = Option<Found>;
 
 /// The find bar of a table view.
 #[derive(Default)]
@@ -46,7 +78,8 @@ pub(super) struct Find {
     error: Option<Error>,
     step: Option<Step>,
     steps: Slot<Step, Met>,
-    at: Option<u64>,
+    at: Option<Found>,
+    counts: Slot<(Wish, usize), Option<Counts>>,
 }
 
 impl Find {
@@ -55,12 +88,18 @@ impl Find {
         (self.open, self.focus) = (true, true);
     }
 
+    /// Whether the bar is there.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Closes it; whether it was open.
     pub(super) fn close(&mut self) -> bool {
         let was = std::mem::take(&mut self.open);
         self.found = None;
         self.slot.cancel();
         self.slot.clear();
+        self.counts.clear();
         was
     }
 
@@ -69,9 +108,9 @@ impl Find {
         &mut self,
         ui: &mut Ui,
         area: Rect,
-        jobs: &Jobs,
-        table: &Arc<dyn Table>,
-        cursor: Option<CellAt>,
+        place: &Place<'_>,
+        about: About<'_>,
+        filter: &Filter,
     ) -> (Rect, Option<CellAt>) {
         if !self.open {
             return (area, None);
@@ -85,14 +124,14 @@ impl Find {
             .id_salt("find")
             .layout(egui::Layout::left_to_right(egui::Align::Center));
         let mut child = ui.new_child(builder);
-        let wanted = self.field(&mut child, cursor);
-        self.ask(jobs, table);
-        let go = self.take_step(jobs, table);
+        let wanted = self.field(&mut child, place.cursor);
+        self.ask(about.jobs, place);
+        let go = self.take_step(about.jobs, place.table);
         if let Some(step) = wanted {
             self.step = Some(step);
             self.steps.clear();
         }
-        self.words(&mut child);
+        self.words(&mut child, about, filter);
         if theme::icon_button(&mut child, Icon::Close, "Close (Esc)").clicked() {
             self.close();
         }
@@ -101,7 +140,7 @@ impl Find {
 
     /// The field and its arrows; the step that is asked for.
     fn field(&mut self, ui: &mut Ui, cursor: Option<CellAt>) -> Option<Step> {
-        let row = cursor.map_or(0, |cell| cell.row);
+        let from = cursor.unwrap_or(CellAt { row: 0, column: usize::MAX });
         let mut step = None;
         ui.label(theme::icon(Icon::Search).color(Theme::of(ui).dim));
         let field =
@@ -113,7 +152,7 @@ impl Find {
         }
         if field.changed() {
             self.at = None;
-            step = Some(Step { from: row, forward: true, here: true });
+            step = Some(Step { from, forward: true, here: true });
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = ui.input(|input| input.modifiers.shift);
@@ -125,17 +164,25 @@ impl Find {
             field.request_focus();
         }
         if theme::icon_button(ui, Icon::ArrowUp, "Previous match (Shift+F3)").clicked() || previous {
-            step = Some(Step { from: row, forward: false, here: false });
+            step = Some(Step { from, forward: false, here: false });
         }
         if theme::icon_button(ui, Icon::ArrowDown, "Next match (F3)").clicked() || next {
-            step = Some(Step { from: row, forward: true, here: false });
+            step = Some(Step { from, forward: true, here: false });
         }
         step
     }
 
     /// Asks for the rows that have the text.
-    fn ask(&mut self, jobs: &Jobs, table: &Arc<dyn Table>) {
-        let wish = Wish { text: self.text.clone(), table: Arc::as_ptr(table).cast::<()>() as usize };
+    fn ask(&mut self, jobs: &Jobs, place: &Place<'_>) {
+        let table = place.table;
+        let fields = table.schema().fields();
+        let is_shown =
+            |column: &usize| fields.get(*column).is_some_and(|field| !is_binary(field.data_type()));
+        let wish = Wish {
+            text: self.text.clone(),
+            columns: place.columns.iter().copied().filter(is_shown).collect(),
+            table: Arc::as_ptr(table).cast::<()>() as usize,
+        };
         if wish.text.is_empty() {
             self.found = None;
             return;
@@ -146,13 +193,14 @@ impl Find {
         if self.found.take().is_some_and(|(known, _)| known == wish) {
             self.slot.clear();
         }
-        let (source, text) = (table.clone(), wish.text.clone());
-        let shown = self.slot.get(jobs, &wish, &format!("finding {text:?}"), move |task| {
-            filtered(&engine(), task, &source, &containing(source.as_ref(), &text), &[]).map_err(|failure| {
-                match failure {
-                    Failure::Run(error) => error,
-                    Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
-                }
+        // The place was one among other matches.
+        self.at = None;
+        let (source, wanted) = (table.clone(), wish.clone());
+        let shown = self.slot.get(jobs, &wish, &format!("finding {:?}", wish.text), move |task| {
+            let filter = containing(source.as_ref(), &wanted.columns, &wanted.text);
+            filtered(&engine(), task, &source, &filter, &[]).map_err(|failure| match failure {
+                Failure::Run(error) => error,
+                Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
             })
         });
         self.error = shown.error;
@@ -167,10 +215,10 @@ impl Find {
         if rows.rows().number() == 0 && rows.answer().ended().is_none() {
             return None;
         }
-        let (source, rows, text) = (table.clone(), rows.clone(), wish.text.to_lowercase());
-        let shown = self
-            .steps
-            .get(jobs, &step, "the next match", move |task| meet(task, &rows, source.as_ref(), &text, step));
+        let (source, rows, wish) = (table.clone(), rows.clone(), wish.clone());
+        let shown = self.steps.get(jobs, &step, "the next match", move |task| {
+            Way { task, rows: &rows, table: source.as_ref(), wish: &wish }.next(step)
+        });
         let met = match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(met), _) => *met,
             (None, Some(_)) => None,
@@ -178,12 +226,33 @@ impl Find {
         };
         self.step = None;
         self.steps.clear();
-        let (at, cell) = met?;
-        self.at = Some(at);
-        Some(cell)
+        self.at = met;
+        met.map(|found| found.cell)
     }
 
-    fn words(&self, ui: &mut Ui) {
+    /// How many matches there are, once all rows that have some are known.
+    fn counts(&self, jobs: &Jobs) -> Option<Arc<Option<Counts>>> {
+        let (wish, rows) = self.found.as_ref()?;
+        let key = (wish.clone(), Arc::as_ptr(rows) as usize);
+        let (wish, rows) = (wish.clone(), rows.clone());
+        let shown =
+            self.counts.get(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
+        shown.value.filter(|_| shown.fresh)
+    }
+
+    /// The statement of the rows that have matches.
+    fn statement(&self, about: About<'_>, filter: &Filter) -> String {
+        let Some((wish, _)) = &self.found else { return String::new() };
+        let schema = typed(&engine(), about.table);
+        let condition = containing_sql(&schema, &wish.columns, &wish.text);
+        let clauses = match filter.sql(&schema) {
+            Some(filter) => format!("WHERE ({filter}\n) AND ({condition})"),
+            None => format!("WHERE {condition}"),
+        };
+        about.statement(&clauses)
+    }
+
+    fn words(&self, ui: &mut Ui, about: About<'_>, filter: &Filter) {
         let theme = Theme::of(ui);
         if let Some(error) = &self.error {
             ui.label(egui::RichText::new(error.message()).color(theme.bad));
@@ -191,56 +260,165 @@ impl Find {
         }
         let Some((_, rows)) = &self.found else { return };
         let count = rows.rows().number();
-        let place = self.at.map_or(String::new(), |at| format!("{} of ", thousands(at + 1)));
-        match rows.answer().ended() {
-            Some(Ok(())) if count == 0 => drop(ui.label(theme::dim(theme, "no match"))),
+        let label = match rows.answer().ended() {
+            Some(Ok(())) if count == 0 => ui.label(theme::dim(theme, "no match")),
             Some(Ok(())) => {
-                let noun = if count == 1 { "row" } else { "rows" };
-                ui.label(theme::mono(format!("{place}{} {noun}", thousands(count))).color(theme.good));
+                let counts = self.counts(about.jobs);
+                let words = match counts.as_ref().and_then(|counts| counts.as_ref().as_ref()) {
+                    Some(counts) => told(counts, self.at, count),
+                    None => format!("matches in {}", plural(count, "row")),
+                };
+                ui.label(theme::mono(words).color(theme.good))
             }
-            Some(Err(error)) => drop(ui.label(egui::RichText::new(error.message()).color(theme.bad))),
+            Some(Err(error)) => ui.label(egui::RichText::new(error.message()).color(theme.bad)),
             None => {
-                ui.label(theme::mono(format!("{place}≥ {} rows", thousands(count))).color(theme.warn));
                 ui.ctx().request_repaint_after(Duration::from_millis(100));
+                ui.label(theme::mono(format!("matches in ≥ {} rows", thousands(count))).color(theme.warn))
             }
-        }
+        };
+        label.on_hover_ui(|ui| {
+            ui.label(theme::mono(self.statement(about, filter)));
+        });
     }
 }
 
-/// The match next to a row: its number among the matches, and its cell. Behind the last one comes the first.
-fn meet(task: &Task, rows: &Filtered, table: &dyn Table, text: &str, step: Step) -> Result<Met> {
-    let count = rows.rows().number();
-    if count == 0 {
-        return Ok(None);
+/// `3 of 12 matches in 7 rows`.
+fn told(counts: &Counts, at: Option<Found>, rows: u64) -> String {
+    let before = |found: Found| counts.before.get(usize::try_from(found.at).ok()?).copied();
+    let place = at.and_then(|found| Some(before(found)? + found.nth + 1));
+    let place = place.map_or(String::new(), |place| format!("{} of ", thousands(place)));
+    let matches = if counts.all() == 1 { "match" } else { "matches" };
+    format!("{place}{} {matches} in {}", thousands(counts.all()), plural(rows, "row"))
+}
+
+/// How many matches there are in all.
+struct Counts {
+    /// The matches before each row that has some, and those of all.
+    before: Vec<u64>,
+}
+
+impl Counts {
+    /// Looks at all rows that have matches.
+    fn of(task: &Task, rows: &Filtered, wish: &Wish) -> Result<Option<Counts>> {
+        let count = rows.rows().number();
+        if count > COUNTED {
+            return Ok(None);
+        }
+        let (mut before, mut sum, mut at) = (vec![0], 0, 0);
+        while at < count {
+            task.check()?;
+            let read = rows.read(task, at..(at + STEP).min(count), &wish.columns)?;
+            if read.num_rows() == 0 {
+                return Ok(None);
+            }
+            let cells = Cells::new(&read)?;
+            for row in 0..read.num_rows() {
+                sum += (0..wish.columns.len())
+                    .filter(|column| cells.has(row, *column, &wish.folded()))
+                    .count() as u64;
+                before.push(sum);
+            }
+            at += read.num_rows() as u64;
+        }
+        Ok(Some(Counts { before }))
     }
-    let row_of = |at: u64| -> Result<u64> {
-        let found = rows.numbers(task, at..at + 1)?;
-        found.first().copied().ok_or_else(|| Error::bug("a match without a row"))
-    };
-    // The first match at or behind the row.
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let before = row_of(middle)? < step.from;
-        if before { low = middle + 1 } else { high = middle }
+
+    fn all(&self) -> u64 {
+        self.before.last().copied().unwrap_or(0)
     }
-    let exact = low < count && row_of(low)? == step.from;
-    let at = match (step.forward, exact && !step.here) {
-        (true, true) => (low + 1) % count,
-        (true, false) => low % count,
-        (false, _) => (low + count - 1) % count,
-    };
-    let row = row_of(at)?;
-    let all: Vec<usize> = (0..table.schema().fields().len()).collect();
-    let read = table.read(task, row..row + 1, &all)?;
-    let has = |column: &usize| {
-        let cell = read
-            .columns()
-            .get(*column)
-            .filter(|array| !array.is_empty())
-            .and_then(|a| cell::text(a.as_ref(), 0));
+}
+
+/// Cells as they are shown.
+struct Cells(Vec<ArrayRef>);
+
+impl Cells {
+    fn new(read: &RecordBatch) -> Result<Cells> {
+        let plain = |array: &ArrayRef| match array.data_type() {
+            // One look at the keys for all rows.
+            DataType::Dictionary(_, values) => arrow::compute::cast(array, values),
+            _ => Ok(array.clone()),
+        };
+        Ok(Cells(read.columns().iter().map(plain).collect::<std::result::Result<_, _>>()?))
+    }
+
+    /// Whether a cell shows the text, which is written small.
+    fn has(&self, row: usize, column: usize, text: &str) -> bool {
+        let cell = self.0.get(column).and_then(|array| cell::text(array.as_ref(), row));
         cell.is_some_and(|cell| cell.to_lowercase().contains(text))
-    };
-    let column = all.iter().copied().find(has).unwrap_or(0);
-    Ok(Some((at, CellAt { row, column })))
+    }
+}
+
+/// Binary cells are not searched.
+fn is_binary(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_)
+    )
+}
+
+/// Where the way to the next match leads through: rows that have matches, and the table that they are of.
+struct Way<'a> {
+    task: &'a Task,
+    rows: &'a Filtered,
+    table: &'a dyn Table,
+    wish: &'a Wish,
+}
+
+impl Way<'_> {
+    /// The number in the table of a row that has matches.
+    fn row(&self, at: u64) -> Result<u64> {
+        let found = self.rows.numbers(self.task, at..at + 1)?;
+        found.first().copied().ok_or_else(|| Error::bug("a match without a row"))
+    }
+
+    /// The columns of a row's matches, in their order on screen.
+    fn columns(&self, row: u64) -> Result<Vec<usize>> {
+        let cells = Cells::new(&self.table.read(self.task, row..row + 1, &self.wish.columns)?)?;
+        let text = self.wish.folded();
+        let all = self.wish.columns.iter().enumerate();
+        Ok(all.filter(|(at, _)| cells.has(0, *at, &text)).map(|(_, column)| *column).collect())
+    }
+
+    /// The match next to a cell. Behind the last one comes the first.
+    fn next(&self, step: Step) -> Result<Met> {
+        let count = self.rows.rows().number();
+        if count == 0 {
+            return Ok(None);
+        }
+        // The first row with matches at or behind the cell's.
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let before = self.row(middle)? < step.from.row;
+            if before { low = middle + 1 } else { high = middle }
+        }
+        let exact = low < count && self.row(low)? == step.from.row;
+        if exact && !step.here {
+            let columns = self.columns(step.from.row)?;
+            let place = |column: usize| self.wish.columns.iter().position(|other| *other == column);
+            let here = place(step.from.column);
+            let further = |column: &usize| match step.forward {
+                true => place(*column) > here,
+                false => place(*column) < here,
+            };
+            let nth = match step.forward {
+                true => columns.iter().position(further),
+                false => columns.iter().rposition(further),
+            };
+            if let Some((nth, column)) = nth.and_then(|nth| Some((nth, *columns.get(nth)?))) {
+                let cell = CellAt { row: step.from.row, column };
+                return Ok(Some(Found { at: low, nth: nth as u64, cell }));
+            }
+        }
+        let at = match (step.forward, exact && !step.here) {
+            (true, true) => (low + 1) % count,
+            (true, false) => low % count,
+            (false, _) => (low + count - 1) % count,
+        };
+        let row = self.row(at)?;
+        let columns = self.columns(row)?;
+        let nth = if step.forward { 0 } else { columns.len().saturating_sub(1) };
+        let column = columns.get(nth).or(self.wish.columns.first()).copied().unwrap_or(0);
+        Ok(Some(Found { at, nth: nth as u64, cell: CellAt { row, column } }))
+    }
 }

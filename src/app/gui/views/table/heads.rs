@@ -30,6 +30,8 @@ const SAMPLE: u64 = 256;
 /// How many places; as many as bins, so that a sorted column looks even.
 const PLACES: u64 = 24;
 const BINS: usize = 24;
+/// Frequent values that are kept in full.
+const FREQUENT: usize = 20;
 /// Columns of one job.
 const COLUMNS: usize = 12;
 /// So many cells are all looked at without being asked.
@@ -55,6 +57,8 @@ pub(super) struct Summary {
     sampled: bool,
     /// Of how many rows the frequent values are, where these are only some of those that were looked at.
     ranked: Option<u64>,
+    /// How many different values there are in all rows, in words.
+    distinct: Option<String>,
 }
 
 /// What was clicked in the head of a column.
@@ -342,6 +346,10 @@ impl Summary {
         let mut summary = Summary {
             seen: found.rows,
             nulls: found.nulls.saturating_add(found.unfit),
+            distinct: found.different.as_ref().map(|different| match different {
+                whole::Different::Exactly(count) => gander::display::count(*count),
+                whole::Different::About(count) => format!("≈ {}", gander::display::count(*count)),
+            }),
             ..Summary::default()
         };
         match &found.histogram {
@@ -392,6 +400,9 @@ impl Summary {
         }
         if !self.bins.is_empty() {
             words += &format!("\n{} to {}", super::sums::short(self.low), super::sums::short(self.high));
+        }
+        if let Some(distinct) = &self.distinct {
+            words += &format!("\n{distinct} distinct");
         }
         for (value, share) in &self.top {
             words += &format!("\n{}  {value}", percent(f64::from(*share)));
@@ -447,15 +458,42 @@ fn places(rows: u64) -> Vec<Range<u64>> {
         .collect()
 }
 
-#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {
+    let sampled = table.rows().exact().is_none_or(|rows| rows > ALL);
+    let mut list = Vec::with_capacity(columns.len());
+    for part in &sample(table, task, columns)? {
+        task.check()?;
+        let distinct = if sampled { None } else { distinct(part) };
+        list.push(Summary { sampled, distinct, ..summary(part) });
+    }
+    Ok(list)
+}
+
+/// How many different values there are.
+fn distinct(parts: &[ArrayRef]) -> Option<String> {
+    let flat = |array: &ArrayRef| !array.data_type().is_nested() && !cell_is_binary(array.data_type());
+    let texts =
+        parts.iter().flat_map(|array| (0..array.len()).filter_map(|row| cell::text(array.as_ref(), row)));
+    let all_flat = parts.iter().all(flat);
+    all_flat.then(|| gander::display::count(texts.collect::<HashSet<String>>().len() as u64))
+}
+
+/// The most frequent values of a column among the rows that its head is about.
+pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<Vec<String>> {
+    let mut summary = Summary::default();
+    sample(table, task, &[column])?.iter().for_each(|parts| summary.count_top(parts));
+    Ok(summary.whole.into_iter().filter(|text| text.len() < super::pages::SHOWN).collect())
+}
+
+/// The cells of columns that are looked at.
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
+fn sample(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Vec<ArrayRef>>> {
     let rows = table.rows();
     // Of what is not counted yet only the beginning is near.
     let places = match rows.exact() {
         Some(rows) => places(rows),
         None => vec![0..rows.number().clamp(1, 4 * SAMPLE)],
     };
-    let sampled = rows.exact().is_none_or(|rows| rows > ALL);
     let mut parts: Vec<Vec<ArrayRef>> = vec![Vec::new(); columns.len()];
     for place in places {
         task.check()?;
@@ -463,12 +501,7 @@ fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Su
             part.extend(array.ok());
         }
     }
-    let mut list = Vec::with_capacity(columns.len());
-    for part in &parts {
-        task.check()?;
-        list.push(Summary { sampled, ..summary(part) });
-    }
-    Ok(list)
+    Ok(parts)
 }
 
 fn summary(parts: &[ArrayRef]) -> Summary {
@@ -545,7 +578,7 @@ impl Summary {
         let short =
             |text: &str| text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
         let share = |count: u64| count as f32 / self.seen.max(1) as f32;
-        self.whole = list.iter().take(2).map(|(text, _)| text.clone()).collect();
+        self.whole = list.iter().take(FREQUENT).map(|(text, _)| text.clone()).collect();
         self.top = list.iter().take(5).map(|(text, count)| (short(text), share(*count))).collect();
     }
 }
@@ -574,6 +607,8 @@ mod tests {
         let list = summaries(&MemoryTable::new(batch), &Task::new(), &[0, 1]).unwrap();
         assert_eq!((list[0].bins[0], list[0].bins[BINS - 1], list[0].nulls), (2, 1, 1));
         assert_eq!(list[1].top[0], ("card".to_owned(), 0.75));
+        assert_eq!(list[1].whole, ["card", "cash"]);
+        assert!(list[0].words().contains("\n2 distinct"), "{}", list[0].words());
         assert!(!list[0].sampled);
     }
 
@@ -607,6 +642,7 @@ mod tests {
         assert!(n.low <= 0.0 && (199_999.0..250_000.0).contains(&n.high), "{} to {}", n.low, n.high);
         assert_eq!((s.top[0].clone(), s.top[1].clone()), (("b".to_owned(), 0.75), ("a".to_owned(), 0.25)));
         assert!(!heads.can_be_exact(0));
+        assert!(s.words().contains("\n2 distinct"), "{}", s.words());
     }
 
     #[test]

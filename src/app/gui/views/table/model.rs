@@ -294,7 +294,8 @@ impl GridModel for Model<'_> {
         let name = self.sheet.column_name(column);
         let Some(click) = self.sheet.heads.ui(ui, column, name, share) else { return };
         let condition = self.sheet.asked(column, click);
-        condition.into_iter().for_each(|condition| self.sieve.add(condition));
+        let more = ui.input(|input| input.modifiers.command || input.modifiers.shift);
+        condition.into_iter().for_each(|condition| self.sieve.pick(condition, more));
     }
 
     fn header_menu(&mut self, ui: &mut egui::Ui, column: usize) {

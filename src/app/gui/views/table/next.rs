@@ -33,7 +33,8 @@ impl Next {
     pub(super) fn ready(&mut self, jobs: &Jobs, shown: &Sheet) -> bool {
         let sheet = &mut self.sheet;
         let rows = sheet.table.rows();
-        if rows.exact().is_none() && rows.number() == 0 {
+        // As many as it is scrolled down.
+        if rows.exact().is_none() && rows.number() <= sheet.grid.row_position().row {
             return false;
         }
         let (sight, columns) = &shown.seen;

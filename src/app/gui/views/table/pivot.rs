@@ -81,6 +81,7 @@ pub(super) struct Page {
     mistake: Option<Mistake>,
     error: Option<Error>,
     show_sql: bool,
+    called: sql::Called,
 }
 
 impl Drop for Page {
@@ -131,8 +132,11 @@ impl Page {
         let statement = self.statement(cx, table);
         self.state(ui, cx, line.shrink2(vec2(space::S3, 2.0)), statement.as_deref());
         let mut below = Rect::from_min_max(pos2(right.left(), line.bottom()), right.max);
-        if let Some(sql) = statement.filter(|_| self.show_sql) {
-            below = self.sql(ui, cx, below, &sql);
+        if let Some(sql) = statement.as_ref().filter(|_| self.show_sql) {
+            below = self.sql(ui, cx, below, sql);
+        }
+        if let Some(shown) = &mut self.shown {
+            shown.view.given = statement.map(|sql| format!("(\n{sql}\n) AS groups"));
         }
         self.result(ui, cx, below, name);
     }
@@ -205,16 +209,7 @@ impl Page {
     /// The statement of what is on screen.
     fn statement(&self, cx: &ViewCx<'_>, table: &Arc<dyn Table>) -> Option<String> {
         let made = self.shown.as_ref()?.made()?;
-        let details = table.facts().details;
-        let query = details.iter().find(|(name, _)| name == "query").map(|(_, sql)| sql);
-        let from = match query.filter(|_| cx.target.path.starts_with(sql::PATH)) {
-            // A query's result is known in its own tab only.
-            Some(query) => format!("(\n{query}\n) AS result"),
-            None => {
-                let target = cx.target;
-                gander::query::quoted(&gander::query::table_name(target.document.source.name(), &target.path))
-            }
-        };
+        let from = self.called.from(cx.jobs, cx.target, table.as_ref())?;
         Some(made.resolved.sql(&from))
     }
 

@@ -2,7 +2,10 @@
 //! the rows that it let through.
 
 mod draft;
+mod list;
 mod numbers;
+mod picked;
+mod written;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,12 +18,15 @@ use gander::query::{Condition, Engine, Failure, Filter, Filtered, Mistake, Order
 use gander::task::Task;
 use serde_json::{Value, json};
 
+use crate::gui::commands::Action;
 use crate::gui::grid::{SortMark, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::status::BUDGET;
 use crate::gui::theme::{self, Theme, size, space};
 use draft::Draft;
 pub(super) use numbers::Numbers;
+pub(super) use written::About;
+use written::{CONTEXT, Sql};
 
 /// The one engine of filters, sorting and groups: what they take of the memory is bounded together.
 pub(crate) fn engine() -> Arc<Engine> {
@@ -66,6 +72,7 @@ pub(super) struct Sieve {
     typed: String,
     focus_typed: bool,
     draft: Draft,
+    sql: Sql,
     slot: Slot<Wish, Found>,
     shown: Option<(Wish, Arc<Filtered>)>,
     /// Shows the query among the jobs until it ends.
@@ -118,7 +125,7 @@ impl Sieve {
     fn clear(&mut self) {
         self.wish = Wish { again: self.wish.again + 1, ..Wish::default() };
         self.typed.clear();
-        self.mistake = None;
+        (self.mistake, self.sql.mistake) = (None, None);
         self.error = None;
     }
 
@@ -172,7 +179,7 @@ impl Sieve {
             (Some(at), Some(order)) => self.wish.sort[at].order = order,
             (Some(at), None) => drop(self.wish.sort.remove(at)),
             (None, Some(order)) => {
-                self.wish.sort.push(Sort { column: column.to_owned(), order, nulls_first: false });
+                self.wish.sort.push(Sort::by(column, order));
             }
             (None, None) => {}
         }
@@ -251,13 +258,21 @@ impl Sieve {
     }
 
     /// Draws the bar at the top of `area`; what is left of it.
-    pub(super) fn ui(&mut self, ui: &mut Ui, area: Rect, table: &Arc<dyn Table>) -> Rect {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        area: Rect,
+        about: About<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Rect {
         if !self.is_open() {
             return area;
         }
         let theme = Theme::of(ui);
-        let wrong = self.mistake.is_some() || self.problem().is_some();
+        let wrong = self.wrong().is_some() || self.problem().is_some();
+        let context = self.wrong().and_then(written::context);
         let height = if wrong { 2.0 * size::BAR } else { size::BAR };
+        let height = height + if context.is_some() { CONTEXT } else { 0.0 };
         let bar = Rect::from_min_size(area.min, vec2(area.width(), height.min(area.height())));
         ui.painter().rect_filled(bar, 0.0, theme.bg1);
         ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
@@ -266,7 +281,7 @@ impl Sieve {
         let layout = egui::Layout::right_to_left(egui::Align::Center);
         let mut right = ui.new_child(place(line, "state", layout));
         right.shrink_clip_rect(bar);
-        self.state(&mut right, line.width() >= WIDE);
+        self.state(&mut right, line.width() >= WIDE, about);
         let room = Rect::from_min_max(line.min, pos2(right.min_rect().left() - space::S2, line.bottom()));
         let layout = egui::Layout::left_to_right(egui::Align::Center);
         let mut child = ui.new_child(place(room, "sieve", layout));
@@ -276,23 +291,33 @@ impl Sieve {
         ));
         egui::ScrollArea::horizontal().id_salt("chips").show(&mut child, |ui| {
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                self.chips(ui, table);
+                self.chips(ui, about);
                 self.expression(ui);
             });
         });
         if wrong {
-            self.say_wrong(ui, Rect::from_min_max(pos2(line.left(), line.bottom()), bar.max));
+            let below = Rect::from_min_max(pos2(line.left(), line.bottom()), bar.max);
+            let first = Rect::from_min_size(below.min, vec2(below.width(), size::BAR));
+            self.say_wrong(ui, first);
+            if let Some(context) = context {
+                let at = pos2(first.left() + space::S3, first.bottom() - 2.0);
+                let color = theme.bad;
+                let font = theme::mono_small_font();
+                ui.painter().text(at, egui::Align2::LEFT_TOP, context, font, color);
+            }
         }
-        Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max)
+        let rest = Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max);
+        self.sql_ui(ui, rest, about, actions)
     }
 
-    fn chips(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) {
+    fn chips(&mut self, ui: &mut Ui, about: About<'_>) {
         let mut remove = None;
         for (at, condition) in self.wish.filter.conditions.iter().enumerate() {
             let words = condition.words();
-            let rest = words.strip_prefix(condition.column.as_str()).map(str::trim);
+            let place = condition.place();
+            let rest = words.strip_prefix(place.as_str()).map(str::trim);
             let (name, value) = match rest {
-                Some(rest) => (condition.column.as_str(), rest),
+                Some(rest) => (place.as_str(), rest),
                 None => (words.as_str(), ""),
             };
             let done = theme::chip(ui, name, value, true);
@@ -305,7 +330,7 @@ impl Sieve {
         if let Some(at) = remove {
             self.wish.filter.conditions.remove(at);
         }
-        if let Some((at, condition)) = self.draft.ui(ui, table) {
+        if let Some((at, condition)) = self.draft.ui(ui, about.jobs, about.table) {
             match at.and_then(|at| self.wish.filter.conditions.get_mut(at)) {
                 Some(place) => *place = condition,
                 None => self.add(condition),
@@ -355,16 +380,20 @@ impl Sieve {
                 self.wish.again += 1;
             }
             self.wish.filter.expression = typed;
-            self.mistake = None;
+            (self.mistake, self.sql.mistake) = (None, None);
         }
     }
 
     /// How many rows are left, and how long it took, from the right end on.
-    fn state(&mut self, ui: &mut Ui, wide: bool) {
+    fn state(&mut self, ui: &mut Ui, wide: bool, about: About<'_>) {
         let theme = Theme::of(ui);
         if self.is_on() && theme::button(ui, "Clear").on_hover_text("Show all rows as they stand").clicked() {
             self.clear();
             return;
+        }
+        let words = if self.sql.open { "Hide the SQL" } else { "Show the SQL and edit it" };
+        if theme::icon_button(ui, Icon::Query, words).clicked() {
+            self.sql.open = !self.sql.open;
         }
         let current = self.shown.as_ref().filter(|(wish, _)| *wish == self.wish);
         let Some((_, rows)) = current else {
@@ -380,7 +409,9 @@ impl Sieve {
                 let time = answer.elapsed().as_secs_f64();
                 let time = if wide { format!(" · {time:.2} s") } else { String::new() };
                 let words = theme::mono(format!("{count} rows{time}")).color(theme.good);
-                ui.label(words).on_hover_text(answer.sql());
+                ui.label(words).on_hover_ui(|ui| {
+                    ui.label(theme::mono(about.statement(&self.clauses(about.table))));
+                });
             }
             Some(Err(_)) => {}
             None => {
@@ -406,12 +437,8 @@ impl Sieve {
 
     fn say_wrong(&mut self, ui: &mut Ui, place: Rect) {
         let theme = Theme::of(ui);
-        let words = match (&self.mistake, self.problem()) {
-            (Some(mistake), _) => match &mistake.place {
-                // The condition stands on the second line of the statement's own text.
-                Some(_) => format!("{}\n{}", mistake.message, mistake.context),
-                None => mistake.message.clone(),
-            },
+        let words = match (self.wrong(), self.problem()) {
+            (Some(mistake), _) => mistake.message.clone(),
             (None, Some(error)) if error.is_cancelled() => {
                 "Filtering was stopped; not all rows are there".to_owned()
             }
@@ -426,8 +453,9 @@ impl Sieve {
         child.label(theme::icon(Icon::Problem).color(theme.bad));
         let first = words.lines().next().unwrap_or_default().to_owned();
         let label = egui::Label::new(RichText::new(first).color(theme.bad)).truncate();
-        child.add(label).on_hover_text(theme::mono(words));
-        if self.mistake.is_none() && theme::button(&mut child, "Try again").clicked() {
+        let full = self.wrong().map_or(words, ToString::to_string);
+        child.add(label).on_hover_text(theme::mono(full));
+        if self.wrong().is_none() && theme::button(&mut child, "Try again").clicked() {
             self.error = None;
             self.slot.clear();
             self.wish.again += 1;

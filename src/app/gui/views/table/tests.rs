@@ -116,7 +116,10 @@ type Bench = crate::gui::views::bench::Bench<TableView>;
 mod versions;
 
 fn bench(table: Made) -> Harness<'static, Bench> {
-    let table: Arc<dyn Table> = Arc::new(table);
+    bench_table(Arc::new(table))
+}
+
+fn bench_table(table: Arc<dyn Table>) -> Harness<'static, Bench> {
     let source = Source::memory("made", vec![1u8]);
     let root = Arc::new(Node::new("made", "file").content(Content::Table(table.clone())));
     let format = gander::formats::by_id("parquet").unwrap();
@@ -288,13 +291,21 @@ fn filters_and_sorting_show_rows_by_their_own_numbers() {
     harness.state_mut().view.sieve.sort_by("n", false);
     until(&mut harness, |b| b.view.main.cell(0, 0).text == "4997" && b.view.main.label(0) == "4,997");
     assert!(harness.state().view.sieve.mark("n").is_some_and(|mark| mark.descending));
-    // What a session keeps comes back.
+    let clauses = "WHERE n >= 100 and word LIKE '%7'\nORDER BY \"n\" DESC NULLS LAST";
+    assert_eq!(harness.state().view.clauses().as_deref(), Some(clauses));
+    // What a session keeps comes back, and where one was in it.
+    assert!(request(&mut harness, &Request::GoTo("300, word".to_owned())));
+    until(&mut harness, |b| b.view.main.grid.cursor() == Some(CellAt { row: 300, column: 1 }));
     let kept = harness.state().view.keep();
+    let top = harness.state().view.main.grid.row_position();
     let mut again = bench(Made::new(Rows::Exact(5000)));
     again.state_mut().view.restore(&kept);
-    until(&mut again, |b| b.view.main.cell(0, 0).text == "4997");
+    until(&mut again, |b| b.view.main.numbers.is_some() && b.view.main.grid.cursor().is_some());
+    let grid = &again.state().view.main.grid;
+    assert_eq!((grid.cursor(), grid.row_position()), (Some(CellAt { row: 300, column: 1 }), top));
+    assert!(top.row > 200);
     harness.get_by_label("Clear").click();
-    until(&mut harness, |b| b.view.sieve.rows().is_none() && b.view.main.cell(0, 0).text == "0");
+    until(&mut harness, |b| b.view.sieve.rows().is_none() && b.view.main.numbers.is_none());
 }
 
 #[test]
@@ -329,8 +340,53 @@ fn a_text_is_found_in_all_cells() {
     until(&mut harness, |b| b.status.under == "word[4,990] = w4990");
     harness.key_press_modifiers(Modifiers::SHIFT, Key::F3);
     until(&mut harness, |b| b.status.under == "word[499] = w499");
-    until(&mut harness, |_| true);
-    harness.get_by_label("1 of 11 rows");
+    until_label(&mut harness, "1 of 11 matches in 11 rows");
+}
+
+#[test]
+fn each_cell_that_shows_a_text_is_a_match() {
+    let mut lists = arrow::array::ListBuilder::new(arrow::array::StringBuilder::new());
+    lists.append_value([Some("x1")]);
+    lists.append_value([Some("z")]);
+    let columns: [(&str, ArrayRef); 3] = [
+        ("a", Arc::new(StringArray::from(vec!["x1", "y"]))),
+        ("tags", Arc::new(lists.finish())),
+        ("b", Arc::new(StringArray::from(vec!["ax1", "X1"]))),
+    ];
+    let mut harness = bench_table(Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())));
+    until(&mut harness, |b| b.view.main.cell(1, 2).kind == CellKind::Text);
+    assert!(request(&mut harness, &Request::Find));
+    harness.step();
+    harness.step();
+    harness.get_by_label("Find in all cells").type_text("x1");
+    let at =
+        |row: u64, column: usize| move |b: &Bench| b.view.main.grid.cursor() == Some(CellAt { row, column });
+    until(&mut harness, at(0, 0));
+    until_label(&mut harness, "1 of 4 matches in 2 rows");
+    for (row, column, place) in [(0, 1, 2), (0, 2, 3), (1, 2, 4), (0, 0, 1)] {
+        harness.key_press(Key::F3);
+        until(&mut harness, at(row, column));
+        until_label(&mut harness, &format!("{place} of 4 matches in 2 rows"));
+    }
+    for (row, column) in [(1, 2), (0, 2), (0, 1)] {
+        harness.key_press_modifiers(Modifiers::SHIFT, Key::F3);
+        until(&mut harness, at(row, column));
+    }
+    // What is hidden is not searched.
+    harness.state_mut().view.main.grid.hide(&[2]);
+    until_label(&mut harness, "2 matches in 1 row");
+}
+
+#[test]
+fn the_page_that_was_looked_at_comes_back() {
+    let mut harness = bench(Made::new(Rows::Exact(5000)));
+    until(&mut harness, |b| b.view.main.cell(0, 0).kind == CellKind::Number);
+    harness.get_by_label("Summary").click();
+    until(&mut harness, |b| b.view.mode == Mode::Summary);
+    let kept = harness.state().view.keep();
+    let mut again = bench(Made::new(Rows::Exact(5000)));
+    again.state_mut().view.restore(&kept);
+    until_label(&mut again, "From all 5,000 rows");
 }
 
 #[test]

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field};
 use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
 use gander::content::Table;
+use gander::jobs::Jobs;
 use gander::lines::types;
 use gander::query::{Condition, Test};
 
+use super::list::{self, Frequent};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -113,6 +115,8 @@ pub(super) struct Draft {
     /// The chip that is edited; none for a new one.
     at: Option<usize>,
     column: Option<usize>,
+    /// Names of fields from the column's structs inwards.
+    fields: Vec<String>,
     find: String,
     ask: Ask,
     first: String,
@@ -122,6 +126,20 @@ pub(super) struct Draft {
     focus: bool,
     /// A condition from a chip, whose column is to be found.
     from: Option<Condition>,
+    frequent: Frequent,
+}
+
+/// The type at a field inside a type, and the names of the fields that can be chosen at each level, where the
+/// last one may stay as a whole.
+fn inside(data_type: &DataType, fields: &[String]) -> (DataType, Vec<Vec<String>>) {
+    let (mut data_type, mut levels) = (data_type.clone(), Vec::new());
+    while let DataType::Struct(all) = &data_type {
+        levels.push(all.iter().map(|field| field.name().clone()).collect());
+        let chosen = fields.get(levels.len() - 1).and_then(|name| all.iter().find(|f| f.name() == name));
+        let Some(chosen) = chosen else { break };
+        data_type = chosen.data_type().clone();
+    }
+    (data_type, levels)
 }
 
 impl Draft {
@@ -131,6 +149,7 @@ impl Draft {
             at: Some(at),
             open: true,
             focus: true,
+            fields: condition.fields.clone(),
             from: Some(condition.clone()),
             ..Draft::default()
         };
@@ -139,10 +158,7 @@ impl Draft {
         (self.ask, self.first, self.second) = match &condition.test {
             Test::Equals(v) => (Ask::Equals, v.clone(), String::new()),
             Test::Differs(v) => (Ask::Differs, v.clone(), String::new()),
-            Test::In(values) => {
-                let list: Vec<&str> = values.iter().map(|v| v.as_deref().unwrap_or("null")).collect();
-                (Ask::In, list.join(", "), String::new())
-            }
+            Test::In(values) => (Ask::In, list::write(values), String::new()),
             Test::Contains { text, .. } => (Ask::Contains, text.clone(), String::new()),
             Test::Starts(v) => (Ask::Starts, v.clone(), String::new()),
             Test::Ends(v) => (Ask::Ends, v.clone(), String::new()),
@@ -161,9 +177,15 @@ impl Draft {
 
     /// Draws the button and, when it is open, the form. A condition that is ready, and the chip that it
     /// replaces.
-    pub(super) fn ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<(Option<usize>, Condition)> {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        table: &Arc<dyn Table>,
+    ) -> Option<(Option<usize>, Condition)> {
         if let Some(from) = self.from.take() {
-            self.column = table.schema().fields().iter().position(|f| *f.name() == from.column);
+            self.column =
+                gander::query::column_names(table.schema()).iter().position(|name| *name == from.column);
         }
         let words = "Add filter";
         let label =
@@ -181,11 +203,54 @@ impl Draft {
         let popup = Popup::from_toggle_button_response(&button)
             .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
             .width(330.0);
-        popup.show(|ui| made = self.form(ui, table));
+        popup.show(|ui| made = self.form(ui, jobs, table));
         made
     }
 
-    fn form(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<(Option<usize>, Condition)> {
+    fn form(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        table: &Arc<dyn Table>,
+    ) -> Option<(Option<usize>, Condition)> {
+        let chosen = self.column_ui(ui, table)?;
+        let data_type = self.field_ui(ui, table, chosen)?;
+        let asks = Ask::of(&data_type);
+        if !asks.contains(&self.ask) {
+            self.ask = asks.first().copied().unwrap_or(Ask::NotNull);
+        }
+        let mut done = false;
+        ui.add_space(space::S1);
+        ui.horizontal(|ui| {
+            let combo = ComboBox::from_id_salt("filter test").selected_text(self.ask.words()).width(120.0);
+            combo.show_ui(ui, |ui| {
+                for ask in asks {
+                    ui.selectable_value(&mut self.ask, ask, ask.words());
+                }
+            });
+            done |= self.values(ui, &data_type);
+        });
+        if self.ask == Ask::In && self.fields.is_empty() {
+            self.frequent.ui(ui, jobs, (table, chosen), &mut self.first);
+        }
+        ui.add_space(space::S2);
+        ui.horizontal(|ui| {
+            let words = if self.at.is_some() { "Change" } else { "Add" };
+            done |= theme::primary_button(ui, words).clicked();
+            if theme::button(ui, "Cancel").clicked() {
+                ui.close();
+            }
+        });
+        let test = done.then(|| self.test(&data_type)).flatten()?;
+        ui.close();
+        // Columns of one name are told apart as the queries do it.
+        let column = gander::query::column_names(table.schema()).get(chosen).cloned()?;
+        let fields = self.fields.clone();
+        Some((self.at.take(), Condition { column, fields, test }))
+    }
+
+    /// The choice of the column.
+    fn column_ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>) -> Option<usize> {
         let theme = Theme::of(ui);
         let fields = table.schema().fields().clone();
         let at = self.column.filter(|at| *at < fields.len()).unwrap_or(0);
@@ -206,46 +271,49 @@ impl Draft {
             response.response.on_hover_text("Column");
             ui.label(theme::dim(theme, gander::display::column_type(field)));
         });
+        if chosen != at {
+            self.fields.clear();
+        }
         if chosen != at || self.column.is_none() {
             self.column = Some(chosen);
             self.focus = true;
         }
-        let field = fields.get(chosen)?;
+        Some(chosen)
+    }
+
+    /// The choice of a field inside a struct; the type of what is asked.
+    fn field_ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>, column: usize) -> Option<DataType> {
+        let field = table.schema().fields().get(column)?;
         let data_type = types::inferred(field).unwrap_or_else(|| field.data_type().clone());
-        let asks = Ask::of(&data_type);
-        if !asks.contains(&self.ask) {
-            self.ask = asks.first().copied().unwrap_or(Ask::NotNull);
-        }
-        let mut done = false;
-        ui.add_space(space::S1);
-        ui.horizontal(|ui| {
-            let combo = ComboBox::from_id_salt("filter test").selected_text(self.ask.words()).width(120.0);
-            combo.show_ui(ui, |ui| {
-                for ask in asks {
-                    ui.selectable_value(&mut self.ask, ask, ask.words());
+        let (_, levels) = inside(&data_type, &self.fields);
+        for (level, names) in levels.iter().enumerate() {
+            let before = self.fields.get(level).filter(|name| names.contains(name)).cloned();
+            let mut name = before.clone();
+            let shown = name.clone().unwrap_or_else(|| "as a whole".to_owned());
+            let combo = ComboBox::from_id_salt(("filter field", level)).selected_text(shown).width(190.0);
+            let response = combo.show_ui(ui, |ui| {
+                ui.selectable_value(&mut name, None, "as a whole");
+                for choice in names.iter().take(LISTED) {
+                    ui.selectable_value(&mut name, Some(choice.clone()), choice);
                 }
             });
-            done |= self.values(ui, &data_type);
-        });
-        ui.add_space(space::S2);
-        ui.horizontal(|ui| {
-            let words = if self.at.is_some() { "Change" } else { "Add" };
-            done |= theme::primary_button(ui, words).clicked();
-            if theme::button(ui, "Cancel").clicked() {
-                ui.close();
+            response.response.on_hover_text("Field");
+            if name != before {
+                self.fields.truncate(level);
+                self.fields.extend(name);
+                self.focus = true;
             }
-        });
-        let test = done.then(|| self.test(&data_type)).flatten()?;
-        ui.close();
-        // Columns of one name are told apart as the queries do it.
-        let name = gander::query::column_names(table.schema()).get(chosen).cloned()?;
-        Some((self.at.take(), Condition::new(name, test)))
+        }
+        let (data_type, levels) = inside(&data_type, &self.fields);
+        // What is not there (any more) is not asked.
+        self.fields.truncate(levels.len() - usize::from(matches!(data_type, DataType::Struct(_))));
+        Some(data_type)
     }
 
     /// The fields for values; whether Enter was pressed in one.
     fn values(&mut self, ui: &mut Ui, data_type: &DataType) -> bool {
         let hint = match (self.ask, data_type) {
-            (Ask::In, _) => "a, b, null",
+            (Ask::In, _) => "a, \"b, c\", null",
             (Ask::Length, _) => "from",
             (_, DataType::Boolean) => "true",
             (_, DataType::Date32 | DataType::Date64) => "2024-01-31",
@@ -302,13 +370,7 @@ impl Draft {
             Ask::Ends => Test::Ends(first),
             Ask::Matches => Test::Matches(first),
             Ask::Has => Test::Has(first),
-            Ask::In => {
-                let word = |item: &str| match item.trim() {
-                    "null" => None,
-                    item => Some(item.to_owned()),
-                };
-                Test::In(first.split(',').map(word).collect())
-            }
+            Ask::In => Test::In(list::read(&first)),
         })
     }
 }
@@ -318,11 +380,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fields_of_structs_are_asked_by_their_own_type() {
+        let city = DataType::Struct(vec![Field::new("name", DataType::Utf8, true)].into());
+        let fields = vec![Field::new("city", city.clone(), true), Field::new("n", DataType::Int64, true)];
+        let whole = DataType::Struct(fields.into());
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let (data_type, levels) = inside(&whole, &names);
+            (data_type, levels.len())
+        };
+        assert_eq!(of(&[]), (whole.clone(), 1));
+        assert_eq!(of(&["n"]), (DataType::Int64, 1));
+        assert_eq!(of(&["city"]), (city, 2));
+        assert_eq!(of(&["city", "name"]), (DataType::Utf8, 2));
+        assert_eq!(of(&["gone", "name"]), (whole.clone(), 1));
+        let condition = Condition {
+            fields: vec!["city".into(), "name".into()],
+            ..Condition::new("c", Test::Starts("P".into()))
+        };
+        let mut draft = Draft::default();
+        draft.edit(0, &condition);
+        assert_eq!((draft.fields.clone(), condition.place()), (condition.fields, "c.city.name".to_owned()));
+    }
+
+    #[test]
     fn a_chip_opens_as_what_it_is() {
         let tests = [
             Test::Equals("a".into()),
             Test::Differs("a".into()),
             Test::In(vec![Some("a".into()), None]),
+            Test::In(vec![Some("Paris, Texas".into()), Some("null".into())]),
             Test::Contains { text: "a b".into(), fold: true },
             Test::Starts("a".into()),
             Test::Ends("a".into()),
