@@ -16,6 +16,18 @@ impl App {
         let Some(file) = self.files.get(id) else { return };
         let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
         self.tabs.show_later(id, &tab);
+        if self.fresh.contains(&id) {
+            self.begin(id);
+        }
+    }
+
+    /// Lets the tab of a file that was just opened begin with the node that the file names for it.
+    fn begin(&mut self, id: u64) {
+        if let Some(State::Ready(document)) = self.files.get(id).map(|file| &file.state)
+            && let Some(start) = &document.root.start
+        {
+            self.tabs.begin_at(id, start);
+        }
     }
 
     /// A file was opened, or could not be.
@@ -28,6 +40,7 @@ impl App {
         {
             let bytes = if document.source.is_folder() { None } else { document.source.known_len() };
             self.session.remember(&file.path.clone(), bytes, document.format.name);
+            self.begin(id);
         }
         self.followed = None;
     }
