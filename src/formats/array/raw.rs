@@ -279,6 +279,8 @@ fn dtype(text: &str) -> Result<(DType, bool)> {
 fn type_of(word: &str) -> Option<(DType, bool)> {
     let (plain, big) = match word.strip_suffix("be") {
         Some(plain) => (plain, true),
+        // `double` and `single` end so by themselves.
+        None if matches!(word, "double" | "single") => (word, false),
         None => (word.strip_suffix("le").unwrap_or(word), false),
     };
     let dtype = match plain {
