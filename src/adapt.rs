@@ -138,7 +138,7 @@ impl ArrayView {
         for (mine, gone) in self.region.0.iter().zip(&self.single) {
             spans.push(match gone {
                 true => *mine,
-                false => inside(mine, wanted.next().ok_or_else(|| Error::bug("a slice lost a dimension"))?),
+                false => mine.part(wanted.next().ok_or_else(|| Error::bug("a slice lost a dimension"))?),
             });
         }
         Ok(Region(spans))
@@ -192,15 +192,6 @@ impl Array for ArrayView {
             facts.axes.clear();
         }
         facts
-    }
-}
-
-/// The span `wanted` of the span `outer`.
-fn inside(outer: &Span, wanted: &Span) -> Span {
-    Span {
-        start: outer.start + wanted.start * outer.step,
-        count: wanted.count,
-        step: wanted.step.saturating_mul(outer.step).max(1),
     }
 }
 

@@ -66,6 +66,28 @@ impl Described {
     }
 }
 
+/// What there is to remark where [`stored_type`] is another one.
+pub const UNSIGNED: &str = "_Unsigned says that its integers have no sign";
+
+/// The type of a variable's elements. `_Unsigned` is how types without a sign are said where the file or the
+/// library that wrote it has none.
+pub fn stored_type(attributes: &[(String, Value)], dtype: &DType) -> DType {
+    // Text in NetCDF, and in JSON sometimes what it says.
+    let word = |(_, value): &(String, Value)| match value {
+        Value::Json(Json::Bool(word)) => Some(word.to_string()),
+        _ => text(attributes, "_Unsigned"),
+    };
+    let said = attributes.iter().find(|(name, _)| name == "_Unsigned").and_then(word);
+    let unsigned = said.is_some_and(|word| word.eq_ignore_ascii_case("true"));
+    match dtype {
+        DType::I8 if unsigned => DType::U8,
+        DType::I16 if unsigned => DType::U16,
+        DType::I32 if unsigned => DType::U32,
+        DType::I64 if unsigned => DType::U64,
+        other => other.clone(),
+    }
+}
+
 /// What the conventions say of `variable`. `lookup` gives the variable of a name as seen from it: in its own
 /// group, else in those above; `None` where there is none. It is asked for each dimension and for the names
 /// in `coordinates`.
@@ -76,7 +98,7 @@ pub fn describe(variable: Variable<'_>, lookup: &dyn Fn(&str) -> Option<Found>) 
         times: times(attributes),
         axes: axes(variable, lookup),
         scaling: scaling(attributes, variable.dtype),
-        value_names: flags(attributes),
+        value_names: flags(attributes, variable.dtype),
     }
 }
 
@@ -180,13 +202,14 @@ fn as_stored(dtype: &DType, value: f64) -> f64 {
 }
 
 /// `flag_values` or `flag_masks` with `flag_meanings`.
-fn flags(attributes: &[(String, Value)]) -> Vec<(i64, String)> {
+fn flags(attributes: &[(String, Value)], dtype: &DType) -> Vec<(i64, String)> {
     let Some(meanings) = text(attributes, "flag_meanings") else { return Vec::new() };
     let mut values = numbers(attributes, "flag_values");
     if values.is_empty() {
         values = numbers(attributes, "flag_masks");
     }
-    values.iter().map(|value| *value as i64).zip(meanings.split_whitespace().map(str::to_owned)).collect()
+    let stored = values.iter().map(|value| as_stored(dtype, *value) as i64);
+    stored.zip(meanings.split_whitespace().map(str::to_owned)).collect()
 }
 
 /// The text of an attribute.
@@ -300,7 +323,16 @@ mod tests {
         let flags = attributes(json!({ "flag_values": [0, 1, 2], "flag_meanings": "sea land  ice" }));
         let names: Vec<(i64, String)> =
             [(0, "sea"), (1, "land"), (2, "ice")].map(|(n, s)| (n, s.to_owned())).to_vec();
-        assert_eq!(super::flags(&flags), names);
+        assert_eq!(super::flags(&flags, &DType::I8), names);
+        // Attributes have a sign even where _Unsigned takes it from the elements.
+        let high = attributes(
+            json!({ "flag_values": [1, -1], "flag_meanings": "clear cloud", "_Unsigned": "true" }),
+        );
+        let dtype = stored_type(&high, &DType::I8);
+        assert_eq!(dtype, DType::U8);
+        assert_eq!(super::flags(&high, &dtype)[1], (255, "cloud".to_owned()));
+        assert_eq!(stored_type(&flags, &DType::I16), DType::I16);
+        assert_eq!(stored_type(&high, &DType::F32), DType::F32);
     }
 
     #[test]

@@ -74,6 +74,7 @@ pub static FORMATS: &[&Format] = &[
     &table::arrow::FORMAT,
     &table::arrow::FEATHER,
     &array::hdf5::NETCDF4,
+    &array::hdf5::MATLAB,
     &array::hdf5::FORMAT,
     &table::avro::FORMAT,
     &table::orc::FORMAT,

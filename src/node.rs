@@ -44,6 +44,8 @@ pub struct Node {
     pub pickle: Option<Arc<Report>>,
     /// The states that it had over time, where its format keeps them.
     pub timeline: Option<Timeline>,
+    /// The path of the node that a look at the file begins with, where the file names one; of a root only.
+    pub start: Option<String>,
 }
 
 /// A node's place among the states that something had over time: the versions of a Delta Lake table, the
@@ -238,6 +240,7 @@ impl Node {
             survey: None,
             pickle: None,
             timeline: None,
+            start: None,
         }
     }
 
@@ -448,7 +451,8 @@ impl Node {
             }
             return Ok(None);
         }
-        // Lazy children are asked by name: the whole rest first, then up to each separator.
+        // Lazy children are asked by name: the whole rest first, then up to each separator, and up to the
+        // brackets that elements of a cell or an array of structs begin with (`c{1}`, `s(2)`).
         let mut end = rest.len();
         loop {
             if let Some(node) = self.child(task, &rest[..end])?
@@ -456,7 +460,7 @@ impl Node {
             {
                 return Ok(Some(found));
             }
-            match rest[..end].rfind(['/', '.']) {
+            match rest[..end].rfind(['/', '.', '{', '(']) {
                 // Names may be empty too: `a..b` lies in `a`, in a nameless module.
                 Some(at) => end = at,
                 None => return Ok(None),

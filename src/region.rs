@@ -38,6 +38,20 @@ impl Span {
             n => (n - 1).saturating_mul(self.step).saturating_add(self.start).saturating_add(1),
         }
     }
+
+    /// The span `wanted` of this span.
+    pub fn part(&self, wanted: &Span) -> Span {
+        Span {
+            start: self.start + wanted.start * self.step,
+            count: wanted.count,
+            step: wanted.step.saturating_mul(self.step).max(1),
+        }
+    }
+
+    /// How many of its elements have an index below `end`.
+    fn below(&self, end: u64) -> u64 {
+        end.saturating_sub(self.start).div_ceil(self.step.max(1)).min(self.count)
+    }
 }
 
 /// A span for each dimension. A scalar has none.
@@ -65,6 +79,24 @@ impl Region {
         let inside = self.0.len() == shape.len()
             && self.0.iter().zip(shape).all(|(s, &len)| s.step > 0 && (s.count == 0 || s.end() <= len));
         if inside { Ok(()) } else { Err(Error::bug(format!("region {:?} of shape {shape:?}", self.0))) }
+    }
+
+    /// Splits the region where only the first `there` elements of `shape` exist, in C order or, with `fortran`,
+    /// in Fortran order: the parts that are there and those that are not, as indices of the result.
+    pub fn divided(&self, shape: &[u64], there: u64, fortran: bool) -> Vec<(Region, bool)> {
+        let mut axes: Vec<(Span, u64)> = self.0.iter().copied().zip(shape.iter().copied()).collect();
+        if fortran {
+            axes.reverse();
+        }
+        let mut parts = Vec::new();
+        divide(&axes, there, &mut Vec::new(), &mut parts);
+        let turn = |mut spans: Vec<Span>| {
+            if fortran {
+                spans.reverse();
+            }
+            Region(spans)
+        };
+        parts.into_iter().map(|(spans, is_there)| (turn(spans), is_there)).collect()
     }
 
     /// Reads NumPy's notation: an index, `a:b`, `a:b:s`, `...`, negative numbers from the end; `..`
@@ -160,6 +192,34 @@ fn parse_span(item: &str, len: u64) -> Option<(Span, bool)> {
         return None;
     }
     Some((Span { start, count: end.saturating_sub(start).div_ceil(step), step }, false))
+}
+
+/// See [`Region::divided`]: `axes` are those that are left, the slowest first, `outer` the chosen indices of
+/// those before them, and `there` what is there of the elements below these.
+fn divide(axes: &[(Span, u64)], there: u64, outer: &mut Vec<Span>, parts: &mut Vec<(Vec<Span>, bool)>) {
+    let Some(((span, _), inner)) = axes.split_first() else {
+        parts.push((outer.clone(), there > 0));
+        return;
+    };
+    let whole = |outer: &[Span], range: Span| -> Vec<Span> {
+        let all = inner.iter().map(|(span, _)| Span::all(span.count));
+        outer.iter().copied().chain([range]).chain(all).collect()
+    };
+    let below = inner.iter().fold(1u64, |all, (_, side)| all.saturating_mul(*side)).max(1);
+    let (rows, rest) = (there / below, there % below);
+    let mut count = span.below(rows);
+    if count > 0 {
+        parts.push((whole(outer, Span::range(0, count)), true));
+    }
+    if rest > 0 && count < span.count && span.index(count) == rows {
+        outer.push(Span::range(count, 1));
+        divide(inner, rest, outer, parts);
+        outer.pop();
+        count += 1;
+    }
+    if count < span.count {
+        parts.push((whole(outer, Span::range(count, span.count - count)), false));
+    }
 }
 
 /// Splits `shape` into regions of at most `most` elements (at least one row of the last axis when

@@ -127,17 +127,10 @@ impl Times {
         if !words.next()?.eq_ignore_ascii_case("since") {
             return None;
         }
-        let rest: Vec<&str> = words.flat_map(|word| word.split(['T', 't'])).collect();
-        let (date, rest) = rest.split_first()?;
-        let negative = date.starts_with('-');
-        let mut parts = date.trim_start_matches('-').split('-');
-        let year: i64 = parts.next()?.parse().ok().filter(|year| *year < 1_000_000)?;
-        let month: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
-        let day: u32 = parts.next().map_or(Some(1), |text| text.parse().ok())?;
-        let days = calendar.days_of(if negative { -year } else { year }, month, day)?;
-        let time = rest.first().map_or(Some(0.0), |text| time_of(text))?;
-        let zone = rest.get(1).and_then(|text| zone_of(text)).unwrap_or(0);
-        Some(Times { unit, epoch: days as f64 * DAY + time, calendar, zone })
+        let rest: Vec<&str> = words.collect();
+        let date = Date::parse(&rest.join(" "))?;
+        let days = calendar.days_of(date.year, date.month, date.day)?;
+        Some(Times { unit, epoch: days as f64 * DAY + date.seconds, calendar, zone: date.zone })
     }
 
     /// The calendar that is counted in.
@@ -191,9 +184,54 @@ fn seconds_of(word: &str, calendar: Calendar) -> Option<f64> {
     })
 }
 
-/// Seconds of `12`, `12:30`, `12:30:15.5` or `12:30:15Z`.
+/// The date that is counted from.
+struct Date {
+    year: i64,
+    month: u32,
+    day: u32,
+    /// Seconds of the day.
+    seconds: f64,
+    /// Minutes that the clock is ahead of UTC.
+    zone: i32,
+}
+
+impl Date {
+    /// Reads `1900-01-01 00:00:0.0`, `2000-1-1T12:30Z`, `1970-01-01 UTC`, `2000-01-01 00:00:00+00:00`: a date,
+    /// perhaps a time, perhaps a zone, each behind a space or not.
+    fn parse(text: &str) -> Option<Self> {
+        let negative = text.starts_with('-');
+        let (year, mut rest) = digits(text.trim_start_matches(['-', '+']))?;
+        let year: i64 = year.parse().ok().filter(|year| *year < 1_000_000)?;
+        let mut parts = [1u32; 2];
+        for part in &mut parts {
+            let Some((text, behind)) = rest.strip_prefix('-').and_then(digits) else { break };
+            *part = text.parse().ok()?;
+            rest = behind;
+        }
+        let apart = rest.starts_with([' ', 'T', 't']);
+        rest = rest.trim_start_matches([' ', 'T', 't']);
+        let (mut seconds, mut known) = (0.0, None);
+        if apart && rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(rest.len());
+            let (time, behind) = rest.split_at(end);
+            seconds = time_of(time)?;
+            // What stands behind a time and is no zone is not looked at.
+            (rest, known) = (behind.trim_start(), Some(0));
+        }
+        let [month, day] = parts;
+        let zone = zone_of(rest).or(known)?;
+        Some(Date { year: if negative { -year } else { year }, month, day, seconds, zone })
+    }
+}
+
+/// The digits at the start, of which there must be one, and what is behind them.
+fn digits(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+/// Seconds of `12`, `12:30`, `12:30:15.5`.
 fn time_of(text: &str) -> Option<f64> {
-    let text = text.trim_end_matches(['Z', 'z']);
     let mut seconds = 0.0;
     for (part, weight) in text.split(':').zip([3600.0, 60.0, 1.0]) {
         seconds += part.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)? * weight;
@@ -201,12 +239,23 @@ fn time_of(text: &str) -> Option<f64> {
     Some(seconds)
 }
 
-/// Minutes of `+05:30`, `-6` or `UTC`.
+/// Minutes of `+05:30`, `-6`, `+0530`, `Z` or `UTC`; 0 of nothing.
 fn zone_of(text: &str) -> Option<i32> {
+    if ["", "Z", "UTC", "GMT"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return Some(0);
+    }
     let sign = if text.starts_with('-') { -1 } else { 1 };
-    let mut parts = text.trim_start_matches(['+', '-']).split(':');
-    let hours: i32 = parts.next()?.parse().ok().filter(|h| *h <= 24)?;
-    let minutes: i32 = parts.next().map_or(Some(0), |m| m.parse().ok()).filter(|m| *m < 60)?;
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (hours, minutes) = match text.split_once(':') {
+        Some(parts) => parts,
+        None => text
+            .split_at_checked(text.len().saturating_sub(2))
+            .filter(|_| text.len() > 2)
+            .unwrap_or((text, "0")),
+    };
+    let hours: i32 =
+        digits(hours).filter(|(_, rest)| rest.is_empty())?.0.parse().ok().filter(|h| *h <= 24)?;
+    let minutes: i32 = digits(minutes)?.0.parse().ok().filter(|m| *m < 60)?;
     Some(sign * (hours * 60 + minutes))
 }
 
@@ -232,6 +281,25 @@ mod tests {
         assert_eq!(text("days since 1582-10-04", "gregorian", 1.0), "1582-10-15");
         assert_eq!(text("days since 1582-10-15", "", -1.0), "1582-10-04");
         assert_eq!(text("minutes since 2020-02-29 12:30 +05:30", "", 1.0), "2020-02-29T12:31:00+05:30");
+        assert_eq!(text("days since -5-1-1", "proleptic_gregorian", 0.0), "-005-01-01");
+    }
+
+    #[test]
+    fn zones_stand_behind_dates_and_times_as_udunits_has_them() {
+        for zone in
+            ["", "Z", " Z", " UTC", "UTC", " utc", "+00:00", " +00:00", " -0", "+00", " +0000", " GMT"]
+        {
+            for time in ["", " 00:00:00", " 00:00", "T00:00:0.0", " 0"] {
+                let units = format!("days since 2000-01-01{time}{zone}");
+                assert_eq!(text(&units, "", 1.5), "2000-01-02T12:00:00", "{units}");
+            }
+        }
+        for zone in ["-06:00", " -6", "-6:00", " -0600", "-06"] {
+            let expected = "2000-01-02-06:00";
+            assert_eq!(text(&format!("days since 2000-01-01{zone}"), "", 1.0), expected, "{zone}");
+            assert_eq!(text(&format!("days since 2000-01-01 00:00:00{zone}"), "", 1.0), expected, "{zone}");
+        }
+        assert_eq!(text("hours since 1970-01-01T00+05:30", "", 1.0), "1970-01-01T01:00:00+05:30");
     }
 
     #[test]

@@ -180,6 +180,8 @@ pub struct Plain {
     /// Distance in elements between neighbours along each dimension: C or Fortran order.
     strides: Vec<u64>,
     fortran: bool,
+    /// How many elements are there, where the file is cut off.
+    there: Option<u64>,
     facts: ArrayFacts,
 }
 
@@ -194,21 +196,57 @@ impl Plain {
     /// # Errors
     /// `Malformed` where shape and type overflow or reach beyond the source.
     pub fn new(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
+        let plain = Self::cut(source, offset, dtype, shape)?;
+        match plain.lack() {
+            Some(error) => Err(error),
+            None => Ok(plain),
+        }
+    }
+
+    /// The same, but where the file is cut off its elements beyond the end fail when they are read, and no
+    /// others; [`Plain::lack`] says so.
+    ///
+    /// # Errors
+    /// `Malformed` where shape and type overflow.
+    pub fn cut(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
         let elements = limits::elements(&shape)?;
         let bytes = packed_bytes(elements, &dtype)?;
         let end = offset.checked_add(bytes);
-        if let Some(len) = source.known_len()
-            && end.is_none_or(|end| end > len)
-        {
-            let there = len.saturating_sub(offset);
-            return Err(Error::malformed(format!(
-                "array: shape {shape:?} of {dtype} needs {bytes} bytes, {there} are there; the file may be cut off"
-            ))
-            .at(offset));
-        }
+        let len = source.known_len().filter(|len| end.is_none_or(|end| end > *len));
+        // Wide enough for the bits of any length.
+        let bits = |len: u64| u128::from(len.saturating_sub(offset)) * 8 / u128::from(dtype.bits().max(1));
+        let there = len.map(|len| u64::try_from(bits(len)).unwrap_or(u64::MAX).min(elements));
+        let stored = bytes.min(len.map_or(bytes, |len| len.saturating_sub(offset)));
         let strides = strides(&shape, false);
-        let facts = ArrayFacts { bytes_stored: Some(bytes), ..ArrayFacts::default() };
-        Ok(Plain { source, offset, dtype, shape, big_endian: false, strides, fortran: false, facts })
+        let facts = ArrayFacts { bytes_stored: Some(stored), ..ArrayFacts::default() };
+        Ok(Plain { source, offset, dtype, shape, big_endian: false, strides, fortran: false, there, facts })
+    }
+
+    /// How many elements are there, in the file's order; `None` where all are.
+    pub fn there(&self) -> Option<u64> {
+        self.there
+    }
+
+    /// What is to be said where not all of its bytes are there.
+    pub fn lack(&self) -> Option<Error> {
+        self.there?;
+        let (shape, dtype) = (&self.shape, &self.dtype);
+        let bytes = limits::elements(shape).and_then(|elements| packed_bytes(elements, dtype)).unwrap_or(0);
+        let there = self.source.known_len().unwrap_or(0).saturating_sub(self.offset);
+        Some(Error::malformed(format!(
+            "array: shape {shape:?} of {dtype} needs {bytes} bytes, {there} are there; the file may be cut off"
+        ))
+        .at(self.offset))
+    }
+
+    /// Fails where a region reaches beyond what is there.
+    fn reaches(&self, region: &Region) -> Result<()> {
+        let Some(there) = self.there else { return Ok(()) };
+        let last = |span: &Span| span.index(span.count.saturating_sub(1));
+        let ends =
+            region.0.iter().zip(&self.strides).map(|(span, stride)| last(span).saturating_mul(*stride));
+        let missing = ends.fold(0u64, u64::saturating_add) >= there;
+        self.lack().filter(|_| missing).map_or(Ok(()), Err)
     }
 
     /// Stored big-endian.
@@ -357,6 +395,7 @@ impl Plain {
             big_endian: false,
             strides: self.strides.iter().rev().copied().collect(),
             fortran: false,
+            there: None,
             facts: ArrayFacts::default(),
         };
         let spans: Vec<Span> = region.0.iter().rev().copied().collect();
@@ -380,12 +419,36 @@ impl Array for Plain {
         if out.is_empty() {
             return Ok(());
         }
+        self.reaches(region)?;
         if self.fortran {
             self.walk_fortran(task, region, out)?;
         } else {
             self.walk(task, &region.0, 0, 0, out)?;
         }
         if self.big_endian { swap_to_little(&self.dtype, out) } else { Ok(()) }
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        let (Some(there), Some(error)) = (self.there, self.lack()) else {
+            self.read(task, region, out)?;
+            return Ok(Vec::new());
+        };
+        region.check(&self.shape)?;
+        if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        out.fill(0);
+        let (size, whole) = (self.dtype.size() as usize, region.shape());
+        let mut gaps = Vec::new();
+        for (part, is_there) in region.divided(&self.shape, there, self.fortran) {
+            if is_there {
+                let inner = region.0.iter().zip(&part.0).map(|(outer, part)| outer.part(part)).collect();
+                paste(&read(self, task, &Region(inner))?, &part, &whole, size, out);
+            } else {
+                gaps.push(Gap { part, error: error.clone() });
+            }
+        }
+        Ok(gaps)
     }
 
     fn facts(&self) -> ArrayFacts {
@@ -420,6 +483,28 @@ fn strides(shape: &[u64], fortran: bool) -> Vec<u64> {
         (0..shape.len()).rev().for_each(&mut set)
     }
     strides
+}
+
+/// Puts the elements of a part, which has no steps, to their places in a whole of the shape `whole`.
+fn paste(from: &[u8], part: &Region, whole: &[u64], size: usize, out: &mut [u8]) {
+    let Some((last, outer)) = part.0.split_last() else {
+        out.copy_from_slice(from);
+        return;
+    };
+    let run = last.count as usize * size;
+    let mut index = vec![0u64; outer.len()];
+    for row in from.chunks_exact(run.max(1)) {
+        let places = outer.iter().zip(&index).map(|(span, at)| span.index(*at)).chain([last.start]);
+        let at = places.zip(whole).fold(0, |at, (place, side)| at * side + place) as usize * size;
+        out[at..at + run].copy_from_slice(row);
+        for axis in (0..index.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < outer[axis].count {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
 }
 
 /// Copies `from`, whose first dimension is fastest, into `to` in C order.
@@ -479,6 +564,38 @@ mod tests {
         let array = Plain::new(Source::memory("a", vec![0x21, 0x43, 0x05]), 0, dtype, vec![5]).unwrap();
         let region = Region(vec![Span { start: 1, count: 2, step: 2 }]);
         assert_eq!(read(&array, &Task::new(), &region).unwrap(), [2, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn of_a_file_that_is_cut_off_what_is_there_is_read(
+            dims in prop::collection::vec((1u64..5, 0u64..5, 1u64..5, 1u64..3), 0..4), cut in 0usize..140, fortran: bool,
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let spans: Vec<Span> = dims.iter().map(|&(len, a, b, step)| {
+                let start = a.min(len - 1);
+                Span { start, count: b.min(len - start).div_ceil(step), step }
+            }).collect();
+            let region = Region(spans);
+            let total = shape.iter().product::<u64>() as usize;
+            // Every element is its number, from 1 on, in the file's order.
+            let all: Vec<u8> = (1..=total as u16).flat_map(u16::to_le_bytes).collect();
+            let task = Task::new();
+            let whole = Plain::new(Source::memory("a", all.clone()), 0, DType::U16, shape.clone()).unwrap().fortran(fortran);
+            let there = cut.min(all.len());
+            let part = Plain::cut(Source::memory("a", all[..there].to_vec()), 0, DType::U16, shape).unwrap().fortran(fortran);
+            prop_assert_eq!(part.lack().is_some(), there < all.len());
+            let wanted = read(&whole, &task, &region).unwrap();
+            let mut got = vec![0xff; wanted.len()];
+            let gaps = part.read_lenient(&task, &region, &mut got).unwrap();
+            let expected: Vec<u16> = wanted.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b))
+                .map(|n| if usize::from(n) * 2 <= there { n } else { 0 }).collect();
+            let got: Vec<u16> = got.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+            prop_assert_eq!(&got, &expected);
+            let missing = expected.iter().filter(|n| **n == 0).count() as u64;
+            prop_assert_eq!(gaps.iter().map(|gap| gap.part.elements().unwrap()).sum::<u64>(), missing);
+            prop_assert_eq!(read(&part, &task, &region).is_ok(), missing == 0);
+        }
     }
 
     #[test]

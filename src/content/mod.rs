@@ -13,6 +13,7 @@ pub use stretches::{Bounds, Stretches};
 pub use table::{Rows, Table, TableFacts};
 pub use text::Text;
 
+use crate::error::{Error, Result};
 use crate::source::Source;
 use std::sync::Arc;
 
@@ -79,6 +80,23 @@ pub struct Layout {
     pub blocks: Vec<Block>,
     /// How many blocks lie along each dimension, for chunked arrays; else empty.
     pub grid: Vec<u64>,
+}
+
+impl Layout {
+    /// Whether a map may have so many blocks: each of them has to be looked up.
+    ///
+    /// # Errors
+    /// `Limit`, in words for whoever wanted to see the map.
+    pub fn check(unit: &str, count: u64, most: u64) -> Result<()> {
+        match count > most {
+            true => Err(Error::limit(format!(
+                "a map of {} {unit}s, each of which would have to be looked up; up to {} are drawn",
+                crate::display::count(count),
+                crate::display::count(most)
+            ))),
+            false => Ok(()),
+        }
+    }
 }
 
 /// One block of a layout.

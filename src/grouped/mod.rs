@@ -8,6 +8,8 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 
+pub use sparse::by_columns;
+
 use crate::cf;
 use crate::content::{Array, Content};
 use crate::error::{Error, Result};

@@ -57,21 +57,45 @@ pub(super) fn of(
     };
     let shape = [rows as u64, columns as u64];
     let part = |name: &str| super::array(task, members, &format!("{word} matrix"), name);
-    let (data, indices, pointers) = (part("data")?, part("indices")?, part("indptr")?);
-    if !data.dtype().is_real() && !matches!(data.dtype(), DType::C64 | DType::C128) {
-        return Err(Error::unsupported(format!("a {word} matrix of {}", data.dtype())));
-    }
-    let lines = shape.get(major).copied().unwrap_or(0);
-    match (data.shape(), indices.shape(), pointers.shape()) {
-        ([values], [places], [ends]) if values == places && lines.checked_add(1) == Some(*ends) => {}
-        (values, places, ends) => {
-            return Err(wrong(format!(
-                "its parts have the shapes {values:?}, {places:?} and {ends:?}, which do not fit {shape:?}"
-            )));
+    Sparse::new(shape, major, [part("data")?, part("indices")?, part("indptr")?], word).map(Some)
+}
+
+/// A matrix of compressed columns, of its stored values, their rows, and where each column begins.
+///
+/// # Errors
+/// Where these do not fit.
+pub fn by_columns(
+    rows: u64,
+    values: Arc<dyn Array>,
+    places: Arc<dyn Array>,
+    starts: Arc<dyn Array>,
+) -> Result<Arc<dyn Array>> {
+    let columns = starts.shape().first().copied().unwrap_or(0).saturating_sub(1);
+    Ok(Arc::new(Sparse::new([rows, columns], 1, [values, places, starts], "CSC")?))
+}
+
+impl Sparse {
+    fn new(
+        shape: [u64; 2],
+        major: usize,
+        [data, indices, pointers]: [Arc<dyn Array>; 3],
+        word: &'static str,
+    ) -> Result<Self> {
+        if !data.dtype().is_real() && !matches!(data.dtype(), DType::C64 | DType::C128) {
+            return Err(Error::unsupported(format!("a {word} matrix of {}", data.dtype())));
         }
+        let lines = shape.get(major).copied().unwrap_or(0);
+        match (data.shape(), indices.shape(), pointers.shape()) {
+            ([values], [places], [ends]) if values == places && lines.checked_add(1) == Some(*ends) => {}
+            (values, places, ends) => {
+                return Err(Error::malformed(format!(
+                    "{word} matrix: its parts have the shapes {values:?}, {places:?} and {ends:?}, which do not fit {shape:?}"
+                )));
+            }
+        }
+        limits::bytes(&shape, data.dtype().size())?;
+        Ok(Sparse { shape, major, data, indices, pointers, word })
     }
-    limits::bytes(&shape, data.dtype().size())?;
-    Ok(Some(Sparse { shape, major, data, indices, pointers, word }))
 }
 
 /// Which stored values go where in the result.

@@ -142,6 +142,15 @@ impl Tabs {
         self.insert(Pane::later(self.next, file, tab), false);
     }
 
+    /// Lets the tab of a file's root, which was not looked at yet, begin with another node of the file.
+    pub(crate) fn begin_at(&mut self, file: u64, path: &str) {
+        let waits = |(_, pane): &(TileId, &Pane)| pane.is_at(file, "") && pane.is_waiting();
+        let found = self.panes().find(waits).map(|(id, _)| id);
+        if let Some(pane) = found.and_then(|id| self.pane_mut(id)) {
+            pane.begin_at(path);
+        }
+    }
+
     /// Puts a tab behind the active one, or to the side.
     fn insert(&mut self, pane: Pane, side: bool) {
         let id = self.tree.tiles.insert_pane(pane);

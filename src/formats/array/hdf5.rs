@@ -13,6 +13,8 @@
 //! | `data` | the values of datasets |
 //! | `second` | libhdf5, where it has filters as plugins that Gander lacks |
 //! | `axes`, `conventions` | dimension scales, NetCDF-4, NeXus, PyTables, AnnData, Keras |
+//! | `nexus` | the dataset that a NeXus file begins with |
+//! | `matlab` | MATLAB's classes in files of version 7.3 |
 //! | `frames` | data frames whose columns are datasets |
 
 pub mod attribute;
@@ -28,8 +30,10 @@ pub mod fractal;
 pub mod global;
 pub mod heap;
 pub mod links;
+mod matlab;
 mod members;
 pub mod message;
+mod nexus;
 pub mod object;
 mod second;
 pub mod shared;
@@ -79,6 +83,25 @@ fn sniff(head: &Head) -> Match {
 fn open(opening: &Opening) -> Result<Node> {
     let book = book::Book::open(opening.task, opening.source, Flavour::Plain)?;
     tree::root(opening.task, &book)
+}
+
+/// MATLAB's MAT-files of version 7.3: HDF5 behind a header that stands in the user block.
+/// <https://www.mathworks.com/help/matlab/import_export/mat-file-versions.html>
+pub static MATLAB: Format = Format {
+    extensions: &["mat"],
+    mime: &["application/x-matlab-data"],
+    sniff: Some(sniff_matlab),
+    reads: &[Kind::Array, Kind::Text],
+    ..Format::new("mat73", "MATLAB 7.3 MAT-file", open)
+};
+
+/// HDF5 that is called so, or has MATLAB's header and no other name that says HDF5.
+fn sniff_matlab(head: &Head) -> Match {
+    let says = || {
+        head.has_extension(MATLAB.extensions)
+            || matlab::is_header(&head.first) && !head.has_extension(FORMAT.extensions)
+    };
+    if !head.is_folder && has_superblock(head) && says() { Match::Yes } else { Match::No }
 }
 
 /// NetCDF-4: HDF5 with dimension scales, written by the NetCDF library and those that follow it.

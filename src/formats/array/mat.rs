@@ -13,6 +13,8 @@ mod sparse;
 mod tree;
 mod v4;
 
+pub(super) use tree::place;
+
 use crate::content::Kind;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening};

@@ -261,7 +261,7 @@ impl<'a> File<'a> {
             node.span = Some(variable.begin..variable.begin.saturating_add(bytes));
         }
         if stored_type(variable) != variable.kind.dtype() {
-            node.remarks.push("_Unsigned says that its integers have no sign".to_owned());
+            node.remarks.push(cf::UNSIGNED.to_owned());
         }
         node
     }
@@ -286,17 +286,9 @@ impl<'a> File<'a> {
     }
 }
 
-/// The type of a variable's elements. `_Unsigned` is how types without a sign were said before CDF-5.
+/// The type of a variable's elements.
 fn stored_type(variable: &Variable) -> DType {
-    let unsigned =
-        cf::text(&variable.attributes, "_Unsigned").is_some_and(|t| t.eq_ignore_ascii_case("true"));
-    match variable.kind.dtype() {
-        DType::I8 if unsigned => DType::U8,
-        DType::I16 if unsigned => DType::U16,
-        DType::I32 if unsigned => DType::U32,
-        DType::I64 if unsigned => DType::U64,
-        other => other,
-    }
+    cf::stored_type(&variable.attributes, &variable.kind.dtype())
 }
 
 /// How many of `rows` rows of `row` bytes, `step` apart, lie within `len` bytes. The padding after the last

@@ -162,6 +162,23 @@ impl Layout {
         (fits && channels > 0).then_some(Layout { dtype, shape, fortran: false, offset: 0, padding: 0, big })
     }
 
+    /// What a dialog begins with: a layout that fits, else one dimension of the type that the name's ending (or
+    /// a word of it) says. `None` where it says nothing.
+    pub fn begin(name: &str, len: u64) -> Option<Self> {
+        if let Some(guess) = Self::guess(name, len) {
+            return Some(guess);
+        }
+        let name = name.to_lowercase();
+        let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        // Words like `long` and `half` mean much else; only at the end they are types.
+        let mut words = words.rev();
+        let ending = words.next().and_then(type_of);
+        let said = |word: &str| type_of(word).filter(|_| word.ends_with(|c: char| c.is_ascii_digit()));
+        let (dtype, big) = ending.or_else(|| words.find_map(said))?;
+        let shape = vec![len.checked_div(dtype.size())?];
+        Some(Layout { dtype, shape, fortran: false, offset: 0, padding: 0, big })
+    }
+
     /// Bytes from one row of the fastest dimension to the next, and how many rows there are.
     fn rows(&self) -> Result<(u64, u64)> {
         let fastest = if self.fortran { self.shape.first() } else { self.shape.last() };
@@ -262,6 +279,8 @@ fn dtype(text: &str) -> Result<(DType, bool)> {
 fn type_of(word: &str) -> Option<(DType, bool)> {
     let (plain, big) = match word.strip_suffix("be") {
         Some(plain) => (plain, true),
+        // `double` and `single` end so by themselves.
+        None if matches!(word, "double" | "single") => (word, false),
         None => (word.strip_suffix("le").unwrap_or(word), false),
     };
     let dtype = match plain {

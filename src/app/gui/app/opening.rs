@@ -12,6 +12,18 @@ impl App {
         let Some(file) = self.files.get(id) else { return };
         let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
         self.tabs.show_later(id, &tab);
+        if self.fresh.contains(&id) {
+            self.begin(id);
+        }
+    }
+
+    /// Lets the tab of a file that was just opened begin with the node that the file names for it.
+    fn begin(&mut self, id: u64) {
+        if let Some(State::Ready(document)) = self.files.get(id).map(|file| &file.state)
+            && let Some(start) = &document.root.start
+        {
+            self.tabs.begin_at(id, start);
+        }
     }
 
     /// A file was opened, or could not be.
@@ -24,6 +36,7 @@ impl App {
         {
             let bytes = if document.source.is_folder() { None } else { document.source.known_len() };
             self.session.remember(&file.path.clone(), bytes, document.format.name);
+            self.begin(id);
         }
         // Files that were dropped together and fit are looked at as the one table that they are.
         let joined = matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first();

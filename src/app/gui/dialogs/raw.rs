@@ -67,7 +67,7 @@ impl OpenRaw {
         let len = shown.value.filter(|_| shown.fresh).map(|len| *len);
         if let (true, Some(len)) = (self.guess, len) {
             self.guess = false;
-            if let Some(layout) = Layout::guess(&self.name, len) {
+            if let Some(layout) = Layout::begin(&self.name, len) {
                 self.options = layout.options();
             }
         }

@@ -162,7 +162,12 @@ fn of_array(known: &mut Known, task: &Task, array: &dyn Array) {
         known.line(&capital(name), value.as_str());
     }
     known.chunks = facts.chunks.map(|chunks| (array.shape().to_vec(), chunks));
-    known.layout = array.layout(task).unwrap_or_default();
+    match array.layout(task) {
+        Ok(layout) => known.layout = layout,
+        // Why there is no map of it.
+        Err(error) if !error.is_cancelled() => known.line("Chunk map", error.message()),
+        Err(_) => {}
+    }
 }
 
 /// What indices and values stand for.

@@ -79,6 +79,17 @@ impl Pane {
         self.file == file && self.path == path
     }
 
+    /// Whether nothing was shown in it so far, and nothing is kept of an earlier look.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.shown.is_none() && self.kept.is_null()
+    }
+
+    /// Shows another node than the one that it was made for.
+    pub(super) fn begin_at(&mut self, path: &str) {
+        self.path = path.to_owned();
+        self.name = path.rsplit('/').next().unwrap_or(path).to_owned();
+    }
+
     pub(super) fn file(&self) -> u64 {
         self.file
     }

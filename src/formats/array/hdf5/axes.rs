@@ -54,10 +54,11 @@ pub fn described(task: &Task, seen: &Seen<'_>) -> Result<Arc<dyn Array>> {
     let attributes: Vec<_> = seen.attributes.iter().map(|(n, v)| (n.clone(), single(v))).collect();
     let (names, paths) = seen.dimensions(task, &attributes);
     let shape = seen.array.shape().to_vec();
+    let dtype = cf::stored_type(&attributes, seen.array.dtype());
     let variable = Variable {
         name: seen.name,
         attributes: &attributes,
-        dtype: seen.array.dtype(),
+        dtype: &dtype,
         dimensions: &names,
         shape: &shape,
     };
@@ -68,7 +69,7 @@ pub fn described(task: &Task, seen: &Seen<'_>) -> Result<Arc<dyn Array>> {
     };
     let told = cf::describe(variable, &lookup);
     task.check()?;
-    Ok(data::with_facts(seen.array.clone(), |facts| {
+    Ok(data::with_type(seen.array.clone(), dtype.clone(), |facts| {
         let values = std::mem::take(&mut facts.value_names);
         let Described { unit, times, axes, scaling, value_names } = told;
         facts.unit = unit;
@@ -184,6 +185,8 @@ impl Scale {
         let named = found.into_iter().filter(|a| a.name != "REFERENCE_LIST").filter_map(value);
         let attributes: Vec<(String, Value)> = named.map(|(value, name)| (name, single(&value))).collect();
         let array = data::open(task, file, &dataset, names).ok()?.array;
+        let dtype = cf::stored_type(&attributes, array.dtype());
+        let array = if dtype == *array.dtype() { array } else { data::with_type(array, dtype, |_| {}) };
         // Its own axes only by name: else two datasets would describe each other without end.
         let axes = match (array.shape().len(), find(&attributes, "DIMENSION_LIST")) {
             (1, Some(Value::Json(Json::Array(list)))) => list.first().and_then(Json::as_array).cloned(),

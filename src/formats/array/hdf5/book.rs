@@ -292,4 +292,8 @@ impl Names for Within {
         let names = Arc::new(Within { book: place.book.clone(), depth: self.depth + 1 });
         data::open(task, file, &source, names).map(|opened| Some(opened.array))
     }
+
+    fn is_outermost(&self) -> bool {
+        self.depth == 0
+    }
 }

@@ -54,6 +54,9 @@ pub fn label(attributes: &[(String, Value)]) -> Option<&'static str> {
     if text("CLASS").as_deref() == Some("DIMENSION_SCALE") {
         return Some("dimension scale");
     }
+    if let Some(word) = super::matlab::label(attributes) {
+        return Some(word);
+    }
     if let Some(class) = text("NX_class") {
         return Some(NEXUS.into_iter().find(|known| *known == class).unwrap_or("NeXus group"));
     }
@@ -87,16 +90,20 @@ pub fn remark(root: &mut Node) {
 
 /// The names that a NeXus group has for the axes of its signal: (signal, axes).
 pub fn signal(attributes: &[(String, Value)]) -> Option<(String, Vec<String>)> {
-    let signal = cf::text(attributes, "signal")?;
-    let axes = attributes.iter().find(|(name, _)| name == "axes").map(|(_, value)| value);
-    let axes = match axes {
-        Some(Value::Text(one)) => one.split([':', ',']).map(|name| name.trim().to_owned()).collect(),
+    Some((cf::text(attributes, "signal")?, axes(attributes)))
+}
+
+/// The names in the attribute `axes` of a group, or, in older files, of the signal itself.
+pub fn axes(attributes: &[(String, Value)]) -> Vec<String> {
+    match attributes.iter().find(|(name, _)| name == "axes").map(|(_, value)| value) {
+        Some(Value::Text(one)) => {
+            one.trim_matches(['[', ']']).split([':', ',']).map(|name| name.trim().to_owned()).collect()
+        }
         Some(Value::Json(serde_json::Value::Array(list))) => {
             list.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
         }
         _ => Vec::new(),
-    };
-    Some((signal, axes))
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use super::attribute;
 use super::axes;
 use super::book::Book;
 use super::data;
+use super::matlab;
 use super::object::{Object, kind};
 use crate::error::Result;
 use crate::grouped::{Found, Members};
+use crate::node::Value;
 use crate::task::Task;
 use std::sync::Arc;
 
@@ -18,22 +20,32 @@ pub(super) struct GroupOf<'a> {
     pub(super) address: u64,
 }
 
+/// The attributes of an object that can be read; those with one value as that value.
+///
+/// # Errors
+/// Only a cancellation.
+pub(super) fn attributes(task: &Task, book: &Arc<Book>, object: &Object) -> Result<Vec<(String, Value)>> {
+    let file = book.file();
+    let (list, _) = attribute::all(file, task, object)?;
+    let names = book.names();
+    let value = |a: attribute::Attribute| {
+        let value = a.value(file, task, names.as_ref()).ok()?.0;
+        Some((a.name, axes::single(&value)))
+    };
+    Ok(list.into_iter().filter_map(value).collect())
+}
+
 impl Members for GroupOf<'_> {
     fn find(&self, task: &Task, path: &str) -> Result<Option<Found>> {
         let Some(place) = self.book.follow(task, self.address, path)? else { return Ok(None) };
         let file = place.book.file();
         let object = Object::read(file, task, place.address)?;
-        let (list, _) = attribute::all(file, task, &object)?;
-        let names = place.book.names();
-        let value = |a: attribute::Attribute| {
-            let value = a.value(file, task, names.as_ref()).ok()?.0;
-            Some((a.name, axes::single(&value)))
-        };
-        let attributes = list.into_iter().filter_map(value).collect();
+        let attributes = attributes(task, &place.book, &object)?;
         let array = match object.find(kind::LAYOUT) {
             Some(_) => {
-                let dataset = object.dataset(file, task)?;
-                Some(data::open(task, file, &dataset, names)?.array)
+                let mut dataset = object.dataset(file, task)?;
+                matlab::rename_parts(&mut dataset);
+                Some(data::open(task, file, &dataset, place.book.names())?.array)
             }
             None => None,
         };

@@ -161,6 +161,132 @@ fn dimension_scales_and_signals_have_axes() {
     assert_eq!(axes("nexus.h5", "/entry/data/counts"), expected);
 }
 
+/// A text attribute, written by libhdf5.
+fn mark(place: &hdf5::Location, name: &str, text: &str) {
+    let text: hdf5::types::VarLenUnicode = text.parse().unwrap();
+    place.new_attr::<hdf5::types::VarLenUnicode>().create(name).unwrap().write_scalar(&text).unwrap();
+}
+
+/// A file that libhdf5 writes.
+fn written(fill: impl FnOnce(&hdf5::File)) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nc");
+    // Without locks: programs that other tests start meanwhile inherit the open file.
+    let file = hdf5::File::with_options().with_fapl(|p| p.file_locking(false)).create(&path).unwrap();
+    fill(&file);
+    drop(file);
+    (folder, path)
+}
+
+fn open(path: &std::path::Path) -> Document {
+    crate::open(&Task::new(), path, &Options::default()).unwrap()
+}
+
+#[test]
+fn of_a_file_that_is_cut_off_everything_that_is_there_is_shown() {
+    let (_folder, path) = written(|file| {
+        let values: Vec<f64> = (0..4_000).map(f64::from).collect();
+        let shape = [40, 100];
+        file.new_dataset::<f64>().shape(shape).create("x").unwrap().write_raw(&values).unwrap();
+    });
+    let span = at(&open(&path), "/x").span.clone().unwrap();
+    let len = std::fs::metadata(&path).unwrap().len();
+    assert!(span.end == len, "the values are the last: {span:?} of {len}");
+    // Half of an element and twelve whole ones are missing.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len - 12 * 8 - 4).unwrap();
+    let document = open(&path);
+    let node = at(&document, "/x");
+    assert!(node.problem.as_ref().unwrap().message().contains("may be cut off"));
+    let Some(Content::Array(array)) = &node.content else { panic!("no array") };
+    assert_eq!((array.shape(), array.dtype()), ([40, 100].as_slice(), &crate::dtype::DType::F64));
+    let task = Task::new();
+    let read = |slice: &str| {
+        let region = Region::parse(slice, array.shape()).unwrap().0;
+        crate::content::array::read(array.as_ref(), &task, &region)
+    };
+    assert_eq!(read("39, 86").unwrap(), 3_986f64.to_le_bytes());
+    assert!(read("39, 87").is_err() && read(":, 99").is_err() && read("38, :").is_ok());
+    let region = Region::parse("38:, ::29", array.shape()).unwrap().0;
+    let mut out = vec![1; 64];
+    let gaps = array.read_lenient(&task, &region, &mut out).unwrap();
+    let numbers: Vec<f64> = out.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+    assert_eq!(numbers, [3_800.0, 3_829.0, 3_858.0, 3_887.0, 3_900.0, 3_929.0, 3_958.0, 0.0]);
+    assert_eq!(gaps.len(), 1);
+    assert_eq!(gaps[0].part, Region::parse("1, 3", &[2, 4]).unwrap().0);
+    // Where nothing of it is left it is still told what it was.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(span.start - 1).unwrap();
+    let node = at(&open(&path), "/x");
+    let Some(Content::Array(array)) = &node.content else { panic!("{:?}", node.problem) };
+    assert_eq!(array.shape(), [40, 100]);
+}
+
+#[test]
+fn integers_without_a_sign_are_those_that_an_attribute_says() {
+    let (_folder, path) = written(|file| {
+        let x = file.new_dataset::<i16>().shape([3]).create("x").unwrap();
+        x.write_raw(&[1i16, -1, -2]).unwrap();
+        mark(&x, "_Unsigned", "true");
+        x.new_attr::<i16>().create("_FillValue").unwrap().write_scalar(&-1i16).unwrap();
+        x.new_attr::<f32>().create("scale_factor").unwrap().write_scalar(&0.5f32).unwrap();
+    });
+    let document = open(&path);
+    assert_eq!(document.format.id, "netcdf4");
+    let node = at(&document, "/x");
+    assert_eq!(values(&node), ["1", "65535", "65534"]);
+    let Some(Content::Array(array)) = &node.content else { panic!("no array") };
+    let scaling = array.facts().scaling.unwrap();
+    assert!(scaling.apply(65_535.0).is_nan() && scaling.apply(65_534.0) == 32_767.0);
+    assert_eq!(node.remarks, [crate::cf::UNSIGNED]);
+}
+
+#[test]
+fn sources_of_virtual_datasets_that_are_not_there_are_named() {
+    assert!(at(&fixture("layouts.h5"), "/virtual").problem.is_none());
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("layouts.h5");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/hdf5/layouts.h5"), &alone).unwrap();
+    let node = at(&open(&alone), "/virtual");
+    let said = node.problem.as_ref().unwrap().message();
+    assert!(said.contains("1 of 2 sources") && said.contains("links_target.h5#inside/data"), "{said}");
+    assert_eq!(values(&node)[9..11], ["-1", "0"]);
+}
+
+#[test]
+fn nexus_files_begin_with_their_signal() {
+    assert_eq!(fixture("nexus.h5").root.start.as_deref(), Some("/entry/data/counts"));
+    assert!(fixture("groups_latest.h5").root.start.is_none());
+    // Older files mark the dataset, and name no group.
+    let (_folder, path) = written(|file| {
+        mark(file, "NeXus_version", "4.1.0");
+        let entry = file.create_group("run").unwrap();
+        mark(&entry, "NX_class", "NXentry");
+        mark(&entry.create_group("aside").unwrap(), "NX_class", "NXuser");
+        let data = entry.create_group("plot").unwrap();
+        mark(&data, "NX_class", "NXdata");
+        for (name, len) in [("angle", 2), ("energy", 3)] {
+            let axis = data.new_dataset::<f64>().shape([len]).create(name).unwrap();
+            axis.new_attr::<i32>().create("axis").unwrap().write_scalar(&(len as i32 - 1)).unwrap();
+        }
+        let counts = data.new_dataset::<i32>().shape([2, 3]).create("counts").unwrap();
+        counts.new_attr::<i32>().create("signal").unwrap().write_scalar(&1).unwrap();
+    });
+    let document = open(&path);
+    assert_eq!(document.root.start.as_deref(), Some("/run/plot/counts"));
+    let Some(Content::Array(array)) = at(&document, "/run/plot/counts").content.clone() else { panic!() };
+    let axes: Vec<String> = array.facts().axes.into_iter().map(|axis| axis.name).collect();
+    assert_eq!(axes, ["angle", "energy"]);
+}
+
+#[test]
+fn why_there_is_no_map_of_very_many_chunks_is_said() {
+    let (_folder, path) = written(|file| {
+        file.new_dataset::<u8>().shape([2_000_000]).chunk([1]).create("x").unwrap();
+    });
+    let Some(Content::Array(array)) = at(&open(&path), "/x").content.clone() else { panic!() };
+    let said = array.layout(&Task::new()).unwrap_err().message();
+    assert!(said.contains("2,000,000 chunks") && said.contains("1,048,576"), "{said}");
+}
+
 #[test]
 fn user_blocks_other_sizes_and_living_writers() {
     let document = fixture("user_block.h5");

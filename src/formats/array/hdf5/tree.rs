@@ -7,9 +7,12 @@ use super::book::Book;
 use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
 use super::links::{Link, Links, Target};
+use super::matlab;
 use super::members::GroupOf;
 use super::message::Layout;
+use super::nexus::{self, Plot};
 use super::object::{Dataset, Object, kind};
+use crate::cf;
 use crate::content::{Array, Content};
 use crate::error::{Error, Result};
 use crate::grouped;
@@ -44,6 +47,8 @@ struct Shown<'a> {
     name: &'a str,
     /// How it was reached; `None` by a hard link.
     link: Option<&'static str>,
+    /// Whether a dataset of references led to it.
+    referred: bool,
     /// The names that its group has for its axes.
     axes: &'a [String],
 }
@@ -57,8 +62,8 @@ struct Group {
     closed: bool,
     /// The damage that the group's node tells of already.
     told: bool,
-    /// The dataset that NeXus plots, and the names of its axes.
-    signal: Option<(String, Vec<String>)>,
+    /// What NeXus plots of it.
+    plot: Option<Plot>,
     nodes: Mutex<HashMap<u64, Arc<Node>>>,
 }
 
@@ -67,15 +72,17 @@ struct Group {
 /// # Errors
 /// Only a cancellation: a root group that cannot be read is the node's problem.
 pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
-    let shown = Shown { book, above: None, name: "", link: None, axes: &[] };
+    let shown = Shown { book, above: None, name: "", link: None, referred: false, axes: &[] };
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
     conventions::remark(&mut node);
+    node.start = nexus::start(task, book, &node.attributes)?;
+    node.remarks.extend(node.start.iter().map(|path| format!("its default plot is {path}")));
     let superblock = book.file().superblock();
     if superblock.damaged {
         node.remarks.push("the superblock's checksum is wrong; it may be damaged".to_owned());
     }
-    if superblock.start > 0 {
+    if !matlab::root(task, book.file(), &mut node)? && superblock.start > 0 {
         node.remarks.push(format!("a user block of {} bytes stands before the HDF5 data", superblock.start));
     }
     if superblock.version == 3 && superblock.flags & 1 > 0 {
@@ -95,7 +102,12 @@ pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
 
 /// The node of one object, as an external link's file shows it.
 pub fn object(task: &Task, book: &Arc<Book>, address: u64, name: &str, label: &'static str) -> Result<Node> {
-    Shown { book, above: None, name, link: Some(label), axes: &[] }.node(task, address)
+    Shown { book, above: None, name, link: Some(label), referred: false, axes: &[] }.node(task, address)
+}
+
+/// The node of an object that a dataset of references in `above` leads to.
+pub fn referred(task: &Task, book: &Arc<Book>, above: &Arc<Above>, name: &str, address: u64) -> Result<Node> {
+    Shown { book, above: Some(above), name, link: None, referred: true, axes: &[] }.node(task, address)
 }
 
 impl Above {
@@ -179,7 +191,7 @@ impl Shown<'_> {
             }
             let value = match self.book.flavour {
                 Flavour::NetCdf => axes::single(&value),
-                Flavour::Plain => value,
+                Flavour::Plain => matlab::spelled(&attribute.name, value),
             };
             node.attributes.push((attribute.name, value));
         }
@@ -192,14 +204,31 @@ impl Shown<'_> {
 
     fn dataset(&self, task: &Task, object: &Object, node: &mut Node) -> Result<()> {
         let file = self.book.file();
-        let dataset = object.dataset(file, task)?;
+        let mut dataset = object.dataset(file, task)?;
         node.span = span(self.book, &dataset);
+        let said = matlab::Said::of(&node.attributes);
+        if let Some(said) = &said {
+            matlab::rename_parts(&mut dataset);
+            if said.has_cells(&dataset) {
+                let (above, closed) = self.below(dataset.address, false, node);
+                return matlab::cells(task, self.book, Some(above).filter(|_| !closed), &dataset, node);
+            }
+        }
         let opened = data::open(task, file, &dataset, self.book.names())?;
         if let Some(problem) = opened.problem.clone() {
             noting::<()>(node, Err(problem))?;
         }
+        if let Some(said) = said {
+            return said.fill(task, file, opened.array, node);
+        }
         node.content = Some(match opened.content(self.name, &dataset)? {
-            Content::Array(array) => Content::Array(self.described(task, node, &array)?),
+            Content::Array(array) => {
+                let described = self.described(task, node, &array)?;
+                if described.dtype() != array.dtype() {
+                    node.remarks.push(cf::UNSIGNED.to_owned());
+                }
+                Content::Array(described)
+            }
             other => other,
         });
         Ok(())
@@ -217,11 +246,12 @@ impl Shown<'_> {
         axes::described(task, &Seen { book, groups: &groups, name, attributes, array, axes: self.axes })
     }
 
-    fn group(&self, task: &Task, object: &Object, links: Arc<Links>, node: &mut Node) -> Result<()> {
-        node.label = self.label(node, "group");
-        let circle = self.above.and_then(|above| above.contains(object.address));
+    /// What is above the members of the group or dataset of references at `address`, and whether they are not
+    /// listed: since it leads back, or since there is no end of it.
+    fn below(&self, address: u64, linked: bool, node: &mut Node) -> (Arc<Above>, bool) {
+        let circle = self.above.and_then(|above| above.contains(address));
         let aliases = self.above.map_or(0, |above| above.aliases);
-        let is_alias = self.link.is_some() || object.references > 1;
+        let is_alias = self.link.is_some() || self.referred || linked;
         let path = match self.above {
             Some(above) => format!("{}/{}", above.path, self.name),
             None => String::new(),
@@ -231,7 +261,7 @@ impl Shown<'_> {
             node.remarks.push(format!("it leads back to {circle}, which is above it"));
         }
         // Groups with several links to each can make a file of a few kilobytes a tree without end.
-        let many = is_alias && (aliases >= ALIASES || !self.book.shown_again(object.address));
+        let many = is_alias && (aliases >= ALIASES || !self.book.shown_again(address));
         if many && circle.is_none() {
             node.remarks.push("a group with several links to it; not listed here once more".to_owned());
         }
@@ -240,24 +270,30 @@ impl Shown<'_> {
         if deep {
             node.remarks.push(format!("groups nest deeper than {}; not listed", 2 * limits::DEPTH));
         }
-        let closed = circle.is_some() || many || deep;
+        let aliases = aliases + u32::from(is_alias);
+        let above = Above { address, path, aliases, depth, up: self.above.cloned() };
+        (Arc::new(above), circle.is_some() || many || deep)
+    }
+
+    fn group(&self, task: &Task, object: &Object, links: Arc<Links>, node: &mut Node) -> Result<()> {
+        node.label = self.label(node, "group");
+        let (above, closed) = self.below(object.address, object.references > 1, node);
         links.probe(task)?;
         let problem = links.problem();
         let told = problem.is_some();
         if let Some(problem) = problem {
             noting::<()>(node, Err(problem))?;
         }
-        let above = Arc::new(Above {
-            address: object.address,
-            path,
-            aliases: aliases + u32::from(is_alias),
-            depth,
-            up: self.above.cloned(),
-        });
-        let signal = conventions::signal(&node.attributes);
-        grouped::complete(task, &GroupOf { book: self.book, address: object.address }, node)?;
+        let members = GroupOf { book: self.book, address: object.address };
+        let sparse = matlab::sparse(task, &members, &node.attributes);
+        node.content = noting(node, sparse)?.flatten();
+        if !closed && matlab::structs(task, self.book, &above, &links, node)? {
+            return Ok(());
+        }
+        let plot = nexus::plot(task, self.book, object.address, &node.attributes)?;
+        grouped::complete(task, &members, node)?;
         let group =
-            Group { book: self.book.clone(), links, above, closed, told, signal, nodes: Mutex::default() };
+            Group { book: self.book.clone(), links, above, closed, told, plot, nodes: Mutex::default() };
         node.children = match group.links.count() {
             Some(0) => Children::None,
             _ => Children::Lazy(Arc::new(group)),
@@ -286,14 +322,16 @@ fn span(book: &Book, dataset: &Dataset) -> Option<Range<u64>> {
     }
     let start = book.file().position(address).ok()?;
     let bytes = limits::bytes(&dataset.space.dims, dataset.datatype.size).ok()?;
-    start.checked_add(bytes).filter(|end| *end <= book.file().len()).map(|end| start..end)
+    // Of a file that is cut off, what is there.
+    let end = start.checked_add(bytes)?.min(book.file().len());
+    (start < end).then_some(start..end)
 }
 
 impl Group {
     /// The node of one link.
     fn node(&self, task: &Task, link: &Link) -> Result<Arc<Node>> {
-        let axes = match &self.signal {
-            Some((signal, axes)) if **signal == *link.name => axes.as_slice(),
+        let axes = match &self.plot {
+            Some(plot) if *plot.signal == *link.name => plot.axes.as_slice(),
             _ => &[],
         };
         let shown = |link_label| Shown {
@@ -302,6 +340,7 @@ impl Group {
             above: Some(&self.above),
             name: &link.name,
             link: link_label,
+            referred: false,
         };
         let node = match &link.target {
             Target::Hard(address) => shown(None).node(task, *address)?,

@@ -360,7 +360,7 @@ fn cut(range: &Range<u64>, count: u64) -> Range<u64> {
 }
 
 /// The place of an element in MATLAB's notation: `3`, or `2,1` where there are rows and columns.
-fn place(index: u64, shape: &[u64]) -> String {
+pub(in crate::formats::array) fn place(index: u64, shape: &[u64]) -> String {
     if shape.iter().filter(|side| **side != 1).count() < 2 {
         return (index + 1).to_string();
     }

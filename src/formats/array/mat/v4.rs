@@ -3,6 +3,7 @@
 
 use super::blob::Blob;
 use super::data::{Chars, Coding, Numbers, Stored};
+use super::sparse::Triples;
 use crate::content::{Array, ArrayFacts, Content};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -123,15 +124,39 @@ fn variable(task: &Task, source: &Source, at: u64, len: u64) -> Result<(Node, u6
     node.span = Some(at..end.min(len));
     let blob = Blob::File(source.clone());
     let real = Stored { blob, big: head.big, dtype: head.dtype.clone(), at: data, count };
+    let stored = real.clone();
     match content(&head, real, shape, len.saturating_sub(data)) {
         Ok((array, problem)) => (node.content, node.problem) = (Some(Content::Array(array)), problem),
         Err(error) => node.problem = Some(error),
     }
     if head.kind == Kind::Sparse {
-        let what = "sparse: each row is a row, a column and a value; the last one holds the shape";
-        node.remarks.push(what.to_owned());
+        node = if node.problem.is_none() {
+            sparse(task, node, stored, (head.rows.into(), head.columns.into()))?
+        } else {
+            node.remark(TRIPLES)
+        };
     }
     Ok((node, end))
+}
+
+/// What the numbers of a sparse matrix are.
+const TRIPLES: &str = "sparse: each row is a row, a column and a value; the last one holds the shape";
+
+/// The node of a sparse matrix: the matrix with its zeros, and below it the triples that are stored.
+fn sparse(task: &Task, mut node: Node, stored: Stored, sides: (u64, u64)) -> Result<Node> {
+    let triples = Node { content: node.content.take(), ..Node::new("triples", "numbers") };
+    node = node.separator(".").listed(vec![triples.remark(TRIPLES)]);
+    match Triples::new(task, stored, sides) {
+        Ok(matrix) if matrix.is_small() => Ok(node.content(Content::Array(Arc::new(matrix)))),
+        Ok(matrix) => {
+            let size = serde_json::Value::from(matrix.shape().to_vec());
+            Ok(node
+                .attribute("size", size)
+                .remark("too large to be shown with its zeros; its parts are listed"))
+        }
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => Ok(node.problem(error)),
+    }
 }
 
 type Read = (Arc<dyn Array>, Option<Error>);
@@ -174,5 +199,36 @@ mod tests {
         assert!(Head::parse(&head(63, 3)).is_none());
         assert!(Head::parse(&head(0, 2)).is_none(), "the name has no end");
         assert!(Head::parse(b"MATL").is_none());
+    }
+
+    #[test]
+    fn a_sparse_matrix_is_shown_with_its_zeros() {
+        let file = |numbers: &[f64], rows: u32| {
+            let columns = numbers.len() as u32 / rows;
+            let mut bytes: Vec<u8> = [2, rows, columns, 0, 2].iter().flat_map(|w| w.to_le_bytes()).collect();
+            bytes.extend_from_slice(b"s\0");
+            bytes.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+            let source = Source::memory("a.mat", bytes);
+            crate::open::open_source(&Task::new(), &source, &Default::default()).unwrap()
+        };
+        use crate::formats::array::testing::{array, node, texts};
+        // (1, 2) is 5, (3, 1) is 6, (3, 2) is 7; not in the order of columns.
+        let rows = [1.0, 3.0, 3.0, 3.0, 2.0, 1.0, 2.0, 2.0, 5.0, 6.0, 7.0, 0.0];
+        let document = file(&rows, 4);
+        let matrix = array(&document, "s");
+        assert_eq!(matrix.shape(), [3, 2]);
+        assert_eq!(texts(&*matrix, ":, :"), ["0.0", "5.0", "0.0", "0.0", "6.0", "7.0"]);
+        assert_eq!(texts(&*matrix, "2, 1:"), ["7.0"]);
+        assert_eq!(array(&document, "s.triples").shape(), [4, 3]);
+        let complex = file(&[1.0, 1.0, 1.0, 2.0, 5.0, 0.0, -1.0, 0.0], 2);
+        assert_eq!(texts(&*array(&complex, "s"), ":, :"), ["5.0-1.0j", "0.0+0.0j"]);
+        // A shape that is none, a place outside of it.
+        let broken = file(&[1.0, -3.0, 1.0, 2.0, 5.0, 0.0], 2);
+        assert!(node(&broken, "s").problem.is_some() && array(&broken, "s.triples").shape() == [2, 3]);
+        let outside = file(&[9.0, 3.0, 1.0, 2.0, 5.0, 0.0], 2);
+        let matrix = array(&outside, "s");
+        let region = crate::region::Region::all(matrix.shape());
+        let error = crate::content::array::read(&*matrix, &Task::new(), &region).unwrap_err();
+        assert!(error.message().contains("(9, 1)"), "{error}");
     }
 }

@@ -301,9 +301,7 @@ impl Chunks for Blocks {
     fn layout(&self, task: &Task) -> Result<Layout> {
         let count = limits::elements(&self.grid)?;
         let mut layout = Layout { unit: "block", blocks: Vec::new(), grid: self.grid.clone() };
-        if count > MAPPED {
-            return Ok(layout);
-        }
+        Layout::check("block", count, MAPPED)?;
         let elements = limits::elements(&self.dataset.block)?;
         let raw = elements.saturating_mul(self.dataset.dtype.size());
         for n in 0..count {

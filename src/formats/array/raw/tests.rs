@@ -119,3 +119,14 @@ proptest! {
         prop_assert_eq!(got, expected);
     }
 }
+
+#[test]
+fn a_dialog_begins_with_the_type_that_the_ending_says() {
+    let begin = |name: &str, len: u64| Layout::begin(name, len).map(|l| (l.dtype.to_string(), l.shape));
+    assert_eq!(begin("weights.f32", 4_002), Some(("float32".to_owned(), vec![1_000])));
+    assert_eq!(begin("x.double", 80), Some(("float64".to_owned(), vec![10])));
+    assert_eq!(begin("layer_f16.bin", 80), Some(("float16".to_owned(), vec![40])));
+    assert_eq!(begin("frame_16x8.rgb", 384), Some(("uint8".to_owned(), vec![8, 16, 3])));
+    assert_eq!(begin("a_long_run.bin", 80), None);
+    assert!(Layout::begin("ct.i16be", 8).unwrap().big);
+}

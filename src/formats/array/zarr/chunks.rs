@@ -221,9 +221,7 @@ impl Chunks for Stored {
             self.grid.iter().zip(&self.per_key).map(|(all, per)| all.div_ceil(*per)).collect();
         let count = limits::elements(&grid)?;
         let unit = if self.chain.shard().is_some() { "shard" } else { "chunk" };
-        if count > BLOCKS {
-            return Ok(Layout { unit, ..Layout::default() });
-        }
+        Layout::check(unit, count, BLOCKS)?;
         // Keys side by side are listed at once; others are looked up one by one.
         let files: Option<Files> = match self.keys.is_flat() {
             true => Some(self.store.files(task, &self.path)?.into_iter().collect()),

@@ -6,6 +6,7 @@ use super::chain::{self, Chain};
 use super::dtype::{self, Element};
 use super::fill;
 use super::json::{Object, lengths, may_ignore, member, named, object, short};
+use crate::cf;
 use crate::error::{Error, Result};
 use arrow::array::ArrayRef;
 use serde_json::Value;
@@ -110,7 +111,7 @@ pub(super) fn of_v2(document: &Value, attributes: Object) -> Result<ArrayMeta> {
         attributes,
         remarks: Vec::new(),
     };
-    Ok(with_fill(meta, &fill))
+    Ok(unsigned(with_fill(meta, &fill)))
 }
 
 /// Reads the `zarr.json` of an array.
@@ -162,7 +163,7 @@ pub(super) fn of_v3(document: &Value) -> Result<ArrayMeta> {
         fortran: false,
         attributes,
     };
-    Ok(with_fill(meta, &fill))
+    Ok(unsigned(with_fill(meta, &fill)))
 }
 
 /// The members of an array's document that readers should understand and that we do not know.
@@ -210,6 +211,16 @@ fn with_fill(mut meta: ArrayMeta, value: &Value) -> ArrayMeta {
         if !inside {
             meta.remarks.push(format!("the fill value {} does not fit into {bits} bits", meta.fill_text));
         }
+    }
+    meta
+}
+
+/// Takes the sign from elements that the conventions say have none; their bytes are the same.
+fn unsigned(mut meta: ArrayMeta) -> ArrayMeta {
+    let dtype = cf::stored_type(&super::array::attributes(&meta.attributes), &meta.element.dtype);
+    if dtype != meta.element.dtype && meta.element.narrow.is_none() {
+        meta.element.dtype = dtype;
+        meta.remarks.push(cf::UNSIGNED.to_owned());
     }
     meta
 }

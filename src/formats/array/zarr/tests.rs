@@ -392,6 +392,37 @@ fn loops_of_links_end() {
     assert!(visited < 10, "{visited}");
 }
 
+#[test]
+fn integers_without_a_sign_are_those_that_an_attribute_says() {
+    let document = |unsigned: serde_json::Value| {
+        serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "int16", "fill_value": -1,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+            "chunk_key_encoding": {"name": "default"},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "big"}}],
+            "attributes": {"_Unsigned": unsigned, "_FillValue": -2, "scale_factor": 2}
+        })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    std::fs::create_dir_all(store.join("c")).unwrap();
+    std::fs::write(store.join("c/0"), [0, 1, 0xff, 0xff, 0xff, 0xfe]).unwrap();
+    for (said, expected) in [
+        ("true".into(), [1, 65_535, 65_534]),
+        (true.into(), [1, 65_535, 65_534]),
+        ("false".into(), [1, -1, -2]),
+    ] {
+        std::fs::write(store.join("zarr.json"), document(said).to_string()).unwrap();
+        let document = crate::open(&Task::new(), &store, &Options::default()).unwrap();
+        let array = array_of(&document.root);
+        let bytes = array::read(array.as_ref(), &Task::new(), &Region::all(&[3])).unwrap();
+        let mut numbers = Vec::new();
+        array.dtype().decode(&bytes, &mut numbers);
+        assert_eq!(numbers, expected.map(f64::from));
+        assert!(array.facts().scaling.unwrap().apply(numbers[2]).is_nan());
+    }
+}
+
 proptest! {
     /// Documents that were damaged are understood or refused.
     #[test]

@@ -153,7 +153,7 @@ impl Chunks for Stored {
         let counts: Vec<u64> =
             self.dims.iter().zip(&self.grid.chunk).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
         let total = limits::elements(&counts)?;
-        limits::check(total, MAPPED, "a map of chunks")?;
+        Layout::check("chunk", total, MAPPED)?;
         let mut blocks = Vec::new();
         let mut index = vec![0u64; counts.len()];
         for _ in 0..total {

@@ -33,7 +33,7 @@ use super::object::Dataset;
 use super::second;
 use crate::adapt::ArrayTable;
 use crate::chunked::Chunked;
-use crate::content::array::Gap;
+use crate::content::array::{self, Gap};
 use crate::content::{self, Array, ArrayFacts, Content};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -60,6 +60,9 @@ pub trait Names: Send + Sync {
     /// # Errors
     /// As opening that file and dataset; `Limit` where sources are virtual datasets of sources of …
     fn dataset(&self, task: &Task, file: &str, dataset: &str) -> Result<Option<Arc<dyn Array>>>;
+
+    /// Whether they are those of a dataset that is shown, and not of one that is another's source.
+    fn is_outermost(&self) -> bool;
 }
 
 /// A dataset that was opened.
@@ -107,19 +110,22 @@ pub fn column(
 /// `Malformed` where shape, type and layout do not go together, `Limit` where an element is too large.
 pub fn open(task: &Task, file: &File, dataset: &Dataset, names: Arc<dyn Names>) -> Result<Opened> {
     let parts = Parts::new(task, file, dataset, names)?;
-    let (array, problem): (Arc<dyn Array>, _) = match &dataset.layout {
-        _ if dataset.space.kind == Space::Null => (Arc::new(parts.constant()?), None),
-        Layout::Compact(bytes) => (parts.plain(Source::memory("compact", bytes.clone()), 0)?, None),
+    let whole = |array: Arc<dyn Array>| Opened { array, problem: None };
+    Ok(match &dataset.layout {
+        _ if dataset.space.kind == Space::Null => whole(Arc::new(parts.constant()?)),
+        Layout::Compact(bytes) => parts.plain(Source::memory("compact", bytes.clone()), 0)?,
         Layout::Contiguous { .. } if dataset.external.is_some() => parts.external()?,
-        Layout::Contiguous { address: None, .. } => (Arc::new(parts.constant()?), None),
+        Layout::Contiguous { address: None, .. } => whole(Arc::new(parts.constant()?)),
         Layout::Contiguous { address: Some(address), .. } => {
-            let start = file.position(*address)?;
-            (parts.plain(file.source().clone(), start)?, None)
+            // Of a file that is cut off all of it may be missing; what it is is shown all the same.
+            let start = address.checked_add(file.superblock().base).ok_or_else(|| {
+                Error::malformed(format!("HDF5 address {address:#x}: it overflows 64 bits"))
+            })?;
+            parts.plain(file.source().clone(), start)?
         }
         Layout::Chunked(chunked) => parts.chunked(chunked)?,
-        Layout::Virtual(place) => (Arc::new(parts.virtual_set(task, *place)?), None),
-    };
-    Ok(Opened { array, problem })
+        Layout::Virtual(place) => parts.virtual_set(task, *place)?,
+    })
 }
 
 /// What all layouts have in common.
@@ -216,7 +222,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Elements that lie one after the other in `source` from `start`.
-    fn plain(&self, source: Source, start: u64) -> Result<Arc<dyn Array>> {
+    fn plain(&self, source: Source, start: u64) -> Result<Opened> {
         let facts = self.facts.clone();
         let places = (self.file, self.names.clone());
         plain::open(
@@ -229,7 +235,7 @@ impl<'a> Parts<'a> {
         )
     }
 
-    fn external(mut self) -> Result<(Arc<dyn Array>, Option<Error>)> {
+    fn external(mut self) -> Result<Opened> {
         let slots = self.dataset.external.as_ref().map(|external| external.slots.clone()).unwrap_or_default();
         for slot in &slots {
             self.facts.details.push(("external file".to_owned(), slot.name.clone()));
@@ -237,20 +243,28 @@ impl<'a> Parts<'a> {
         let elements = limits::elements(&self.dataset.space.dims)?;
         let bytes = limits::bytes(&[elements], self.dataset.datatype.size)?;
         let (source, problem) = external::open(self.file.source(), slots, bytes)?;
-        Ok((self.plain(source, 0)?, problem))
+        let opened = self.plain(source, 0)?;
+        Ok(Opened { problem: problem.or(opened.problem), ..opened })
     }
 
-    fn chunked(mut self, layout: &super::message::Chunked) -> Result<(Arc<dyn Array>, Option<Error>)> {
+    fn chunked(mut self, layout: &super::message::Chunked) -> Result<Opened> {
         let missing = pipeline::missing(&self.dataset.pipeline);
-        let problem = (!missing.is_empty()).then(|| {
-            Error::unsupported(format!(
-                "the filter {}: chunks that went through it cannot be read",
-                missing.join(", ")
-            ))
-        });
         let chunks =
             chunks::Stored::new(self.file, self.dataset, layout, self.way.clone(), self.names.clone())?;
         self.facts.details.push(("chunk index".to_owned(), chunks.index_word().to_owned()));
+        // Only files on the disk have a path, and only filters of plugins are asked of libhdf5.
+        let path = self.file.source().path().filter(|_| {
+            let ids = missing.iter().map(|(id, _)| *id);
+            !missing.is_empty() && second::may_help(&self.way) && second::has_filters(ids)
+        });
+        let words: Vec<String> = missing.into_iter().map(|(_, word)| word).collect();
+        let words = words.join(", ");
+        if path.is_some() {
+            self.facts.details.push(("read by".to_owned(), format!("libhdf5, for the filter {words}")));
+        }
+        let problem = (!words.is_empty() && path.is_none()).then(|| {
+            Error::unsupported(format!("the filter {words}: chunks that went through it cannot be read"))
+        });
         let mut chunk_shape = layout.chunk.clone();
         chunk_shape.extend(&self.way.dims);
         let (dtype, shape) = (self.dtype(), self.shape.clone());
@@ -260,38 +274,49 @@ impl<'a> Parts<'a> {
             array = array.fill_column(column);
         }
         let array: Arc<dyn Array> = Arc::new(array);
-        match self.file.source().path() {
-            // Only files on the disk have a path, and only filters of plugins are asked of libhdf5.
-            Some(path) if problem.is_some() && second::may_help() => {
-                let (file, address, names) = (path.to_owned(), self.dataset.address, self.names);
-                Ok((Arc::new(second::Second { inner: array, file, address, names }), problem))
-            }
-            _ => Ok((array, problem)),
-        }
+        let Some(path) = path else { return Ok(Opened { array, problem }) };
+        let (file, address) = (path.to_owned(), self.dataset.address);
+        let second = second::Second { inner: array, way: self.way, file, address, names: self.names };
+        Ok(Opened { array: Arc::new(second), problem })
     }
 
-    fn virtual_set(&self, task: &Task, place: super::message::HeapId) -> Result<virtual_set::Virtual> {
+    fn virtual_set(&self, task: &Task, place: super::message::HeapId) -> Result<Opened> {
         let what = (self.dtype(), self.shape.clone(), self.fill.clone(), self.fill_column.clone());
-        virtual_set::Virtual::new((task, self.file, self.names.clone()), place, what, self.facts.clone())
+        let at = (task, self.file, self.names.clone());
+        let set = virtual_set::Virtual::new(at, place, what, self.facts.clone())?;
+        // Sources of sources are not looked for: sets of many that are each other's would take very long.
+        let problem = if self.names.is_outermost() { set.missing(task)? } else { None };
+        Ok(Opened { array: Arc::new(set), problem })
     }
 }
 
-/// An array with changed facts.
+/// An array with changed facts, or of another type of as many bytes.
 struct WithFacts {
     inner: Arc<dyn Array>,
+    dtype: DType,
     facts: ArrayFacts,
 }
 
 /// `array` with other facts: its axes, its unit.
 pub fn with_facts(array: Arc<dyn Array>, change: impl FnOnce(&mut ArrayFacts)) -> Arc<dyn Array> {
+    let dtype = array.dtype().clone();
+    with_type(array, dtype, change)
+}
+
+/// `array` with its bytes as elements of `dtype`, which has as many bytes, and with other facts.
+pub fn with_type(
+    array: Arc<dyn Array>,
+    dtype: DType,
+    change: impl FnOnce(&mut ArrayFacts),
+) -> Arc<dyn Array> {
     let mut facts = array.facts();
     change(&mut facts);
-    Arc::new(WithFacts { inner: array, facts })
+    Arc::new(WithFacts { inner: array, dtype, facts })
 }
 
 impl Array for WithFacts {
     fn dtype(&self) -> &DType {
-        self.inner.dtype()
+        &self.dtype
     }
 
     fn shape(&self) -> &[u64] {
@@ -303,7 +328,10 @@ impl Array for WithFacts {
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
-        self.inner.column(task, region)
+        match self.dtype == *self.inner.dtype() {
+            true => self.inner.column(task, region),
+            false => array::column_of_bytes(self, task, region),
+        }
     }
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {

@@ -87,10 +87,10 @@ fn is_there(filter: &Filter) -> bool {
     )
 }
 
-/// The filters that nothing here undoes, in words.
-pub(super) fn missing(pipeline: &FilterPipeline) -> Vec<String> {
+/// The filters that nothing here undoes: their numbers, and what they are in words.
+pub(super) fn missing(pipeline: &FilterPipeline) -> Vec<(u16, String)> {
     let absent = pipeline.filters.iter().filter(|filter| !is_there(filter));
-    absent.map(|filter| format!("{} ({})", word(filter), filter.id)).collect()
+    absent.map(|filter| (filter.id, format!("{} ({})", word(filter), filter.id))).collect()
 }
 
 /// Undoes the filters of one chunk, which has `raw` bytes without them; those in `mask` were left out.
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(undo(&pipeline, data.clone().into(), 0b111, data.len()).unwrap(), data);
         let error = undo(&pipeline, zipped.clone().into(), 0, data.len()).unwrap_err();
         assert!(error.message().contains("lzo (305)"), "{error}");
-        assert_eq!(missing(&pipeline), ["lzo (305)"]);
+        assert_eq!(missing(&pipeline), [(305, "lzo (305)".to_owned())]);
         // More than the chunk has is an error, and no allocation of what the stream says.
         assert!(undo(&pipeline, zipped.into(), 0b100, 100).is_err());
     }

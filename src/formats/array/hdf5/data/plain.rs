@@ -2,9 +2,10 @@
 
 use super::super::datatype::{Class, Datatype};
 use super::super::file::File;
-use super::Names;
 use super::column::Places;
 use super::deliver::Delivery;
+use super::{Names, Opened};
+use crate::content::array::Gap;
 use crate::content::{Array, ArrayFacts, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -26,24 +27,35 @@ pub(super) fn element(datatype: &Datatype) -> &Datatype {
     datatype
 }
 
-/// The array of elements that lie in `source` from `start`.
+/// The array of elements that lie in `source` from `start`, and what is to be said where it ends before them.
+/// Elements that are not there fail when they are read; what is read by columns ends with the last row that is
+/// there.
 ///
 /// # Errors
-/// `Malformed` where they reach beyond the source.
+/// `Malformed` where shape and type overflow.
 pub(super) fn open(
     source: Source,
     start: u64,
     datatype: &Datatype,
-    (way, shape): (Delivery, Vec<u64>),
+    (way, mut shape): (Delivery, Vec<u64>),
     mut facts: ArrayFacts,
     (file, names): (&File, Arc<dyn Names>),
-) -> Result<Arc<dyn Array>> {
+) -> Result<Opened> {
     let size = u32::try_from(way.stored())
         .map_err(|_| Error::limit(format!("elements of {} bytes", way.stored())))?;
-    let raw = array::Plain::new(source, start, DType::Void(size), shape)?;
+    let mut raw = array::Plain::cut(source.clone(), start, DType::Void(size), shape.clone())?;
+    let problem = raw.lack();
+    let is_table = shape.len() == 1 && matches!(datatype.class, Class::Compound(_));
+    if let (Some(there), Some((rows, inner))) = (raw.there(), shape.split_first_mut())
+        && (is_table || way.dtype.is_variable())
+    {
+        *rows = there.checked_div(limits::elements(inner)?).unwrap_or(0).min(*rows);
+        raw = array::Plain::cut(source, start, DType::Void(size), shape)?;
+    }
     facts.bytes_stored = raw.facts().bytes_stored;
     let datatype = Arc::new(element(datatype).clone());
-    Ok(Arc::new(Plain { raw, way, datatype, facts, file: file.clone(), names }))
+    let array = Plain { raw, way, datatype, facts, file: file.clone(), names };
+    Ok(Opened { array: Arc::new(array), problem })
 }
 
 /// Elements one after the other.
@@ -55,6 +67,18 @@ struct Plain {
     facts: ArrayFacts,
     file: File,
     names: Arc<dyn Names>,
+}
+
+impl Plain {
+    /// Stored elements into a buffer for as many delivered ones.
+    fn delivered(&self, stored: Vec<u8>, out: &mut [u8]) -> Result<()> {
+        let delivered = self.way.deliver(stored.into())?;
+        if delivered.len() != out.len() {
+            return Err(Error::bug(format!("{} bytes were delivered of {}", delivered.len(), out.len())));
+        }
+        out.copy_from_slice(&delivered);
+        Ok(())
+    }
 }
 
 impl Array for Plain {
@@ -74,12 +98,21 @@ impl Array for Plain {
         if self.way.dtype.is_variable() {
             return Ok(());
         }
-        let delivered = self.way.deliver(array::read(&self.raw, task, region)?.into())?;
-        if delivered.len() != out.len() {
-            return Err(Error::bug(format!("{} bytes were delivered of {}", delivered.len(), out.len())));
+        self.delivered(array::read(&self.raw, task, region)?, out)
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        if self.way.is_same() {
+            return self.raw.read_lenient(task, region, out);
         }
-        out.copy_from_slice(&delivered);
-        Ok(())
+        if self.way.dtype.is_variable() {
+            return Ok(Vec::new());
+        }
+        let bytes = limits::bytes(&region.shape(), self.raw.dtype().size())?;
+        let mut stored = limits::zeroed(limits::check(bytes, limits::READ, "this part")?, "the array")?;
+        let gaps = self.raw.read_lenient(task, region, &mut stored)?;
+        self.delivered(stored, out)?;
+        Ok(gaps)
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

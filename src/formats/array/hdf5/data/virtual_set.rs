@@ -15,7 +15,7 @@ use crate::task::Task;
 use arrow::array::{ArrayRef, new_null_array};
 use arrow::compute::interleave;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The most sources that a pattern of names is followed to.
@@ -24,6 +24,9 @@ const MOST: u64 = 10_000;
 const PIECES: u64 = 1 << 20;
 /// The mappings that the inspector lists.
 const SHOWN: usize = 20;
+/// The sources that are looked for at opening, to say which are missing, and how many of these are named.
+const LOOKED_FOR: usize = 256;
+const NAMED: usize = 8;
 
 /// One mapping.
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ pub(super) struct Virtual {
     /// A column of one row, for elements without a size.
     fill_column: Option<ArrayRef>,
     mappings: Vec<Mapping>,
+    /// The patterns of names of which no source is there.
+    nowhere: Vec<(String, String)>,
     names: Arc<dyn Names>,
     sources: Mutex<Sources>,
     facts: ArrayFacts,
@@ -78,7 +83,8 @@ impl Virtual {
             facts.details.push((format!("from{}", mapping.target.text()), text));
         }
         let sources = Mutex::new(Sources::new());
-        let mut set = Virtual { dtype, shape, fill, fill_column, mappings, names, sources, facts };
+        let nowhere = Vec::new();
+        let mut set = Virtual { dtype, shape, fill, fill_column, mappings, nowhere, names, sources, facts };
         set.settle(task)?;
         Ok(set)
     }
@@ -89,7 +95,7 @@ impl Virtual {
         if !self.mappings.iter().any(open) {
             return Ok(());
         }
-        let mut settled = Vec::new();
+        let (mut settled, mut nowhere) = (Vec::new(), Vec::new());
         let mut extents: Vec<u64> = vec![0; self.shape.len()];
         let mut is_open = vec![false; self.shape.len()];
         for mapping in std::mem::take(&mut self.mappings) {
@@ -111,7 +117,12 @@ impl Virtual {
             };
             let Some(slab) = slabs.get(axis).copied() else { continue };
             let extent = if is_pattern(&mapping.file) || is_pattern(&mapping.dataset) {
-                self.follow(task, &mapping, slabs, axis, &mut settled)?
+                let before = settled.len();
+                let extent = self.follow(task, &mapping, slabs, axis, &mut settled)?;
+                if settled.len() == before {
+                    nowhere.push((mapping.file.clone(), mapping.dataset.clone()));
+                }
+                extent
             } else {
                 let source = self.source(task, &mapping.file, &mapping.dataset)?;
                 let there = source.map_or(0, |source| open_len(&mapping.source, source.shape()));
@@ -124,6 +135,7 @@ impl Virtual {
             }
         }
         self.mappings = settled;
+        self.nowhere = nowhere;
         for ((len, extent), open) in self.shape.iter_mut().zip(extents).zip(is_open) {
             if open {
                 *len = extent;
@@ -170,6 +182,41 @@ impl Virtual {
         let found = self.names.dataset(task, file, dataset)?;
         self.sources.lock().insert(key, found.clone());
         Ok(found)
+    }
+
+    /// What is to be said of sources that are not there: their elements are the fill value, as libhdf5 has it.
+    ///
+    /// # Errors
+    /// Only a cancellation: a source that cannot be read says so when it is.
+    pub(super) fn missing(&self, task: &Task) -> Result<Option<Error>> {
+        let mut wanted: Vec<(&str, &str)> = Vec::new();
+        let mut known = HashSet::new();
+        for mapping in self.mappings.iter().filter(|mapping| mapping.target != Selection::None) {
+            let name = (mapping.file.as_str(), mapping.dataset.as_str());
+            if wanted.len() < LOOKED_FOR && known.insert(name) {
+                wanted.push(name);
+            }
+        }
+        let mut missing = Vec::new();
+        let nowhere = self.nowhere.iter().map(|(file, dataset)| (file.as_str(), dataset.as_str()));
+        for (file, dataset) in nowhere.chain(wanted.iter().copied()) {
+            match self.source(task, file, dataset) {
+                Ok(None) => missing.push(format!("{}#{dataset}", if file == "." { "" } else { file })),
+                Err(error) if error.is_cancelled() => return Err(error),
+                _ => {}
+            }
+        }
+        if missing.is_empty() {
+            return Ok(None);
+        }
+        let (count, all) = (missing.len(), wanted.len() + self.nowhere.len());
+        missing.truncate(NAMED);
+        let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+        Ok(Some(Error::io(format!(
+            "virtual dataset: {count} of {all} sources are not there, or lie outside of this file's folder: \
+             {}{more}; their elements are shown as the fill value",
+            missing.join(", ")
+        ))))
     }
 
     /// The parts of `region` that a mapping fills.
