@@ -50,7 +50,7 @@ use serde_json::{Value, json};
 use self::color::{Choice, Photo};
 use self::dims::Dims;
 use self::histogram::Histogram;
-use self::hunt::{Ended, Hunt, Prey};
+use self::hunt::{Ended, Here, Hunt, Prey};
 use self::layer::Style;
 use self::lines::Lines;
 use self::mapping::{Mapping, Role, likely_channels};
@@ -402,10 +402,14 @@ impl ArrayView {
     fn next_odd(&mut self, kind: Odd, forward: bool) {
         let slice = self.mapping.slice(false);
         let more = self.mapping.others(false).iter().any(|&axis| self.mapping.shape()[axis] > 1);
-        if !self.heat.next_odd(&slice, self.choice.part, kind, forward, !more) && more {
-            let mapping = self.mapping.clone();
-            self.hunt.start(Prey { mapping, part: self.choice.part, kind, forward });
-        }
+        let part = self.choice.part;
+        let here = match self.heat.survey(&slice, part).is_some_and(|survey| survey.lists(kind)) {
+            true if self.heat.next_odd(&slice, part, kind, forward, !more) || !more => return,
+            true => Here::Nothing,
+            // More than are kept, or nothing is known yet.
+            false => self.heat.cursor().map_or(Here::All, |[column, row]| Here::From(row, column)),
+        };
+        self.hunt.start(Prey { mapping: self.mapping.clone(), part, kind, forward, here });
     }
 
     /// Goes where a hunt ended.
@@ -413,9 +417,7 @@ impl ArrayView {
         let array = self.array.clone();
         match self.hunt.poll(cx.jobs, &array, &self.name) {
             Some(Ended::Found(index)) => _ = self.go_to(&index),
-            Some(Ended::Nothing(kind)) => {
-                cx.actions.push(Action::Notice(format!("No other slice has a {}.", kind.word())));
-            }
+            Some(Ended::Nothing(words)) => cx.actions.push(Action::Notice(words)),
             Some(Ended::Failed(error)) if !error.is_cancelled() => {
                 cx.actions.push(Action::Notice(format!("The search ended early: {error}")));
             }
