@@ -4,16 +4,20 @@
 //! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand; [`meaning`]: what their
 //!   indices stand for; [`seen`]: a field of structured elements, scaled values;
 //! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
-//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next;
+//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next; [`pursuit`]: those before
+//!   the newest;
 //! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
-//! - [`numbers`] with [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one element;
+//! - [`numbers`] with [`blocks`] and [`texts`], [`lines`] with [`curves`], [`histogram`], [`volume`]: the other
+//!   modes; [`probe`]: one element;
 //!   [`sample`]: where to look when not everything is looked at.
 //!
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
 mod ahead;
+mod blocks;
 pub(super) mod color;
+mod curves;
 pub(super) mod dims;
 pub(super) mod histogram;
 mod hunt;
@@ -28,6 +32,7 @@ pub(super) mod options;
 pub(super) mod pictured;
 pub(super) mod plotting;
 mod probe;
+mod pursuit;
 mod ruler;
 pub(crate) mod sample;
 mod seen;
@@ -390,11 +395,16 @@ impl ArrayView {
 
     /// Whether a playing slider may go on: the picture of this step is there.
     fn ready(&self, slice: &Slice) -> bool {
+        if slice.is_empty() {
+            return true;
+        }
         match self.mode {
             Mode::Heat => self.heat.shows(slice),
             Mode::Image => self.image.shows(slice),
             Mode::Volume => self.volume.shows(&self.mapping),
-            _ => true,
+            Mode::Numbers => self.numbers.shows(slice),
+            Mode::Line => self.lines.shows(slice),
+            Mode::Histogram => self.histogram.shows(slice),
         }
     }
 

@@ -260,6 +260,19 @@ impl Array for Sliced {
         self.array.read(task, &self.outer(region), out)
     }
 
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outer = self.outer(region);
+        let mut gaps = self.array.read_lenient(task, &outer, out)?;
+        for gap in &mut gaps {
+            let along = |&axis: &usize| gap.part.0.get(axis).copied().unwrap_or(Span::all(outer.0[axis].count));
+            gap.part = Region(self.axes.iter().map(along).collect());
+        }
+        Ok(gaps)
+    }
+
     fn column(&self, task: &Task, region: &Region) -> Result<arrow::array::ArrayRef> {
         self.array.column(task, &self.outer(region))
     }

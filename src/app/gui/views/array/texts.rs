@@ -73,6 +73,12 @@ impl Texts {
         Ok(Texts { column, turned, cells, kinds })
     }
 
+    /// Bytes of its texts, about.
+    pub(super) fn bytes(&self) -> usize {
+        let cells = self.cells.iter().flatten().map(|cell| 24 + cell.as_ref().map_or(0, String::len));
+        self.column.get_array_memory_size() + cells.sum::<usize>()
+    }
+
     fn row(&self, at: usize) -> usize {
         match self.turned {
             Some((rows, columns)) => at % columns * rows + at / columns,
