@@ -306,8 +306,64 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{Int64Array, RecordBatch};
+    use gander::content::array::{Plain, Scaling};
+    use gander::content::{ArrayFacts, Content};
+    use gander::dtype::DType;
+    use gander::source::Source;
 
     use super::*;
+
+    fn line<'a>(numbers: &'a Numbers, name: &str) -> Option<&'a str> {
+        numbers.lines.iter().find(|line| line.0 == name).map(|line| line.1.as_str())
+    }
+
+    fn plain(dtype: DType, bytes: Vec<u8>) -> Plain {
+        let count = bytes.len() as u64 / dtype.size();
+        Plain::new(Source::memory("a", bytes), 0, dtype, vec![count]).unwrap()
+    }
+
+    #[test]
+    fn scaled_values_are_sampled_too_and_named() {
+        let stored = (0..1000).map(|n| if n % 2 == 0 { -99i16 } else { 10 });
+        let scaling = Scaling { scale: 0.5, offset: 1.0, fill: vec![-99.0], valid: None };
+        let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+        let array = plain(DType::I16, stored.flat_map(i16::to_le_bytes).collect()).with_facts(facts);
+        for (numbers, exact) in
+            [(array_sample(&array, &Task::new()), false), (array_exact(&array, &Task::new()), true)]
+        {
+            let numbers = numbers.unwrap();
+            assert_eq!(numbers.exact, exact);
+            assert_eq!((line(&numbers, "min (stored)"), line(&numbers, "min")), (Some("-99"), None));
+            assert_eq!((line(&numbers, "scaled min"), line(&numbers, "scaled max")), (Some("6"), Some("6")));
+            assert_eq!(line(&numbers, "sum (stored)").is_some(), exact);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_have_statistics() {
+        let parts = [1.0f32, -2.0, 3.0, 6.0, f32::NAN, 0.0];
+        let array = plain(DType::C64, parts.iter().flat_map(|part| part.to_le_bytes()).collect());
+        let exact = array_exact(&array, &Task::new()).unwrap();
+        assert_eq!((line(&exact, "count"), line(&exact, "NaN")), (Some("3"), Some("1")));
+        assert_eq!((line(&exact, "min (real)"), line(&exact, "max (real)")), (Some("1.0"), Some("3.0")));
+        assert_eq!((line(&exact, "mean"), line(&exact, "sum")), (Some("2 + 2j"), Some("4 + 4j")));
+        let sample = array_sample(&array, &Task::new()).unwrap();
+        assert_eq!((line(&sample, "count"), line(&sample, "mean")), (Some("3 of 3"), Some("2 + 2j")));
+        assert!(exact.histogram.is_none() && line(&sample, "sum").is_none());
+    }
+
+    #[test]
+    fn an_image_has_statistics_of_its_channels() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tiff/rgb_8.tif");
+        let document = gander::open(&Task::new(), std::path::Path::new(path), &Default::default()).unwrap();
+        let Some(Content::Image(image)) = &document.root.content else { panic!("no image") };
+        let numbers = image_exact(&**image, &Task::new()).unwrap();
+        let stats = stats::image(&**image, &Task::new()).unwrap();
+        let least: Vec<String> = stats.channels.iter().map(|channel| short(channel.min.unwrap())).collect();
+        assert_eq!(line(&numbers, "min"), Some(least.join(", ").as_str()));
+        assert_eq!(least.len(), 3);
+        assert!(line(&numbers, "CRC-32").is_some());
+    }
 
     #[test]
     fn a_small_column_is_exact_at_once() {

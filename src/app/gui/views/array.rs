@@ -461,8 +461,11 @@ impl ArrayView {
         }
     }
 
-    /// `17`: a row; `3, 17`: an element of the slice; as many numbers as axes: an element.
+    /// `17`: a row; `3, 17`: an element of the slice; as many numbers as axes: an element; `[2:5, :]`: a slice.
     fn go_to_text(&mut self, text: &str) -> bool {
+        if text.trim().starts_with('[') && text.contains(':') {
+            return self.mapping.parse(text).is_ok();
+        }
         let text = text.trim().trim_start_matches([':', '[']).trim_end_matches(']');
         let numbers: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
         let (Some(numbers), slice) = (numbers, self.slice()) else { return false };

@@ -615,6 +615,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_session_keeps_what_is_in_sight() {
+        let lines = Lines { bounds: Some((3.5, 90.25)), picks: "1".to_owned(), ..Lines::default() };
+        let mut again = Lines::default();
+        again.restore(&lines.keep());
+        assert_eq!((again.bounds, again.picks.as_str()), (Some((3.5, 90.25)), "1"));
+        again.restore(&json!({ "bounds": [9.0, 4.0] }));
+        assert_eq!(again.bounds, None);
+        again.restore(&Lines::default().keep());
+        assert_eq!(again.bounds, None);
+    }
+
+    #[test]
     fn picks_are_read_like_slices() {
         let slice = Slice {
             spans: vec![Span::all(30), Span::all(9)],

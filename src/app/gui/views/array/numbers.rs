@@ -17,6 +17,7 @@ use gander::task::Task;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
+use super::super::follow::Follow;
 use super::ahead::Ahead;
 use super::blocks::{Block, Kept, Key, Values};
 use super::dims::drop_down;
@@ -78,7 +79,7 @@ pub(crate) struct Numbers {
     copying: u64,
     copy: Option<CopyRequest>,
     sums: Slot<(Slice, Window), ArrayStats>,
-    follow: texts::Follow,
+    follow: Follow,
 }
 
 impl Numbers {
@@ -96,7 +97,7 @@ impl Numbers {
             copying: 0,
             copy: None,
             sums: Slot::default(),
-            follow: texts::Follow::default(),
+            follow: Follow::default(),
         }
     }
 
@@ -191,8 +192,13 @@ impl Numbers {
                 Some(path) => self.follow.start(path),
                 None => {
                     let place = model.place(at.row, at.column);
-                    let title = format!("{}{place}", cx.target.title());
-                    cx.actions.push(Action::Read(title, model.whole(at.row, at.column)));
+                    let (title, text) =
+                        (format!("{}{place}", cx.target.title()), model.whole(at.row, at.column));
+                    // A member of a record, or a list, may hold a reference too.
+                    let texts = array.dtype().is_variable();
+                    if !texts || !self.follow.try_text(&title, &text) {
+                        cx.actions.push(Action::Read(title, text));
+                    }
                 }
             }
         }
@@ -210,7 +216,7 @@ impl Numbers {
             cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
             self.blocks.clear();
         }
-        self.follow.ui(cx);
+        self.follow.ui(cx.jobs, cx.target, cx.actions);
         if let Some(request) = response.copy {
             self.start_copy(cx, request);
         }
@@ -631,7 +637,7 @@ impl GridModel for Model<'_> {
 
     fn default_width(&self) -> f32 {
         let dtype = self.array.dtype();
-        let bits = dtype.bits() as f32 / 4.0 + 4.0;
+        let bits = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
         let beside = if self.bits && probe::bits(dtype, &[0; 16]).is_some() { bits } else { 0.0 };
         match self.notation {
             Notation::Bits => bits,
