@@ -242,7 +242,11 @@ mod tests {
             assert!(Region::parse(wrong, &[10, 4]).is_err(), "{wrong}");
         }
         let words = |text: &str| Region::parse(text, &[10, 4]).unwrap_err().to_string();
-        assert!(words("::-1").contains("\"::-1\" of 10 elements (axis 0): a step is at least 1"), "{}", words("::-1"));
+        assert!(
+            words("::-1").contains("\"::-1\" of 10 elements (axis 0): a step is at least 1"),
+            "{}",
+            words("::-1")
+        );
         assert!(words("1, 3:0:-2").contains("slices go forwards"), "{}", words("1, 3:0:-2"));
         assert!(!words("a:b").contains("step"), "{}", words("a:b"));
     }

@@ -714,7 +714,10 @@ mod tests {
             let rows = region.0[0];
             let lost = (0..rows.count).filter(|&n| (2..4).contains(&rows.index(n)));
             let gap = |n| Gap {
-                part: Region(vec![crate::region::Span::range(n, 1), crate::region::Span::all(region.0[1].count)]),
+                part: Region(vec![
+                    crate::region::Span::range(n, 1),
+                    crate::region::Span::all(region.0[1].count),
+                ]),
                 error: Error::malformed("chunk 1: its checksum is wrong"),
             };
             Ok(lost.map(gap).collect())

@@ -237,7 +237,8 @@ fn of_array(array: &dyn Array, stats: &ArrayStats) -> Numbers {
         }
     }
     if let Some((real, imaginary)) = stats.complex_sum {
-        let text = |by: f64| format!("{} {} {}j", short(real / by), sign(imaginary), short(imaginary.abs() / by));
+        let text =
+            |by: f64| format!("{} {} {}j", short(real / by), sign(imaginary), short(imaginary.abs() / by));
         let finite = stats.count - stats.nan - stats.inf;
         if finite > 0 {
             numbers.line("mean", text(finite as f64));

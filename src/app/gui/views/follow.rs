@@ -154,7 +154,8 @@ mod tests {
             let found = find(&root(), &Task::new(), reference).unwrap()?;
             Some((found.path, found.node.name.clone(), found.part))
         };
-        let of = |path: &str, name: &str, part: &str| Some((path.to_owned(), name.to_owned(), part.to_owned()));
+        let of =
+            |path: &str, name: &str, part: &str| Some((path.to_owned(), name.to_owned(), part.to_owned()));
         assert_eq!(found("/grp/y"), of("/grp/y", "y", ""));
         assert_eq!(found("/grp/y[2:5, 1:3]"), of("/grp/y", "y", "[2:5, 1:3]"));
         assert_eq!(found("/grp/y@units"), of("/grp/y", "y", ""));

@@ -113,7 +113,9 @@ impl Key {
             curves.push(curve);
         }
         match unread(&curves) {
-            Some(unread) if unread.count >= curves.iter().map(|curve| curve.looked).sum::<u64>() => Err(unread.error),
+            Some(unread) if unread.count >= curves.iter().map(|curve| curve.looked).sum::<u64>() => {
+                Err(unread.error)
+            }
             _ => Ok(curves),
         }
     }
@@ -282,7 +284,11 @@ mod tests {
             let span = region.0[0];
             let (start, end) = (span.start.max(4), span.end().min(8));
             let part = Region(vec![Span::range(start - span.start, end.saturating_sub(start))]);
-            Ok(if start < end { vec![Gap { part, error: Error::io("the disk is gone") }] } else { Vec::new() })
+            Ok(if start < end {
+                vec![Gap { part, error: Error::io("the disk is gone") }]
+            } else {
+                Vec::new()
+            })
         }
     }
 

@@ -140,7 +140,8 @@ impl Array for Numbers {
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
         let bytes = limits::bytes(&region.shape(), self.array.dtype().size())?;
-        let mut raw = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+        let mut raw =
+            limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
         let gaps = self.array.read_lenient(task, region, &mut raw)?;
         let values = numbers(self.array.dtype(), self.part, &raw);
         for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
@@ -284,7 +285,12 @@ impl Histogram {
         }
     }
 
-    fn ask(&self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, key: &Key) -> gander::jobs::Shown<Arc<ArrayStats>> {
+    fn ask(
+        &self,
+        cx: &ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        key: &Key,
+    ) -> gander::jobs::Shown<Arc<ArrayStats>> {
         let title = format!("counting {}", cx.target.title());
         let (array, wanted, kept, running) =
             (array.clone(), key.clone(), self.kept.clone(), self.task.clone());

@@ -158,7 +158,8 @@ impl Prey {
             let values = numbers(array.dtype(), self.part, &raw);
             let gaps = Gaps::new(&list, &window, 1);
             let width = window.columns.count.max(1);
-            let place = |n: usize| (window.rows.index(n as u64 / width), window.columns.index(n as u64 % width));
+            let place =
+                |n: usize| (window.rows.index(n as u64 / width), window.columns.index(n as u64 % width));
             let hit = |n: &usize| {
                 Odd::of(values[*n]) == Some(self.kind) && beyond(place(*n)) && gaps.at(*n).is_none()
             };

@@ -212,7 +212,8 @@ impl Lines {
         let wanted = Key { slice: slice.clone(), down, picks, part, from, count };
         let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
         let alike = |other: &Key| {
-            Key { slice: wanted.slice.clone(), ..other.clone() } == wanted && dims(&other.slice) == dims(slice)
+            Key { slice: wanted.slice.clone(), ..other.clone() } == wanted
+                && dims(&other.slice) == dims(slice)
         };
         let answered = |key: &Key| {
             let shown = self.curves.peek(key);
@@ -258,7 +259,11 @@ impl Lines {
         let elements = wanted.count.saturating_mul(wanted.picks.len() as u64);
         let Some(&pick) = wanted.picks.first().filter(|_| elements <= LONG) else { return };
         let (one, many) = (Span::range(pick, 1), Span::range(wanted.from, wanted.count));
-        let window = if wanted.down { Window { rows: many, columns: one } } else { Window { rows: one, columns: many } };
+        let window = if wanted.down {
+            Window { rows: many, columns: one }
+        } else {
+            Window { rows: one, columns: many }
+        };
         let (kept, wanted) = (self.kept.clone(), wanted.clone());
         let slice = wanted.slice.clone();
         self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {

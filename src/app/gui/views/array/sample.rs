@@ -115,7 +115,8 @@ mod tests {
         let scaling =
             gander::content::array::Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: None };
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
-        let plain = Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);
+        let plain =
+            Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);
         let found = statistics(&plain, &Task::new(), 4, 100, 8).unwrap();
         assert_eq!((found.count, found.min.as_deref()), (400, Some("-99")));
         let scaled = found.scaled.unwrap();

@@ -209,9 +209,10 @@ impl OfField {
     fn raw(&self, task: &Task, region: &Region) -> Result<Vec<u8>> {
         match &self.field.place {
             Place::Byte(_) => array::read(&*self.array, task, &self.outer(region)),
-            Place::Column(_) if self.field.dtype.is_variable() => {
-                Err(Error::unsupported(format!("bytes of {}, whose elements have no fixed size", self.field.dtype)))
-            }
+            Place::Column(_) if self.field.dtype.is_variable() => Err(Error::unsupported(format!(
+                "bytes of {}, whose elements have no fixed size",
+                self.field.dtype
+            ))),
             Place::Column(place) => {
                 // There is no null in an array: it is shown as NaN, or as zero.
                 let nulls = NullRule::default();
@@ -468,7 +469,8 @@ mod tests {
             let item = Arc::new(arrow::datatypes::Field::new("item", DataType::Int32, true));
             let both: Int32Array = numbers.iter().flat_map(|&n| [n, -n]).collect::<Vec<i32>>().into();
             let pairs: ArrayRef = Arc::new(FixedSizeListArray::new(item, 2, Arc::new(both), None));
-            let words: ArrayRef = Arc::new(numbers.iter().map(|n| Some(format!("w{n}"))).collect::<StringArray>());
+            let words: ArrayRef =
+                Arc::new(numbers.iter().map(|n| Some(format!("w{n}"))).collect::<StringArray>());
             let ids: ArrayRef = Arc::new(Int32Array::from(numbers.to_vec()));
             let inner = StructArray::try_from(vec![("pair", pairs), ("word", words)]).unwrap();
             StructArray::try_from(vec![("n", ids), ("p", Arc::new(inner) as ArrayRef)]).unwrap()

@@ -267,7 +267,8 @@ impl Array for Sliced {
         let outer = self.outer(region);
         let mut gaps = self.array.read_lenient(task, &outer, out)?;
         for gap in &mut gaps {
-            let along = |&axis: &usize| gap.part.0.get(axis).copied().unwrap_or(Span::all(outer.0[axis].count));
+            let along =
+                |&axis: &usize| gap.part.0.get(axis).copied().unwrap_or(Span::all(outer.0[axis].count));
             gap.part = Region(self.axes.iter().map(along).collect());
         }
         Ok(gaps)
