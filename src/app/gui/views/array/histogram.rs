@@ -58,7 +58,7 @@ impl Key {
         let seen: Arc<dyn Array> =
             if real { sliced } else { Arc::new(Numbers { array: sliced, part: self.part }) };
         match self.sampled {
-            true => sample::statistics(&*seen, task, PLACES, ELEMENTS, self.bins),
+            true => sample::statistics(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
             false => stats::readable(&*seen, task, Some(self.bins)),
         }
     }

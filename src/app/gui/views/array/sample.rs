@@ -29,7 +29,7 @@ pub(crate) fn statistics(
     task: &Task,
     count: u64,
     most: u64,
-    bins: usize,
+    bins: Option<usize>,
 ) -> Result<ArrayStats> {
     let (mut bytes, mut unread) = (Vec::new(), None);
     let places = places(array, count, most);
@@ -51,7 +51,7 @@ pub(crate) fn statistics(
     }
     let facts = ArrayFacts { scaling: array.facts().scaling, ..ArrayFacts::default() };
     let plain = Plain::new(Source::memory("sample", bytes), 0, dtype, vec![elements])?.with_facts(facts);
-    Ok(ArrayStats { unread, ..stats::array(&plain, task, Some(bins))? })
+    Ok(ArrayStats { unread, ..stats::array(&plain, task, bins)? })
 }
 
 fn place(shape: &[u64], chunks: &[u64], n: u64, count: u64, most: u64) -> Region {
@@ -117,7 +117,7 @@ mod tests {
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
         let plain =
             Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);
-        let found = statistics(&plain, &Task::new(), 4, 100, 8).unwrap();
+        let found = statistics(&plain, &Task::new(), 4, 100, Some(8)).unwrap();
         assert_eq!((found.count, found.min.as_deref()), (400, Some("-99")));
         let scaled = found.scaled.unwrap();
         assert_eq!((scaled.missing, scaled.min, scaled.max), (40, Some(10.0), Some(13.0)));
