@@ -10,8 +10,7 @@ mod records;
 mod typed;
 
 pub use cast::Cast;
-pub(crate) use columns::values as cell_bytes;
-pub use columns::{Columns, NullRule, TableArray, column_dtype};
+pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};

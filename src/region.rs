@@ -123,8 +123,13 @@ impl Region {
         let mut spans = Vec::with_capacity(shape.len());
         let mut single = Vec::with_capacity(shape.len());
         for (axis, &len) in shape.iter().enumerate() {
-            let (span, one) = parse_span(items.get(axis).copied().unwrap_or(":"), len).ok_or_else(|| {
-                Error::unsupported(format!("slice {:?} of {len} elements (axis {axis})", items[axis]))
+            let item = items.get(axis).copied().unwrap_or(":");
+            let (span, one) = parse_span(item, len).ok_or_else(|| {
+                let words = format!("slice {item:?} of {len} elements (axis {axis})");
+                match goes_back(item) {
+                    true => Error::unsupported(format!("{words}: a step is at least 1, slices go forwards")),
+                    false => Error::unsupported(words),
+                }
             })?;
             spans.push(span);
             single.push(one);
@@ -157,6 +162,12 @@ impl Region {
         }
         items.join(", ")
     }
+}
+
+/// Whether an item is one of NumPy's with a step below 1, as `::-1`.
+fn goes_back(item: &str) -> bool {
+    let step = item.splitn(3, ':').nth(2).and_then(|step| step.trim().parse::<i128>().ok());
+    step.is_some_and(|step| step < 1)
 }
 
 fn parse_span(item: &str, len: u64) -> Option<(Span, bool)> {
@@ -290,6 +301,14 @@ mod tests {
         for wrong in ["10", "1:2:0", "a", "1,2,3", "1:2:3:4"] {
             assert!(Region::parse(wrong, &[10, 4]).is_err(), "{wrong}");
         }
+        let words = |text: &str| Region::parse(text, &[10, 4]).unwrap_err().to_string();
+        assert!(
+            words("::-1").contains("\"::-1\" of 10 elements (axis 0): a step is at least 1"),
+            "{}",
+            words("::-1")
+        );
+        assert!(words("1, 3:0:-2").contains("slices go forwards"), "{}", words("1, 3:0:-2"));
+        assert!(!words("a:b").contains("step"), "{}", words("a:b"));
     }
 
     proptest! {

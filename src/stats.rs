@@ -10,7 +10,7 @@ pub mod summary;
 mod table;
 mod texts;
 
-pub use array::{ArrayStats, Scaled, array};
+pub use array::{ArrayStats, Scaled, Unread, array, readable, readable_elements};
 pub use image::{ChannelStats, ImageStats, image};
 pub use table::{ColumnStats, Distinct, TableStats, table};
 

@@ -241,8 +241,11 @@ impl Array for TableArray {
     }
 }
 
-/// The cells of one column as delivered elements.
-pub(crate) fn values(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
+/// The cells of one column as delivered elements of the type that [`column_dtype`] names.
+///
+/// # Errors
+/// `Unsupported` for null cells where nobody agreed to lose them; `Bug` for types without a fixed size.
+pub fn values(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
     let plain = match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, values)?,
         DataType::RunEndEncoded(_, values) => cast(array, values.data_type())?,

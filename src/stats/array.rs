@@ -4,12 +4,13 @@ use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
-use crate::content::array::Scaling;
+use crate::content::array::{Gap, Scaling};
 use crate::dtype::{DType, Long};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::region::{Region, pieces};
 use crate::task::Task;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -50,6 +51,34 @@ pub struct ArrayStats {
     pub scaled: Option<Scaled>,
     /// Counts in bins from min to max; only on request, from a second pass.
     pub histogram: Option<Histogram>,
+    /// Elements that could not be read and are in none of these numbers; only of [`readable`]. The checksum
+    /// says nothing then.
+    pub unread: Option<Unread>,
+}
+
+/// Elements that could not be read.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    /// How many.
+    pub count: u64,
+    /// Why the first of them could not.
+    pub error: Error,
+}
+
+impl Unread {
+    /// Adds elements to those that could not be read.
+    pub fn add(to: &mut Option<Unread>, count: u64, error: &Error) {
+        if count > 0 {
+            to.get_or_insert_with(|| Unread { count: 0, error: error.clone() }).count += count;
+        }
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let elements = crate::display::plural(self.count, "element");
+        write!(f, "{elements} could not be read: {}", self.error)
+    }
 }
 
 /// Statistics of what stored values stand for: scale and offset applied, missing ones left out.
@@ -158,6 +187,68 @@ impl Extreme {
 /// Statistics of all elements. `bins` asks for a histogram, which costs a second pass. Types without
 /// numbers give their count and checksum.
 pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    of(array, task, bins, None)
+}
+
+/// As [`array`], but of what can be read: the parts that cannot are counted in [`ArrayStats::unread`].
+///
+/// # Errors
+/// What the array says, where nothing of it can be read; `Cancelled`.
+pub fn readable(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<ArrayStats> {
+    let unread = Mutex::new(None);
+    let mut stats = of(array, task, bins, Some(&unread))?;
+    stats.unread = unread.into_inner();
+    match &stats.unread {
+        Some(unread) if stats.count == 0 => Err(unread.error.clone()),
+        _ => Ok(stats),
+    }
+}
+
+/// The elements of a region that can be read, in C order; the others are left out and counted.
+///
+/// # Errors
+/// What concerns the region as a whole; `Cancelled`; `Limit` for more than [`limits::READ`] bytes.
+pub fn readable_elements(
+    array: &dyn Array,
+    task: &Task,
+    region: &Region,
+    unread: &mut Option<Unread>,
+) -> Result<Vec<u8>> {
+    region.check(array.shape())?;
+    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    let gaps = array.read_lenient(task, region, &mut out)?;
+    Ok(around(out, array, region, &gaps, unread))
+}
+
+/// Elements without those in gaps, which are counted.
+fn around(
+    bytes: Vec<u8>,
+    array: &dyn Array,
+    region: &Region,
+    gaps: &[Gap],
+    unread: &mut Option<Unread>,
+) -> Vec<u8> {
+    let Some(first) = gaps.first() else { return bytes };
+    let (shape, size) = (region.shape(), (array.dtype().size() as usize).max(1));
+    let (mut kept, mut lost) = (Vec::new(), 0);
+    let mut index = vec![0u64; shape.len()];
+    for (n, element) in bytes.chunks_exact(size).enumerate() {
+        let mut rest = n as u64;
+        for (at, &len) in index.iter_mut().zip(&shape).rev() {
+            (*at, rest) = (rest % len.max(1), rest / len.max(1));
+        }
+        let within = |gap: &Gap| gap.part.0.iter().zip(&index).all(|(s, &at)| at >= s.start && at < s.end());
+        if gaps.iter().any(within) { lost += 1 } else { kept.extend_from_slice(element) }
+    }
+    Unread::add(unread, lost, &first.error);
+    kept
+}
+
+/// Where elements that could not be read are counted; without one each is an error.
+type Losses<'a> = Option<&'a Mutex<Option<Unread>>>;
+
+fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -> Result<ArrayStats> {
     if array.dtype().is_variable() {
         return variable(array, task);
     }
@@ -177,12 +268,15 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
     let parts = each_piece(
         array,
         task,
+        losses,
         |region, bytes| {
             let mut part = Part::default();
             for bytes in bytes.chunks((PIECE / size).max(1) as usize * size as usize) {
                 part = merge(part, Part { scaled: scaled(bytes), ..measure(dtype, bytes) });
             }
-            part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
+            if region.elements().is_ok_and(|n| n.saturating_mul(dtype.size()) == bytes.len() as u64) {
+                part.crc = crc_share(&packed(dtype, bytes), region, shape, dtype.bits());
+            }
             part
         },
         |_, element, count| {
@@ -201,12 +295,13 @@ pub fn array(array: &dyn Array, task: &Task, bins: Option<usize>) -> Result<Arra
     }
     let mut stats = finish(array.dtype(), &total);
     stats.scaled = scaling.map(|_| total.scaled.finish());
-    if let Some(crc) = crc_across_pieces(array, task)? {
+    let whole = losses.is_none_or(|losses| losses.lock().is_none());
+    if whole && let Some(crc) = crc_across_pieces(array, task)? {
         stats.crc32 = crc;
     }
     let range = (total.low.map(as_f64), total.high.map(as_f64));
     if let (Some(bins), (Some(low), Some(high))) = (bins, range) {
-        stats.histogram = Some(histogram(array, task, low, high, bins)?);
+        stats.histogram = Some(histogram(array, task, losses, low, high, bins)?);
     }
     Ok(stats)
 }
@@ -219,10 +314,20 @@ fn as_f64(extreme: Extreme) -> f64 {
 }
 
 /// Counts of the finite elements in bins from `low` to `high`, in one pass.
-fn histogram(array: &dyn Array, task: &Task, low: f64, high: f64, bins: usize) -> Result<Histogram> {
+fn histogram(
+    array: &dyn Array,
+    task: &Task,
+    losses: Losses<'_>,
+    low: f64,
+    high: f64,
+    bins: usize,
+) -> Result<Histogram> {
+    // The first pass has counted what is lost.
+    let again = Mutex::new(None);
     let parts = each_piece(
         array,
         task,
+        losses.map(|_| &again),
         |_, bytes| {
             let mut values = Vec::new();
             array.dtype().decode(bytes, &mut values);
@@ -286,6 +391,7 @@ fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
 fn each_piece<T: Send>(
     array: &dyn Array,
     task: &Task,
+    losses: Losses<'_>,
     work: impl Fn(&Region, &[u8]) -> T + Sync,
     same: impl Fn(&Region, &[u8], u64) -> T + Sync,
 ) -> Result<Vec<T>> {
@@ -317,7 +423,17 @@ fn each_piece<T: Send>(
         }
         let bytes = limits::check(bytes, limits::CHUNK, "a piece")?;
         buffer.resize(bytes, 0);
-        array.read(task, region, buffer)?;
+        match losses {
+            None => array.read(task, region, buffer)?,
+            Some(losses) => {
+                let gaps = array.read_lenient(task, region, buffer)?;
+                if !gaps.is_empty() {
+                    let kept = around(std::mem::take(buffer), array, region, &gaps, &mut losses.lock());
+                    task.advance(bytes as u64)?;
+                    return Ok(work(region, &kept));
+                }
+            }
+        }
         task.advance(bytes as u64)?;
         Ok(work(region, buffer))
     };
@@ -531,6 +647,7 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
         crc32: total.crc,
         scaled: None,
         histogram: None,
+        unread: None,
     }
 }
 
@@ -574,6 +691,58 @@ mod tests {
         let scaled = s.scaled.unwrap();
         assert_eq!((scaled.missing, scaled.min, scaled.max), (2, Some(9.5), Some(160.0)));
         assert_eq!((scaled.sum, scaled.mean), (Some(229.5), Some(76.5)));
+    }
+
+    /// Six rows of four, of which the second chunk of two rows is broken.
+    struct Broken(Plain);
+
+    impl Array for Broken {
+        fn dtype(&self) -> &DType {
+            self.0.dtype()
+        }
+
+        fn shape(&self) -> &[u64] {
+            self.0.shape()
+        }
+
+        fn read(&self, _: &Task, _: &Region, _: &mut [u8]) -> Result<()> {
+            Err(Error::malformed("chunk 1: its checksum is wrong"))
+        }
+
+        fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+            self.0.read(task, region, out)?;
+            let rows = region.0[0];
+            let lost = (0..rows.count).filter(|&n| (2..4).contains(&rows.index(n)));
+            let gap = |n| Gap {
+                part: Region(vec![
+                    crate::region::Span::range(n, 1),
+                    crate::region::Span::all(region.0[1].count),
+                ]),
+                error: Error::malformed("chunk 1: its checksum is wrong"),
+            };
+            Ok(lost.map(gap).collect())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted_and_hides_nothing_else() {
+        let bytes: Vec<u8> = (0..24u8).collect();
+        let broken = Broken(Plain::new(Source::memory("a", bytes), 0, DType::U8, vec![6, 4]).unwrap());
+        assert!(array(&broken, &Task::new(), None).is_err());
+        let s = readable(&broken, &Task::new(), Some(2)).unwrap();
+        assert_eq!((s.count, s.min.as_deref(), s.max.as_deref()), (16, Some("0"), Some("23")));
+        assert_eq!(s.sum, Some((0..8).chain(16..24).sum::<u32>() as f64));
+        assert_eq!(s.histogram.unwrap().counts, [8, 8]);
+        let unread = s.unread.unwrap();
+        assert_eq!(unread.count, 8);
+        assert!(unread.to_string().contains("8 elements could not be read: "), "{unread}");
+        let mut unread = None;
+        let rows = Region(vec![crate::region::Span::range(1, 2), crate::region::Span::range(1, 2)]);
+        let left = readable_elements(&broken, &Task::new(), &rows, &mut unread).unwrap();
+        assert_eq!((left, unread.unwrap().count), (vec![5, 6], 2));
+        let lost = Region(vec![crate::region::Span::range(2, 2), crate::region::Span::all(4)]);
+        let none = readable_elements(&broken, &Task::new(), &lost, &mut None).unwrap();
+        assert!(none.is_empty());
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Inspector {
             if *subject == Subject::Node || !known.field.is_empty() {
                 let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };
                 if !list.is_empty() {
-                    section(ui, "Attributes", |ui| self.attributes.ui(ui, list, actions));
+                    section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, list, actions));
                 }
             }
         });

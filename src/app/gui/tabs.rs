@@ -268,6 +268,9 @@ impl Tabs {
     /// Passes a request to the active view; false where it means nothing there.
     pub(crate) fn request(&mut self, request: &Request, cx: &mut TabsCx<'_>) -> bool {
         let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) else { return false };
+        if pane.ask_later(request) {
+            return true;
+        }
         pane.with_view(|view, target| {
             let mut cx = ViewCx {
                 jobs: cx.jobs,

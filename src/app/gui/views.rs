@@ -8,6 +8,7 @@ pub(crate) mod array;
 #[cfg(test)]
 mod bench;
 mod canvas;
+pub(crate) mod follow;
 pub(crate) mod group;
 mod hex;
 pub(crate) mod image;

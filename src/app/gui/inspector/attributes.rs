@@ -1,12 +1,14 @@
 //! The attributes: a line each; a long one opens in full, where it can be searched and copied.
 
 use egui::{Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use gander::jobs::Jobs;
 use gander::node::Value;
 
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, icon_family, mono_font, size, space};
-use crate::gui::views::tree;
+use crate::gui::views::follow::{Follow, looks_like_one};
+use crate::gui::views::{Target, tree};
 
 /// Longer values open in full.
 const LONG: usize = 28;
@@ -19,10 +21,21 @@ const MANY: usize = 8;
 #[derive(Default)]
 pub(super) struct Attributes {
     filter: String,
+    follow: Follow,
 }
 
+/// References that a menu offers.
+const OFFERED: usize = 12;
+
 impl Attributes {
-    pub(super) fn ui(&mut self, ui: &mut Ui, list: &[(String, Value)], actions: &mut Vec<Action>) {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        target: &Target,
+        list: &[(String, Value)],
+        actions: &mut Vec<Action>,
+    ) {
         let theme = Theme::of(ui);
         let count = gander::display::count(list.len() as u64);
         theme::section_head(ui, &format!("Attributes · {count}"), None);
@@ -38,8 +51,9 @@ impl Attributes {
         };
         let mut found = list.iter().filter(fits);
         for (index, (name, value)) in found.by_ref().take(SHOWN).enumerate() {
-            line(ui, index, name, value, actions);
+            line(ui, index, name, value, &mut self.follow, actions);
         }
+        self.follow.ui(jobs, target, actions);
         let more = found.count();
         if more > 0 {
             ui.label(theme::dim(
@@ -71,12 +85,40 @@ fn short(json: &serde_json::Value) -> String {
     }
 }
 
-fn line(ui: &mut Ui, index: usize, name: &str, value: &Value, actions: &mut Vec<Action>) {
+/// The references in a value: texts that look like paths from the root.
+fn references(value: &Value) -> Vec<String> {
+    fn add(list: &mut Vec<String>, json: &serde_json::Value) {
+        match json {
+            _ if list.len() >= OFFERED => {}
+            serde_json::Value::String(text) if looks_like_one(text) => list.push(text.clone()),
+            serde_json::Value::Array(items) => items.iter().for_each(|item| add(list, item)),
+            serde_json::Value::Object(fields) => fields.values().for_each(|field| add(list, field)),
+            _ => {}
+        }
+    }
+    let mut list = Vec::new();
+    match value {
+        Value::Text(text) if looks_like_one(text) => list.push(text.clone()),
+        Value::Text(_) => {}
+        Value::Json(json) => add(&mut list, json),
+    }
+    list
+}
+
+fn line(
+    ui: &mut Ui,
+    index: usize,
+    name: &str,
+    value: &Value,
+    follow: &mut Follow,
+    actions: &mut Vec<Action>,
+) {
     let (text, structured) = match value {
         Value::Text(text) => (text.chars().take(300).collect::<String>(), false),
         Value::Json(json) => (short(json), json.is_array() || json.is_object()),
     };
-    let long = structured || text.chars().count() > LONG || text.contains('\n');
+    let reference = looks_like_one(&text) && !structured;
+    let long = structured || reference || text.chars().count() > LONG || text.contains('\n');
     if !long {
         theme::key_value(ui, name, &text);
         return;
@@ -84,7 +126,8 @@ fn line(ui: &mut Ui, index: usize, name: &str, value: &Value, actions: &mut Vec<
     let theme = Theme::of(ui);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
-    let response = response.on_hover_text(format!("{name}\n{text}\nClick to open in full"));
+    let click = if reference { "Click to go there" } else { "Click to open in full" };
+    let response = response.on_hover_text(format!("{name}\n{text}\n{click}"));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open {name}")));
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect.expand2(vec2(space::S1, 0.0)), size::CORNER, theme.bg3);
@@ -113,11 +156,17 @@ fn line(ui: &mut Ui, index: usize, name: &str, value: &Value, actions: &mut Vec<
         },
         Value::Json(json) => tree::plain(json),
     };
-    if response.clicked() {
+    if response.clicked() && !(reference && follow.try_text(name, &full())) {
         actions.push(Action::Read(name.to_owned(), full()));
     }
     response.context_menu(|ui| {
         let _ = index;
+        for reference in references(value) {
+            if ui.button(format!("Go to {reference}")).clicked() {
+                follow.start(reference);
+                ui.close();
+            }
+        }
         if ui.button("Copy value").clicked() {
             actions.push(Action::Copy(full()));
             ui.close();
@@ -127,4 +176,19 @@ fn line(ui: &mut Ui, index: usize, name: &str, value: &Value, actions: &mut Vec<
             ui.close();
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_found_in_lists_and_records() {
+        let json = serde_json::json!([["/x"], [{"dataset": "/grp/y", "dimension": 1}], "metres", "/"]);
+        assert_eq!(references(&Value::Json(json)), ["/x", "/grp/y"]);
+        assert_eq!(references(&Value::Text("/few".to_owned())), ["/few"]);
+        assert!(references(&Value::Text("m / s".to_owned())).is_empty());
+        let many = serde_json::json!((0..40).map(|n| format!("/{n}")).collect::<Vec<_>>());
+        assert_eq!(references(&Value::Json(many)).len(), OFFERED);
+    }
 }

@@ -5,12 +5,12 @@ use std::time::Instant;
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type};
 use gander::content::table::{MemoryTable, read_each};
-use gander::content::{Array, Table};
+use gander::content::{Array, Image, Table};
 use gander::display;
 use gander::error::Result;
 use gander::limits;
 use gander::lines::types;
-use gander::stats::{self, ColumnStats, Distinct, Histogram};
+use gander::stats::{self, ArrayStats, ChannelStats, ColumnStats, Distinct, Histogram};
 use gander::task::Task;
 
 use crate::gui::views::array::sample;
@@ -32,6 +32,8 @@ pub(super) struct Numbers {
     pub(super) note: String,
     pub(super) lines: Vec<(&'static str, String)>,
     pub(super) histogram: Option<Histogram>,
+    /// What could not be read, in words.
+    pub(super) unread: Option<String>,
 }
 
 impl Numbers {
@@ -191,28 +193,73 @@ fn add_to(histogram: &mut Option<Histogram>, array: &ArrayRef, field: &Field, li
     values.filter(|value| value.is_finite()).for_each(|value| histogram.add(value));
 }
 
-/// Of a whole array.
+/// Of a whole array, as far as it can be read.
 pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
     let started = Instant::now();
-    let stats = stats::array(array, task, Some(BINS))?;
+    let stats = stats::readable(array, task, bins(array))?;
+    let mut numbers = of_array(array, &stats);
+    if stats.unread.is_none() {
+        numbers.line("CRC-32", format!("{:08x}", stats.crc32));
+    }
+    Ok(numbers.done(true, started))
+}
+
+/// Of a sample of an array: runs of elements at several places.
+pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
+    let started = Instant::now();
+    let stats = sample::statistics(array, task, 16, ELEMENTS / 16, bins(array))?;
+    let mut numbers = of_array(array, &stats);
+    if let (Some(count), Ok(all)) = (numbers.lines.first_mut(), limits::elements(array.shape())) {
+        count.1 = format!("{} of {}", count.1, display::count(all));
+    }
+    // The sum of a sample says nothing.
+    numbers.lines.retain(|line| !line.0.starts_with("sum"));
+    Ok(numbers.done(false, started))
+}
+
+/// Complex numbers have no order in which bins could stand.
+fn bins(array: &dyn Array) -> Option<usize> {
+    (!array.dtype().is_complex()).then_some(BINS)
+}
+
+fn of_array(array: &dyn Array, stats: &ArrayStats) -> Numbers {
+    let dtype = array.dtype();
     let mut numbers = Numbers::default();
     numbers.line("count", display::count(stats.count));
-    for (name, value) in [("min", stats.min), ("max", stats.max)] {
+    let names = match (dtype.is_complex(), stats.scaled.is_some()) {
+        (true, _) => ["min (real)", "max (real)"],
+        (_, true) => ["min (stored)", "max (stored)"],
+        _ => ["min", "max"],
+    };
+    for (name, value) in names.into_iter().zip([&stats.min, &stats.max]) {
         if let Some(value) = value {
-            numbers.line(name, value);
+            numbers.line(name, value.as_str());
         }
     }
-    for (name, value) in [("mean", stats.mean), ("std", stats.std), ("sum", stats.sum)] {
-        if let Some(value) = value {
-            numbers.line(name, short(value));
+    if let Some((real, imaginary)) = stats.complex_sum {
+        let text =
+            |by: f64| format!("{} {} {}j", short(real / by), sign(imaginary), short(imaginary.abs() / by));
+        let finite = stats.count - stats.nan - stats.inf;
+        if finite > 0 {
+            numbers.line("mean", text(finite as f64));
+        }
+        numbers.line("sum", text(1.0));
+    } else {
+        let names = match stats.scaled.is_some() {
+            true => ["mean (stored)", "std (stored)", "sum (stored)"],
+            false => ["mean", "std", "sum"],
+        };
+        for (name, value) in names.into_iter().zip([stats.mean, stats.std, stats.sum]) {
+            if let Some(value) = value {
+                numbers.line(name, short(value));
+            }
         }
     }
     numbers.line("zeros", display::count(stats.zeros));
-    if array.dtype().is_float() {
+    if dtype.is_float() || dtype.is_complex() {
         numbers.line("NaN", display::count(stats.nan));
         numbers.line("infinite", display::count(stats.inf));
     }
-    numbers.line("CRC-32", format!("{:08x}", stats.crc32));
     // What is stored comes first, since the histogram is of that.
     if let Some(scaled) = stats.scaled {
         for (name, value) in
@@ -226,42 +273,33 @@ pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
             numbers.line("missing", display::count(scaled.missing));
         }
     }
-    numbers.histogram = stats.histogram;
-    Ok(numbers.done(true, started))
+    numbers.histogram.clone_from(&stats.histogram);
+    numbers.unread = stats.unread.as_ref().map(ToString::to_string);
+    numbers
 }
 
-/// Of a sample of an array: runs of elements at several places.
-pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
+fn sign(value: f64) -> char {
+    if value.is_sign_negative() { '-' } else { '+' }
+}
+
+/// Of the first frame of an image, the channels side by side.
+pub(super) fn image_exact(image: &dyn Image, task: &Task) -> Result<Numbers> {
     let started = Instant::now();
-    let mut values = Vec::new();
-    for region in sample::places(array, 16, ELEMENTS / 16) {
-        task.check()?;
-        let bytes = gander::content::array::read(array, task, &region)?;
-        array.dtype().decode(&bytes, &mut values);
-    }
+    let stats = stats::image(image, task)?;
     let mut numbers = Numbers::default();
-    let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    let (count, n) = (values.len() as u64, finite.len() as f64);
-    let all =
-        limits::elements(array.shape()).map_or(String::new(), |all| format!(" of {}", display::count(all)));
-    numbers.line("count", format!("{}{all}", display::count(count)));
-    if n > 0.0 {
-        let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mean = finite.iter().sum::<f64>() / n;
-        let spread = finite.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
-        for (name, value) in [("min", low), ("max", high), ("mean", mean), ("std", spread.sqrt())] {
-            numbers.line(name, short(value));
+    let info = image.info();
+    numbers.line("pixels", display::count(info.width.saturating_mul(info.height)));
+    let of: [(&str, fn(&ChannelStats) -> Option<f64>); 3] =
+        [("min", |channel| channel.min), ("max", |channel| channel.max), ("mean", |channel| channel.mean)];
+    for (name, value) in of {
+        let values: Vec<String> = stats.channels.iter().filter_map(value).map(short).collect();
+        if !values.is_empty() {
+            numbers.line(name, values.join(", "));
         }
-        let mut histogram = Histogram::new(low, high, BINS);
-        finite.iter().for_each(|&value| histogram.add(value));
-        numbers.histogram = Some(histogram);
     }
-    numbers.line("zeros", display::count(values.iter().filter(|value| **value == 0.0).count() as u64));
-    if array.dtype().is_float() {
-        numbers.line("NaN", display::count(values.iter().filter(|value| value.is_nan()).count() as u64));
-    }
-    Ok(numbers.done(false, started))
+    numbers.line("CRC-32", format!("{:08x}", stats.crc32));
+    numbers.line("CRC-32 as RGB", format!("{:08x}", stats.crc32_rgb));
+    Ok(numbers.done(true, started))
 }
 
 #[cfg(test)]
@@ -269,8 +307,64 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{Int64Array, RecordBatch};
+    use gander::content::array::{Plain, Scaling};
+    use gander::content::{ArrayFacts, Content};
+    use gander::dtype::DType;
+    use gander::source::Source;
 
     use super::*;
+
+    fn line<'a>(numbers: &'a Numbers, name: &str) -> Option<&'a str> {
+        numbers.lines.iter().find(|line| line.0 == name).map(|line| line.1.as_str())
+    }
+
+    fn plain(dtype: DType, bytes: Vec<u8>) -> Plain {
+        let count = bytes.len() as u64 / dtype.size();
+        Plain::new(Source::memory("a", bytes), 0, dtype, vec![count]).unwrap()
+    }
+
+    #[test]
+    fn scaled_values_are_sampled_too_and_named() {
+        let stored = (0..1000).map(|n| if n % 2 == 0 { -99i16 } else { 10 });
+        let scaling = Scaling { scale: 0.5, offset: 1.0, fill: vec![-99.0], valid: None };
+        let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+        let array = plain(DType::I16, stored.flat_map(i16::to_le_bytes).collect()).with_facts(facts);
+        for (numbers, exact) in
+            [(array_sample(&array, &Task::new()), false), (array_exact(&array, &Task::new()), true)]
+        {
+            let numbers = numbers.unwrap();
+            assert_eq!(numbers.exact, exact);
+            assert_eq!((line(&numbers, "min (stored)"), line(&numbers, "min")), (Some("-99"), None));
+            assert_eq!((line(&numbers, "scaled min"), line(&numbers, "scaled max")), (Some("6"), Some("6")));
+            assert_eq!(line(&numbers, "sum (stored)").is_some(), exact);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_have_statistics() {
+        let parts = [1.0f32, -2.0, 3.0, 6.0, f32::NAN, 0.0];
+        let array = plain(DType::C64, parts.iter().flat_map(|part| part.to_le_bytes()).collect());
+        let exact = array_exact(&array, &Task::new()).unwrap();
+        assert_eq!((line(&exact, "count"), line(&exact, "NaN")), (Some("3"), Some("1")));
+        assert_eq!((line(&exact, "min (real)"), line(&exact, "max (real)")), (Some("1.0"), Some("3.0")));
+        assert_eq!((line(&exact, "mean"), line(&exact, "sum")), (Some("2 + 2j"), Some("4 + 4j")));
+        let sample = array_sample(&array, &Task::new()).unwrap();
+        assert_eq!((line(&sample, "count"), line(&sample, "mean")), (Some("3 of 3"), Some("2 + 2j")));
+        assert!(exact.histogram.is_none() && line(&sample, "sum").is_none());
+    }
+
+    #[test]
+    fn an_image_has_statistics_of_its_channels() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tiff/rgb_8.tif");
+        let document = gander::open(&Task::new(), std::path::Path::new(path), &Default::default()).unwrap();
+        let Some(Content::Image(image)) = &document.root.content else { panic!("no image") };
+        let numbers = image_exact(&**image, &Task::new()).unwrap();
+        let stats = stats::image(&**image, &Task::new()).unwrap();
+        let least: Vec<String> = stats.channels.iter().map(|channel| short(channel.min.unwrap())).collect();
+        assert_eq!(line(&numbers, "min"), Some(least.join(", ").as_str()));
+        assert_eq!(least.len(), 3);
+        assert!(line(&numbers, "CRC-32").is_some());
+    }
 
     #[test]
     fn a_small_column_is_exact_at_once() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
-use gander::content::{Array, Content, Table};
+use gander::content::{Array, Content, Image, Table};
 use gander::display;
 use gander::error::{Error, Result};
 use gander::jobs::{Jobs, Priority, Slot};
@@ -32,6 +32,7 @@ const KEPT: usize = 200;
 enum Of {
     Column(Arc<dyn Table>, usize),
     Array(Arc<dyn Array>),
+    Image(Arc<dyn Image>),
 }
 
 struct Scan {
@@ -101,6 +102,9 @@ impl Statistics {
                 if let Some(histogram) = &numbers.histogram {
                     draw(ui, histogram);
                 }
+                if let Some(unread) = &numbers.unread {
+                    ui.add(egui::Label::new(egui::RichText::new(unread).color(theme.bad)).wrap());
+                }
                 if !numbers.exact && !stored.is_empty() {
                     ui.add_space(space::S2);
                     theme::section_head(ui, "Of all rows", Some(("from the file", theme.good)));
@@ -144,10 +148,14 @@ impl Statistics {
     }
 
     fn sample(&self, jobs: &Jobs, key: &Key, of: &Of) -> Option<Result<Arc<Numbers>>> {
+        if let Of::Image(_) = of {
+            return None;
+        }
         let from = of.clone();
         let shown = self.sample.get(jobs, key, "statistics of a sample", move |task| match from {
             Of::Column(table, column) => numbers::column_sample(&*table, task, column),
             Of::Array(array) => numbers::array_sample(&*array, task),
+            Of::Image(image) => numbers::image_exact(&*image, task),
         });
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(numbers), _) => Some(Ok(numbers)),
@@ -161,6 +169,7 @@ impl Statistics {
             let result = gander::open::guarded(|| match &from {
                 Of::Column(table, column) => numbers::column_exact(&**table, task, *column),
                 Of::Array(array) => numbers::array_exact(&**array, task),
+                Of::Image(image) => numbers::image_exact(&**image, task),
             });
             if !task.is_cancelled() {
                 results.lock().insert(done, result.map(Arc::new));
@@ -198,7 +207,10 @@ fn of(target: &Target, subject: &Subject) -> Option<Of> {
         (Some(Content::Table(table)), Subject::Column(column)) if *column < table.schema().fields().len() => {
             Some(Of::Column(table.clone(), *column))
         }
-        (Some(Content::Array(array)), _) if array.dtype().is_real() => Some(Of::Array(array.clone())),
+        (Some(Content::Array(array)), _) if array.dtype().is_real() || array.dtype().is_complex() => {
+            Some(Of::Array(array.clone()))
+        }
+        (Some(Content::Image(image)), Subject::Node) => Some(Of::Image(image.clone())),
         _ => None,
     }
 }
@@ -210,6 +222,11 @@ impl Of {
             Of::Array(array) => {
                 limits::bytes(array.shape(), array.dtype().size().max(1)).is_ok_and(|bytes| bytes <= BYTES)
             }
+            Of::Image(image) => {
+                let info = image.info();
+                let shape = [info.width, info.height, info.channels.into()];
+                limits::bytes(&shape, info.sample.size() as u64).is_ok_and(|bytes| bytes <= BYTES)
+            }
         }
     }
 
@@ -217,6 +234,7 @@ impl Of {
         match self {
             Of::Column(..) => "Scan all rows",
             Of::Array(_) => "Scan all elements",
+            Of::Image(_) => "Scan all pixels",
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
 use crate::gui::session::Tab;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::views::{self, Subject, Target, View, ViewCx};
+use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
 use crate::gui::watch::Change;
 
 /// One tab.
@@ -35,6 +35,8 @@ pub(crate) struct Pane {
     kept: Value,
     found: Slot<usize, Arc<Node>>,
     shown: Option<(Target, Box<dyn View>)>,
+    /// What its view is asked for once it is there.
+    asked: Option<Request>,
 }
 
 /// What there is to draw.
@@ -57,6 +59,7 @@ impl Pane {
             kept: Value::Null,
             found: Slot::default(),
             shown: None,
+            asked: None,
         }
     }
 
@@ -72,6 +75,7 @@ impl Pane {
             kept: tab.view.clone(),
             found: Slot::default(),
             shown: None,
+            asked: None,
         }
     }
 
@@ -128,6 +132,15 @@ impl Pane {
     }
 
     pub(super) fn grab_focus(&mut self) {}
+
+    /// Asks its view as soon as there is one. False where there is one already.
+    pub(super) fn ask_later(&mut self, request: &Request) -> bool {
+        let later = self.shown.is_none();
+        if later {
+            self.asked = Some(request.clone());
+        }
+        later
+    }
 
     pub(super) fn with_view<T>(&mut self, act: impl FnOnce(&mut dyn View, &Target) -> T) -> Option<T> {
         self.shown.as_mut().map(|(target, view)| act(view.as_mut(), target))
@@ -245,6 +258,9 @@ impl Pane {
             mappings: cx.mappings,
             active,
         };
+        if let Some(request) = self.asked.take() {
+            view.request(&request, &mut cx);
+        }
         ui.push_id(self.number, |ui| {
             // The view begins right below the bar's line.
             let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.y, 0.0);

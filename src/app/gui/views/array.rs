@@ -4,16 +4,20 @@
 //! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand; [`meaning`]: what their
 //!   indices stand for, and [`kinds`]: what they go through; [`seen`]: a field of structured elements, scaled values;
 //! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
-//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next;
+//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next; [`pursuit`]: those before
+//!   the newest;
 //! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
-//! - [`numbers`] with [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one element;
+//! - [`numbers`] with [`blocks`] and [`texts`], [`lines`] with [`curves`], [`histogram`], [`volume`]: the other
+//!   modes; [`probe`]: one element;
 //!   [`sample`]: where to look when not everything is looked at.
 //!
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
 mod ahead;
+mod blocks;
 pub(super) mod color;
+mod curves;
 pub(super) mod dims;
 pub(super) mod histogram;
 mod hunt;
@@ -29,6 +33,7 @@ pub(super) mod options;
 pub(super) mod pictured;
 pub(super) mod plotting;
 mod probe;
+mod pursuit;
 mod ruler;
 pub(crate) mod sample;
 mod seen;
@@ -51,7 +56,7 @@ use serde_json::{Value, json};
 use self::color::{Choice, Photo};
 use self::dims::Dims;
 use self::histogram::Histogram;
-use self::hunt::{Ended, Hunt, Prey};
+use self::hunt::{Ended, Here, Hunt, Prey};
 use self::layer::Style;
 use self::lines::Lines;
 use self::mapping::{Mapping, Role};
@@ -393,11 +398,16 @@ impl ArrayView {
 
     /// Whether a playing slider may go on: the picture of this step is there.
     fn ready(&self, slice: &Slice) -> bool {
+        if slice.is_empty() {
+            return true;
+        }
         match self.mode {
             Mode::Heat => self.heat.shows(slice),
             Mode::Image => self.image.shows(slice),
             Mode::Volume => self.volume.shows(&self.mapping, &self.dims.meaning),
-            _ => true,
+            Mode::Numbers => self.numbers.shows(slice),
+            Mode::Line => self.lines.shows(slice),
+            Mode::Histogram => self.histogram.shows(slice),
         }
     }
 
@@ -405,10 +415,14 @@ impl ArrayView {
     fn next_odd(&mut self, kind: Odd, forward: bool) {
         let slice = self.mapping.slice(false);
         let more = self.mapping.others(false).iter().any(|&axis| self.mapping.shape()[axis] > 1);
-        if !self.heat.next_odd(&slice, self.choice.part, kind, forward, !more) && more {
-            let mapping = self.mapping.clone();
-            self.hunt.start(Prey { mapping, part: self.choice.part, kind, forward });
-        }
+        let part = self.choice.part;
+        let here = match self.heat.survey(&slice, part).is_some_and(|survey| survey.lists(kind)) {
+            true if self.heat.next_odd(&slice, part, kind, forward, !more) || !more => return,
+            true => Here::Nothing,
+            // More than are kept, or nothing is known yet.
+            false => self.heat.cursor().map_or(Here::All, |[column, row]| Here::From(row, column)),
+        };
+        self.hunt.start(Prey { mapping: self.mapping.clone(), part, kind, forward, here });
     }
 
     /// Goes where a hunt ended.
@@ -416,9 +430,7 @@ impl ArrayView {
         let array = self.array.clone();
         match self.hunt.poll(cx.jobs, &array, &self.name) {
             Some(Ended::Found(index)) => _ = self.go_to(&index),
-            Some(Ended::Nothing(kind)) => {
-                cx.actions.push(Action::Notice(format!("No other slice has a {}.", kind.word())));
-            }
+            Some(Ended::Nothing(words)) => cx.actions.push(Action::Notice(words)),
             Some(Ended::Failed(error)) if !error.is_cancelled() => {
                 cx.actions.push(Action::Notice(format!("The search ended early: {error}")));
             }
@@ -452,8 +464,11 @@ impl ArrayView {
         }
     }
 
-    /// `17`: a row; `3, 17`: an element of the slice; as many numbers as axes: an element.
+    /// `17`: a row; `3, 17`: an element of the slice; as many numbers as axes: an element; `[2:5, :]`: a slice.
     fn go_to_text(&mut self, text: &str) -> bool {
+        if text.trim().starts_with('[') && text.contains(':') {
+            return self.mapping.parse(text).is_ok();
+        }
         let text = text.trim().trim_start_matches([':', '[']).trim_end_matches(']');
         let numbers: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
         let (Some(numbers), slice) = (numbers, self.slice()) else { return false };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gander::content::Array;
+use gander::error::Result;
 use gander::jobs::{Jobs, Priority};
 use gander::region::{Region, Span};
 use gander::task::Task;
@@ -48,30 +49,59 @@ pub(crate) struct Next<'a> {
 impl Ahead {
     /// Follows the slices that are looked at; once this one is `there`, reads those behind it.
     pub(crate) fn follow(&mut self, jobs: &Jobs, next: &Next<'_>, there: bool) {
-        if self.last.as_ref() != Some(next.slice) {
-            let heading = self.last.as_ref().and_then(|last| heading(last, next.slice));
+        let (window, picture, part) = (next.window, next.picture, next.part);
+        self.follow_with(jobs, next.array, next.slice, window, there, move |array, task, slice| {
+            let key: PlaneKey = (picture, slice.clone(), window, part);
+            if layer::in_memory(&key).is_some() {
+                return Ok(());
+            }
+            let plane = mosaic::read(array, task, slice, window, part, &mut |_| {})?;
+            layer::keep(key, &Arc::new(plane));
+            Ok(())
+        });
+    }
+
+    /// The same for what is no picture: once the slice is `there`, `read` is given those behind it, one by one,
+    /// and keeps what it makes of them. It reads a window of each.
+    pub(super) fn follow_with(
+        &mut self,
+        jobs: &Jobs,
+        array: &Arc<dyn Array>,
+        slice: &Slice,
+        window: Window,
+        there: bool,
+        read: impl Fn(&dyn Array, &Task, &Slice) -> Result<()> + Send + 'static,
+    ) {
+        if self.last.as_ref() != Some(slice) {
+            let heading = self.last.as_ref().and_then(|last| heading(last, slice));
             if heading != self.heading {
                 self.stop();
             }
             self.heading = heading;
-            self.last = Some(next.slice.clone());
+            self.last = Some(slice.clone());
         }
         let Some(heading) = self.heading.filter(|_| there) else { return };
         let busy = self.running.as_ref().is_some_and(|(_, done)| !done.load(Ordering::Acquire));
-        if busy || self.from.as_ref() == Some(next.slice) {
+        if busy || self.from.as_ref() == Some(slice) {
             return;
         }
-        self.from = Some(next.slice.clone());
-        let slices = following(next.slice, heading, next.array.shape());
+        self.from = Some(slice.clone());
+        let slices = following(slice, heading, array.shape());
         if slices.is_empty() {
             return;
         }
         let done = Arc::new(AtomicBool::new(false));
-        let (array, window, picture, part) = (next.array.clone(), next.window, next.picture, next.part);
-        let ended = End(done.clone());
+        let (array, ended) = (array.clone(), End(done.clone()));
         let task = jobs.run("", Priority::Background, move |task| {
             let _ended = ended;
-            read(&*array, task, &slices, heading.axis, window, picture, part);
+            prefetch(&*array, task, &slices, heading.axis, &window);
+            for slice in &slices {
+                let worth = !task.is_cancelled() && mosaic::is_cheap(&*array, slice, &window);
+                // A failure is reported when the slice itself is asked for.
+                if !worth || read(&*array, task, slice).is_err() {
+                    return;
+                }
+            }
         });
         self.running = Some((task, done));
     }
@@ -122,35 +152,15 @@ fn following(slice: &Slice, heading: Heading, shape: &[u64]) -> Vec<Slice> {
     (1..=SLICES).map_while(place).map(of).collect()
 }
 
-fn read(
-    array: &dyn Array,
-    task: &Task,
-    slices: &[Slice],
-    axis: usize,
-    window: Window,
-    picture: u64,
-    part: Part,
-) {
+/// Decodes the chunks of all of them at once, where that is little.
+fn prefetch(array: &dyn Array, task: &Task, slices: &[Slice], axis: usize, window: &Window) {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
-    // Chunks of all of them at once, where that is little.
     let (a, b) = (first.spans[axis].start, last.spans[axis].start);
-    let mut region = first.region(&window);
+    let mut region = first.region(window);
     region.0[axis] = Span::range(a.min(b), a.abs_diff(b) + 1);
     let bytes = whole(&region).elements().unwrap_or(u64::MAX).saturating_mul(array.dtype().size().max(1));
     if bytes <= BYTES {
         array.prefetch(task, &region);
-    }
-    for slice in slices {
-        let key: PlaneKey = (picture, slice.clone(), window, part);
-        if task.is_cancelled() || !mosaic::is_cheap(array, slice, &window) {
-            return;
-        }
-        if layer::in_memory(&key).is_some() {
-            continue;
-        }
-        // A failure is reported when the slice itself is asked for.
-        let Ok(plane) = mosaic::read(array, task, slice, window, part, &mut |_| {}) else { return };
-        layer::keep(key, &Arc::new(plane));
     }
 }
 

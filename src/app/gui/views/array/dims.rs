@@ -68,7 +68,8 @@ impl Dims {
     /// Moves the active slider by so many steps, not beyond its ends.
     pub(crate) fn step(&mut self, mapping: &mut Mapping, image: bool, by: i64) {
         let Some(axis) = self.active(mapping, image) else { return };
-        let to = mapping.position(axis).saturating_add_signed(by);
+        let (first, last) = mapping.reach(axis);
+        let to = mapping.position(axis).saturating_add_signed(by).clamp(first, last);
         mapping.set_position(axis, to);
         self.active = Some(axis);
     }
@@ -266,15 +267,15 @@ impl Dims {
             if playing {
                 self.rate_menu(ui);
             }
-            let last = len.saturating_sub(1);
+            let (first, last) = mapping.reach(axis);
             let stands = self.meaning.coordinate_with_unit(axis, at);
             let room = stands.as_ref().map_or(0.0, |_| (row.x * 0.26).clamp(60.0, 190.0));
             ui.spacing_mut().slider_width = (ui.available_width() - 150.0 - room).max(40.0);
-            let slider = Slider::new(&mut at, 0..=last).show_value(false).smart_aim(false);
+            let slider = Slider::new(&mut at, first..=last).show_value(false).smart_aim(false);
             let response = ui.add_enabled(len > 1, slider);
             response.widget_info(|| egui::WidgetInfo::slider(len > 1, at as f64, format!("Index of {name}")));
             let drag =
-                DragValue::new(&mut at).range(0..=last).speed((len as f64 / 400.0).clamp(0.05, 1000.0));
+                DragValue::new(&mut at).range(first..=last).speed((len as f64 / 400.0).clamp(0.05, 1000.0));
             let response = ui.add_enabled(len > 1, drag);
             let spoken = format!("Index of {name}, typed");
             response.widget_info(|| {
@@ -282,7 +283,11 @@ impl Dims {
                 info.label = Some(spoken.clone());
                 info
             });
-            ui.label(RichText::new(format!("/ {len}")).font(theme::mono_font()).color(theme.dim));
+            let of = match (first, last + 1 < len) {
+                (0, false) => format!("/ {len}"),
+                _ => format!("in {first}:{}", last + 1),
+            };
+            ui.label(RichText::new(of).font(theme::mono_font()).color(theme.dim));
             if let Some(stands) = stands {
                 let label = ui.add(Label::new(theme::mono(&stands)).truncate());
                 let spoken = format!("{name} {at}/{len}: {stands}");
@@ -319,8 +324,8 @@ impl Dims {
         let pause = 1.0 / self.rate;
         let left = pause - (now - since);
         if left <= 0.0 && ready {
-            let next = mapping.position(axis) + 1;
-            mapping.set_position(axis, if next >= mapping.shape()[axis] { 0 } else { next });
+            let (next, (first, last)) = (mapping.position(axis) + 1, mapping.reach(axis));
+            mapping.set_position(axis, if next > last { first } else { next });
             // What a frame comes late is made good, so that the pace is the one that was chosen.
             let late = (-left).min(pause);
             self.playing = Some((axis, now - late));

@@ -5,31 +5,34 @@ use std::sync::Arc;
 
 use egui::{Color32, Ui, vec2};
 use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
-use gander::content::array::Plain;
+use gander::cache::Cache;
+use gander::content::array::Gap;
 use gander::content::{Array, array};
 use gander::display;
 use gander::dtype::DType;
 use gander::error::Result;
 use gander::jobs::Slot;
+use gander::limits;
 use gander::region::Region;
-use gander::source::Source;
 use gander::stats::{self, ArrayStats};
 use gander::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
+use super::ahead::Ahead;
 use super::color::{Choice, Range, brief};
 use super::dims::drop_down;
 use super::plotting::calm;
+use super::pursuit::Pursuit;
 use super::sample;
 use super::slice::{Slice, Sliced};
 use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::theme::{self, Severity, Theme, size, space};
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// What the dimension mapper shows.
     #[default]
@@ -39,7 +42,32 @@ pub(crate) enum Scope {
 }
 
 /// What is counted, of which part of complex numbers, in how many bins, and whether only a sample is.
-type Key = (Scope, Slice, Part, usize, bool);
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    scope: Scope,
+    slice: Slice,
+    part: Part,
+    bins: usize,
+    sampled: bool,
+}
+
+impl Key {
+    fn count(&self, array: Arc<dyn Array>, task: &Task) -> Result<ArrayStats> {
+        let sliced: Arc<dyn Array> = Arc::new(Sliced::new(array, &self.slice));
+        let real = sliced.dtype().is_real();
+        let seen: Arc<dyn Array> =
+            if real { sliced } else { Arc::new(Numbers { array: sliced, part: self.part }) };
+        match self.sampled {
+            true => sample::statistics(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
+            false => stats::readable(&*seen, task, Some(self.bins)),
+        }
+    }
+}
+
+/// Slices of at most so many bytes are counted before they are asked for.
+const AHEAD: u64 = 16 << 20;
+/// Counts that are kept, in bytes.
+const KEPT: usize = 1 << 20;
 
 /// Of more bytes only a sample is counted without being asked.
 const UNASKED: u64 = 512 << 20;
@@ -53,7 +81,12 @@ pub(crate) struct Histogram {
     image: bool,
     log: bool,
     bins: usize,
-    counted: Slot<Key, ArrayStats>,
+    counted: Slot<Key, Arc<ArrayStats>>,
+    pursuit: Pursuit<Key>,
+    ahead: Ahead,
+    kept: Arc<Cache<Key, Arc<ArrayStats>>>,
+    /// The slice that is on the screen.
+    shown: Option<Slice>,
     /// What is to be counted to the last element, however large it is.
     asked: Option<(Scope, Slice)>,
     /// How far the counting is.
@@ -70,6 +103,10 @@ impl Default for Histogram {
             log: false,
             bins: 128,
             counted: Slot::default(),
+            pursuit: Pursuit::default(),
+            ahead: Ahead::default(),
+            kept: Arc::new(Cache::new(KEPT)),
+            shown: None,
             asked: None,
             task: Arc::default(),
             brush: None,
@@ -99,6 +136,18 @@ impl Array for Numbers {
             *to = value.to_le_bytes();
         }
         Ok(())
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        let bytes = limits::bytes(&region.shape(), self.array.dtype().size())?;
+        let mut raw =
+            limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+        let gaps = self.array.read_lenient(task, region, &mut raw)?;
+        let values = numbers(self.array.dtype(), self.part, &raw);
+        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+            *to = value.to_le_bytes();
+        }
+        Ok(gaps)
     }
 }
 
@@ -147,12 +196,21 @@ impl Histogram {
 
     /// Forgets what was counted: the array is another one now.
     pub(crate) fn clear(&mut self) {
+        self.stop();
         self.counted.clear();
+        self.kept = Arc::new(Cache::new(KEPT));
+        (self.pursuit, self.shown) = (Pursuit::default(), None);
     }
 
     /// Stops counting.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop(&mut self) {
         self.counted.cancel();
+        self.ahead.stop();
+    }
+
+    /// Whether what is counted of this slice is on the screen.
+    pub(crate) fn shows(&self, slice: &Slice) -> bool {
+        self.scope == Scope::All || self.shown.as_ref() == Some(slice)
     }
 
     /// Draws the histogram; a drag sets `choice`'s range.
@@ -169,18 +227,24 @@ impl Histogram {
         let bytes = slice.all().elements().saturating_mul(slice.depth()).max(elements(&slice));
         let large = bytes.saturating_mul(array.dtype().size().max(1)) > UNASKED;
         let sampled = large && self.asked.as_ref() != Some(&(self.scope, slice.clone()));
-        let key = (self.scope, slice.clone(), choice.part, self.bins, sampled);
-        let of = slice.clone();
-        let title = format!("counting {}", cx.target.title());
-        let (array, part, bins, running) = (array.clone(), choice.part, self.bins, self.task.clone());
-        let shown = self.counted.get(cx.jobs, &key, &title, move |task| {
-            *running.lock() = Some(task.clone());
-            let sliced: Arc<dyn Array> = Arc::new(Sliced::new(array, &slice));
-            let real = sliced.dtype().is_real();
-            let seen: Arc<dyn Array> = if real { sliced } else { Arc::new(Numbers { array: sliced, part }) };
-            if sampled { sample(&*seen, task, bins) } else { stats::array(&*seen, task, Some(bins)) }
-        });
-        if let Some(error) = &shown.error {
+        let (scope, part, bins) = (self.scope, choice.part, self.bins);
+        let wanted = Key { scope, slice: slice.clone(), part, bins, sampled };
+        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
+        let alike = |other: &Key| {
+            Key { slice: slice.clone(), ..other.clone() } == wanted && dims(&other.slice) == dims(&slice)
+        };
+        let answered = |key: &Key| {
+            let shown = self.counted.peek(key);
+            shown.fresh || shown.error.is_some()
+        };
+        let key = self.pursuit.next(ui.ctx(), &wanted, alike, answered);
+        let shown = self.ask(cx, array, &key);
+        let (fresh, late) = (shown.fresh && key == wanted, self.pursuit.is_late(ui.ctx(), shown.fresh));
+        if shown.fresh || shown.error.is_some() {
+            self.shown = Some(key.slice.clone());
+        }
+        self.read_ahead(cx, array, &wanted, fresh);
+        if let Some(error) = shown.error.as_ref().filter(|_| key == wanted) {
             let words =
                 if error.is_cancelled() { "The counting was stopped.".to_owned() } else { error.to_string() };
             theme::empty_state(ui, Icon::Problem, "There is no histogram", &words);
@@ -191,12 +255,23 @@ impl Histogram {
             });
             return;
         }
-        let Some(stats) = shown.value.filter(|_| shown.fresh) else {
+        let Some(stats) = shown.value else {
             self.pending(ui);
             return;
         };
-        if self.facts(ui, &stats, sampled) {
-            self.asked = Some((self.scope, of));
+        if late {
+            ui.multiply_opacity(0.5);
+        }
+        if self.facts(ui, &stats, fresh, sampled) {
+            self.asked = Some((self.scope, slice));
+        }
+        self.body(ui, cx, &stats, choice);
+    }
+
+    fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, stats: &ArrayStats, choice: &mut Choice) {
+        if let Some(unread) = &stats.unread {
+            let words = unread.to_string();
+            theme::problem_banner(ui, Severity::Problem, "A part could not be read", &[(&words, None)]);
         }
         match &stats.histogram {
             Some(histogram) if width(histogram) < MOST => self.plot(ui, cx, histogram, choice),
@@ -210,18 +285,60 @@ impl Histogram {
         }
     }
 
+    fn ask(
+        &self,
+        cx: &ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        key: &Key,
+    ) -> gander::jobs::Shown<Arc<ArrayStats>> {
+        let title = format!("counting {}", cx.target.title());
+        let (array, wanted, kept, running) =
+            (array.clone(), key.clone(), self.kept.clone(), self.task.clone());
+        self.counted.get(cx.jobs, key, &title, move |task| {
+            if let Some(stats) = kept.get(&wanted) {
+                return Ok(stats);
+            }
+            *running.lock() = Some(task.clone());
+            let stats = Arc::new(wanted.count(array, task)?);
+            keep(&kept, &wanted, &stats);
+            Ok(stats)
+        })
+    }
+
+    /// Counts the slices that will probably come next, once this one is there.
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &Key, there: bool) {
+        let bytes = elements(&wanted.slice).saturating_mul(array.dtype().size().max(1));
+        // Of an image the array is one frame: it has no other slices.
+        if bytes > AHEAD || wanted.scope == Scope::All || self.image {
+            return;
+        }
+        let (of, kept, key) = (array.clone(), self.kept.clone(), wanted.clone());
+        let window = wanted.slice.all();
+        self.ahead.follow_with(cx.jobs, array, &wanted.slice, window, there, move |_, task, slice| {
+            let key = Key { slice: slice.clone(), ..key.clone() };
+            if kept.get(&key).is_none() {
+                keep(&kept, &key, &Arc::new(key.count(of.clone(), task)?));
+            }
+            Ok(())
+        });
+    }
+
     fn pending(&self, ui: &mut Ui) {
-        let task = self.task.lock().clone();
-        let share = task.as_ref().and_then(Task::fraction);
-        let words =
-            share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0));
-        ui.ctx().request_repaint_after_secs(0.1);
+        let words = self.progress(ui);
         let id = ui.unique_id().with("pending");
         theme::pending(ui, id, &words);
     }
 
-    /// A line of numbers above the plot. True if everything is to be counted.
-    fn facts(&self, ui: &mut Ui, stats: &ArrayStats, sampled: bool) -> bool {
+    /// How far the counting is.
+    fn progress(&self, ui: &Ui) -> String {
+        let share = self.task.lock().as_ref().and_then(Task::fraction);
+        ui.ctx().request_repaint_after_secs(0.1);
+        share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0))
+    }
+
+    /// A line of numbers above the plot; of what was there before, until the new ones are. True if everything
+    /// is to be counted.
+    fn facts(&self, ui: &mut Ui, stats: &ArrayStats, fresh: bool, sampled: bool) -> bool {
         let mut all = false;
         let theme = Theme::of(ui);
         ui.add_space(space::S2);
@@ -249,7 +366,9 @@ impl Histogram {
                 ui.label(theme::mono(value).color(if bad { theme.bad } else { theme.text }));
                 ui.add_space(space::S2);
             }
-            if sampled {
+            if !fresh {
+                ui.label(theme::dim(theme, self.progress(ui)));
+            } else if sampled {
                 ui.label(egui::RichText::new("sampled").color(theme.warn));
                 ui.add_space(space::S1);
                 all = ui.link("Count everything").clicked();
@@ -415,26 +534,10 @@ fn elements(slice: &Slice) -> u64 {
     slice.spans.iter().fold(1, |product, span| product.saturating_mul(span.count))
 }
 
-/// Statistics of a sample.
-fn sample(array: &dyn Array, task: &Task, bins: usize) -> Result<ArrayStats> {
-    let mut values: Vec<u8> = Vec::new();
-    let places = sample::places(array, PLACES, ELEMENTS);
-    task.expect(places.len() as u64);
-    for region in &places {
-        values.extend(array::read(array, task, region)?);
-        task.advance(1)?;
+fn keep(kept: &Cache<Key, Arc<ArrayStats>>, key: &Key, stats: &Arc<ArrayStats>) {
+    if stats.unread.is_none() {
+        kept.put(key.clone(), stats.clone(), 16 * key.bins + 400);
     }
-    let count = values.len() as u64 / array.dtype().size().max(1);
-    let dtype = array.dtype().clone();
-    // Types under a byte come one a byte, which is not how they would lie in a file.
-    let whole = dtype.bits() >= 8;
-    let (dtype, values) = if whole { (dtype, values) } else { (DType::F64, decoded(array.dtype(), &values)) };
-    let plain = Plain::new(Source::memory("sample", values), 0, dtype, vec![count])?;
-    stats::array(&plain, task, Some(bins))
-}
-
-fn decoded(dtype: &DType, raw: &[u8]) -> Vec<u8> {
-    numbers(dtype, Part::Real, raw).into_iter().flat_map(f64::to_le_bytes).collect()
 }
 
 /// Everything as a slice.

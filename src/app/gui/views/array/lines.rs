@@ -2,60 +2,55 @@
 //! drawn as they are; of many, the least and the largest of each stretch (an envelope).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
+use gander::cache::Cache;
 use gander::content::Array;
 use gander::display;
 use gander::dtype::DType;
-use gander::error::Result;
 use gander::jobs::Slot;
 use gander::region::Span;
-use gander::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
+use super::ahead::Ahead;
 use super::color::{Map, brief};
+use super::curves::{Curve, Key, LONG, POINTS, unread};
 use super::dims::drop_down;
 use super::mapping::Mapping;
 use super::meaning::Meaning;
 use super::plotting::calm;
 use super::probe;
+use super::pursuit::Pursuit;
 use super::ruler::Ruler;
 use super::slice::{Slice, Window};
-use super::values::{Part, numbers};
+use super::values::Part;
 use crate::gui::icons::Icon;
-use crate::gui::theme::{self, Theme, space};
+use crate::gui::theme::{self, Severity, Theme, space};
 
-/// Points of a line that are drawn as they are.
-const POINTS: u64 = 8192;
-/// Stretches of an envelope.
-const STRETCHES: usize = 4096;
-/// Elements read for all lines together; beyond it only every n-th block is.
-const MOST: u64 = 64 << 20;
 /// Lines at once.
 const LINES: usize = 16;
-/// Elements read at a time.
-const BLOCK: u64 = 1 << 18;
-/// Longer lines are looked at in a few places first.
-const LONG: u64 = 4 << 20;
-/// In so many places,
-const PLACES: u64 = 512;
-/// and so many elements at each.
-const LOOK: u64 = 256;
-/// Between two pictures of what there is so far.
-const PAUSE: Duration = Duration::from_millis(100);
+
+/// Lines that were looked at or will be.
+type Kept = Arc<Cache<Key, Arc<Vec<Curve>>>>;
+
+/// Bytes of them.
+const KEPT: usize = 16 << 20;
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct Lines {
     /// Whether a line is a column of the slice; else a row.
     down: bool,
     /// Which rows (or columns), as typed: `0, 5, 10:20`.
     picks: String,
-    curves: Slot<Key, Vec<Curve>>,
+    curves: Slot<Key, Arc<Vec<Curve>>>,
+    pursuit: Pursuit<Key>,
+    ahead: Ahead,
+    kept: Kept,
+    /// The slice whose lines are on the screen.
+    shown: Option<Slice>,
     /// What there is of the lines that are being read.
     partial: Partial,
     /// The part of the x axis in sight, when it was zoomed: positions along the line.
@@ -64,34 +59,27 @@ pub(crate) struct Lines {
 
 type Partial = Arc<Mutex<Option<(Key, Arc<Vec<Curve>>)>>>;
 
-#[derive(Clone, PartialEq)]
-struct Key {
-    slice: Slice,
-    down: bool,
-    picks: Vec<u64>,
-    part: Part,
-    from: u64,
-    count: u64,
+impl Default for Lines {
+    fn default() -> Self {
+        Lines {
+            down: false,
+            picks: String::new(),
+            curves: Slot::default(),
+            pursuit: Pursuit::default(),
+            ahead: Ahead::default(),
+            kept: Arc::new(Cache::new(KEPT)),
+            shown: None,
+            partial: Partial::default(),
+            bounds: None,
+        }
+    }
 }
 
-/// A line, ready to draw.
-#[derive(Clone)]
-struct Curve {
-    /// The row (or column) of the slice.
-    pick: u64,
-    name: String,
-    /// x, least, largest; where both are equal it is a point.
-    stretches: Vec<[f64; 3]>,
-    envelope: bool,
-    /// Whether only a part of the elements was read.
-    sampled: bool,
-}
-
-impl Curve {
-    /// The same with places on the x axis instead of positions.
-    fn placed(&self, ruler: &Ruler) -> Curve {
-        let place = |stretch: &[f64; 3]| [ruler.at(stretch[0]), stretch[1], stretch[2]];
-        Curve { stretches: self.stretches.iter().map(place).collect(), ..self.clone() }
+/// Keeps lines that are whole.
+fn keep(kept: &Kept, key: &Key, curves: &Arc<Vec<Curve>>) {
+    if unread(curves).is_none() {
+        let bytes = curves.iter().map(|curve| 24 * curve.stretches.len() + 100).sum();
+        kept.put(key.clone(), curves.clone(), bytes);
     }
 }
 
@@ -161,9 +149,17 @@ impl Lines {
 
     /// Forgets what was read: the array is another one now.
     pub(crate) fn clear(&mut self) {
+        self.stop();
         self.curves.clear();
         *self.partial.lock() = None;
         self.bounds = None;
+        self.kept = Arc::new(Cache::new(KEPT));
+        (self.pursuit, self.shown) = (Pursuit::default(), None);
+    }
+
+    /// Whether the lines of this slice are on the screen.
+    pub(crate) fn shows(&self, slice: &Slice) -> bool {
+        self.shown.as_ref() == Some(slice)
     }
 
     /// All of the line in sight.
@@ -213,9 +209,20 @@ impl Lines {
         let len = if down { slice.height() } else { slice.width() };
         let (from, count) = self.reading(len);
         let picks = self.picked(slice, down);
-        let key = Key { slice: slice.clone(), down, picks, part, from, count };
+        let wanted = Key { slice: slice.clone(), down, picks, part, from, count };
+        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
+        let alike = |other: &Key| {
+            Key { slice: wanted.slice.clone(), ..other.clone() } == wanted
+                && dims(&other.slice) == dims(slice)
+        };
+        let answered = |key: &Key| {
+            let shown = self.curves.peek(key);
+            shown.fresh || shown.error.is_some()
+        };
+        let key = self.pursuit.next(ui.ctx(), &wanted, alike, answered);
         let shown = self.ask(cx, array, &key);
-        if let Some(error) = shown.error.as_ref().filter(|error| !error.is_cancelled()) {
+        if let Some(error) = shown.error.as_ref().filter(|error| !error.is_cancelled() && key == wanted) {
+            self.shown = Some(slice.clone());
             theme::empty_state(ui, Icon::Problem, "These lines could not be read", &error.to_string());
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
@@ -229,20 +236,57 @@ impl Lines {
             *self.partial.lock() = None;
         }
         let so_far = partial.filter(|_| !shown.fresh);
-        let fresh = shown.fresh || so_far.is_some();
-        let Some(curves) = so_far.or(shown.value) else {
+        let there = shown.fresh || so_far.is_some();
+        let late = self.pursuit.is_late(ui.ctx(), there);
+        let Some(curves) = so_far.or(shown.value.map(|curves| (*curves).clone())) else {
             let id = ui.unique_id().with("pending");
             theme::pending(ui, id, "Reading this line…");
             return;
         };
-        let drawn = Drawn { curves: &curves, slice, down, fresh, meaning, dtype: array.dtype() };
+        self.shown = if there { Some(key.slice.clone()) } else { self.shown.take() };
+        self.read_ahead(cx, array, &wanted, shown.fresh && key == wanted);
+        if let Some(unread) = unread(&curves) {
+            let words = unread.to_string();
+            theme::problem_banner(ui, Severity::Problem, "A part could not be read", &[(&words, None)]);
+        }
+        let fresh = there && key == wanted;
+        let drawn = Drawn { curves: &curves, slice, down, fresh, late, meaning, dtype: array.dtype() };
         self.plot(ui, cx, &drawn);
     }
 
-    fn ask(&self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, key: &Key) -> gander::jobs::Shown<Vec<Curve>> {
+    /// Reads the lines of the slices that will probably come next, once these are there.
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &Key, there: bool) {
+        let elements = wanted.count.saturating_mul(wanted.picks.len() as u64);
+        let Some(&pick) = wanted.picks.first().filter(|_| elements <= LONG) else { return };
+        let (one, many) = (Span::range(pick, 1), Span::range(wanted.from, wanted.count));
+        let window = if wanted.down {
+            Window { rows: many, columns: one }
+        } else {
+            Window { rows: one, columns: many }
+        };
+        let (kept, wanted) = (self.kept.clone(), wanted.clone());
+        let slice = wanted.slice.clone();
+        self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {
+            let key = Key { slice: slice.clone(), ..wanted.clone() };
+            if kept.get(&key).is_none() {
+                keep(&kept, &key, &Arc::new(key.read(array, task, &mut |_| {})?));
+            }
+            Ok(())
+        });
+    }
+
+    fn ask(
+        &self,
+        cx: &ViewCx<'_>,
+        array: &Arc<dyn Array>,
+        key: &Key,
+    ) -> gander::jobs::Shown<Arc<Vec<Curve>>> {
         let (array, wanted, title) = (array.clone(), key.clone(), format!("lines of {}", cx.target.title()));
-        let (partial, jobs) = (self.partial.clone(), cx.jobs.clone());
+        let (partial, jobs, kept) = (self.partial.clone(), cx.jobs.clone(), self.kept.clone());
         self.curves.get(cx.jobs, key, &title, move |task| {
+            if let Some(curves) = kept.get(&wanted) {
+                return Ok(curves);
+            }
             let mut publish = |curves: Vec<Curve>| {
                 *partial.lock() = Some((wanted.clone(), Arc::new(curves)));
                 jobs.wake();
@@ -251,9 +295,13 @@ impl Lines {
                 // Somebody stopped it: what there is stays.
                 Err(error) if error.is_cancelled() => {
                     let partial = partial.lock().clone().filter(|(of, _)| *of == wanted);
-                    partial.map(|(_, curves)| curves.as_ref().clone()).ok_or(error)
+                    partial.map(|(_, curves)| curves).ok_or(error)
                 }
-                read => read,
+                read => {
+                    let curves = Arc::new(read?);
+                    keep(&kept, &wanted, &curves);
+                    Ok(curves)
+                }
             }
         })
     }
@@ -270,8 +318,9 @@ impl Lines {
     }
 
     /// Stops reading.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop(&mut self) {
         self.curves.cancel();
+        self.ahead.stop();
     }
 
     fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, drawn: &Drawn<'_>) {
@@ -315,7 +364,7 @@ impl Lines {
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
         }
-        let faded = if drawn.fresh { 1.0 } else { 0.4 };
+        let faded = if drawn.late { 0.4 } else { 1.0 };
         let shown = plot.show(ui, |plot| {
             for (n, curve) in curves.iter().enumerate() {
                 let color = line_color(theme, n, curves.len()).gamma_multiply(faded);
@@ -403,13 +452,15 @@ impl Lines {
 
     /// For the session.
     pub(crate) fn keep(&self) -> Value {
-        json!({ "down": self.down, "picks": self.picks })
+        json!({ "down": self.down, "picks": self.picks, "bounds": self.bounds.map(|(a, b)| [a, b]) })
     }
 
     /// What [`Lines::keep`] gave.
     pub(crate) fn restore(&mut self, kept: &Value) {
         self.down = kept.get("down").and_then(Value::as_bool).unwrap_or(false);
         self.picks = kept.get("picks").and_then(Value::as_str).unwrap_or("").to_owned();
+        let end = |n: usize| kept.get("bounds")?.get(n)?.as_f64().filter(|end| end.is_finite());
+        self.bounds = end(0).zip(end(1)).filter(|(left, right)| left < right);
     }
 
     /// Shows this row (or column) of the slice.
@@ -423,7 +474,10 @@ struct Drawn<'a> {
     curves: &'a [Curve],
     slice: &'a Slice,
     down: bool,
+    /// Whether the lines are those of the slice.
     fresh: bool,
+    /// Whether they have not been for a while.
+    late: bool,
     meaning: &'a Meaning,
     dtype: &'a DType,
 }
@@ -448,7 +502,8 @@ impl Drawn<'_> {
     /// The value under the pointer, of the nearest line.
     fn say(&self, cx: &mut ViewCx<'_>, response: &egui::Response, x: f64, y: f64) {
         let n = x.round().max(0.0) as u64;
-        if x < -0.5 || n >= self.len() {
+        // The values of another slice do not stand at this place.
+        if x < -0.5 || n >= self.len() || !self.fresh {
             return;
         }
         let at = |curve: &Curve| {
@@ -461,6 +516,11 @@ impl Drawn<'_> {
         let Some((curve, [_, low, high])) = nearest else { return };
         let index = if self.down { self.slice.index(n, curve.pick) } else { self.slice.index(curve.pick, n) };
         let brief = |value: f64| self.meaning.date(self.dtype, value).unwrap_or_else(|| brief(value));
+        if let Some(unread) = curve.hole(n) {
+            let place = probe::place(&index);
+            cx.status.under = format!("{}{place} could not be read: {}", cx.target.title(), unread.error);
+            return;
+        }
         let value = if curve.envelope {
             format!("{} … {}", brief(low), brief(high))
         } else if let Some(date) = self.meaning.date(self.dtype, low) {
@@ -498,123 +558,6 @@ impl Drawn<'_> {
             ui.painter().text(at, egui::Align2::LEFT_TOP, format!("↑ {unit}"), font, theme.dim);
         }
     }
-}
-
-impl Key {
-    fn read(
-        &self,
-        array: &dyn Array,
-        task: &Task,
-        publish: &mut dyn FnMut(Vec<Curve>),
-    ) -> Result<Vec<Curve>> {
-        task.expect(self.count.saturating_mul(self.picks.len() as u64));
-        let mut curves = Vec::new();
-        let mut last = Instant::now();
-        for &pick in &self.picks {
-            let curve = self.curve(array, task, pick, &mut |part: &[[f64; 3]], finer: &[[f64; 3]]| {
-                if last.elapsed() < PAUSE {
-                    return;
-                }
-                // The rough line, and over its beginning the finer one.
-                let reached = finer.last().map_or(f64::NEG_INFINITY, |stretch| stretch[0]);
-                let mut stretches = finer.to_vec();
-                stretches.extend(part.iter().filter(|stretch| stretch[0] > reached));
-                let mut so_far: Vec<Curve> = curves.clone();
-                so_far.push(Curve { stretches, envelope: true, sampled: true, ..self.empty(pick) });
-                publish(so_far);
-                last = Instant::now();
-            })?;
-            curves.push(curve);
-        }
-        Ok(curves)
-    }
-
-    fn empty(&self, pick: u64) -> Curve {
-        let name = match (self.down, self.slice.rows, self.slice.columns) {
-            (true, _, None) | (false, None, _) => "values".to_owned(),
-            (true, _, columns) => format!("column {}", self.slice.along(columns, pick)),
-            (false, rows, _) => format!("row {}", self.slice.along(rows, pick)),
-        };
-        Curve { pick, name, stretches: Vec::new(), envelope: self.count > POINTS, sampled: false }
-    }
-
-    fn curve(
-        &self,
-        array: &dyn Array,
-        task: &Task,
-        pick: u64,
-        publish: &mut dyn FnMut(&[[f64; 3]], &[[f64; 3]]),
-    ) -> Result<Curve> {
-        let mut curve = self.empty(pick);
-        if !curve.envelope {
-            let values = self.values(array, task, pick, self.from, self.count)?;
-            let points = values.iter().enumerate().map(|(n, &v)| [(self.from + n as u64) as f64, v, v]);
-            curve.stretches = points.collect();
-            return Ok(curve);
-        }
-        let rough = match self.count > LONG {
-            true => self.rough(array, task, pick, publish)?,
-            false => Vec::new(),
-        };
-        let stretch = self.count.div_ceil(STRETCHES as u64);
-        // Of a very long line each stretch is looked at in part, at its beginning.
-        let share = (MOST / self.picks.len().max(1) as u64 / STRETCHES as u64).max(1);
-        let looked = stretch.min(share);
-        curve.sampled = looked < stretch;
-        let together = if curve.sampled { 1 } else { (BLOCK / stretch).max(1) };
-        let mut at = 0;
-        while at < self.count {
-            let end = (at + stretch * together).min(self.count);
-            let count = if curve.sampled { looked.min(end - at) } else { end - at };
-            let values = self.values(array, task, pick, self.from + at, count)?;
-            for (n, part) in values.chunks(stretch as usize).enumerate() {
-                let x = (self.from + at + n as u64 * stretch) as f64 + (stretch - 1) as f64 / 2.0;
-                curve.stretches.push(ends(x, part));
-            }
-            task.advance(end - at)?;
-            at = end;
-            publish(&rough, &curve.stretches);
-        }
-        Ok(curve)
-    }
-
-    /// The line in a few places, far apart first, so that all of it is seen at once.
-    fn rough(
-        &self,
-        array: &dyn Array,
-        task: &Task,
-        pick: u64,
-        publish: &mut dyn FnMut(&[[f64; 3]], &[[f64; 3]]),
-    ) -> Result<Vec<[f64; 3]>> {
-        let mut found: Vec<[f64; 3]> = Vec::new();
-        let gap = self.count / PLACES;
-        let bits = PLACES.trailing_zeros();
-        for n in 0..PLACES {
-            task.check()?;
-            let place = n.reverse_bits() >> (64 - bits);
-            let at = self.from + place * gap;
-            let values = self.values(array, task, pick, at, LOOK.min(gap).max(1))?;
-            let stretch = ends((at + gap / 2) as f64, &values);
-            let slot = found.partition_point(|other| other[0] < stretch[0]);
-            found.insert(slot, stretch);
-            publish(&found, &[]);
-        }
-        Ok(found)
-    }
-
-    fn values(&self, array: &dyn Array, task: &Task, pick: u64, from: u64, count: u64) -> Result<Vec<f64>> {
-        let (one, many) = (Span::range(pick, 1), Span::range(from, count));
-        let window =
-            if self.down { Window { rows: many, columns: one } } else { Window { rows: one, columns: many } };
-        Ok(numbers(array.dtype(), self.part, &self.slice.read(array, task, &window)?))
-    }
-}
-
-/// The least and the largest finite value of a stretch, at its place.
-fn ends(x: f64, values: &[f64]) -> [f64; 3] {
-    let finite = values.iter().filter(|value| value.is_finite());
-    let ends = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
-    if ends.0 <= ends.1 { [x, ends.0, ends.1] } else { [x, f64::NAN, f64::NAN] }
 }
 
 /// The lowest and highest value between two places, with some air.
@@ -674,29 +617,18 @@ pub(crate) fn line_color(theme: &Theme, n: usize, of: usize) -> Color32 {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::source::Source;
-
     use super::*;
 
     #[test]
-    fn envelopes_hold_every_extreme() {
-        let mut values: Vec<f32> = (0..100_000).map(|n| (n as f32 * 0.01).sin()).collect();
-        (values[5], values[54_321], values[99_999]) = (9.0, -7.0, 4.0);
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let array = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![100_000]).unwrap();
-        let slice = Slice { spans: vec![Span::all(100_000)], rows: None, columns: Some(0), channels: None };
-        let key = Key { slice, down: false, picks: vec![0], part: Part::Real, from: 0, count: 100_000 };
-        let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
-        let curve = &curves[0];
-        assert!(curve.envelope && !curve.sampled && curve.stretches.len() <= STRETCHES);
-        let low = curve.stretches.iter().map(|s| s[1]).fold(f64::INFINITY, f64::min);
-        let high = curve.stretches.iter().map(|s| s[2]).fold(f64::NEG_INFINITY, f64::max);
-        assert_eq!((low, high, curve.stretches.last().unwrap()[2]), (-7.0, 9.0, 4.0));
-        // Few points come as they are.
-        let key = Key { from: 99_990, count: 10, ..key };
-        let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
-        assert_eq!((curves[0].envelope, curves[0].stretches[9]), (false, [99_999.0, 4.0, 4.0]));
+    fn a_session_keeps_what_is_in_sight() {
+        let lines = Lines { bounds: Some((3.5, 90.25)), picks: "1".to_owned(), ..Lines::default() };
+        let mut again = Lines::default();
+        again.restore(&lines.keep());
+        assert_eq!((again.bounds, again.picks.as_str()), (Some((3.5, 90.25)), "1"));
+        again.restore(&json!({ "bounds": [9.0, 4.0] }));
+        assert_eq!(again.bounds, None);
+        again.restore(&Lines::default().keep());
+        assert_eq!(again.bounds, None);
     }
 
     #[test]

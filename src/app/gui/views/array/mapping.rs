@@ -113,6 +113,15 @@ impl Mapping {
         }
     }
 
+    /// The first and the last place of an axis that stands still: of the range that was typed for it while it
+    /// stands in it, else of all.
+    pub(crate) fn reach(&self, axis: usize) -> (u64, u64) {
+        let last = self.shape.get(axis).map_or(0, |len| len.saturating_sub(1));
+        let at = self.position(axis);
+        let range = self.spans.get(axis).filter(|span| at >= span.start && at < span.end());
+        range.map_or((0, last), |span| (span.start, span.end() - 1))
+    }
+
     /// Gives an axis a role; the axis that had it takes the other one's place.
     pub(crate) fn assign(&mut self, role: Role, axis: usize) {
         let (mine, other) = match role {
@@ -188,8 +197,11 @@ impl Mapping {
         for (axis, span) in region.0.iter().enumerate() {
             if ranged(axis) {
                 self.spans[axis] = *span;
+            } else if span.start != self.at[axis] {
+                // Another place than where it stands: a range that was typed before holds no more.
+                self.spans[axis] = Span::all(self.shape[axis]);
             }
-            if !ranged(axis) || span.start > 0 {
+            if !ranged(axis) || span.start > 0 || self.position(axis) >= span.end() {
                 self.set_position(axis, span.start);
             }
         }
@@ -314,6 +326,20 @@ mod tests {
         assert_eq!(mapping.text(false), "2, :, :");
         assert!(mapping.parse("9, :, :").is_err());
         assert_eq!(mapping.text(false), "2, :, :");
+        // Its range is the reach of its slider, until it is sent elsewhere.
+        assert_eq!(mapping.reach(0), (2, 4));
+        mapping.parse("1:3, :, :").unwrap();
+        assert_eq!((mapping.text(false).as_str(), mapping.reach(0)), ("1, :, :", (1, 2)));
+        mapping.parse("1, :, 2:").unwrap();
+        assert_eq!(mapping.reach(0), (1, 2));
+        mapping.parse("4, :, :").unwrap();
+        assert_eq!(mapping.reach(0), (0, 4));
+        mapping.parse("1:3, :, :").unwrap();
+        mapping.set_position(0, 4);
+        assert_eq!(mapping.reach(0), (0, 4));
+        mapping.parse(":3, :, :").unwrap();
+        assert_eq!((mapping.position(0), mapping.reach(0)), (0, (0, 2)));
+        mapping.parse("2:, :, :").unwrap();
     }
 
     #[test]

@@ -12,7 +12,7 @@ use gander::region::Span;
 use gander::task::Task;
 
 use super::slice::{Slice, Window};
-use super::values::{Part, Plane, Tally, numbers};
+use super::values::{Gaps, Part, Plane, Tally, numbers};
 
 /// Windows that touch at most so many bytes are read at once.
 const AT_ONCE: u64 = 16 << 20;
@@ -250,21 +250,9 @@ impl<'a> Mosaic<'a> {
 
     /// Counts the values of a tile, without those in its gaps, which become holes.
     fn tell(&mut self, tile: &Window, raw: &[u8], gaps: Vec<(Window, Error)>) {
-        let mut values = numbers(self.array.dtype(), self.part, raw);
-        let mut place = self.places().then(|| self.outer(tile));
-        if !gaps.is_empty() {
-            let (width, depth) = (tile.columns.count.max(1), self.slice.depth().max(1));
-            let within = |span: &Span, at: u64| at >= span.start && at < span.end();
-            let mut n = 0;
-            values.retain(|_| {
-                let (row, column) = (n / depth / width, n / depth % width);
-                n += 1;
-                !gaps.iter().any(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column))
-            });
-            // What is left does not stand in rows any more.
-            place = None;
-        }
-        self.tally.add(&values, place);
+        let values = numbers(self.array.dtype(), self.part, raw);
+        let place = self.places().then(|| self.outer(tile));
+        self.tally.add_around(&values, &Gaps::new(&gaps, tile, self.slice.depth()), place);
         for (gap, error) in gaps {
             let shift = |span: &Span, by: u64| Span::range(span.start + by, span.end() - span.start);
             self.holes.push(Window {
@@ -276,7 +264,7 @@ impl<'a> Mosaic<'a> {
     }
 
     fn plane(&self, raw: Vec<u8>, share: f32) -> Plane {
-        let whole = self.window == self.slice.all() && share >= 1.0 && self.holes.is_empty();
+        let whole = self.window == self.slice.all() && share >= 1.0;
         let survey = self.tally.clone().finish(whole);
         let mut plane = Plane::new(self.slice, self.window, self.array.dtype(), raw, survey);
         plane.share = share;
@@ -352,6 +340,7 @@ impl<'a> Mosaic<'a> {
                 }
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
+                    self.tally.miss(tile.elements().saturating_mul(self.slice.depth()), &error);
                     self.holes.push(tile);
                     failed += 1;
                     let first = self.error.get_or_insert(error).clone();

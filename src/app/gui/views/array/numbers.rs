@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use egui::Ui;
+use egui::{Context, Ui};
 use gander::cell;
 use gander::content::Array;
 use gander::display;
@@ -17,12 +17,16 @@ use gander::task::Task;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
+use super::super::follow::Follow;
 use super::super::table::copy::{self, Item, Kind, Out};
+use super::ahead::Ahead;
+use super::blocks::{Block, Kept, Key, Values};
 use super::dims::drop_down;
 use super::meaning::Meaning;
 use super::probe;
+use super::pursuit::Pursuit;
 use super::slice::{Slice, Sliced, Window};
-use super::texts::{self, Texts};
+use super::texts;
 use super::values::{Part, drawable, numbers};
 use crate::gui::commands::Action;
 use crate::gui::grid::{
@@ -66,48 +70,17 @@ pub(crate) struct Numbers {
     notation: Notation,
     /// The bits beside the value.
     bits: bool,
-    blocks: Slot<(Slice, Window), Block>,
+    blocks: Slot<Key, Arc<Block>>,
+    pursuit: Pursuit<Key>,
+    ahead: Ahead,
+    kept: Kept,
+    /// The slice that is on the screen.
+    shown: Option<Slice>,
     copied: Slot<u64, String>,
     copying: u64,
     copy: Option<CopyRequest>,
     sums: Slot<(Slice, Window), ArrayStats>,
-    follow: texts::Follow,
-}
-
-/// Elements in memory.
-struct Block {
-    slice: Slice,
-    window: Window,
-    values: Values,
-    /// Parts that could not be read, in rows and columns of the window.
-    gaps: Vec<(Window, Error)>,
-}
-
-enum Values {
-    Bytes(Vec<u8>),
-    Texts(Texts),
-}
-
-impl Block {
-    fn read(array: &dyn Array, task: &Task, slice: Slice, window: Window) -> Result<Self> {
-        let (values, gaps) = match array.dtype() {
-            DType::Variable(_) => (Values::Texts(Texts::read(array, task, &slice, window)?), Vec::new()),
-            _ => {
-                let (raw, gaps) = slice.read_lenient(array, task, &window)?;
-                (Values::Bytes(raw), gaps)
-            }
-        };
-        Ok(Block { slice, window, values, gaps })
-    }
-
-    /// Why an element of the slice could not be read, if it could not.
-    fn gap(&self, row: u64, column: u64) -> Option<&Error> {
-        let row = row.checked_sub(self.window.rows.start)?;
-        let column = column.checked_sub(self.window.columns.start)?;
-        let within = |span: &Span, at: u64| at >= span.start && at < span.end();
-        let gap = self.gaps.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
-        gap.map(|(_, error)| error)
-    }
+    follow: Follow,
 }
 
 impl Numbers {
@@ -117,11 +90,15 @@ impl Numbers {
             notation: Notation::Shortest,
             bits: false,
             blocks: Slot::default(),
+            pursuit: Pursuit::default(),
+            ahead: Ahead::default(),
+            kept: Kept::default(),
+            shown: None,
             copied: Slot::default(),
             copying: 0,
             copy: None,
             sums: Slot::default(),
-            follow: texts::Follow::default(),
+            follow: Follow::default(),
         }
     }
 
@@ -129,10 +106,17 @@ impl Numbers {
     pub(crate) fn clear(&mut self) {
         self.stop();
         self.blocks.clear();
+        self.kept = Kept::default();
+        (self.pursuit, self.shown) = (Pursuit::default(), None);
         self.copied.clear();
         self.sums.clear();
         self.copy = None;
         self.grid.forget_suggested_widths();
+    }
+
+    /// Whether this slice is on the screen.
+    pub(crate) fn shows(&self, slice: &Slice) -> bool {
+        self.shown.as_ref() == Some(&upright(slice))
     }
 
     /// The options in the toolbar.
@@ -155,8 +139,9 @@ impl Numbers {
     }
 
     /// Stops every job.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop(&mut self) {
         self.blocks.cancel();
+        self.ahead.stop();
         self.copied.cancel();
         self.sums.cancel();
         self.follow.stop();
@@ -171,18 +156,27 @@ impl Numbers {
         slice: &Slice,
         meaning: &Meaning,
     ) {
+        let there = self.shows(slice);
+        if self.shown.is_some() && self.pursuit.is_late(ui.ctx(), there) {
+            ui.multiply_opacity(0.5);
+        }
         let slice = upright(slice);
         let mut model = Model {
+            ctx: ui.ctx().clone(),
             array,
             slice: &slice,
             jobs: cx.jobs,
             blocks: &self.blocks,
+            pursuit: &mut self.pursuit,
+            kept: &self.kept,
             heads: heads(array.dtype(), &slice),
             notation: self.notation,
             bits: self.bits,
             meaning,
             title: format!("reading {}", cx.target.title()),
             block: None,
+            old: None,
+            window: None,
             error: None,
         };
         let response = self.grid.ui(ui, &mut model);
@@ -199,17 +193,31 @@ impl Numbers {
                 Some(path) => self.follow.start(path),
                 None => {
                     let place = model.place(at.row, at.column);
-                    let title = format!("{}{place}", cx.target.title());
-                    cx.actions.push(Action::Read(title, model.whole(at.row, at.column)));
+                    let (title, text) =
+                        (format!("{}{place}", cx.target.title()), model.whole(at.row, at.column));
+                    // A member of a record, or a list, may hold a reference too.
+                    let texts = array.dtype().is_variable();
+                    if !texts || !self.follow.try_text(&title, &text) {
+                        cx.actions.push(Action::Read(title, text));
+                    }
                 }
             }
         }
-        let failed = model.error.take();
+        let (failed, window) = (model.error.take(), model.window);
+        if failed.is_some() || model.block.is_some() {
+            self.shown = Some(slice.clone());
+        }
+        if let Some(window) = window {
+            let (kept, there) = (self.kept.clone(), self.shown.as_ref() == Some(&slice));
+            self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {
+                Block::get(&kept, array, task, &(slice.clone(), window)).map(drop)
+            });
+        }
         if let Some(error) = failed.filter(|error| error.is_cancelled()) {
             cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
             self.blocks.clear();
         }
-        self.follow.ui(cx);
+        self.follow.ui(cx.jobs, cx.target, cx.actions);
         if let Some(request) = response.copy {
             self.start_copy(cx, request);
         }
@@ -262,14 +270,15 @@ impl Numbers {
         let part = slice.part(&window);
         let array = array.clone();
         let shown = self.sums.get(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
-            stats::array(&Sliced::new(array, &part), task, None)
+            stats::readable(&Sliced::new(array, &part), task, None)
         });
         cx.status.facts = match shown.value.filter(|_| shown.fresh) {
             Some(stats) => {
                 let number = |value: Option<f64>| value.map_or("–".to_owned(), super::color::brief);
                 let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+                let unread = stats.unread.as_ref().map_or(String::new(), |unread| format!(" · {unread}"));
                 format!(
-                    "{} cells · sum {} · mean {} · min {} · max {}",
+                    "{} cells · sum {} · mean {} · min {} · max {}{unread}",
                     display::count(stats.count),
                     number(stats.sum),
                     number(stats.mean),
@@ -367,13 +376,21 @@ struct Model<'a> {
     array: &'a Arc<dyn Array>,
     slice: &'a Slice,
     jobs: &'a Jobs,
-    blocks: &'a Slot<(Slice, Window), Block>,
+    ctx: Context,
+    blocks: &'a Slot<Key, Arc<Block>>,
+    pursuit: &'a mut Pursuit<Key>,
+    kept: &'a Kept,
     heads: Vec<Head>,
     notation: Notation,
     bits: bool,
     meaning: &'a Meaning,
     title: String,
+    /// Elements of the slice.
     block: Option<Arc<Block>>,
+    /// What stood there before, and stays until these come.
+    old: Option<Arc<Block>>,
+    /// The window that is wanted.
+    window: Option<Window>,
     error: Option<Error>,
 }
 
@@ -395,8 +412,10 @@ impl Model<'_> {
     /// The place, the value, its bits, and what its indices stand for.
     fn status(&self, row: u64, column: usize) -> String {
         let place = self.place(row, column);
-        let text = self.cell(row, column).text.into_owned();
-        let bytes = self.bytes(row, column).filter(|_| self.heads.is_empty());
+        let block = self.block.as_deref();
+        let text = block.and_then(|block| self.cell_of(block, row, column));
+        let text = text.map_or_else(|| "…".to_owned(), |cell| cell.text.into_owned());
+        let bytes = block.and_then(|block| self.bytes(block, row, column)).filter(|_| self.heads.is_empty());
         let dtype = self.array.dtype();
         let bits = bytes.and_then(|bytes| probe::bits(dtype, bytes)).unwrap_or_default();
         let text = bytes.map_or(text.clone(), |bytes| self.meaning.value(dtype, bytes, self.text(bytes)));
@@ -413,7 +432,8 @@ impl Model<'_> {
                 let at = window.find(row, self.across(column));
                 at.and_then(|at| texts.whole(at, field)).unwrap_or_else(|| "null".to_owned())
             }
-            _ => self.cell(row, column).text.into_owned(),
+            Some(_) => self.cell(row, column).text.into_owned(),
+            None => String::new(),
         }
     }
 
@@ -425,8 +445,7 @@ impl Model<'_> {
     }
 
     /// The bytes of an element, or of a field of it, if they are in memory.
-    fn bytes(&self, row: u64, column: usize) -> Option<&[u8]> {
-        let block = self.block.as_ref()?;
+    fn bytes<'b>(&self, block: &'b Block, row: u64, column: usize) -> Option<&'b [u8]> {
         let Values::Bytes(raw) = &block.values else { return None };
         let size = usize::try_from(self.array.dtype().size()).ok()?;
         let at = block.window.find(row, self.across(column))?.checked_mul(size)?;
@@ -439,25 +458,36 @@ impl Model<'_> {
     }
 
     /// A text, if it is in memory.
-    fn text_cell(&self, row: u64, column: usize) -> Option<Cell<'_>> {
-        let block = self.block.as_ref()?;
+    fn text_cell<'b>(&self, block: &'b Block, row: u64, column: usize) -> Option<Cell<'b>> {
         let Values::Texts(texts) = &block.values else { return None };
         let field = (!self.heads.is_empty()).then_some(column);
         texts.cell(block.window.find(row, self.across(column))?, field)
+    }
+
+    /// An element, or a field of it, as it stands in a block.
+    fn cell_of<'b>(&self, block: &'b Block, row: u64, column: usize) -> Option<Cell<'b>> {
+        if let Some(cell) = self.text_cell(block, row, column) {
+            return Some(cell);
+        }
+        if let Some(error) = block.gap(row, self.across(column)) {
+            return Some(Cell::failed(error.to_string()));
+        }
+        let bytes = self.bytes(block, row, column)?;
+        if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
+            return Some(self.field_cell(field, bytes));
+        }
+        let text = match self.meaning.value_words(self.array.dtype(), bytes) {
+            Some(name) => format!("{}  {name}", self.text(bytes)),
+            None => self.text(bytes),
+        };
+        Some(Cell::new(kind_of(self.array.dtype(), bytes), text))
     }
 
     fn text(&self, bytes: &[u8]) -> String {
         let dtype = self.array.dtype();
         let text = match self.notation {
             Notation::Bits => probe::bits(dtype, bytes),
-            Notation::Fixed | Notation::Scientific if dtype.is_real() && *dtype != DType::Bool => {
-                let value = numbers(dtype, Part::Real, bytes).first().copied().filter(|v| v.is_finite());
-                value.map(|value| match self.notation {
-                    Notation::Scientific => format!("{value:.6e}"),
-                    _ if dtype.is_float() => format!("{value:.4}"),
-                    _ => probe::text(dtype, bytes),
-                })
-            }
+            Notation::Fixed | Notation::Scientific if *dtype != DType::Bool => self.digits(bytes),
             _ => None,
         };
         let text = text.unwrap_or_else(|| self.meaning.text(dtype, bytes));
@@ -465,6 +495,24 @@ impl Model<'_> {
             Some(bits) => format!("{text}  {bits}"),
             None => text,
         }
+    }
+
+    /// A finite number with the digits that were asked for; of a complex one, both parts.
+    fn digits(&self, bytes: &[u8]) -> Option<String> {
+        let dtype = self.array.dtype();
+        let part = |part| numbers(dtype, part, bytes).first().copied().filter(|v| v.is_finite());
+        let text = |value: f64| match self.notation {
+            Notation::Scientific => format!("{value:.6e}"),
+            _ => format!("{value:.4}"),
+        };
+        if dtype.is_complex() {
+            let (real, imaginary) = (part(Part::Real)?, part(Part::Imaginary)?);
+            let sign = if imaginary.is_sign_negative() { '-' } else { '+' };
+            return Some(format!("{}{sign}{}j", text(real), text(imaginary.abs())));
+        }
+        let value = part(Part::Real).filter(|_| dtype.is_real())?;
+        let whole = self.notation == Notation::Fixed && !dtype.is_float();
+        Some(if whole { probe::text(dtype, bytes) } else { text(value) })
     }
 
     fn field_cell(&self, field: &Field, bytes: &[u8]) -> Cell<'static> {
@@ -517,26 +565,14 @@ impl GridModel for Model<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        if let Some(cell) = self.text_cell(row, column) {
+        if let Some(cell) = self.block.as_deref().and_then(|block| self.cell_of(block, row, column)) {
             return cell;
         }
-        if let Some(error) = self.block.as_ref().and_then(|block| block.gap(row, self.across(column))) {
+        if let Some(error) = self.error.as_ref().filter(|error| !error.is_cancelled()) {
             return Cell::failed(error.to_string());
         }
-        let Some(bytes) = self.bytes(row, column) else {
-            return match &self.error {
-                Some(error) if !error.is_cancelled() => Cell::failed(error.to_string()),
-                _ => Cell::pending(),
-            };
-        };
-        if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
-            return self.field_cell(field, bytes);
-        }
-        let text = match self.meaning.value_words(self.array.dtype(), bytes) {
-            Some(name) => format!("{}  {name}", self.text(bytes)),
-            None => self.text(bytes),
-        };
-        Cell::new(kind_of(self.array.dtype(), bytes), text)
+        let old = self.old.as_deref().and_then(|block| self.cell_of(block, row, column));
+        old.unwrap_or_else(Cell::pending)
     }
 
     fn want(&mut self, rows: Range<u64>, columns: &[usize]) {
@@ -560,13 +596,24 @@ impl GridModel for Model<'_> {
             rows: Span::range(top, bottom.saturating_sub(top)),
             columns: Span::range(first, end.saturating_sub(first)),
         };
-        let (array, slice) = (self.array.clone(), self.slice.clone());
-        let key = (slice.clone(), window);
+        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
+        let alike = |slice: &Slice| dims(slice) == dims(self.slice);
+        let answered = |key: &Key| {
+            let shown = self.blocks.peek(key);
+            shown.fresh || shown.error.is_some()
+        };
+        let wanted = (self.slice.clone(), window);
+        let same = |other: &Key| other.1 == window && alike(&other.0);
+        let key = self.pursuit.next(&self.ctx, &wanted, same, answered);
+        let (array, kept, asked) = (self.array.clone(), self.kept.clone(), key.clone());
         let shown = self
             .blocks
-            .get(self.jobs, &key, &self.title, move |task| Block::read(&*array, task, slice, window));
-        self.block = shown.value.filter(|block| block.slice == *self.slice);
-        self.error = shown.error;
+            .get(self.jobs, &key, &self.title, move |task| Block::get(&kept, &*array, task, &asked));
+        let block = shown.value.map(|block| (*block).clone());
+        self.block = block.clone().filter(|block| block.slice == *self.slice);
+        self.old = block.filter(|block| alike(&block.slice));
+        self.error = shown.error.filter(|_| key == wanted);
+        self.window = Some(window);
     }
 
     fn row_label(&self, row: u64) -> std::borrow::Cow<'_, str> {
@@ -595,7 +642,7 @@ impl GridModel for Model<'_> {
 
     fn default_width(&self) -> f32 {
         let dtype = self.array.dtype();
-        let bits = dtype.bits() as f32 / 4.0 + 4.0;
+        let bits = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
         let beside = if self.bits && probe::bits(dtype, &[0; 16]).is_some() { bits } else { 0.0 };
         match self.notation {
             Notation::Bits => bits,
@@ -634,7 +681,9 @@ fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
         DType::Void(_) => CellKind::Binary,
         DType::Struct(_) => CellKind::Nested,
         DType::DateTime(_) | DType::TimeDelta(_) => CellKind::Time,
-        _ if dtype.is_float() && numbers(dtype, Part::Real, bytes).iter().any(|v| !v.is_finite()) => {
+        _ if (dtype.is_float() || dtype.is_complex())
+            && numbers(dtype, Part::Magnitude, bytes).iter().any(|v| !v.is_finite()) =>
+        {
             CellKind::Nan
         }
         _ => CellKind::Number,

@@ -57,7 +57,7 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         }),
         Mode::Histogram if narrow => folded(ui, |ui| {
             seen(view, ui);
-            view.histogram.toolbar(ui);
+            histogram(view, ui);
         }),
         Mode::Numbers if narrow && !view.has_options() => {}
         Mode::Numbers if narrow => folded(ui, |ui| {
@@ -72,7 +72,7 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         Mode::Image => image(view, ui),
         Mode::Numbers => view.numbers.toolbar(ui, view.array.dtype()),
         Mode::Line => line(view, ui),
-        Mode::Histogram => view.histogram.toolbar(ui),
+        Mode::Histogram => histogram(view, ui),
     }
     if view.mode == Mode::Heat {
         odd_buttons(view, ui);
@@ -256,6 +256,11 @@ fn line(view: &mut ArrayView, ui: &mut Ui) {
     if let Some(axis) = along {
         view.line_along(axis);
     }
+}
+
+fn histogram(view: &mut ArrayView, ui: &mut Ui) {
+    part_menu(view, ui);
+    view.histogram.toolbar(ui);
 }
 
 /// For complex numbers: which part of them.

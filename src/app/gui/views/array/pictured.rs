@@ -165,6 +165,11 @@ impl Pictured {
         (column < slice.width() && row < slice.height()).then(|| slice.index(row, column))
     }
 
+    /// The framed element: column and row of the plane.
+    pub(crate) fn cursor(&self) -> Option<[u64; 2]> {
+        self.cursor
+    }
+
     /// Whether it has the keys.
     pub(crate) fn has_focus(&self, ui: &Ui) -> bool {
         self.id.is_some_and(|id| ui.memory(|memory| memory.has_focus(id)))

@@ -27,8 +27,18 @@ impl Probe {
     }
 }
 
-/// The bits of an element as one hexadecimal number, for types that have such.
+/// The bits of an element as one hexadecimal number, of a complex one as two, for types that have such.
 pub(crate) fn bits(dtype: &DType, bytes: &[u8]) -> Option<String> {
+    let part = match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        _ => return bits_of_one(dtype, bytes),
+    };
+    let (real, imaginary) = bytes.split_at_checked(part.size() as usize)?;
+    Some(format!("{} {}", bits_of_one(&part, real)?, bits_of_one(&part, imaginary)?))
+}
+
+fn bits_of_one(dtype: &DType, bytes: &[u8]) -> Option<String> {
     let numeric = dtype.is_real() || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_));
     if !numeric || bytes.is_empty() {
         return None;
@@ -76,6 +86,9 @@ mod tests {
         assert_eq!(bits(&DType::Mini(Mini::F4E2M1), &[0x07]).as_deref(), Some("0x7"));
         assert_eq!(bits(&DType::U8, &[9]).as_deref(), Some("0x09"));
         assert_eq!(bits(&DType::Str(1), &[1, 0, 0, 0]), None);
+        let complex: Vec<u8> = [1.0f32, -2.0].iter().flat_map(|part| part.to_le_bytes()).collect();
+        assert_eq!(bits(&DType::C64, &complex).as_deref(), Some("0x3f800000 0xc0000000"));
+        assert_eq!(bits(&DType::C64, &[]), None);
         assert!(is_nan(&DType::BF16, &[0xc0, 0x7f]) && !is_nan(&DType::U8, &[9]));
         assert_eq!(text(&DType::F32, &f32::NEG_INFINITY.to_le_bytes()), "−Inf");
     }

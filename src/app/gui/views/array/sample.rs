@@ -1,8 +1,14 @@
 //! Where to look at a large array when not all of it is looked at: runs of neighbours at places that are
 //! spread evenly over every dimension, each within one chunk where the array has chunks.
 
-use gander::content::Array;
+use gander::content::array::Plain;
+use gander::content::{Array, ArrayFacts};
+use gander::dtype::DType;
+use gander::error::Result;
 use gander::region::{Region, Span};
+use gander::source::Source;
+use gander::stats::{self, ArrayStats};
+use gander::task::Task;
 
 /// At most `count` places with about `most` elements each.
 pub(crate) fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
@@ -15,6 +21,37 @@ pub(crate) fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
     list.sort_by_key(first);
     list.dedup();
     list
+}
+
+/// Statistics of the elements at [`places`] that can be read, also of what stored values stand for.
+pub(crate) fn statistics(
+    array: &dyn Array,
+    task: &Task,
+    count: u64,
+    most: u64,
+    bins: Option<usize>,
+) -> Result<ArrayStats> {
+    let (mut bytes, mut unread) = (Vec::new(), None);
+    let places = places(array, count, most);
+    task.expect(places.len() as u64);
+    for region in &places {
+        bytes.extend(stats::readable_elements(array, task, region, &mut unread)?);
+        task.advance(1)?;
+    }
+    if let Some(unread) = unread.as_ref().filter(|_| bytes.is_empty()) {
+        return Err(unread.error.clone());
+    }
+    let elements = bytes.len() as u64 / array.dtype().size().max(1);
+    let mut dtype = array.dtype().clone();
+    if dtype.bits() < 8 {
+        // Types under a byte come one a byte, which is not how they would lie in a file.
+        let mut values = Vec::new();
+        dtype.decode(&bytes, &mut values);
+        (dtype, bytes) = (DType::F64, values.into_iter().flat_map(f64::to_le_bytes).collect());
+    }
+    let facts = ArrayFacts { scaling: array.facts().scaling, ..ArrayFacts::default() };
+    let plain = Plain::new(Source::memory("sample", bytes), 0, dtype, vec![elements])?.with_facts(facts);
+    Ok(ArrayStats { unread, ..stats::array(&plain, task, bins)? })
 }
 
 fn place(shape: &[u64], chunks: &[u64], n: u64, count: u64, most: u64) -> Region {
@@ -69,6 +106,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_sample_knows_what_its_values_stand_for() {
+        let stored: Vec<i16> = (0..4000).map(|n| if n % 10 == 0 { -99 } else { n % 7 }).collect();
+        let bytes: Vec<u8> = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let scaling =
+            gander::content::array::Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: None };
+        let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+        let plain =
+            Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);
+        let found = statistics(&plain, &Task::new(), 4, 100, Some(8)).unwrap();
+        assert_eq!((found.count, found.min.as_deref()), (400, Some("-99")));
+        let scaled = found.scaled.unwrap();
+        assert_eq!((scaled.missing, scaled.min, scaled.max), (40, Some(10.0), Some(13.0)));
     }
 
     #[test]

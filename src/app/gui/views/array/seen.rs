@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Fields};
+use gander::adapt::{NullRule, cell_bytes, column_dtype};
 use gander::content::array::{Axis, Gap, Scaling};
 use gander::content::{Array, ArrayFacts, array};
-use gander::dtype::DType;
-use gander::error::Result;
+use gander::dtype::{DType, Variable};
+use gander::error::{Error, Result};
 use gander::limits;
 use gander::node::Node;
 use gander::region::{Region, Span};
@@ -110,8 +113,38 @@ pub(super) struct FieldPath {
     pub(super) dtype: DType,
     /// The shape of its values.
     pub(super) shape: Vec<u64>,
-    /// Where it starts in the element, in bytes.
-    offset: u64,
+    place: Place,
+}
+
+/// Where a field lies in an element.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    /// From this byte on.
+    Byte(u64),
+    /// In the columns of columns with these numbers: elements without a fixed size.
+    Column(Vec<usize>),
+}
+
+/// The fields of records that come as columns: of a record in a record its own.
+fn column_fields(list: &mut Vec<FieldPath>, fields: &Fields, above: &str, place: &[usize]) {
+    for (n, field) in fields.iter().enumerate() {
+        if list.len() >= FIELDS {
+            return;
+        }
+        let name = if above.is_empty() { field.name().clone() } else { format!("{above}.{}", field.name()) };
+        let place = [place, &[n][..]].concat();
+        if let DataType::Struct(inner) = field.data_type() {
+            column_fields(list, inner, &name, &place);
+            continue;
+        }
+        let (dtype, shape) = column_dtype(field.data_type()).unwrap_or_else(|| {
+            let text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+            let word = if text { "str" } else { "object" }.to_owned();
+            let kind = Variable { word, arrow: field.data_type().clone(), reference: false };
+            (DType::Variable(Arc::new(kind)), Vec::new())
+        });
+        list.push(FieldPath { name, dtype, shape, place: Place::Column(place) });
+    }
 }
 
 /// The fields of a type: of a record in a record its own, where there is one of it an element.
@@ -128,12 +161,19 @@ pub(super) fn fields(dtype: &DType) -> Vec<FieldPath> {
                 add(list, &field.dtype, &name, offset);
             } else {
                 let (dtype, shape) = (field.dtype.clone(), field.shape.clone());
-                list.push(FieldPath { name, dtype, shape, offset });
+                list.push(FieldPath { name, dtype, shape, place: Place::Byte(offset) });
             }
         }
     }
     let mut list = Vec::new();
-    add(&mut list, dtype, "", 0);
+    match dtype {
+        DType::Variable(kind) => {
+            if let DataType::Struct(fields) = &kind.arrow {
+                column_fields(&mut list, fields, "", &[]);
+            }
+        }
+        _ => add(&mut list, dtype, "", 0),
+    }
     list
 }
 
@@ -155,12 +195,42 @@ impl OfField {
         Region(region.0.iter().take(self.array.shape().len()).copied().collect())
     }
 
-    /// Copies the field out of whole elements.
+    /// The field of elements that come as columns.
+    fn column_at(&self, task: &Task, region: &Region, place: &[usize]) -> Result<ArrayRef> {
+        let mut column = self.array.column(task, &self.outer(region))?;
+        for &n in place {
+            let inner = column.as_struct_opt().and_then(|record| record.columns().get(n)).cloned();
+            column = inner.ok_or_else(|| Error::bug(format!("array: {} is no field", self.field.name)))?;
+        }
+        Ok(column)
+    }
+
+    /// Whole elements, or of those that come as columns the field alone.
+    fn raw(&self, task: &Task, region: &Region) -> Result<Vec<u8>> {
+        match &self.field.place {
+            Place::Byte(_) => array::read(&*self.array, task, &self.outer(region)),
+            Place::Column(_) if self.field.dtype.is_variable() => Err(Error::unsupported(format!(
+                "bytes of {}, whose elements have no fixed size",
+                self.field.dtype
+            ))),
+            Place::Column(place) => {
+                // There is no null in an array: it is shown as NaN, or as zero.
+                let nulls = NullRule::default();
+                nulls.fill(true);
+                cell_bytes(&self.column_at(task, region, place)?, &self.field.dtype, &nulls)
+            }
+        }
+    }
+
+    /// Copies the field out of what [`OfField::raw`] gave.
     fn take(&self, region: &Region, raw: &[u8], out: &mut [u8]) {
         let size = self.field.dtype.size() as usize;
         let places = places(&self.field.shape, &region.0[self.array.shape().len()..]);
-        let element = (self.array.dtype().size() as usize).max(1);
-        let start = self.field.offset as usize;
+        let alone = size.saturating_mul(self.field.shape.iter().product::<u64>() as usize);
+        let (element, start) = match self.field.place {
+            Place::Byte(start) => ((self.array.dtype().size() as usize).max(1), start as usize),
+            Place::Column(_) => (alone.max(1), 0),
+        };
         let mut out = out.chunks_exact_mut(size.max(1));
         for element in raw.chunks_exact(element) {
             for &place in &places {
@@ -187,14 +257,24 @@ impl Array for OfField {
             return Ok(());
         }
         region.check(&self.shape)?;
-        let outer = self.outer(region);
-        let raw = array::read(&*self.array, task, &outer)?;
+        let raw = self.raw(task, region)?;
         self.take(region, &raw, out);
         Ok(())
     }
 
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        match &self.field.place {
+            Place::Column(place) if self.field.dtype.is_variable() => self.column_at(task, region, place),
+            _ => array::column_of_bytes(self, task, region),
+        }
+    }
+
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
         if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Place::Column(_) = self.field.place {
+            self.read(task, region, out)?;
             return Ok(Vec::new());
         }
         region.check(&self.shape)?;
@@ -378,6 +458,67 @@ mod tests {
         assert_eq!(all(3, vec![Span::all(3)]), [7, 15, 23]);
         assert_eq!(all(1, vec![Span::range(1, 2), Span::all(2), Span::range(1, 1)]), [11, 13, 19, 21]);
         assert_eq!(OfField::new(array.clone(), list[1].clone()).shape(), [3, 2, 2]);
+    }
+
+    /// `a[i, j] = {"n": 10 i + j, "p": {"pair": [n, -n], "word": "w<n>"}}`, two rows of three.
+    struct Rows(DType);
+
+    impl Rows {
+        fn fields(numbers: &[i32]) -> arrow::array::StructArray {
+            use arrow::array::{FixedSizeListArray, Int32Array, StringArray, StructArray};
+            let item = Arc::new(arrow::datatypes::Field::new("item", DataType::Int32, true));
+            let both: Int32Array = numbers.iter().flat_map(|&n| [n, -n]).collect::<Vec<i32>>().into();
+            let pairs: ArrayRef = Arc::new(FixedSizeListArray::new(item, 2, Arc::new(both), None));
+            let words: ArrayRef =
+                Arc::new(numbers.iter().map(|n| Some(format!("w{n}"))).collect::<StringArray>());
+            let ids: ArrayRef = Arc::new(Int32Array::from(numbers.to_vec()));
+            let inner = StructArray::try_from(vec![("pair", pairs), ("word", words)]).unwrap();
+            StructArray::try_from(vec![("n", ids), ("p", Arc::new(inner) as ArrayRef)]).unwrap()
+        }
+    }
+
+    impl Array for Rows {
+        fn dtype(&self) -> &DType {
+            &self.0
+        }
+
+        fn shape(&self) -> &[u64] {
+            &[2, 3]
+        }
+
+        fn read(&self, _: &Task, _: &Region, _: &mut [u8]) -> Result<()> {
+            Err(Error::unsupported("records of texts have no bytes"))
+        }
+
+        fn column(&self, _: &Task, region: &Region) -> Result<ArrayRef> {
+            let (rows, columns) = (region.0[0], region.0[1]);
+            let row = |i| (0..columns.count).map(move |j| (10 * rows.index(i) + columns.index(j)) as i32);
+            Ok(Arc::new(Rows::fields(&(0..rows.count).flat_map(row).collect::<Vec<i32>>())))
+        }
+    }
+
+    #[test]
+    fn records_with_texts_have_fields_too() {
+        use arrow::array::Array as _;
+        let arrow = Rows::fields(&[]).data_type().clone();
+        let kind = Variable { word: "object".to_owned(), arrow, reference: false };
+        let array: Arc<dyn Array> = Arc::new(Rows(DType::Variable(Arc::new(kind))));
+        let list = fields(array.dtype());
+        let names: Vec<&str> = list.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["n", "p.pair", "p.word"]);
+        let of = |n: usize| OfField::new(array.clone(), list[n].clone());
+        let numbers = |array: &OfField, spans: Vec<Span>| -> Vec<i32> {
+            let raw = array::read(array, &Task::new(), &Region(spans)).unwrap();
+            raw.as_chunks::<4>().0.iter().map(|&b| i32::from_le_bytes(b)).collect()
+        };
+        assert_eq!((of(0).dtype(), of(0).shape()), (&DType::I32, &[2, 3][..]));
+        assert_eq!(numbers(&of(0), vec![Span::all(2), Span::range(1, 2)]), [1, 2, 11, 12]);
+        assert_eq!(of(1).shape(), [2, 3, 2]);
+        let spans = vec![Span::range(1, 1), Span::range(0, 2), Span::range(1, 1)];
+        assert_eq!(numbers(&of(1), spans), [-10, -11]);
+        let words = of(2).column(&Task::new(), &Region(vec![Span::range(1, 1), Span::all(3)])).unwrap();
+        assert_eq!(words.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["w10", "w11", "w12"]);
+        assert!(array::read(&of(2), &Task::new(), &Region::all(&[2, 3])).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gander::content::array::{Axis, Gap};
-use gander::content::{Array, ArrayFacts, array};
+use gander::content::{Array, ArrayFacts};
 use gander::dtype::DType;
 use gander::error::{Error, Result};
 use gander::limits;
@@ -142,19 +142,15 @@ impl Slice {
         Slice { spans: self.region(window).0, ..self.clone() }
     }
 
-    /// The elements of a window, row by row, the channels of an element together.
+    /// All elements of a window.
+    #[cfg(test)]
     pub(crate) fn read(&self, array: &dyn Array, task: &Task, window: &Window) -> Result<Vec<u8>> {
-        let region = self.region(window);
-        let raw = array::read(array, task, &region)?;
-        let wanted: Vec<usize> = [self.rows, self.columns, self.channels].into_iter().flatten().collect();
-        if wanted.is_sorted() {
-            return Ok(raw);
-        }
-        Ok(self.permuted(&raw, &region, array.dtype().size() as usize))
+        let (raw, gaps) = self.read_lenient(array, task, window)?;
+        gaps.into_iter().next().map_or(Ok(raw), |(_, error)| Err(error))
     }
 
-    /// As [`Slice::read`], but parts that cannot be read are left as the array leaves them and listed, in
-    /// rows and columns of the window.
+    /// The elements of a window, row by row, the channels of an element together. Parts that cannot be read are
+    /// left as the array leaves them and listed, in rows and columns of the window.
     pub(crate) fn read_lenient(
         &self,
         array: &dyn Array,
@@ -260,6 +256,20 @@ impl Array for Sliced {
         self.array.read(task, &self.outer(region), out)
     }
 
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outer = self.outer(region);
+        let mut gaps = self.array.read_lenient(task, &outer, out)?;
+        for gap in &mut gaps {
+            let along =
+                |&axis: &usize| gap.part.0.get(axis).copied().unwrap_or(Span::all(outer.0[axis].count));
+            gap.part = Region(self.axes.iter().map(along).collect());
+        }
+        Ok(gaps)
+    }
+
     fn column(&self, task: &Task, region: &Region) -> Result<arrow::array::ArrayRef> {
         self.array.column(task, &self.outer(region))
     }
@@ -286,7 +296,7 @@ impl Array for Sliced {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
+    use gander::content::array::{self, Plain};
     use gander::source::Source;
 
     use super::*;

@@ -1,5 +1,5 @@
 //! Elements without a fixed size — text of any length, lists, references, records of them — as cells of the
-//! grid, and the way to the node that a reference names.
+//! grid.
 
 use std::sync::Arc;
 
@@ -9,13 +9,9 @@ use gander::cell;
 use gander::content::Array;
 use gander::dtype::Variable;
 use gander::error::{Error, Result};
-use gander::jobs::Slot;
-use gander::node::Node;
 use gander::task::Task;
 
-use super::super::{Target, ViewCx};
 use super::slice::{Slice, Window};
-use crate::gui::commands::{Action, Where};
 use crate::gui::grid::{Cell, CellKind, Side};
 
 /// Characters of a text that a cell keeps; the whole of it is shown when it is asked for.
@@ -73,6 +69,12 @@ impl Texts {
         Ok(Texts { column, turned, cells, kinds })
     }
 
+    /// Bytes of its texts, about.
+    pub(super) fn bytes(&self) -> usize {
+        let cells = self.cells.iter().flatten().map(|cell| 24 + cell.as_ref().map_or(0, String::len));
+        self.column.get_array_memory_size() + cells.sum::<usize>()
+    }
+
     fn row(&self, at: usize) -> usize {
         match self.turned {
             Some((rows, columns)) => at % columns * rows + at / columns,
@@ -126,56 +128,5 @@ fn kind_of(kind: &DataType) -> CellKind {
             CellKind::Binary
         }
         _ => CellKind::Text,
-    }
-}
-
-/// Goes to the node that a reference names.
-#[derive(Default)]
-pub(super) struct Follow {
-    path: Option<String>,
-    found: Slot<String, Option<Arc<Node>>>,
-}
-
-impl Follow {
-    /// Looks for the node with this path.
-    pub(super) fn start(&mut self, path: String) {
-        // Lists of references are written as JSON; the first one is followed.
-        let first = serde_json::from_str::<Vec<String>>(&path).ok().and_then(|list| list.into_iter().next());
-        self.found.clear();
-        self.path = Some(first.unwrap_or(path));
-    }
-
-    /// Stops.
-    pub(super) fn stop(&self) {
-        self.found.cancel();
-    }
-
-    /// Shows the node once it is found.
-    pub(super) fn ui(&mut self, cx: &mut ViewCx<'_>) {
-        let Some(path) = self.path.clone() else { return };
-        let (root, wanted) = (cx.target.document.root.clone(), path.clone());
-        let title = format!("looking for {path}");
-        let shown = self.found.get(cx.jobs, &path, &title, move |task| {
-            let bare = wanted.strip_prefix('/').unwrap_or(&wanted);
-            match root.find(task, &wanted)? {
-                Some(node) => Ok(Some(node)),
-                None => root.find(task, bare),
-            }
-        });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
-            (Some(found), _) => match &*found {
-                Some(node) => {
-                    let Target { file, document, .. } = cx.target.clone();
-                    let target = Target { file, document, path, node: node.clone() };
-                    cx.actions.push(Action::Show(target, Where::Preview));
-                }
-                None => cx.actions.push(Action::Notice(format!("There is no node {path:?} in this file."))),
-            },
-            (None, Some(error)) => {
-                cx.actions.push(Action::Notice(format!("{path:?} was not found: {error}")))
-            }
-            (None, None) => return,
-        }
-        self.path = None;
     }
 }

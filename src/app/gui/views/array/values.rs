@@ -8,6 +8,7 @@ use gander::content::Array;
 use gander::dtype::DType;
 use gander::error::{Error, Result};
 use gander::region::Span;
+use gander::stats::Unread;
 use gander::task::Task;
 
 use super::slice::{Slice, Window};
@@ -195,15 +196,17 @@ pub(crate) struct Survey {
     pub(crate) positive: Option<f64>,
     /// Finite values, sorted, at most [`SAMPLE`] of them, taken evenly.
     pub(crate) sample: Vec<f64>,
-    /// Row and column of the first [`LISTED`] elements that are not finite, in order.
+    /// Row and column of at most [`LISTED`] elements of each kind that are not finite, in order.
     pub(crate) places: Vec<(u64, u64, Odd)>,
-    /// Whether every element of the slice was seen.
+    /// Whether every element of the slice that can be read was seen.
     pub(crate) exact: bool,
+    /// Those that cannot.
+    pub(crate) unread: Option<Unread>,
 }
 
 /// How many values the percentiles are taken from.
 const SAMPLE: u64 = 1 << 18;
-/// How many places of NaN and Inf are kept.
+/// How many places of NaN are kept, how many of +Inf, how many of −Inf.
 pub(crate) const LISTED: usize = 10_000;
 /// Bytes read at a time.
 const BAND: u64 = 4 << 20;
@@ -215,24 +218,35 @@ impl Survey {
         self.sample.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
     }
 
-    /// Looks at every element of a slice.
+    /// Whether the place of every element of a kind is kept.
+    pub(crate) fn lists(&self, kind: Odd) -> bool {
+        let listed = self.places.iter().filter(|place| place.2 == kind).count();
+        listed as u64 == self.odd[kind as usize]
+    }
+
+    /// Looks at every element of a slice that can be read.
     pub(crate) fn take(array: &dyn Array, task: &Task, slice: &Slice, part: Part) -> Result<Self> {
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
         let total = slice.all().elements();
         task.expect(total);
         let mut tally = Tally::new(total.saturating_mul(slice.depth()), SAMPLE);
         for window in bands(slice, size) {
-            let raw = slice.read(array, task, &window)?;
+            let (raw, gaps) = slice.read_lenient(array, task, &window)?;
             let place = (slice.depth() == 1).then_some(window);
-            tally.add(&numbers(array.dtype(), part, &raw), place);
+            let gaps = Gaps::new(&gaps, &window, slice.depth());
+            tally.add_around(&numbers(array.dtype(), part, &raw), &gaps, place);
             task.advance(window.elements())?;
         }
-        Ok(tally.finish(true))
+        let survey = tally.finish(true);
+        match &survey.unread {
+            Some(unread) if survey.count == 0 => Err(unread.error.clone()),
+            _ => Ok(survey),
+        }
     }
 }
 
 /// A slice in windows of about [`BAND`] bytes, elements of `size` bytes, in the order of rows.
-pub(super) fn bands(slice: &Slice, size: u64) -> impl Iterator<Item = Window> {
+pub(super) fn bands(slice: &Slice, size: u64) -> impl DoubleEndedIterator<Item = Window> {
     let (height, width) = (slice.height(), slice.width());
     let size = size.max(1);
     let columns = (BAND / size).clamp(1, width.max(1));
@@ -244,6 +258,29 @@ pub(super) fn bands(slice: &Slice, size: u64) -> impl Iterator<Item = Window> {
             columns: Span::range(column, columns.min(width - column)),
         })
     })
+}
+
+/// The parts of a window that could not be read, asked by the number of a value.
+pub(super) struct Gaps<'a> {
+    list: &'a [(Window, Error)],
+    width: u64,
+    depth: u64,
+}
+
+impl<'a> Gaps<'a> {
+    /// Gaps in rows and columns of a window whose elements are `depth` values each.
+    pub(super) fn new(list: &'a [(Window, Error)], window: &Window, depth: u64) -> Self {
+        Gaps { list, width: window.columns.count.max(1), depth: depth.max(1) }
+    }
+
+    /// Why the n-th value could not be read, if it could not.
+    pub(super) fn at(&self, n: usize) -> Option<&'a Error> {
+        let n = n as u64 / self.depth;
+        let (row, column) = (n / self.width, n % self.width);
+        let within = |span: &Span, at: u64| at >= span.start && at < span.end();
+        let gap = self.list.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
+        gap.map(|(_, error)| error)
+    }
 }
 
 /// A survey in the making.
@@ -263,15 +300,38 @@ impl Tally {
         Tally { survey: Survey::default(), every, seen: 0, next: 0 }
     }
 
-    /// Takes values; with a window, also where the odd ones are.
-    pub(super) fn add(&mut self, values: &[f64], place: Option<Window>) {
+    /// Takes values without those in gaps; with a window, also where the odd ones are.
+    pub(super) fn add_around(&mut self, values: &[f64], gaps: &Gaps<'_>, place: Option<Window>) {
+        if gaps.list.is_empty() {
+            return self.add(values, 0, place.as_ref());
+        }
+        let mut start = 0;
+        while start < values.len() {
+            let gap = gaps.at(start);
+            let same = |n: &usize| gaps.at(*n).is_some() == gap.is_some();
+            let end = (start..values.len()).find(|n| !same(n)).unwrap_or(values.len());
+            match gap {
+                Some(error) => self.miss((end - start) as u64, error),
+                None => self.add(&values[start..end], start, place.as_ref()),
+            }
+            start = end;
+        }
+    }
+
+    /// Counts values that could not be read.
+    pub(super) fn miss(&mut self, count: u64, error: &Error) {
+        Unread::add(&mut self.survey.unread, count, error);
+    }
+
+    /// Takes values, the first of which is the `first` one of the window.
+    fn add(&mut self, values: &[f64], first: usize, place: Option<&Window>) {
         const RUN: usize = 4096;
         self.survey.count += values.len() as u64;
         self.sample(values);
         for (n, run) in values.chunks(RUN).enumerate() {
             self.ends(run);
             if run.iter().any(|value| !value.is_finite()) {
-                self.odd(run, n * RUN, place.as_ref());
+                self.odd(run, first + n * RUN, place);
             }
         }
     }
@@ -307,9 +367,10 @@ impl Tally {
     fn odd(&mut self, run: &[f64], first: usize, place: Option<&Window>) {
         for (n, &value) in run.iter().enumerate() {
             let Some(odd) = Odd::of(value) else { continue };
-            self.survey.odd[odd as usize] += 1;
+            let count = &mut self.survey.odd[odd as usize];
+            *count += 1;
             if let Some(window) = place
-                && self.survey.places.len() < LISTED
+                && *count <= LISTED as u64
             {
                 let (n, width) = ((first + n) as u64, window.columns.count.max(1));
                 let (row, column) = (window.rows.index(n / width), window.columns.index(n % width));
@@ -348,6 +409,35 @@ mod tests {
         assert_eq!(survey.positive, Some(1.0));
         assert_eq!(survey.places, [(0, 7, Odd::Nan), (10, 3, Odd::Minus), (10, 4, Odd::Plus)]);
         assert!((survey.percentile(0.5).unwrap() - 990.0).abs() < 3.0);
+    }
+
+    #[test]
+    fn one_infinity_among_many_nan_has_its_place() {
+        let mut values = vec![f32::NAN; 40_000];
+        (values[0], values[39_998]) = (1.0, f32::INFINITY);
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let array = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![200, 200]).unwrap();
+        let spans = vec![Span::all(200), Span::all(200)];
+        let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
+        let survey = Survey::take(&array, &Task::new(), &slice, Part::Real).unwrap();
+        assert_eq!(survey.odd, [39_998, 1, 0]);
+        assert_eq!(survey.places.len(), LISTED + 1);
+        assert!(survey.places.contains(&(199, 198, Odd::Plus)));
+        assert!(survey.lists(Odd::Plus) && survey.lists(Odd::Minus) && !survey.lists(Odd::Nan));
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_no_nan_and_keeps_the_places_of_the_others() {
+        let window = Window { rows: Span::range(5, 3), columns: Span::all(4) };
+        let values: Vec<f64> = (0..12).map(|n| if n == 7 || n == 9 { f64::NAN } else { n.into() }).collect();
+        let gap = Window { rows: Span::range(1, 1), columns: Span::range(0, 4) };
+        let list = [(gap, Error::io("the disk is gone"))];
+        let mut tally = Tally::new(12, SAMPLE);
+        tally.add_around(&values, &Gaps::new(&list, &window, 1), Some(window));
+        let survey = tally.finish(true);
+        assert_eq!((survey.count, survey.odd, survey.range), (8, [1, 0, 0], Some((0.0, 11.0))));
+        assert_eq!(survey.places, [(7, 1, Odd::Nan)]);
+        assert_eq!(survey.unread.unwrap().count, 4);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::DataType;
 use gander::cf::Times;
-use gander::content::array::{Axis, Scaling};
+use gander::content::array::{Axis, Gap, Scaling};
 use gander::content::{Array, ArrayFacts};
 use gander::dtype::{DType, Variable};
 use gander::error::{Error, Result};
@@ -126,6 +126,37 @@ impl Array for Words {
         let sum = |at: &str| at.split('.').filter_map(|n| n.parse::<u64>().ok()).sum::<u64>();
         let word = |at: String| (sum(&at) % 7 != 6).then(|| format!("{}{at}", self.prefix));
         Ok(Arc::new(list.into_iter().map(word).collect::<StringArray>()))
+    }
+}
+
+/// An array of which some indices of the first axis cannot be read.
+pub(super) struct Torn {
+    pub(super) array: Arc<dyn Array>,
+    pub(super) lost: std::ops::Range<u64>,
+}
+
+impl Array for Torn {
+    fn dtype(&self) -> &DType {
+        self.array.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, _task: &Task, _region: &Region, _out: &mut [u8]) -> Result<()> {
+        Err(Error::unsupported("the filter LZMA"))
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        self.array.read(task, region, out)?;
+        let lost = (0..region.0[0].count).filter(|&n| self.lost.contains(&region.0[0].index(n)));
+        let gap = |n: u64| {
+            let rest = region.0[1..].iter().map(|span| Span::all(span.count));
+            let part = Region([Span::range(n, 1)].into_iter().chain(rest).collect());
+            Gap { part, error: Error::unsupported("the filter LZMA") }
+        };
+        Ok(lost.map(gap).collect())
     }
 }
 

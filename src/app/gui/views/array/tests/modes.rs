@@ -10,7 +10,7 @@ use gander::dtype::{DType, Field, Record};
 
 use super::super::super::bench::{Bench, bench, click, picture, settle};
 use super::super::super::{Action, Request};
-use super::made::Words;
+use super::made::{Torn, Words};
 use super::{cell, plain, show};
 
 fn under(harness: &Harness<'_, Bench>) -> String {
@@ -107,6 +107,62 @@ fn complex_numbers_have_four_faces() {
         harness.get_by_label_contains(&format!("Part of the complex numbers: {part}"));
         picture(&mut harness, &format!("complex_{part}"));
     }
+}
+
+#[test]
+fn complex_numbers_are_written_and_counted_by_part() {
+    let parts = [1.0f32, -2.0, 0.5, 3.0, f32::NAN, 0.0, 8.0, 0.25];
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    let mut harness = show(plain(DType::C64, &[2, 2], bytes));
+    harness.get_by_label("Numbers").click();
+    settle(&mut harness);
+    for (notation, text) in [("fixed", "1.0000-2.0000j"), ("scientific", "5.000000e-1+3.000000e0j")] {
+        harness.get_by_label_contains("Notation").click();
+        settle(&mut harness);
+        harness.get_by_label(notation).click();
+        settle(&mut harness);
+        assert!(cell(&harness, text).is_some(), "{notation}");
+    }
+    harness.get_by_label_contains("Notation").click();
+    settle(&mut harness);
+    harness.get_by_label("Bits beside the value").click();
+    settle(&mut harness);
+    assert!(cell(&harness, "0x3f800000 0xc0000000").is_some());
+    harness.get_by_label("Histogram").click();
+    settle(&mut harness);
+    harness.get_by_label_contains("Part of the complex numbers").click();
+    settle(&mut harness);
+    harness.get_by_label("imaginary").click();
+    settle(&mut harness);
+    // Of the imaginary parts none is NaN, and the least is -2.
+    harness.get_by_label("-2.0");
+    picture(&mut harness, "complex_histogram");
+}
+
+#[test]
+fn lines_and_counts_go_on_around_what_cannot_be_read() {
+    let array = plain(DType::U8, &[40], (0..40).collect());
+    let mut harness = show(Arc::new(Torn { array, lost: 10..14 }));
+    let words = "4 elements could not be read: ";
+    for mode in ["Line", "Histogram"] {
+        harness.get_by_label(mode).click();
+        settle(&mut harness);
+        harness.get_by_label("A part could not be read");
+        let said: Vec<_> = harness.query_all_by_label_contains(words).collect();
+        assert_eq!(said.len(), 1, "{mode}");
+        picture(&mut harness, &format!("torn_{mode}"));
+    }
+    // The count is that of what was read.
+    harness.get_by_label("36");
+}
+
+#[test]
+fn a_part_that_a_reference_names_becomes_the_slice() {
+    let mut harness = show(cube());
+    assert!(harness.state_mut().ask(&Request::GoTo("[2:5, 1:3, 4]".to_owned())));
+    settle(&mut harness);
+    assert_eq!(harness.state().view.export().unwrap().0, "the slice [2:5, 1:3, 4]");
+    assert!(!harness.state_mut().ask(&Request::GoTo("[2:5, 1:3, 99]".to_owned())));
 }
 
 /// `a[i, j, k] = 100 i + 10 j + k`.

@@ -12,7 +12,7 @@ use gander::dtype::DType;
 
 use super::super::super::Request;
 use super::super::super::bench::{Bench, Slow, bench, settle};
-use super::plain;
+use super::{cell, plain};
 
 /// Forty slices of 20 × 30 that take a while to read; counts of reads that began and that ended.
 fn stack(delay: Duration) -> (Arc<dyn Array>, Arc<AtomicUsize>, Arc<AtomicUsize>) {
@@ -66,6 +66,60 @@ fn the_next_slices_are_there_before_they_are_asked_for() {
     harness.key_press(Key::OpenBracket);
     settle(&mut harness);
     assert_eq!(standing(&harness), "the slice [2, :, :]");
+}
+
+/// Forty slices of 4 × 5 whose values begin at a thousand times the slice's number, from one on.
+fn numbered(delay: Duration) -> (Arc<dyn Array>, Arc<AtomicUsize>) {
+    let bytes = (0..40 * 20u16).flat_map(|n| (1000 * (n / 20 + 1) + n % 20).to_le_bytes()).collect();
+    let array = plain(DType::U16, &[40, 4, 5], bytes);
+    let done = Arc::<AtomicUsize>::default();
+    let slow = Slow { array, delay, reads: Arc::default(), done: done.clone(), fails: false };
+    (Arc::new(slow), done)
+}
+
+#[test]
+fn numbers_stay_until_those_of_the_next_slice_are_there() {
+    let (array, _) = numbered(Duration::from_millis(300));
+    let mut harness = bench("a", Content::Array(array));
+    settle(&mut harness);
+    harness.get_by_label("Numbers").click();
+    settle(&mut harness);
+    harness.remove_cursor();
+    assert!(cell(&harness, "1019").is_some());
+    assert!(harness.state_mut().ask(&Request::Element(vec![20, 0, 0])));
+    (0..3).for_each(|_| harness.step());
+    assert!(cell(&harness, "1019").is_some() && cell(&harness, "21019").is_none());
+    settle(&mut harness);
+    assert!(cell(&harness, "21019").is_some());
+    // A place says no value of another slice.
+    assert!(harness.state().status.under.starts_with("a[20, 0, 0] = 21000"));
+}
+
+#[test]
+fn a_playing_slider_waits_in_every_mode_until_its_slice_is_shown() {
+    for mode in ["Numbers", "Line", "Histogram"] {
+        let (array, done) = numbered(Duration::from_millis(60));
+        let mut harness = bench("a", Content::Array(array));
+        settle(&mut harness);
+        harness.get_by_label(mode).click();
+        settle(&mut harness);
+        let before = done.load(Ordering::Relaxed);
+        harness.get_by_label("Play axis 0").click();
+        (0..60).for_each(|_| {
+            harness.step();
+            std::thread::sleep(Duration::from_millis(4));
+        });
+        let words = standing(&harness);
+        let at: usize = words.trim_start_matches("the slice [").split(',').next().unwrap().parse().unwrap();
+        let read = done.load(Ordering::Relaxed) - before;
+        assert!(at <= read, "{mode}: {at} slices passed, {read} were read");
+        // It goes on where they come.
+        (0..300).for_each(|_| {
+            harness.step();
+            std::thread::sleep(Duration::from_millis(4));
+        });
+        assert_ne!(standing(&harness), words, "{mode}");
+    }
 }
 
 #[test]
