@@ -30,6 +30,8 @@ impl App {
     pub(super) fn file_has_news(&mut self, id: u64) {
         let few = self.files.len() <= 8;
         let Some(file) = self.files.get(id) else { return };
+        // Files that were dropped together and fit are looked at as the one table that they are.
+        let joined = matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first();
         self.explorer.file_is_ready(file, few);
         if let State::Ready(document) = &file.state
             && self.fresh.remove(&id)
@@ -38,8 +40,6 @@ impl App {
             self.session.remember(&file.path.clone(), bytes, document.format.name);
             self.begin(id);
         }
-        // Files that were dropped together and fit are looked at as the one table that they are.
-        let joined = matches!(file.state, State::Ready(_)) && !file.parts.is_empty() && file.is_first();
         if joined {
             self.show_file(id);
         }

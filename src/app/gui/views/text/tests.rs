@@ -6,6 +6,8 @@ use egui::vec2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use gander::content::Content;
+use gander::format::Options;
+use gander::open::open_source;
 use gander::source::Source;
 
 use super::*;
@@ -111,4 +113,29 @@ fn one_wrapped_line_can_be_scrolled_to_its_end() {
     harness.step();
     let back = harness.state().view.top;
     assert!(back.fraction < top.fraction && back.fraction > 0.5, "{back:?}");
+}
+
+#[test]
+fn the_encoding_can_be_said() {
+    let source = Source::memory("x.txt", b"plain words, one caf\xe9\nand more\n".to_vec());
+    let document = Arc::new(open_source(&Task::new(), &source, &Options::default()).unwrap());
+    let node = document.root.clone();
+    let Some(Content::Text(text)) = node.content.clone() else { panic!("it is a text") };
+    let target = Target { file: 3, document, path: String::new(), node };
+    let bench = bench::Bench::<dyn View>::new(make(&target, &text), target);
+    let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
+    let builder = builder.with_context_setup(crate::gui::theme::apply);
+    let mut harness = builder.build_ui_state(bench::Bench::frame, bench);
+    harness.step();
+    harness.get_by_label("The encoding of the text: windows-1252").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("koi8-r").click();
+    harness.step();
+    harness.step();
+    let said = harness.state().actions.iter().find_map(|action| match action {
+        Action::Reopen(file, options) => Some((*file, options.get("encoding").map(str::to_owned))),
+        _ => None,
+    });
+    assert_eq!(said, Some((3, Some("koi8-r".to_owned()))));
 }
