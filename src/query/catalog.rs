@@ -328,7 +328,7 @@ fn beside(task: &Task, root: &Arc<Node>) -> Result<Vec<(String, Arc<dyn Table>)>
     for child in children.iter().filter(|child| !STATES.contains(&child.label)) {
         let child = child.resolved(task)?;
         if let Some(Content::Table(table)) = &child.content {
-            found.push((plain_path(&root.child_path("", &child)), table.clone()));
+            found.push((root.child_path("", &child), table.clone()));
         }
     }
     Ok(found)

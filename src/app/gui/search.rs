@@ -287,7 +287,7 @@ mod tests {
         let document = gander::open(&task, folder.path(), &gander::format::Options::default()).unwrap();
         let hits = find(&task, &[(1, Arc::new(document))], &Query::parse("needle")).unwrap();
         let paths: Vec<&str> = hits.list.iter().map(|found| found.path.as_str()).collect();
-        assert_eq!((paths, hits.cut), (vec!["a/b/needle.csv"], false));
+        assert_eq!((paths, hits.cut), (vec!["/a/b/needle.csv"], false));
         assert!(is_archive("x.TAR.gz") && is_archive("y.zip") && !is_archive("zip"));
     }
 }

@@ -319,7 +319,6 @@ mod tests {
         let id = |target: &Target| target.reader().map(|format| format.id);
         let whole = target("x.csv.gz", packed);
         assert_eq!((whole.document.format.id, id(&whole)), ("gzip", Some("csv")));
-        assert_eq!(id(&Target { path: "/x".to_owned(), ..whole }), None);
         assert_eq!(id(&target("x.csv", b"a;b\n1;2\n".to_vec())), Some("csv"));
     }
 }
