@@ -170,11 +170,10 @@ mod tests {
         let shown = |reference: &str| {
             let mut actions = Vec::new();
             find(&root(), &Task::new(), reference).unwrap().unwrap().show(&target, &mut actions);
-            let asked = actions.into_iter().find_map(|action| match action {
+            actions.into_iter().find_map(|action| match action {
                 Action::Ask(Request::GoTo(text)) => Some(text),
                 _ => None,
-            });
-            asked
+            })
         };
         assert_eq!(shown("/grp/y[1:3, 2:4]").as_deref(), Some("[1:3, 2:4]"));
         assert_eq!(shown("/grp/y[3 points from 1, 2]"), None);

@@ -322,7 +322,7 @@ impl View for ImageView {
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
         if let Some(frame) = part("frame").as_u64().filter(|&frame| frame < self.image.info().frames) {
-            self.mapping = standing(&self.mapping.shape().to_vec(), frame);
+            self.mapping = standing(self.mapping.shape(), frame);
         }
         self.pictured.restore(part("picture"));
         self.histogram.restore(part("histogram"));

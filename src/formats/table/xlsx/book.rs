@@ -2,7 +2,7 @@
 //! calamine, which holds shared strings (and all of XLS and ODS) in memory, gets to see it.
 
 use super::sheet::Gathered;
-use super::{Dress, cfb, ods};
+use super::{Dress, cfb, ods, xls};
 use crate::container::zip::Archive;
 use crate::display;
 use crate::error::{Error, Result};
@@ -192,7 +192,7 @@ fn dense(
 fn check(task: &Task, source: &Source, dress: Dress) -> Result<()> {
     if dress == Dress::Xls {
         limits::check(source.len(task)?, HELD, "an XLS workbook")?;
-        return cfb::check(task, source);
+        return xls::check(task, &cfb::workbook(task, source)?, HELD);
     }
     let archive = Archive::open(task, source)?;
     if let Some(problem) = archive.problem {

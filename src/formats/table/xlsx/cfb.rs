@@ -21,13 +21,14 @@ const ENTRY: usize = 128;
 const MINI: usize = 64;
 const SHORT: usize = 4096;
 
-/// Whether what calamine reads of a compound file ends.
+/// The stream of the workbook, once it is sure that what calamine reads of a compound file ends; empty where
+/// there is none.
 ///
 /// # Errors
 /// Where chains of sectors go in a circle or meet.
-pub(super) fn check(task: &Task, source: &Source) -> Result<()> {
+pub(super) fn workbook(task: &Task, source: &Source) -> Result<Vec<u8>> {
     let bytes = source.read(task, 0..source.len(task)?)?;
-    let Some(file) = File::of(&bytes) else { return Ok(()) };
+    let Some(file) = File::of(&bytes) else { return Ok(Vec::new()) };
     let table = file.table(task)?;
     let sector = |n: u32| file.at(n).len();
     let mut steps = Steps(file.sectors);
@@ -36,21 +37,52 @@ pub(super) fn check(task: &Task, source: &Source) -> Result<()> {
     let mini_table = steps.chain(&table, file.number(60), mini_len, sector)?;
     let mini_table: Vec<u32> = mini_table.into_iter().flat_map(|n| numbers(file.at(n))).collect();
     let mut mini_steps = Steps(mini_table.len());
-    let mut mini_stream = 0;
+    let mut mini: Vec<u8> = Vec::new();
+    let mut found: [Option<Vec<u8>>; 2] = [None, None];
+    let joined = |sectors: Vec<u32>, len: usize| -> Vec<u8> {
+        let mut all: Vec<u8> = sectors.into_iter().flat_map(|n| file.at(n).iter().copied()).collect();
+        all.truncate(len);
+        all
+    };
     let entries = directory.into_iter().flat_map(|n| file.at(n).chunks_exact(ENTRY));
     for (n, entry) in entries.enumerate() {
         task.check()?;
         let (first, len) = (number(entry, 116), file.length(entry));
         if n == 0 {
-            mini_stream = steps.chain(&table, first, len, sector)?.len().saturating_mul(file.sector).min(len);
-        } else if len >= SHORT {
-            steps.chain(&table, first, len, sector)?;
+            mini = joined(steps.chain(&table, first, len, sector)?, len);
+            continue;
+        }
+        let place = NAMES.iter().position(|name| is_named(entry, name));
+        let place = place.and_then(|at| found.get_mut(at)).filter(|stream| stream.is_none());
+        if len >= SHORT {
+            let sectors = steps.chain(&table, first, len, sector)?;
+            place.map(|stream| stream.insert(joined(sectors, len)));
         } else {
-            let small = |n: u32| mini_stream.saturating_sub((n as usize).saturating_mul(MINI)).min(MINI);
-            mini_steps.chain(&mini_table, first, len, small)?;
+            let at = |n: u32| {
+                let start = (n as usize).saturating_mul(MINI).min(mini.len());
+                &mini[start..(start + MINI).min(mini.len())]
+            };
+            let sectors = mini_steps.chain(&mini_table, first, len, |n| at(n).len())?;
+            place.map(|stream| {
+                let mut all: Vec<u8> = sectors.into_iter().flat_map(|n| at(n).iter().copied()).collect();
+                all.truncate(len);
+                stream.insert(all)
+            });
         }
     }
-    Ok(())
+    let [new, old] = found;
+    Ok(new.or(old).unwrap_or_default())
+}
+
+/// The streams of a workbook: of Excel 97 and later, else of those before.
+const NAMES: [&str; 2] = ["Workbook", "Book"];
+
+/// Whether an entry of the directory has this name, whatever the case.
+fn is_named(entry: &[u8], name: &str) -> bool {
+    let letters = entry.chunks_exact(2).take(32).map(|two| u16::from_le_bytes([two[0], two[1]]));
+    let letters = letters.take_while(|&letter| letter != 0);
+    let lower = letters.map(|letter| u8::try_from(letter).map_or(0, |letter| letter.to_ascii_lowercase()));
+    lower.eq(name.bytes().map(|letter| letter.to_ascii_lowercase()))
 }
 
 /// How many sectors chains may still take: no two of them share one.
@@ -164,7 +196,7 @@ mod tests {
     }
 
     fn checked(bytes: Vec<u8>) -> Result<()> {
-        check(&Task::new(), &Source::memory("birds.xls", bytes))
+        workbook(&Task::new(), &Source::memory("birds.xls", bytes)).map(drop)
     }
 
     #[test]

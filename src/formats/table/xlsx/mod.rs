@@ -6,6 +6,7 @@ mod book;
 mod cfb;
 mod ods;
 mod sheet;
+mod xls;
 
 use crate::container::special;
 use crate::content::Kind;

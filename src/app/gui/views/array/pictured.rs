@@ -18,6 +18,7 @@ use super::layer::{Layer, Style, Wanted};
 use super::marks;
 use super::meaning::Meaning;
 use super::probe::{self, Probe};
+use super::pursuit::Pursuit;
 use super::slice::{Slice, Window};
 use super::values::{Odd, Part, Plane, Survey};
 use crate::gui::icons::Icon;
@@ -26,8 +27,6 @@ use crate::gui::timings;
 
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
-/// How long a slice is waited for while another one is already wanted, in seconds.
-const HOLD: f64 = 0.4;
 /// Slices up to here are looked at whole without being asked, in bytes.
 const SURVEYED: u64 = 64 << 20;
 /// The largest element when all is in sight, in points.
@@ -41,9 +40,7 @@ pub(crate) struct Pictured {
     /// The overview, and what is in sight.
     layers: [Layer; 2],
     ahead: Ahead,
-    /// The slice that is being made, and since when. While a slider moves faster than slices can be read,
-    /// each one that was begun is shown before the newest is: else nothing would be until it stands still.
-    asked: Option<(Slice, f64)>,
+    pursuit: Pursuit<Slice>,
     survey: Slot<(Slice, Part), Survey>,
     /// The slice of which every element is to be looked at, however large it is.
     survey_asked: Option<Slice>,
@@ -55,8 +52,6 @@ pub(crate) struct Pictured {
     last: Option<Sight>,
     /// Pixels of a point.
     pixels: f32,
-    /// Since when nothing of the slice is there, in the time of the frames.
-    waiting: Option<f64>,
     /// What was last known, so that the colour bar stands still while slices change.
     before: Option<Arc<Survey>>,
     /// Where the cross-hair was put in this frame: column and row of the plane.
@@ -150,7 +145,8 @@ impl Pictured {
         self.layers.iter_mut().for_each(Layer::clear);
         self.survey.clear();
         self.probe = Probe::default();
-        (self.asked, self.before, self.survey_asked) = (None, None, None);
+        (self.before, self.survey_asked) = (None, None);
+        self.pursuit = Pursuit::default();
         self.number = Number::default();
     }
 
@@ -197,19 +193,11 @@ impl Pictured {
 
     /// The slice to be made now: the one that is wanted, or the one before it while it comes.
     fn pursue(&mut self, ui: &Ui, wanted: &Slice) -> Slice {
-        let now = ui.input(|input| input.time);
-        if let Some((asked, since)) = &self.asked {
-            let same = (asked.height(), asked.width()) == (wanted.height(), wanted.width());
-            let left = HOLD - (now - since);
-            if asked == wanted || same && left > 0.0 && !self.shows(asked) {
-                if asked != wanted {
-                    ui.ctx().request_repaint_after_secs(left as f32);
-                }
-                return asked.clone();
-            }
-        }
-        self.asked = Some((wanted.clone(), now));
-        wanted.clone()
+        let alike = |asked: &Slice| (asked.height(), asked.width()) == (wanted.height(), wanted.width());
+        let mut pursuit = std::mem::take(&mut self.pursuit);
+        let slice = pursuit.next(ui.ctx(), wanted, alike, |asked| self.shows(asked));
+        self.pursuit = pursuit;
+        slice
     }
 
     /// Draws the picture into all that is left of `ui`.
@@ -309,7 +297,7 @@ impl Pictured {
             }
         }
         if got.drawn {
-            self.waiting = None;
+            self.pursuit.arrived();
         }
         got
     }
@@ -334,17 +322,10 @@ impl Pictured {
     /// The slice before stays until there is something of the new one, so that a playing slider does
     /// not flicker.
     fn draw_old(&mut self, ui: &Ui, sight: &Sight, slice: &Slice) {
-        const PATIENCE: f64 = 0.25;
-        if self.shows(slice) {
-            self.waiting = None;
-            return;
-        }
-        let now = ui.input(|input| input.time);
-        let since = *self.waiting.get_or_insert(now);
-        let left = PATIENCE - (now - since);
-        self.layers[0].draw_old(ui, sight, left <= 0.0);
-        if left > 0.0 {
-            ui.ctx().request_repaint_after_secs(left as f32);
+        let there = self.shows(slice);
+        let late = self.pursuit.is_late(ui.ctx(), there);
+        if !there {
+            self.layers[0].draw_old(ui, sight, late);
         }
     }
 

@@ -46,11 +46,16 @@ impl<K: Clone + PartialEq> Pursuit<K> {
         wanted.clone()
     }
 
+    /// What was asked for is shown.
+    pub(super) fn arrived(&mut self) {
+        self.waiting = None;
+    }
+
     /// Whether what is shown has been old for so long that it should look old. `there` says whether the answer
     /// to the last request is shown.
     pub(super) fn is_late(&mut self, ctx: &Context, there: bool) -> bool {
         if there {
-            self.waiting = None;
+            self.arrived();
             return false;
         }
         let now = ctx.input(|input| input.time);
