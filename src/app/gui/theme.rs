@@ -14,7 +14,7 @@ use egui::{
 
 use super::icons::Icon;
 pub(crate) use widgets::{
-    Banner, ChipResponse, Severity, button, chip, empty_state, icon_button, key_value, pending,
+    Banner, ChipResponse, Severity, button, chip, empty_state, form, icon_button, key_value, open_form, pending,
     primary_button, problem_banner, section_head, segmented,
 };
 

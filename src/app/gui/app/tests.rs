@@ -127,3 +127,44 @@ fn the_menu_of_a_row_opens_by_a_key() {
     let item = harness.get_by_label("Reload the file").rect();
     assert!((0.0..400.0).contains(&(item.top() - at.y)), "{item:?} is far from {at:?}");
 }
+
+fn click(harness: &mut Harness<'_, Window>, role: Role, name: &str) {
+    harness.get_by_role_and_label(role, name).click();
+    settle(harness);
+}
+
+#[test]
+fn lists_open_inside_the_form_of_a_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "x,name\n1,ant\n2,bee\n3,antelope\n").unwrap();
+    let mut harness = window(&[&path]);
+    click(&mut harness, Role::Button, "Filter and sort rows");
+    click(&mut harness, Role::Button, "Add filter");
+    click(&mut harness, Role::ComboBox, "Column");
+    click(&mut harness, Role::Button, "name");
+    click(&mut harness, Role::ComboBox, "Test");
+    click(&mut harness, Role::Button, "starts with");
+    harness.get_by_role_and_label(Role::TextInput, "Filter value").focus();
+    harness.step();
+    harness.get_by_role_and_label(Role::TextInput, "Filter value").type_text("ant");
+    settle(&mut harness);
+    click(&mut harness, Role::Button, "Add");
+    assert!(harness.query_by_label_contains("2 of 3 rows").is_some());
+    assert!(harness.query_by_role_and_label(Role::TextInput, "Filter value").is_none());
+}
+
+#[test]
+fn lists_open_inside_the_options_of_a_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "x,y\n1,2\n4,5\n").unwrap();
+    let mut harness = window(&[&path]);
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "x").is_some());
+    click(&mut harness, Role::Button, "More");
+    click(&mut harness, Role::ComboBox, "header");
+    click(&mut harness, Role::Button, "no");
+    click(&mut harness, Role::Button, "Read anew");
+    assert!(harness.query_by_role_and_label(Role::ColumnHeader, "x").is_none());
+    assert!(harness.query_by_label_contains("3 rows").is_some());
+}

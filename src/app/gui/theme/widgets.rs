@@ -305,6 +305,41 @@ fn middle(ui: &mut Ui, height: f32, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
+/// A form in a popup of a button. egui remembers one open popup only, so a list that opens inside an ordinary
+/// popup would close it; a form stands until Escape, a click elsewhere while no list is open, or `ui.close()`.
+pub(crate) fn form<R>(
+    popup: egui::Popup<'_>,
+    button: &Response,
+    content: impl FnOnce(&mut Ui) -> R,
+) -> Option<R> {
+    use egui::PopupCloseBehavior::{CloseOnClickOutside, IgnoreClicks};
+    let ctx = &button.ctx;
+    let (id, now) = (form_id(button), ctx.cumulative_pass_nr());
+    // Open is what was drawn in the pass before: a form of a view that went goes with it.
+    let mut open = ctx.data(|data| data.get_temp::<u64>(id)).is_some_and(|last| last + 1 >= now);
+    if button.clicked() {
+        open = !open;
+    }
+    let close = if egui::Popup::is_any_open(ctx) { IgnoreClicks } else { CloseOnClickOutside };
+    let shown = popup.close_behavior(close).open_bool(&mut open).show(content);
+    if open {
+        ctx.data_mut(|data| data.insert_temp(id, now));
+    } else {
+        ctx.data_mut(|data| data.remove::<u64>(id));
+    }
+    shown.map(|shown| shown.inner)
+}
+
+/// Opens the form of a button that is drawn in this pass.
+pub(crate) fn open_form(button: &Response) {
+    let now = button.ctx.cumulative_pass_nr();
+    button.ctx.data_mut(|data| data.insert_temp(form_id(button), now));
+}
+
+fn form_id(button: &Response) -> egui::Id {
+    button.id.with("form")
+}
+
 #[cfg(test)]
 mod tests {
     use egui_kittest::Harness;

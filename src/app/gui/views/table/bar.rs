@@ -243,8 +243,7 @@ impl TableView {
         if button.clicked() {
             self.bar.options = Some(cx.target.options());
         }
-        let popup = Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).width(280.0);
-        popup.show(|ui| {
+        theme::form(Popup::menu(&button).width(280.0), &button, |ui| {
             if ui.button("Go to the last row").clicked() {
                 self.go_to_end();
                 ui.close();
@@ -268,10 +267,8 @@ impl TableView {
         if button.clicked() {
             self.bar.options = Some(cx.target.options());
         }
-        let popup = Popup::from_toggle_button_response(&button)
-            .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-            .width(280.0);
-        popup.show(|ui| self.options(ui, cx, reader));
+        let popup = Popup::from_response(&button).width(280.0);
+        theme::form(popup, &button, |ui| self.options(ui, cx, reader));
     }
 
     fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, reader: &Format) {

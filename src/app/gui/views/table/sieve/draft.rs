@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
-use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
+use egui::{ComboBox, Key, Popup, ScrollArea, TextEdit, Ui};
 use gander::content::Table;
 use gander::jobs::Jobs;
 use gander::lines::types;
@@ -196,14 +196,12 @@ impl Draft {
             *self = Draft { focus: true, column: self.column, ..Draft::default() };
         }
         if std::mem::take(&mut self.open) {
-            Popup::open_id(ui.ctx(), Popup::default_response_id(&button));
+            theme::open_form(&button);
         }
         let mut made = None;
         // No menu: its lists and fields have frames.
-        let popup = Popup::from_toggle_button_response(&button)
-            .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
-            .width(330.0);
-        popup.show(|ui| made = self.form(ui, jobs, table));
+        let popup = Popup::from_response(&button).width(330.0);
+        theme::form(popup, &button, |ui| made = self.form(ui, jobs, table));
         made
     }
 
@@ -223,11 +221,12 @@ impl Draft {
         ui.add_space(space::S1);
         ui.horizontal(|ui| {
             let combo = ComboBox::from_id_salt("filter test").selected_text(self.ask.words()).width(120.0);
-            combo.show_ui(ui, |ui| {
+            let response = combo.show_ui(ui, |ui| {
                 for ask in asks {
                     ui.selectable_value(&mut self.ask, ask, ask.words());
                 }
             });
+            response.response.on_hover_text("Test");
             done |= self.values(ui, &data_type);
         });
         if self.ask == Ask::In && self.fields.is_empty() {
