@@ -4,13 +4,16 @@
 //! Parts are opened when their rows are needed (the first [`EAGER`] of them at once, in parallel, since
 //! their row counts stand in their headers) and only so many stay open. A part whose columns differ but
 //! fit — another order, a wider type, a column missing — is read as the common schema says; one that
-//! does not fit is left out. Both are said. Parts of which metadata says how many rows they have ([`known`])
-//! are not opened before that.
+//! does not fit is left out. Both are said. A value that the common type would round is an error, and fields
+//! that a part of JSON has no column for are looked for among its rests. Parts of which metadata says how many
+//! rows they have ([`known`]) are not opened before that.
 //!
 //! Whoever looks for some values asks which parts may have them ([`Table::parts`]), takes those alone
 //! ([`Table::only`]), and of these the row groups that may have them ([`Table::stretches`]).
 
+mod exact;
 pub mod partition;
+mod rest;
 mod sieve;
 mod unify;
 
@@ -23,7 +26,6 @@ use crate::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
-use arrow::compute::CastOptions;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
 use rayon::prelude::*;
@@ -92,7 +94,7 @@ pub fn tables(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>) -> Result
 }
 
 /// The same; with `union` also the columns that the first part does not have but others do, of the parts that
-/// are opened at once.
+/// are opened at once. The column for what has no other is there in any case, if one of them has it.
 ///
 /// # Errors
 /// What the parts give, if none of them can be opened.
@@ -114,7 +116,7 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
             .unwrap_or_else(|| Error::malformed("dataset: it has no parts")));
     };
     let all_seen = parts.len() <= EAGER;
-    let more = if union { unify::additional(base, &schemas) } else { Vec::new() };
+    let more = unify::additional(base, &schemas, union);
     let wide = match more.is_empty() {
         true => base.clone(),
         false => {
@@ -203,6 +205,10 @@ fn open(task: &Task, part: &Part) -> Result<Arc<dyn Table>> {
 enum Origin {
     /// This column of the part; whether its type has to be changed.
     Own(usize, bool),
+    /// A field of the objects in this column of the part, the one for what has no other.
+    Field(usize),
+    /// This column of the part, the one for what has no other: what is left without such fields.
+    Rest(usize),
     /// The same value in all rows: a constant of this number.
     Constant(usize),
     /// The part does not have it.
@@ -308,7 +314,7 @@ impl Shared {
             }
             let place = unify::find(theirs, field.name(), n, &taken);
             let Some(place) = place else {
-                origins.push(Origin::Missing);
+                origins.push(rest::source(theirs, field).map_or(Origin::Missing, Origin::Field));
                 continue;
             };
             let (theirs, taken) = (theirs.field(place), taken.get_mut(place)?);
@@ -318,7 +324,10 @@ impl Shared {
                 return None;
             }
             found += 1;
-            origins.push(Origin::Own(place, !same));
+            origins.push(match rest::is_rest(theirs) {
+                true => Origin::Rest(place),
+                false => Origin::Own(place, !same),
+            });
         }
         // A table that shares less than half of the columns is another table.
         let own = self.constants.iter().take(self.own.fields().len()).filter(|c| c.is_none()).count();
@@ -355,14 +364,7 @@ impl Shared {
         let named = |e: Error| e.in_file(&entry.part.name);
         let summary = entry.summary.get().ok_or_else(|| Error::bug("a part that was never open"))?;
         let origins = summary.columns.as_ref().ok_or_else(|| Error::bug("a part that is left out"))?;
-        let mut needed: Vec<usize> = Vec::new();
-        for &column in columns {
-            if let Some(Origin::Own(own, _)) = origins.get(column)
-                && !needed.contains(own)
-            {
-                needed.push(*own);
-            }
-        }
+        let needed = places(origins, columns);
         let table = self.table(task, number)?;
         let read = table.read(task, rows.clone(), &needed).map_err(named)?;
         let count = if needed.is_empty() {
@@ -370,19 +372,20 @@ impl Shared {
         } else {
             read.num_rows()
         };
+        let held = |own: usize| -> Result<ArrayRef> {
+            let at = needed.iter().position(|n| *n == own);
+            let array = at.and_then(|at| read.columns().get(at)).cloned();
+            array.ok_or_else(|| Error::bug("a column that was not read"))
+        };
+        let rests = rest::columns(&self.schema, table.schema(), origins, columns, held).map_err(named)?;
         let one = |&column: &usize| -> Result<ArrayRef> {
             let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            if let Some(array) = rests.get(&column) {
+                return exact::fitted(array, field);
+            }
             match origins.get(column) {
-                Some(Origin::Own(own, cast)) => {
-                    let at = needed.iter().position(|n| n == own);
-                    let array = at.and_then(|at| read.columns().get(at)).cloned();
-                    let array = array.ok_or_else(|| Error::bug("a column that was not read"))?;
-                    if !cast {
-                        return Ok(array);
-                    }
-                    let options = CastOptions { safe: false, ..CastOptions::default() };
-                    Ok(arrow::compute::cast_with_options(&array, field.data_type(), &options)?)
-                }
+                Some(Origin::Own(own, false)) => held(*own),
+                Some(Origin::Own(own, true) | Origin::Rest(own)) => exact::fitted(&held(*own)?, field),
                 Some(Origin::Constant(n)) => {
                     let value = entry.part.constants.get(*n).ok_or_else(|| Error::bug("no such constant"))?;
                     Ok(arrow::compute::take(value, &UInt32Array::from(vec![0; count]), None)?)
@@ -392,6 +395,19 @@ impl Shared {
         };
         columns.iter().map(|column| one(column).map_err(named)).collect()
     }
+}
+
+/// The columns of a part that `columns` of the common schema come from.
+fn places(origins: &[Origin], columns: &[usize]) -> Vec<usize> {
+    let mut places = Vec::new();
+    for &column in columns {
+        if let Some(Origin::Own(place, _) | Origin::Field(place) | Origin::Rest(place)) = origins.get(column)
+            && !places.contains(place)
+        {
+            places.push(*place);
+        }
+    }
+    places
 }
 
 impl Concat {

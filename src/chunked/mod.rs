@@ -270,8 +270,9 @@ impl Array for Chunked {
     }
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
-        let gaps = Mutex::new(Vec::new());
+        let (gaps, failed) = (Mutex::new(Vec::new()), AtomicU64::new(0));
         self.each(task, region, out, |cuts, error| {
+            failed.fetch_add(1, Ordering::Relaxed);
             let mut gaps = gaps.lock();
             if gaps.len() < limits::LISTED as usize {
                 let spans = cuts.iter().map(|c| Span { start: c.out, count: c.count, step: 1 });
@@ -279,8 +280,20 @@ impl Array for Chunked {
             }
             Ok(())
         })?;
-        let mut gaps = gaps.into_inner();
+        let (mut gaps, failed): (Vec<Gap>, u64) = (gaps.into_inner(), failed.into_inner());
         gaps.sort_by_key(|gap| gap.part.0.iter().map(|span| span.start).collect::<Vec<_>>());
+        if failed > limits::LISTED
+            && let Some(first) = gaps.first()
+        {
+            // Where the others lie is not known, and no fill value may pass for data: all of it is the gap.
+            for element in out.chunks_exact_mut(self.fill.len().max(1)) {
+                element.copy_from_slice(&self.fill);
+            }
+            let failed = crate::display::plural(failed, "chunk");
+            let words = format!("{failed}, too many to leave out one by one; the first");
+            let error = first.error.clone().of(&words);
+            return Ok(vec![Gap { part: Region::all(&region.shape()), error }]);
+        }
         Ok(gaps)
     }
 

@@ -158,6 +158,36 @@ fn a_broken_chunk_is_named_and_its_neighbours_are_read() {
 }
 
 #[test]
+fn of_too_many_broken_chunks_nothing_passes_for_data() {
+    struct First;
+    impl Chunks for First {
+        fn chunk(&self, _: &Task, index: &[u64]) -> Result<Option<Bytes>> {
+            match index {
+                [0] => Ok(Some(vec![7, 0].into())),
+                _ => Err(Error::malformed("data: broken")),
+            }
+        }
+    }
+    // One chunk more than can be listed, besides the one that is whole.
+    let count = limits::LISTED + 2;
+    let array = Chunked::new(DType::U16, vec![count], vec![1], vec![0x39, 0x30], Arc::new(First)).unwrap();
+    let read = |count: u64| {
+        let (region, mut out) = (Region::all(&[count]), vec![0; count as usize * 2]);
+        let gaps = array.read_lenient(&Task::new(), &region, &mut out).unwrap();
+        (gaps, out)
+    };
+    let (gaps, out) = read(count - 1);
+    assert_eq!((gaps.len() as u64, &out[..4]), (limits::LISTED, &[7, 0, 0x39, 0x30][..]));
+    assert_eq!(gaps[0].part, Region(vec![Span::range(1, 1)]));
+    let (gaps, out) = read(count);
+    assert_eq!((gaps.len(), &gaps[0].part), (1, &Region::all(&[count])));
+    let said = gaps[0].error.message();
+    let start = "malformed 10,001 chunks, too many to leave out one by one; the first: chunk [";
+    assert!(said.starts_with(start) && said.ends_with("]: data: broken"), "{said}");
+    assert!(out.as_chunks::<2>().0.iter().all(|element| *element == [0x39, 0x30]));
+}
+
+#[test]
 fn wrong_lengths_types_and_cancellation_are_errors() {
     struct Wrong;
     impl Chunks for Wrong {

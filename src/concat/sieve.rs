@@ -178,6 +178,7 @@ fn of_part(
                 let value = entry.part.constants.get(*n).ok_or_else(|| Error::bug("no such constant"))?;
                 Bounds::constant(value, &counts)?
             }
+            Some(Origin::Field(_) | Origin::Rest(_)) => Bounds::unknown(data_type, counts.len()),
             _ => Bounds::constant(&new_null_array(data_type, 1), &counts)?,
         })
     };

@@ -1,7 +1,8 @@
 use super::*;
 use crate::content::table::MemoryTable;
+use crate::json::record::REST;
 use arrow::array::*;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Float64Type, Int32Type};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn part(name: &str, columns: Vec<(&str, ArrayRef)>, constants: Vec<ArrayRef>) -> Part {
@@ -61,6 +62,175 @@ fn columns_that_differ_are_fitted_and_named() {
     ] {
         assert!(said.contains(words), "{said}");
     }
+}
+
+/// A struct of doubles in one row.
+fn place(fields: &[(&str, f64)]) -> ArrayRef {
+    let field = |(name, value): &(&str, f64)| -> (FieldRef, ArrayRef) {
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![*value]));
+        (Arc::new(Field::new(*name, DataType::Float64, true)), values)
+    };
+    Arc::new(StructArray::from(fields.iter().map(field).collect::<Vec<(FieldRef, ArrayRef)>>()))
+}
+
+#[test]
+fn structs_fit_by_the_names_of_their_fields() {
+    let parts = vec![
+        part("a", vec![("pos", place(&[("lat", 1.0), ("lon", 2.0)]))], vec![]),
+        part("b", vec![("pos", place(&[("lon", 20.0), ("alt", 30.0)]))], vec![]),
+        part("c", vec![("pos", place(&[("lon", 200.0), ("lat", 100.0)]))], vec![]),
+    ];
+    let joined = tables(&Task::new(), parts, vec![]).unwrap();
+    assert_eq!((joined.opened, joined.fitting), (3, 2));
+    let said = "schema differs: b: pos is struct<lon: double, alt: double> instead of \
+                struct<lat: double, lon: double>; it is left out of the table";
+    assert_eq!(joined.differences, [said]);
+    let batch = joined.table.read(&Task::new(), 0..9, &[0]).unwrap();
+    let values = |name: &str| {
+        let column = batch.column(0).as_struct().column_by_name(name).unwrap();
+        column.as_primitive::<Float64Type>().values().to_vec()
+    };
+    assert_eq!((values("lat"), values("lon")), (vec![1.0, 100.0], vec![2.0, 200.0]));
+}
+
+#[test]
+fn names_of_fields_count_inside_of_lists_maps_and_dictionaries() {
+    let pair = |a: &str, b: &str| {
+        let fields = [a, b].map(|name| Field::new(name, DataType::Int64, true));
+        DataType::Struct(fields.to_vec().into())
+    };
+    let item = |name: &str, inner: DataType| Arc::new(Field::new(name, inner, true));
+    let map = |entries: &str, key: &str, value: DataType| {
+        let fields = vec![Field::new(key, DataType::Utf8, false), Field::new("value", value, true)];
+        DataType::Map(Arc::new(Field::new(entries, DataType::Struct(fields.into()), false)), false)
+    };
+    let wrapped = |inner: DataType, other: bool| {
+        [
+            DataType::List(item(if other { "element" } else { "item" }, inner.clone())),
+            DataType::FixedSizeList(item("item", inner.clone()), 2),
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(inner.clone())),
+            if other { map("key_value", "k", inner.clone()) } else { map("entries", "key", inner.clone()) },
+            DataType::Struct(vec![Field::new("inner", inner, true)].into()),
+        ]
+    };
+    let ours = wrapped(pair("a", "b"), false);
+    for (a, b) in ours.iter().zip(&wrapped(pair("b", "a"), true)) {
+        assert_eq!(unify::types(a, b).as_ref(), Some(a));
+    }
+    for (a, b) in ours.iter().zip(&wrapped(pair("b", "c"), false)) {
+        assert_eq!(unify::types(a, b), None);
+    }
+    // Of two fields of one name only their order tells which is which.
+    assert_eq!(unify::types(&pair("a", "a"), &pair("a", "b")), None);
+    assert!(unify::types(&pair("a", "a"), &pair("a", "a")).is_some());
+}
+
+#[test]
+fn integers_become_doubles_where_these_hold_them() {
+    let table = |id: i64| {
+        let doubles: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+        let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(id)]));
+        let parts = vec![part("a", vec![("id", doubles)], vec![]), part("b", vec![("id", ids)], vec![])];
+        tables(&Task::new(), parts, vec![]).unwrap().table
+    };
+    for id in [5, 1 << 53, (1 << 53) + 2, -(1 << 60), i64::MIN] {
+        let batch = table(id).read(&Task::new(), 0..9, &[0]).unwrap();
+        let values = batch.column(0).as_primitive::<Float64Type>();
+        assert_eq!((values.value(1), values.is_null(2), values.value(3)), (7.0, true, id as f64));
+    }
+    for id in [9_007_199_254_740_993, -9_007_199_254_740_993, i64::MAX] {
+        let error = table(id).read(&Task::new(), 0..9, &[0]).unwrap_err().to_string();
+        let words = format!("column \"id\": {id} is more than a double can hold exactly");
+        assert!(error.starts_with("b: ") && error.contains(&words), "{error}");
+    }
+}
+
+#[test]
+fn other_integers_and_floats_are_as_exact() {
+    let fitted = |array: ArrayRef, to: DataType| {
+        exact::fitted(&array, &Field::new("n", to, true)).map_err(|error| error.to_string())
+    };
+    let unsigned = |n: u64| -> ArrayRef { Arc::new(UInt64Array::from(vec![n])) };
+    assert!(fitted(unsigned(1 << 63), DataType::Float64).is_ok());
+    assert!(fitted(unsigned(u64::MAX), DataType::Float64).unwrap_err().contains("18446744073709551615 is"));
+    let narrow = |n: i32| -> ArrayRef { Arc::new(Int32Array::from(vec![n])) };
+    assert!(fitted(narrow(1 << 24), DataType::Float32).is_ok());
+    assert!(fitted(narrow((1 << 24) + 1), DataType::Float32).unwrap_err().contains("than a float can"));
+    // A value of a dictionary that no row has is none of the column.
+    let keys = |key: i32| -> ArrayRef {
+        let values = ints(&[1, (1 << 53) + 1]);
+        Arc::new(DictionaryArray::<Int32Type>::new(Int32Array::from(vec![key]), values))
+    };
+    assert!(fitted(keys(0), DataType::Float64).is_ok());
+    assert!(fitted(keys(1), DataType::Float64).is_err());
+}
+
+/// A part of texts whose types were inferred, as readers of JSON make it.
+fn records(name: &str, columns: Vec<(&str, Vec<Option<&str>>)>) -> Part {
+    let field = |name: &str| crate::lines::types::field(name, &DataType::Utf8);
+    let fields: Vec<Field> = columns.iter().map(|(name, _)| field(name)).collect();
+    let array = |(_, cells): (&str, Vec<Option<&str>>)| Arc::new(StringArray::from(cells)) as ArrayRef;
+    let arrays: Vec<ArrayRef> = columns.into_iter().map(array).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+    Part::new(name, 0, Box::new(move |_| Ok(table.clone())))
+}
+
+/// A part without a column `late`, and one with it.
+fn late() -> [Part; 2] {
+    let rests = vec![
+        None,
+        Some(r#"{"late":"x\ty","other":[1, 2]}"#),
+        Some(r#"{"late":1,"late":{"z": 1}}"#),
+        // A record that cannot be read, or a text: a rest has no field that has a column.
+        Some(r#"{"id":4,"late":5}"#),
+        Some("[6"),
+    ];
+    let ids = vec![Some("1"), Some("2"), Some("3"), None, None];
+    [
+        records("a", vec![("id", ids), (REST, rests)]),
+        records("b", vec![("id", vec![Some("6")]), ("late", vec![Some("7")])]),
+    ]
+}
+
+#[test]
+fn fields_without_a_column_in_their_part_are_taken_out_of_its_rests() {
+    let joined = join(&Task::new(), late().into(), vec![], true).unwrap();
+    assert_eq!(joined.differences, ["schema differs: b: late is additional"]);
+    let expected = [
+        [Some("1"), None, None],
+        [Some("2"), Some(r#"{"other":[1, 2]}"#), Some("x\ty")],
+        [Some("3"), None, Some(r#"{"z": 1}"#)],
+        [None, Some(r#"{"id":4,"late":5}"#), None],
+        [None, Some("[6"), None],
+        [Some("6"), None, Some("7")],
+    ];
+    let expected = expected.map(|row| row.map(owned).to_vec());
+    assert_eq!(texts(&*joined.table, 0..9), expected);
+    for column in [1, 2] {
+        let batch = joined.table.read(&Task::new(), 1..3, &[column]).unwrap();
+        let cells = [0, 1].map(|row| crate::cell::text(batch.column(0).as_ref(), row));
+        assert_eq!(cells, [expected[1][column].clone(), expected[2][column].clone()]);
+    }
+}
+
+#[test]
+fn rests_have_a_column_also_where_the_columns_are_those_of_the_first_part() {
+    let [a, b] = late();
+    let joined = tables(&Task::new(), vec![b, a], vec![]).unwrap();
+    let names: Vec<&str> = joined.table.schema().fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["id", "late", REST]);
+    assert_eq!(texts(&*joined.table, 2..3)[0][1..], [Some("x\ty"), Some(r#"{"other":[1, 2]}"#)].map(owned));
+    let said = "schema differs: a: late is missing, but taken from the column … where a record has it";
+    assert_eq!(joined.differences, [said]);
+    // Whoever looks for values may not pass over them.
+    let found = joined.table.stretches(&Task::new(), &[1], &[]).unwrap().unwrap();
+    assert_eq!(found.columns[0].nulls.null_count(), 2);
+    assert!(joined.table.statistics(1).is_none());
+}
+
+fn owned(cell: Option<&str>) -> Option<String> {
+    cell.map(str::to_owned)
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! One schema for tables whose schemas differ a little, and the differences in words.
 
+use super::rest;
 use crate::display::{arrow_type, column_type};
 use crate::json::record::REST;
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -54,10 +55,12 @@ pub(super) fn schema(
     Arc::new(Schema::new_with_metadata(fields, base.metadata().clone()))
 }
 
-/// The columns that the first of `schemas` does not have; what has no column of its own comes last.
-pub(super) fn additional(base: &SchemaRef, schemas: &[SchemaRef]) -> Vec<FieldRef> {
+/// The columns that the first of `schemas` does not have; what has no column of its own comes last. Without `all`
+/// only this one, which would be lost without a word.
+pub(super) fn additional(base: &SchemaRef, schemas: &[SchemaRef], all: bool) -> Vec<FieldRef> {
     let mut more: Vec<FieldRef> = Vec::new();
-    for field in schemas.iter().flat_map(|theirs| theirs.fields()) {
+    let asked = |field: &&FieldRef| all || rest::is_rest(field);
+    for field in schemas.iter().flat_map(|theirs| theirs.fields()).filter(asked) {
         let is = |known: &FieldRef| known.name() == field.name();
         if !base.fields().iter().any(is) && !more.iter().any(is) {
             more.push(Arc::new(field.as_ref().clone().with_nullable(true)));
@@ -104,7 +107,7 @@ pub(super) fn find(schema: &SchemaRef, name: &str, place: usize, taken: &[bool])
 /// A type that holds the values of both; `None` where there is none.
 pub(super) fn types(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType as D;
-    if a == b || a.equals_datatype(b) {
+    if are_alike(a, b) {
         return Some(a.clone());
     }
     if let Some(number) = numbers(a, b) {
@@ -136,6 +139,52 @@ pub(super) fn types(a: &DataType, b: &DataType) -> Option<DataType> {
         }
         _ => None,
     }
+}
+
+/// Whether values of both types are the same but for what else schemas say of their fields. Fields of structs are
+/// those of the same name; items of lists, keys and values of maps have other names with other writers.
+fn are_alike(a: &DataType, b: &DataType) -> bool {
+    use DataType as D;
+    match (a, b) {
+        (D::List(a), D::List(b))
+        | (D::LargeList(a), D::LargeList(b))
+        | (D::ListView(a), D::ListView(b))
+        | (D::LargeListView(a), D::LargeListView(b)) => is_same(a, b),
+        (D::FixedSizeList(a, len), D::FixedSizeList(b, other)) => len == other && is_same(a, b),
+        (D::Struct(a), D::Struct(b)) => are_same_fields(a, b),
+        (D::Map(a, sorted), D::Map(b, other)) => match (a.data_type(), b.data_type()) {
+            (D::Struct(pair), D::Struct(theirs)) => {
+                let pairs = pair.len() == theirs.len() && pair.iter().zip(theirs).all(|(a, b)| is_same(a, b));
+                pairs && sorted == other && a.is_nullable() == b.is_nullable()
+            }
+            _ => a == b,
+        },
+        (D::Dictionary(keys, a), D::Dictionary(other, b)) => keys == other && are_alike(a, b),
+        (D::RunEndEncoded(ends, a), D::RunEndEncoded(other, b)) => {
+            ends.data_type() == other.data_type() && is_same(a, b)
+        }
+        _ => a == b,
+    }
+}
+
+/// The same of two fields, whatever their names.
+fn is_same(a: &Field, b: &Field) -> bool {
+    a.is_nullable() == b.is_nullable() && are_alike(a.data_type(), b.data_type())
+}
+
+/// Whether structs have the same fields, in whatever order: Arrow's cast finds them by their names where all of
+/// these are there, and takes them as they come where one is not.
+fn are_same_fields(a: &Fields, b: &Fields) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    if a.iter().zip(b).all(|(a, b)| a.name() == b.name()) {
+        return a.iter().zip(b).all(|(a, b)| is_same(a, b));
+    }
+    // Of fields of one name only the order tells which is which.
+    let names: HashSet<&str> = a.iter().map(|field| field.name().as_str()).collect();
+    let is_there = |field: &FieldRef| b.find(field.name()).is_some_and(|(_, other)| is_same(field, other));
+    names.len() == a.len() && a.iter().all(is_there)
 }
 
 fn finer(a: &TimeUnit, b: &TimeUnit) -> TimeUnit {
@@ -190,7 +239,12 @@ pub(super) fn difference(
     let mut taken = vec![false; theirs.fields().len()];
     for (n, field) in base.fields().iter().enumerate() {
         let Some(place) = find(theirs, field.name(), n, &taken) else {
-            if field.name() != REST {
+            if rest::source(theirs, field).is_some() {
+                let name = field.name();
+                words.push(format!(
+                    "{name} is missing, but taken from the column {REST} where a record has it"
+                ));
+            } else if field.name() != REST {
                 words.push(format!("{} is missing", field.name()));
             }
             continue;
@@ -199,7 +253,7 @@ pub(super) fn difference(
             *taken = true;
         }
         let other = theirs.field(place);
-        if !field.data_type().equals_datatype(other.data_type()) {
+        if !are_alike(field.data_type(), other.data_type()) {
             let read_as = match common.fields().get(n) {
                 Some(common) if fits && common.data_type() == field.data_type() => "",
                 Some(common) if fits => &format!(", both are read as {}", arrow_type(common.data_type())),

@@ -10,8 +10,8 @@ use crate::dtype::numpy::{self, Described, Order};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::source::Source;
-use arrow::array::{Array as _, ArrayRef, StringArray};
-use arrow::compute::cast;
+use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
+use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 const MULTIARRAY: [&str; 3] =
     ["numpy.core.multiarray", "numpy._core.multiarray", "numpy.core._multiarray_umath"];
 const NUMERIC: [&str; 2] = ["numpy.core.numeric", "numpy._core.numeric"];
+/// The most bytes of all texts of a column, which can hold less than twice as many.
+const TEXTS: u64 = limits::CHUNK;
 
 /// An array that a pickle would make.
 #[derive(Clone, Debug)]
@@ -144,11 +146,11 @@ impl Ndarray {
     ///
     /// # Errors
     /// `Malformed` where there are other elements than the shape has, `Unsupported` for elements in Fortran
-    /// order, which arrays of objects never are in.
+    /// order, which arrays of objects never are in, `Limit` where the texts are too long together.
     pub fn texts(&self, pickle: &Pickle) -> Result<ArrayRef> {
         let count = limits::elements(&self.shape)?;
         let column: ArrayRef = match &self.elements {
-            Elements::Objects(items) => Arc::new(texts(pickle, items)),
+            Elements::Objects(items) => Arc::new(texts(pickle, items, TEXTS)?),
             Elements::Bytes(_) if self.described.object => {
                 return Err(Error::unsupported("pickle: objects as bytes"));
             }
@@ -161,7 +163,7 @@ impl Ndarray {
                 let mut bytes = bytes.to_vec();
                 self.described.order.turn(dtype, &mut bytes)?;
                 let values = adapt::column(dtype, &[], &bytes, bytes.len() / size)?;
-                cast(&values, &DataType::Utf8)?
+                numbers(&values, TEXTS)?
             }
         };
         match column.len() as u64 == count {
@@ -191,13 +193,48 @@ impl Ndarray {
     }
 }
 
-/// Values as cells: texts as they are, `None` as null, everything else as Python writes it.
-pub(super) fn texts(pickle: &Pickle, items: &[Id]) -> StringArray {
-    let text = |id: &Id| match pickle.value(*id) {
-        Value::None => None,
-        _ => Some(pickle.show(*id)),
-    };
-    items.iter().map(text).collect()
+/// Values as cells: texts as they are, `None` as null, everything else as Python writes it; `most` bytes in all.
+/// A short pickle may have one long text as each of its elements.
+///
+/// # Errors
+/// `Limit` where they are longer together.
+pub(super) fn texts(pickle: &Pickle, items: &[Id], most: u64) -> Result<StringArray> {
+    let (mut texts, mut total) = (StringBuilder::new(), 0);
+    for &id in items {
+        if matches!(pickle.value(id), Value::None) {
+            texts.append_null();
+            continue;
+        }
+        let text = pickle.show(id);
+        total = within(total, text.len(), most)?;
+        texts.append_value(&text);
+    }
+    Ok(texts.finish())
+}
+
+/// Numbers as cells, part by part, so that it is known of each whether there is room for it.
+pub(super) fn numbers(values: &ArrayRef, most: u64) -> Result<ArrayRef> {
+    const PART: usize = 1 << 20;
+    if values.len() <= PART {
+        return Ok(cast(values, &DataType::Utf8)?);
+    }
+    let (mut parts, mut total) = (Vec::new(), 0);
+    for at in (0..values.len()).step_by(PART) {
+        let part = cast(&values.slice(at, PART.min(values.len() - at)), &DataType::Utf8)?;
+        let ends = part.as_string::<i32>().value_offsets();
+        let len = ends.last().zip(ends.first()).map_or(0, |(end, start)| end - start);
+        total = within(total, len as usize, most)?;
+        parts.push(part);
+    }
+    let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
+    Ok(concat(&parts)?)
+}
+
+/// The bytes of all texts with these, if they may be so many.
+fn within(total: u64, more: usize, most: u64) -> Result<u64> {
+    let total = total.saturating_add(more as u64);
+    limits::check(total, most, "the text of these objects")?;
+    Ok(total)
 }
 
 impl Pickle {
@@ -205,7 +242,8 @@ impl Pickle {
     /// stands for one.
     ///
     /// # Errors
-    /// `Malformed` where the pickle has no end or is something else.
+    /// `Malformed` where the pickle has no end or is something else, `Limit` where the texts are too long
+    /// together.
     pub fn cells(&self) -> Result<ArrayRef> {
         let root = match (self.root(), self.fault()) {
             (Some(root), _) => root,
@@ -216,8 +254,8 @@ impl Pickle {
             return array.texts(self);
         }
         match self.value(root) {
-            Value::List(items) | Value::Tuple(items) => Ok(Arc::new(texts(self, items))),
-            _ => Ok(Arc::new(texts(self, &[root]))),
+            Value::List(items) | Value::Tuple(items) => Ok(Arc::new(texts(self, items, TEXTS)?)),
+            _ => Ok(Arc::new(texts(self, &[root], TEXTS)?)),
         }
     }
 }

@@ -72,6 +72,69 @@ fn values_that_hold_themselves_or_each_other_often() {
 }
 
 #[test]
+fn a_brief_is_the_beginning_of_the_whole() {
+    let long = "é𝄞".repeat(1000);
+    let mut text = b"\x80\x04X".to_vec();
+    text.extend((long.len() as u32).to_le_bytes());
+    text.extend(long.as_bytes());
+    // The text, and a tuple of it.
+    let mut all = vec![[text.as_slice(), b"."].concat(), [text.as_slice(), b"\x85."].concat()];
+    for name in ["plain", "sets", "recursive", "objects", "system", "classes", "records", "matrix"] {
+        all.extend(made(name).into_iter().map(|(_, bytes)| bytes));
+    }
+    for bytes in all {
+        let pickle = read(&bytes);
+        let root = pickle.root().unwrap();
+        let whole = pickle.show(root);
+        for most in [0, 1, 2, 3, 7, 50, 200, 5000] {
+            let expected = match whole.char_indices().nth(most) {
+                Some((at, _)) => format!("{}…", &whole[..at]),
+                None => whole.clone(),
+            };
+            assert_eq!(pickle.brief(root, most), expected);
+        }
+    }
+}
+
+#[test]
+fn a_long_value_may_be_every_key() {
+    // A tuple of one long text, which is a key a hundred thousand times: to write all of it each time takes minutes.
+    let mut bytes = b"\x80\x04}(X\0\0\x10\0".to_vec();
+    bytes.extend(vec![b'x'; 1 << 20]);
+    bytes.extend(b"\x85\x94N");
+    for _ in 0..100_000 {
+        bytes.extend(b"h\0N");
+    }
+    bytes.extend(b"u.");
+    let task = Task::new();
+    let node = node(&task, "x", &Bytes::from(bytes)).unwrap();
+    assert_eq!(node.child_count(), Some(100_001));
+    let name = format!("('{}…", "x".repeat(198));
+    let last = node.child_page(&task, 99_999..200_000).unwrap();
+    assert_eq!(last.iter().map(|node| &node.name).collect::<Vec<_>>(), [&name, &name]);
+    assert_eq!(node.child_page(&task, 0..u64::MAX).unwrap().len() as u64, crate::limits::LISTED);
+    assert!(node.child_page(&task, 200_000..200_001).unwrap().is_empty());
+}
+
+#[test]
+fn texts_that_are_too_long_together_are_an_error() {
+    let pickle = read(b"\x80\x04](\x8c\x05goose\x94h\0h\0Ne.");
+    let Value::List(items) = pickle.value(pickle.root().unwrap()) else { panic!("no list") };
+    let texts = super::ndarray::texts(&pickle, items, 15).unwrap();
+    assert_eq!(texts.iter().collect::<Vec<_>>(), [Some("goose"), Some("goose"), Some("goose"), None]);
+    let error = super::ndarray::texts(&pickle, items, 14).unwrap_err();
+    let said = "over a limit: the text of these objects would take 15 bytes, the limit is 14";
+    assert_eq!(error.message(), said);
+    // Numbers of more than one part, one digit each.
+    let count = (1u64 << 20) + 3;
+    let digits = arrow::array::UInt8Array::from_iter_values((0..count).map(|n| (n % 10) as u8));
+    let digits: arrow::array::ArrayRef = std::sync::Arc::new(digits);
+    let texts = super::ndarray::numbers(&digits, count).unwrap();
+    assert_eq!(texts.as_string::<i32>().value(1_048_578), "8");
+    assert!(super::ndarray::numbers(&digits, count - 1).is_err());
+}
+
+#[test]
 fn what_would_be_called_is_named() {
     for (protocol, bytes) in made("system") {
         let report = report(&bytes);

@@ -8,11 +8,19 @@ use std::fmt::Write;
 const DEEP: usize = 64;
 /// The longest text of one value, in bytes; a value may hold itself many times over.
 const LONGEST: usize = 1 << 20;
+/// Characters of the name of a module, and of what is in it, that are written.
+const NAME: usize = 1000;
+/// The most bytes that a date is packed into.
+const PACKED: usize = 10;
 
 /// Writes one value.
 struct Writer<'a> {
     pickle: &'a Pickle,
     out: String,
+    /// After so many bytes nothing more is begun.
+    most: usize,
+    /// Of a text within the value no more bytes are looked at.
+    texts: usize,
     /// The values that are being written: one that holds itself is not written again.
     open: Vec<Id>,
 }
@@ -48,9 +56,37 @@ impl Pickle {
 
     /// A value as Python writes it; a very long one ends in `…`.
     pub fn repr(&self, id: Id) -> String {
-        let mut writer = Writer { pickle: self, out: String::new(), open: Vec::new() };
+        self.written(id, LONGEST, usize::MAX)
+    }
+
+    /// The first `most` characters of [`Pickle::show`], and `…` where there are more. No more of the value is
+    /// looked at than they need: a million keys may be one and the same long text.
+    pub fn brief(&self, id: Id, most: usize) -> String {
+        match self.text_start(id, most) {
+            Some(text) => cut(text, most),
+            None => cut(&self.written(id, enough(most), enough(most)), most),
+        }
+    }
+
+    fn written(&self, id: Id, most: usize, texts: usize) -> String {
+        let mut writer = Writer { pickle: self, out: String::new(), most, texts, open: Vec::new() };
         writer.value(id);
         writer.out
+    }
+
+    /// The text of a value that is one: all of it, or more than its first `most` characters.
+    fn text_start(&self, id: Id, most: usize) -> Option<&str> {
+        let Value::Text(piece) = self.value(id) else { return None };
+        let bytes = self.bytes(*piece);
+        let first = start(bytes, enough(most));
+        match std::str::from_utf8(first) {
+            Ok(text) => Some(text),
+            // Its last character was cut.
+            Err(error) if error.error_len().is_none() && first.len() < bytes.len() => {
+                std::str::from_utf8(start(first, error.valid_up_to())).ok()
+            }
+            Err(_) => None,
+        }
     }
 
     /// The name of a value's type: `dict`, `numpy.ndarray`, `collections.OrderedDict`.
@@ -83,14 +119,19 @@ impl Pickle {
     /// The name of what would be called.
     fn callable(&self, id: Id) -> String {
         match self.global(id) {
-            Some(("builtins" | "__builtin__", name)) => name.to_owned(),
-            Some((module, name)) => format!("{module}.{name}"),
+            Some(("builtins" | "__builtin__", name)) => cut(name, NAME),
+            Some((module, name)) => format!("{}.{}", cut(module, NAME), cut(name, NAME)),
             None => "?".to_owned(),
         }
     }
 
     /// The bytes that Python 3 writes as a call of `_codecs.encode` in old protocols.
     pub fn encoded(&self, id: Id) -> Option<Vec<u8>> {
+        self.encoded_start(id, usize::MAX)
+    }
+
+    /// The same: all of them, or more than the first `most`.
+    pub(super) fn encoded_start(&self, id: Id, most: usize) -> Option<Vec<u8>> {
         let Value::Object(object) = self.value(id) else { return None };
         let Value::Tuple(items) = self.value(object.arguments) else { return None };
         if self.is(object.class, &["builtins", "__builtin__"], "bytes") && items.is_empty() {
@@ -99,16 +140,16 @@ impl Pickle {
         let ([text, codec], true) = (items.as_slice(), self.is(object.class, &["_codecs"], "encode")) else {
             return None;
         };
-        if !matches!(self.text(*codec)?, "latin1" | "latin-1" | "iso-8859-1") {
+        if !matches!(self.text_start(*codec, 16)?, "latin1" | "latin-1" | "iso-8859-1") {
             return None;
         }
-        self.text(*text)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
+        self.text_start(*text, most)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
     }
 }
 
 impl Writer<'_> {
     fn value(&mut self, id: Id) {
-        if self.out.len() > LONGEST {
+        if self.out.len() > self.most {
             if !self.out.ends_with('…') {
                 self.out.push('…');
             }
@@ -120,13 +161,17 @@ impl Writer<'_> {
             Value::Bool(true) => self.out.push_str("True"),
             Value::Bool(false) => self.out.push_str("False"),
             Value::Int(number) => drop(write!(self.out, "{number}")),
-            Value::Large(piece) => self.out.push_str(&String::from_utf8_lossy(pickle.bytes(*piece))),
+            Value::Large(piece) => {
+                self.out.push_str(&String::from_utf8_lossy(start(pickle.bytes(*piece), self.texts)));
+            }
             Value::Float(number) => float(&mut self.out, *number),
-            Value::Text(piece) => quote(&mut self.out, &String::from_utf8_lossy(pickle.bytes(*piece))),
-            Value::Bytes(piece) => quote_bytes(&mut self.out, pickle.bytes(*piece)),
+            Value::Text(piece) => {
+                quote(&mut self.out, &String::from_utf8_lossy(start(pickle.bytes(*piece), self.texts)));
+            }
+            Value::Bytes(piece) => quote_bytes(&mut self.out, pickle.bytes(*piece), self.most),
             Value::ByteArray(piece) => {
                 self.out.push_str("bytearray(");
-                quote_bytes(&mut self.out, pickle.bytes(*piece));
+                quote_bytes(&mut self.out, pickle.bytes(*piece), self.most);
                 self.out.push(')');
             }
             Value::Global(_) => {
@@ -171,7 +216,7 @@ impl Writer<'_> {
             if n > 0 {
                 self.out.push_str(", ");
             }
-            if self.out.len() > LONGEST {
+            if self.out.len() > self.most {
                 self.out.push('…');
                 break;
             }
@@ -186,7 +231,7 @@ impl Writer<'_> {
             if n > 0 {
                 self.out.push_str(", ");
             }
-            if self.out.len() > LONGEST {
+            if self.out.len() > self.most {
                 self.out.push('…');
                 break;
             }
@@ -199,8 +244,8 @@ impl Writer<'_> {
 
     /// The call that would make an object, and what it would be filled with.
     fn object(&mut self, id: Id, object: &Object) {
-        if let Some(bytes) = self.pickle.encoded(id) {
-            return quote_bytes(&mut self.out, &bytes);
+        if let Some(bytes) = self.pickle.encoded_start(id, self.most) {
+            return quote_bytes(&mut self.out, &bytes, self.most);
         }
         if let Some(text) = date(self.pickle, object) {
             return self.out.push_str(&text);
@@ -228,30 +273,47 @@ impl Writer<'_> {
     }
 }
 
+/// More bytes than `most` characters have, whatever these are.
+fn enough(most: usize) -> usize {
+    most.saturating_add(1).saturating_mul(4)
+}
+
+/// The first bytes, at most so many.
+fn start(bytes: &[u8], most: usize) -> &[u8] {
+    bytes.get(..most).unwrap_or(bytes)
+}
+
+/// The first `most` characters, and `…` where there are more.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Dates and times of the standard library, which are packed into bytes.
 fn date(pickle: &Pickle, object: &Object) -> Option<String> {
+    let is_date = pickle.is(object.class, &["datetime"], "date");
+    if !is_date && !pickle.is(object.class, &["datetime"], "datetime") {
+        return None;
+    }
     let Value::Tuple(items) = pickle.value(object.arguments) else { return None };
     let [first] = items.as_slice() else { return None };
     let bytes = match pickle.value(*first) {
-        Value::Bytes(piece) => pickle.bytes(*piece).to_vec(),
-        Value::Text(piece) => pickle.bytes(*piece).to_vec(),
-        _ => pickle.encoded(*first)?,
+        Value::Bytes(piece) | Value::Text(piece) => start(pickle.bytes(*piece), PACKED).to_vec(),
+        _ => pickle.encoded_start(*first, PACKED)?,
     };
-    let modules = ["datetime"];
-    if pickle.is(object.class, &modules, "date") {
+    if is_date {
         let [high, low, month, day] = *bytes.first_chunk()?;
         return Some(format!("{:04}-{:02}-{day:02}", u16::from_be_bytes([high, low]), month & 0x7f));
     }
-    if pickle.is(object.class, &modules, "datetime") {
-        let [high, low, month, day, hour, minute, second, a, b, c] = *bytes.first_chunk()?;
-        let (year, micro) = (u16::from_be_bytes([high, low]), u32::from_be_bytes([0, a, b, c]));
-        let mut text = format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", month & 0x7f);
-        if micro > 0 {
-            let _ = write!(text, ".{micro:06}");
-        }
-        return Some(text);
+    let [high, low, month, day, hour, minute, second, a, b, c] = *bytes.first_chunk()?;
+    let (year, micro) = (u16::from_be_bytes([high, low]), u32::from_be_bytes([0, a, b, c]));
+    let mut text = format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", month & 0x7f);
+    if micro > 0 {
+        let _ = write!(text, ".{micro:06}");
     }
-    None
+    Some(text)
 }
 
 /// The shortest text that reads back, with a point or an exponent as Python has it.
@@ -291,11 +353,13 @@ fn quote(out: &mut String, text: &str) {
     out.push(mark);
 }
 
-fn quote_bytes(out: &mut String, bytes: &[u8]) {
-    let mark = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
+/// The first `most` bytes in quotes.
+fn quote_bytes(out: &mut String, bytes: &[u8], most: usize) {
+    let first = start(bytes, most);
+    let mark = if first.contains(&b'\'') && !first.contains(&b'"') { '"' } else { '\'' };
     out.push('b');
     out.push(mark);
-    for &b in bytes.iter().take(LONGEST) {
+    for &b in first {
         match b {
             b'\n' => out.push_str("\\n"),
             b'\r' => out.push_str("\\r"),
@@ -309,7 +373,7 @@ fn quote_bytes(out: &mut String, bytes: &[u8]) {
             b => drop(write!(out, "\\x{b:02x}")),
         }
     }
-    if bytes.len() > LONGEST {
+    if bytes.len() > first.len() {
         out.push('…');
     }
     out.push(mark);

@@ -45,18 +45,16 @@ fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
     if node.label == "object" {
         node = node.attribute("type", pickle.type_name(id));
     }
-    let children = below(pickle, id);
-    if children.is_empty() {
-        let text = pickle.show(id);
-        let short: String = text.chars().take(SHOWN).collect();
-        node.value = Some(if short.len() < text.len() { format!("{short}…") } else { short });
+    let count: u64 = runs(pickle, id).iter().map(Run::count).sum();
+    if count == 0 {
+        node.value = Some(pickle.brief(id, SHOWN));
         return node;
     }
-    node = node.attribute("length", serde_json::Value::from(children.len()));
+    node = node.attribute("length", serde_json::Value::from(count));
     if depth >= DEEP {
         return node.remark(format!("values more than {DEEP} deep are not opened"));
     }
-    node.lazy(Below { pickle: pickle.clone(), children, depth })
+    node.lazy(Below { pickle: pickle.clone(), id, count, depth })
 }
 
 /// The type's name: one of those that are known, since labels are fixed words.
@@ -75,65 +73,91 @@ fn label(pickle: &Pickle, id: Id) -> &'static str {
     }
 }
 
-/// Names and values of what a value holds.
-fn below(pickle: &Pickle, id: Id) -> Vec<(String, Id)> {
-    let numbered =
-        |items: &[Id]| items.iter().enumerate().map(|(n, item)| (n.to_string(), *item)).collect::<Vec<_>>();
-    let keyed = |entries: &[(Id, Id)]| {
-        entries.iter().map(|(key, value)| (cut(pickle.show(*key)), *value)).collect::<Vec<_>>()
-    };
+/// A stretch of what a value holds. The names are not made here: many values may hold the same million entries.
+enum Run<'a> {
+    /// Named by their numbers.
+    Items(&'a [Id]),
+    /// Named by their keys.
+    Entries(&'a [(Id, Id)]),
+    /// What an object would be filled with, where it is no dict.
+    State(Id),
+}
+
+impl Run<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Run::Items(items) => items.len() as u64,
+            Run::Entries(entries) => entries.len() as u64,
+            Run::State(_) => 1,
+        }
+    }
+
+    /// Name and value of the n-th.
+    fn child(&self, pickle: &Pickle, n: u64) -> Option<(String, Id)> {
+        match self {
+            Run::Items(items) => items.get(n as usize).map(|item| (n.to_string(), *item)),
+            Run::Entries(entries) => {
+                entries.get(n as usize).map(|(key, value)| (pickle.brief(*key, SHOWN), *value))
+            }
+            Run::State(state) => Some(("state".to_owned(), *state)),
+        }
+    }
+}
+
+/// What a value holds.
+fn runs(pickle: &Pickle, id: Id) -> Vec<Run<'_>> {
     match pickle.value(id) {
         Value::List(items) | Value::Tuple(items) | Value::Set(items) | Value::FrozenSet(items) => {
-            numbered(items)
+            vec![Run::Items(items)]
         }
-        Value::Dict(entries) => keyed(entries),
-        Value::Object(object) if pickle.encoded(id).is_none() => inside(pickle, object, &numbered, &keyed),
+        Value::Dict(entries) => vec![Run::Entries(entries)],
+        Value::Object(object) if pickle.encoded_start(id, SHOWN).is_none() => inside(pickle, object),
         _ => Vec::new(),
     }
 }
 
-fn inside(
-    pickle: &Pickle,
-    object: &Object,
-    numbered: &dyn Fn(&[Id]) -> Vec<(String, Id)>,
-    keyed: &dyn Fn(&[(Id, Id)]) -> Vec<(String, Id)>,
-) -> Vec<(String, Id)> {
-    let mut all = keyed(&object.pairs);
-    all.extend(numbered(&object.items));
-    if let Some(state) = object.state {
-        match pickle.value(state) {
-            Value::Dict(entries) => all.extend(keyed(entries)),
-            _ => all.push(("state".to_owned(), state)),
-        }
-    }
-    all
-}
-
-fn cut(name: String) -> String {
-    match name.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
-        None => name,
-    }
+fn inside<'a>(pickle: &'a Pickle, object: &'a Object) -> Vec<Run<'a>> {
+    let mut runs = vec![Run::Entries(&object.pairs), Run::Items(&object.items)];
+    runs.extend(object.state.map(|state| match pickle.value(state) {
+        Value::Dict(entries) => Run::Entries(entries),
+        _ => Run::State(state),
+    }));
+    runs
 }
 
 /// What a value holds, made when somebody looks.
 struct Below {
     pickle: Arc<Pickle>,
-    children: Vec<(String, Id)>,
+    id: Id,
+    count: u64,
     depth: usize,
 }
 
 impl Listing for Below {
     fn count(&self) -> Option<u64> {
-        Some(self.children.len() as u64)
+        Some(self.count)
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.children.len() as u64);
-        let start = range.start.min(end);
-        let page = self.children.get(start as usize..end as usize).unwrap_or_default();
-        Ok(page.iter().map(|(name, id)| Arc::new(of(&self.pickle, *id, name, self.depth + 1))).collect())
+        let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
+        let runs = runs(&self.pickle, self.id);
+        let child = |mut n: u64| {
+            for run in &runs {
+                match n.checked_sub(run.count()) {
+                    Some(rest) => n = rest,
+                    None => return run.child(&self.pickle, n),
+                }
+            }
+            None
+        };
+        let mut page = Vec::new();
+        for n in range.start..end {
+            // One child may be a large array.
+            task.check()?;
+            let Some((name, id)) = child(n) else { break };
+            page.push(Arc::new(of(&self.pickle, id, &name, self.depth + 1)));
+        }
+        Ok(page)
     }
 }
 

@@ -239,6 +239,32 @@ fn kind_of(data_type: &arrow::datatypes::DataType) -> Kind {
     }
 }
 
+/// Digits before and after the point that hold every integer of a column.
+const INTEGER: (i16, i16) = (20, 0);
+/// Below it doubles tell integers from each other and from what lies between them.
+const TOLD_APART: f64 = 9_007_199_254_740_992.0;
+
+/// The narrowest decimals that have a number and beside it all values of so many digits before and after the
+/// point; `None` where the text is no plain number, or too long for decimals.
+fn decimals(text: &str, (before, after): (i16, i16)) -> Option<arrow::datatypes::DataType> {
+    use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as Type};
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_plain = whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit());
+    if !is_plain || whole.len() + part.len() == 0 {
+        return None;
+    }
+    let len = |digits: &str| i16::try_from(digits.len()).ok();
+    let before = len(whole.trim_start_matches('0'))?.max(before);
+    let after = len(part.trim_end_matches('0'))?.max(after).max(0);
+    let precision = u8::try_from(before.checked_add(after)?.max(1)).ok()?;
+    let scale = i8::try_from(after).ok()?;
+    if precision <= DECIMAL128_MAX_PRECISION {
+        return Some(Type::Decimal128(precision, scale));
+    }
+    (precision <= DECIMAL256_MAX_PRECISION).then_some(Type::Decimal256(precision, scale))
+}
+
 /// A place in a row, and how its values are written.
 pub(super) struct Asked {
     place: String,
@@ -255,19 +281,48 @@ impl Asked {
     /// A value of the column's type as SQL.
     fn value(&self, text: &str) -> String {
         let literal = text_literal(text);
+        let cast = |to: &arrow::datatypes::DataType| {
+            format!("arrow_cast({literal}, {})", text_literal(&to.to_string()))
+        };
         match self.kind {
             Kind::Text => literal,
-            Kind::Number if text.parse::<i64>().is_ok() => text.to_owned(),
+            Kind::Number if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() => text.to_owned(),
             Kind::Truth if text.eq_ignore_ascii_case("true") => "TRUE".to_owned(),
             Kind::Truth if text.eq_ignore_ascii_case("false") => "FALSE".to_owned(),
             Kind::Binary => match text.strip_prefix("0x") {
                 Some(hex) => format!("decode({}, 'hex')", text_literal(hex)),
                 None => format!("CAST({literal} AS BYTEA)"),
             },
-            Kind::Float => format!("arrow_cast({literal}, {})", text_literal(&self.data_type.to_string())),
-            Kind::Number if text.parse::<f64>().is_ok() => format!("CAST({literal} AS DOUBLE)"),
-            _ => format!("arrow_cast({literal}, {})", text_literal(&self.plain().to_string())),
+            Kind::Float => cast(&self.data_type),
+            Kind::Number => match (text.parse::<f64>(), decimals(text, INTEGER)) {
+                (Ok(number), exact) if number.abs() < TOLD_APART || exact.is_none() => {
+                    format!("CAST({literal} AS DOUBLE)")
+                }
+                (_, exact) => cast(&exact.unwrap_or_else(|| self.plain())),
+            },
+            _ => cast(&self.decimal(text).unwrap_or_else(|| self.plain())),
         }
+    }
+
+    /// For a column of decimals the type in which the text is compared: the column's own would round a longer
+    /// one, and has no place for a larger one.
+    fn decimal(&self, text: &str) -> Option<arrow::datatypes::DataType> {
+        use arrow::datatypes::DataType as Type;
+        let own = self.plain();
+        let (Type::Decimal32(precision, scale)
+        | Type::Decimal64(precision, scale)
+        | Type::Decimal128(precision, scale)
+        | Type::Decimal256(precision, scale)) = own
+        else {
+            return None;
+        };
+        let digits = (i16::from(precision) - i16::from(scale), i16::from(scale));
+        let wanted = decimals(text, digits)?;
+        let fits = match wanted {
+            Type::Decimal128(p, s) | Type::Decimal256(p, s) => (p, s) == (precision, scale),
+            _ => false,
+        };
+        Some(if fits { own } else { wanted })
     }
 
     fn plain(&self) -> arrow::datatypes::DataType {
@@ -362,7 +417,13 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::Table;
+    use crate::content::table::MemoryTable;
+    use crate::query::{Engine, Settings, filtered};
+    use crate::task::Task;
+    use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, UInt64Array};
     use arrow::datatypes::{DataType, Field, Schema};
+    use std::sync::Arc;
 
     #[test]
     fn conditions_as_sql_and_as_words() {
@@ -388,5 +449,57 @@ mod tests {
         assert_eq!(Filter::default().sql(&schema), None);
         let sort = Sort { nulls_first: true, ..Sort::by("s", Order::Descending) };
         assert_eq!(sort.sql(), "\"s\" DESC NULLS FIRST");
+    }
+
+    #[test]
+    fn numbers_are_written_as_exactly_as_they_are_typed() {
+        let written = |text: &str, of: &DataType| Asked::new(String::new(), of).value(text);
+        let integers = |text: &str| written(text, &DataType::UInt64);
+        assert_eq!(integers("18446744073709551615"), "18446744073709551615");
+        assert_eq!(integers("-7"), "-7");
+        assert_eq!(integers("2.5"), "CAST('2.5' AS DOUBLE)");
+        assert_eq!(integers("1e300"), "CAST('1e300' AS DOUBLE)");
+        let beyond = "arrow_cast('-9223372036854775809', 'Decimal128(20, 0)')";
+        assert_eq!(integers("-9223372036854775809"), beyond);
+        let price = DataType::Decimal128(10, 2);
+        assert_eq!(written("1.20000", &price), "arrow_cast('1.20000', 'Decimal128(10, 2)')");
+        assert_eq!(written("1.205", &price), "arrow_cast('1.205', 'Decimal128(11, 3)')");
+        assert_eq!(written("12345678901", &price), "arrow_cast('12345678901', 'Decimal128(13, 2)')");
+        let wide = DataType::Decimal128(38, 2);
+        assert_eq!(written("-.125", &wide), "arrow_cast('-.125', 'Decimal256(39, 3)')");
+        assert_eq!(written("x", &wide), "arrow_cast('x', 'Decimal128(38, 2)')");
+        assert_eq!(written("-1", &DataType::Decimal64(9, 0)), "arrow_cast('-1', 'Decimal64(9, 0)')");
+    }
+
+    #[test]
+    fn large_numbers_are_told_from_their_neighbours() {
+        let prices =
+            Decimal128Array::from(vec![100_i128, 101, -5, 0]).with_precision_and_scale(10, 2).unwrap();
+        let columns: [(&str, ArrayRef); 3] = [
+            ("u", Arc::new(UInt64Array::from(vec![u64::MAX, u64::MAX - 1, 1 << 63, 3]))),
+            ("i", Arc::new(Int64Array::from(vec![i64::MAX, i64::MIN, 0, 3]))),
+            ("d", Arc::new(prices)),
+        ];
+        let table: Arc<dyn Table> = Arc::new(MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap()));
+        let (engine, task) = (Engine::new(Settings::default(), Vec::new()), Task::new());
+        let rows = |column: &str, test: Test| {
+            let filter = Filter { conditions: vec![Condition::new(column, test)], ..Filter::default() };
+            let found = filtered(&engine, &task, &table, &filter, &[]).unwrap();
+            let count = found.count(&task).unwrap();
+            found.numbers(&task, 0..count).unwrap()
+        };
+        let equals = |text: &str| Test::Equals(text.to_owned());
+        let least = |text: &str| Test::Between { low: Some(text.to_owned()), high: None, closed: true };
+        assert_eq!(rows("u", equals("18446744073709551615")), [0]);
+        assert_eq!(rows("u", least("18446744073709551614")), [0, 1]);
+        assert_eq!(rows("u", equals("18446744073709551616")), [0u64; 0]);
+        assert_eq!(rows("u", Test::In(vec![Some("3".into()), Some("9223372036854775808".into())])), [2, 3]);
+        assert_eq!(rows("i", equals("9223372036854775808")), [0u64; 0]);
+        assert_eq!(rows("i", equals("-9223372036854775809")), [0u64; 0]);
+        assert_eq!(rows("i", least("-9223372036854775809")), [0, 1, 2, 3]);
+        assert_eq!(rows("d", equals("1.005")), [0u64; 0]);
+        assert_eq!(rows("d", least("1.004")), [1]);
+        let most = Test::Between { low: None, high: Some("100000000000".to_owned()), closed: true };
+        assert_eq!(rows("d", most), [0, 1, 2, 3]);
     }
 }

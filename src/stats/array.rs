@@ -1,10 +1,13 @@
 //! Statistics of an array: pieces of it — whole chunks where it has chunks —, read and summed on all cores.
 
+mod gaps;
+
+use self::gaps::take_out;
 use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
-use crate::content::array::{Gap, Scaling};
+use crate::content::array::Scaling;
 use crate::dtype::{DType, Long};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -218,31 +221,11 @@ pub fn readable_elements(
     let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
     let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
     let gaps = array.read_lenient(task, region, &mut out)?;
-    Ok(around(out, array, region, &gaps, unread))
-}
-
-/// Elements without those in gaps, which are counted.
-fn around(
-    bytes: Vec<u8>,
-    array: &dyn Array,
-    region: &Region,
-    gaps: &[Gap],
-    unread: &mut Option<Unread>,
-) -> Vec<u8> {
-    let Some(first) = gaps.first() else { return bytes };
-    let (shape, size) = (region.shape(), (array.dtype().size() as usize).max(1));
-    let (mut kept, mut lost) = (Vec::new(), 0);
-    let mut index = vec![0u64; shape.len()];
-    for (n, element) in bytes.chunks_exact(size).enumerate() {
-        let mut rest = n as u64;
-        for (at, &len) in index.iter_mut().zip(&shape).rev() {
-            (*at, rest) = (rest % len.max(1), rest / len.max(1));
-        }
-        let within = |gap: &Gap| gap.part.0.iter().zip(&index).all(|(s, &at)| at >= s.start && at < s.end());
-        if gaps.iter().any(within) { lost += 1 } else { kept.extend_from_slice(element) }
+    if let Some(first) = gaps.first() {
+        let lost = take_out(&mut out, array.dtype().size(), region, &gaps);
+        Unread::add(unread, lost, &first.error);
     }
-    Unread::add(unread, lost, &first.error);
-    kept
+    Ok(out)
 }
 
 /// Where elements that could not be read are counted; without one each is an error.
@@ -427,10 +410,10 @@ fn each_piece<T: Send>(
             None => array.read(task, region, buffer)?,
             Some(losses) => {
                 let gaps = array.read_lenient(task, region, buffer)?;
-                if !gaps.is_empty() {
-                    let kept = around(std::mem::take(buffer), array, region, &gaps, &mut losses.lock());
-                    task.advance(bytes as u64)?;
-                    return Ok(work(region, &kept));
+                if let Some(first) = gaps.first() {
+                    // Before the lock, for which all other pieces would wait.
+                    let lost = take_out(buffer, dtype.size(), region, &gaps);
+                    Unread::add(&mut losses.lock(), lost, &first.error);
                 }
             }
         }
@@ -654,7 +637,7 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::array::Plain;
+    use crate::content::array::{Gap, Plain};
     use crate::source::Source;
 
     fn stats(values: &[f32], bins: Option<usize>) -> ArrayStats {

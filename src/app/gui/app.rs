@@ -43,6 +43,8 @@ pub(crate) struct App {
     status: Status,
     mappings: Mappings,
     palette: Palette,
+    /// Whether keys mean the views: no dialog, palette or menu is open.
+    keyed: bool,
     dialogs: Dialogs,
     drop: Drop,
     session: Session,
@@ -88,6 +90,7 @@ impl App {
             status: Status::default(),
             mappings: Mappings::default(),
             palette: Palette::default(),
+            keyed: true,
             dialogs: Dialogs::default(),
             drop: Drop::default(),
             actions: Vec::new(),
@@ -165,9 +168,12 @@ impl App {
         if self.dialogs.is_open() {
             return;
         }
-        for id in commands::pressed(ctx) {
-            self.actions.push(Action::Do(id));
+        let pressed = commands::pressed(ctx);
+        if !pressed.is_empty() {
+            // What they do is not done behind it; the palette's own open it anew.
+            self.palette.close();
         }
+        self.actions.extend(pressed.into_iter().map(Action::Do));
     }
 
     /// The rooms.
@@ -232,6 +238,7 @@ impl App {
                 actions: &mut self.actions,
                 mappings: &mut self.mappings,
                 status: &mut self.status,
+                keyed: self.keyed,
             };
             self.tabs.ui(ui, cx);
         } else if self.files.len() == 0 {
@@ -331,10 +338,15 @@ impl App {
         let ctx = ui.ctx().clone();
         self.news(&ctx);
         self.keys(&ctx);
+        let over = self.dialogs.is_open() || self.palette.is_open();
+        self.keyed = !over && !egui::Popup::is_any_open(&ctx) && !theme::is_form_open(&ctx);
         self.rooms(ui);
         self.follow();
         self.palette.ui(&ctx, &self.files, &self.jobs, &self.tabs, &self.session.recent, &mut self.actions);
         self.dialogs.ui(&ctx, &self.jobs, &mut self.actions);
+        if over && !self.dialogs.is_open() && !self.palette.is_open() {
+            self.tabs.offer_focus();
+        }
         self.drop.ui(&ctx);
         // What is done may ask for more to be done.
         while !self.actions.is_empty() {

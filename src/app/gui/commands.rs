@@ -262,6 +262,10 @@ pub(crate) fn pressed(ctx: &Context) -> Vec<Cmd> {
         for command in keyed(true).chain(keyed(false)) {
             if command.keys.is_some_and(|keys| input.consume_shortcut(&keys)) {
                 out.push(command.id);
+                // With Alt the letter comes as a text, too.
+                if input.modifiers.alt {
+                    input.events.retain(|event| !matches!(event, egui::Event::Text(_)));
+                }
             }
         }
         // Plus without Shift.

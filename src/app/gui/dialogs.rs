@@ -10,7 +10,7 @@ mod reader;
 
 use std::path::{Path, PathBuf};
 
-use egui::{Context, Id, Key, Modal, Ui, vec2};
+use egui::{Context, Id, Modal, Ui, vec2};
 use gander::format::{Data, Options};
 use gander::jobs::Jobs;
 
@@ -126,8 +126,9 @@ impl Dialogs {
             Dialog::Batch(batch) => batch.is_busy(),
             _ => false,
         };
-        let closed = shown.inner || (shown.should_close() && !busy);
-        if closed || (!busy && ctx.input(|input| input.key_pressed(Key::Escape))) {
+        // Escape and clicks elsewhere are for a list that is open in it.
+        let list = shown.any_popup_open;
+        if shown.inner || (!list && shown.should_close() && !busy) {
             self.open = None;
             ctx.request_repaint();
         }

@@ -278,7 +278,7 @@ impl Grid {
         ui.painter().rect_filled(outer, 0.0, Theme::of(ui).bg2);
         let mut child = ui.new_child(UiBuilder::new().max_rect(outer).id_salt("grid"));
         child.shrink_clip_rect(outer);
-        let id = child.unique_id();
+        let id = child.scope_id();
         if model.state() != GridState::Ready {
             return self.not_ready(&mut child, outer, model);
         }
@@ -320,7 +320,7 @@ impl Grid {
 
     /// Draws a grid of which nothing is known or that failed.
     fn not_ready(&mut self, ui: &mut Ui, outer: Rect, model: &dyn GridModel) -> GridResponse {
-        let response = ui.interact(outer, ui.unique_id().with("cells"), Sense::hover());
+        let response = ui.interact(outer, ui.scope_id().with("cells"), Sense::hover());
         match model.state() {
             GridState::Ready => {}
             GridState::Pending(what) => theme::pending(ui, response.id.with("pending"), &what),

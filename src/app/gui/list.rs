@@ -65,7 +65,7 @@ impl List {
         let body = Rect::from_min_max(outer.min, pos2(right, outer.bottom()));
         let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt(name).accessibility_label(name));
         child.shrink_clip_rect(body);
-        let id = child.unique_id();
+        let id = child.scope_id();
         let response = child.interact(body, id.with("body"), Sense::click());
         if let Some(row) = self.reveal.take() {
             self.top = self.top.reveal(row, count, page);

@@ -80,6 +80,16 @@ impl Palette {
         self.list.scroll_to(0);
     }
 
+    /// Closes it.
+    pub(crate) fn close(&mut self) {
+        self.open = false;
+    }
+
+    /// Whether it is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Draws it, if it is open.
     pub(crate) fn ui(
         &mut self,
@@ -139,7 +149,10 @@ impl Palette {
         let mut output = edit.show(ui);
         let response = &output.response.response;
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Go to anything"));
-        response.request_focus();
+        if !response.has_focus() {
+            // Once: each time it would break off what an input method composes.
+            response.request_focus();
+        }
         if response.changed() {
             self.chosen = 0;
             self.list.scroll_to(0);

@@ -16,6 +16,7 @@ use super::commands::{Action, Where};
 use super::files::Files;
 use super::session::{Split, Tab};
 use super::views::{Mappings, Request, Status, Subject, Target, ViewCx};
+use pane::Grab;
 pub(crate) use pane::Pane;
 
 /// Of so many nodes whose preview was replaced it is known how they were looked at.
@@ -37,6 +38,8 @@ pub(crate) struct TabsCx<'a> {
     pub(crate) actions: &'a mut Vec<Action>,
     pub(crate) mappings: &'a mut Mappings,
     pub(crate) status: &'a mut Status,
+    /// Whether keys mean the views.
+    pub(crate) keyed: bool,
 }
 
 impl Default for Tabs {
@@ -88,8 +91,10 @@ impl Tabs {
     /// Shows a node.
     pub(crate) fn show(&mut self, target: Target, which: Where) {
         let found = self.panes().find(|(_, pane)| pane.is_at(target.file, &target.path)).map(|(id, _)| id);
+        // Who walks through the explorer stays there.
+        let grab = if which == Where::Preview { Grab::IfFree } else { Grab::Now };
         if let Some(id) = found.filter(|_| which != Where::Side) {
-            self.activate(id);
+            self.activate(id, grab);
             if which == Where::Kept
                 && let Some(pane) = self.pane_mut(id)
             {
@@ -107,9 +112,9 @@ impl Tabs {
                     let old = std::mem::replace(old, pane);
                     self.remember(&old);
                 }
-                self.activate(id);
+                self.activate(id, grab);
             }
-            None => self.insert(pane, which == Where::Side),
+            None => self.insert(pane, which == Where::Side, grab),
         }
     }
 
@@ -135,11 +140,11 @@ impl Tabs {
     pub(crate) fn show_later(&mut self, file: u64, tab: &Tab) {
         let found = self.panes().find(|(_, pane)| pane.is_at(file, &tab.node)).map(|(id, _)| id);
         if let Some(id) = found {
-            self.activate(id);
+            self.activate(id, Grab::Now);
             return;
         }
         self.next += 1;
-        self.insert(Pane::later(self.next, file, tab), false);
+        self.insert(Pane::later(self.next, file, tab), false, Grab::Now);
     }
 
     /// Lets the tab of a file's root, which was not looked at yet, begin with another node of the file.
@@ -152,12 +157,12 @@ impl Tabs {
     }
 
     /// Puts a tab behind the active one, or to the side.
-    fn insert(&mut self, pane: Pane, side: bool) {
+    fn insert(&mut self, pane: Pane, side: bool, grab: Grab) {
         let id = self.tree.tiles.insert_pane(pane);
         let Some(root) = self.tree.root() else {
             let tabs = self.tree.tiles.insert_tab_tile(vec![id]);
             self.tree = Tree::new(egui::Id::unique("tabs"), tabs, std::mem::take(&mut self.tree.tiles));
-            self.active = Some(id);
+            self.activate(id, grab);
             return;
         };
         if side {
@@ -177,7 +182,7 @@ impl Tabs {
                 self.beside(root, tabs);
             }
         }
-        self.activate(id);
+        self.activate(id, grab);
     }
 
     fn beside(&mut self, root: TileId, tabs: TileId) {
@@ -199,11 +204,18 @@ impl Tabs {
         })
     }
 
-    fn activate(&mut self, id: TileId) {
+    fn activate(&mut self, id: TileId, grab: Grab) {
         self.active = Some(id);
         self.tree.make_active(|tile, _| tile == id);
         if let Some(pane) = self.pane_mut(id) {
-            pane.grab_focus();
+            pane.grab = grab;
+        }
+    }
+
+    /// Gives the keyboard to the active tab, where nothing else has it.
+    pub(crate) fn offer_focus(&mut self) {
+        if let Some(pane) = self.active.and_then(|id| self.pane_mut(id)) {
+            pane.grab = Grab::IfFree;
         }
     }
 
@@ -222,7 +234,7 @@ impl Tabs {
             let rest: Vec<TileId> = order.into_iter().filter(|tile| *tile != id).collect();
             self.active = None;
             if let Some(next) = at.and_then(|at| rest.get(at.min(rest.len().saturating_sub(1)))) {
-                self.activate(*next);
+                self.activate(*next, Grab::Now);
             }
         }
     }
@@ -239,7 +251,7 @@ impl Tabs {
         let order = self.order();
         let Some(at) = self.active.and_then(|id| order.iter().position(|tile| *tile == id)) else { return };
         let to = if forward { (at + 1) % order.len() } else { (at + order.len() - 1) % order.len() };
-        self.activate(order[to]);
+        self.activate(order[to], Grab::Now);
     }
 
     /// All tabs in the order they stand.
@@ -279,6 +291,7 @@ impl Tabs {
                 actions: cx.actions,
                 mappings: cx.mappings,
                 active: true,
+                focus: false,
             };
             view.request(request, &mut cx)
         })

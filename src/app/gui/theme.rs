@@ -14,8 +14,8 @@ use egui::{
 
 use super::icons::Icon;
 pub(crate) use widgets::{
-    Banner, ChipResponse, Severity, button, chip, empty_state, form, icon_button, key_value, open_form, pending,
-    primary_button, problem_banner, section_head, segmented,
+    Banner, ChipResponse, Severity, button, chip, empty_state, form, icon_button, is_form_open, key_value,
+    open_form, pending, primary_button, problem_banner, section_head, segmented,
 };
 
 /// Heights, widths and corners, in points.

@@ -127,8 +127,10 @@ pub(crate) struct ViewCx<'a> {
     pub(crate) actions: &'a mut Vec<Action>,
     /// How arrays of a shape were last looked at.
     pub(crate) mappings: &'a mut Mappings,
-    /// Whether this is the tab that keys and commands go to.
+    /// Whether this is the tab that keys and commands go to, and nothing stands over it.
     pub(crate) active: bool,
+    /// Whether it takes the keyboard now: its tab was chosen.
+    pub(crate) focus: bool,
 }
 
 /// The words at the left of the status bar. Only the active tab's are shown.

@@ -11,17 +11,21 @@ mod levels;
 use crate::concat::partition::{self, Keys};
 use crate::concat::{self, Part};
 use crate::content::{Content, Kind, Table};
+use crate::display;
 use crate::error::{Error, Result};
 use crate::format::{Format, Opening, OptionSpec, Options};
 use crate::formats;
+use crate::json::record::REST;
 use crate::limits;
 use crate::node::{Listing, Node};
-use crate::open::{nested, open_source, table_of};
+use crate::open::{Document, nested, open_source, table_of};
 use crate::sniff::{Head, Match, has_extension};
 use crate::source::{Entry, Source};
 use crate::task::Task;
 use arrow::datatypes::FieldRef;
 pub use levels::are_levels;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,6 +105,12 @@ const DEEP: usize = 16;
 const PARTS: usize = 1_000_000;
 /// The most remarks about single parts.
 const REMARKS: usize = 20;
+/// The most of what parts say of themselves.
+const OWN: usize = 5;
+
+/// What parts say of themselves, by their numbers, as long as it is asked for: those whose columns are not all of
+/// what is in them, which no other part would tell.
+type Said = Arc<Mutex<Option<BTreeMap<usize, Vec<String>>>>>;
 
 /// The family of a file, by its name.
 fn family(name: &str) -> Option<usize> {
@@ -163,7 +173,8 @@ fn open(opening: &Opening) -> Result<Node> {
         }
     }
     let columns = partition::columns(parts.iter().map(|file| &file.keys));
-    let made = parts.iter().map(|file| part(&root, file, &columns)).collect();
+    let said: Said = Arc::new(Mutex::new(Some(BTreeMap::new())));
+    let made = parts.iter().enumerate().map(|(n, file)| part(&root, n, file, &columns, &said)).collect();
     let union = match opening.options.choice(&COLUMNS)? {
         "first" => false,
         "all" => true,
@@ -188,23 +199,52 @@ fn open(opening: &Opening) -> Result<Node> {
         return plain(opening);
     }
     let mut node = described(task, folder, &root, &parts, kind, &columns)?;
-    let more = joined.differences.len().saturating_sub(REMARKS);
-    let hides = !union && joined.differences.iter().any(|text| text.contains("and not shown"));
-    node.remarks = joined.differences;
-    node.remarks.truncate(REMARKS);
-    if more > 0 {
-        node.remarks.push(format!("{more} more parts differ"));
-    }
-    if hides {
-        node.remarks.push("with the option columns=all the table has the columns of all files".to_owned());
-    }
-    if levels {
-        let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
-        node.remarks.push(format!("the folders of each file are columns: {}", names.join(", ")));
-    }
+    let named = levels.then_some(columns.as_slice());
+    node.remarks = remarks(joined.differences, own_remarks(&said, &parts), union, named);
     let mut listed = parts;
     listed.extend(others);
     Ok(node.content(Content::Table(joined.table)).lazy(Files { root, files: listed }))
+}
+
+/// What is to be said: how parts differ, what they say of themselves, which columns the folders are (`levels`).
+fn remarks(
+    differences: Vec<String>,
+    own: Vec<String>,
+    union: bool,
+    levels: Option<&[FieldRef]>,
+) -> Vec<String> {
+    let more = differences.len().saturating_sub(REMARKS);
+    let hides = !union && differences.iter().any(|text| text.contains("and not shown"));
+    let mut remarks = differences;
+    remarks.truncate(REMARKS);
+    if more > 0 {
+        remarks.push(format!("{more} more parts differ"));
+    }
+    if hides {
+        remarks.push("with the option columns=all the table has the columns of all files".to_owned());
+    }
+    remarks.extend(own);
+    if let Some(columns) = levels {
+        let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
+        remarks.push(format!("the folders of each file are columns: {}", names.join(", ")));
+    }
+    remarks
+}
+
+/// What the parts that were opened say of themselves, the first of it; from now on it is not asked for.
+fn own_remarks(said: &Said, parts: &[File]) -> Vec<String> {
+    let said = said.lock().take().unwrap_or_default();
+    let mut remarks = Vec::new();
+    for (number, texts) in &said {
+        let name = parts.get(*number).map_or("", |file| file.name.as_str());
+        remarks.extend(texts.iter().map(|text| format!("{name}: {text}")));
+    }
+    let more = remarks.len().saturating_sub(OWN) as u64;
+    remarks.truncate(OWN);
+    if more > 0 {
+        remarks.push(format!("{} on parts", display::plural(more, "more remark")));
+    }
+    remarks
 }
 
 /// The node without its table: what the first part says, and how many there are.
@@ -283,19 +323,32 @@ fn check_count(files: &[File]) -> Result<()> {
     }
 }
 
-fn part(root: &std::path::Path, file: &File, columns: &[FieldRef]) -> Part {
-    let path = root.join(&file.name);
+fn part(root: &std::path::Path, number: usize, file: &File, columns: &[FieldRef], said: &Said) -> Part {
+    let (path, said) = (root.join(&file.name), said.clone());
     let constants = partition::constants(&file.keys, columns);
-    Part { constants, ..Part::new(&file.name, file.bytes, Box::new(move |task| table_in(task, &path))) }
+    let open = move |task: &Task| -> Result<Arc<dyn Table>> {
+        let document = document_at(task, &path)?;
+        let table = table_of(&document)?;
+        let remarks = &document.root.remarks;
+        if !remarks.is_empty()
+            && table.schema().index_of(REST).is_ok()
+            && let Some(said) = &mut *said.lock()
+        {
+            said.insert(number, remarks.clone());
+        }
+        Ok(table)
+    };
+    Part { constants, ..Part::new(&file.name, file.bytes, Box::new(open)) }
 }
 
-fn table_in(task: &Task, path: &std::path::Path) -> Result<Arc<dyn Table>> {
-    table_of(&open_source(task, &Source::open(task, path)?, &Options::default())?)
+fn document_at(task: &Task, path: &std::path::Path) -> Result<Document> {
+    open_source(task, &Source::open(task, path)?, &Options::default())
 }
 
 /// A part, if it is a table.
 fn table_at(task: &Task, root: &std::path::Path, part: Option<&File>) -> Result<Option<Arc<dyn Table>>> {
-    match part.map(|file| table_in(task, &root.join(&file.name))) {
+    let table = |file: &File| table_of(&document_at(task, &root.join(&file.name))?);
+    match part.map(table) {
         Some(Err(error)) if error.is_cancelled() => Err(error),
         first => Ok(first.and_then(Result::ok)),
     }
@@ -308,9 +361,7 @@ fn first_attributes(
     parts: &[File],
 ) -> Result<Vec<(String, crate::node::Value)>> {
     for file in parts.iter().take(10) {
-        let opened = Source::open(task, &root.join(&file.name))
-            .and_then(|s| open_source(task, &s, &Options::default()));
-        match opened {
+        match document_at(task, &root.join(&file.name)) {
             Ok(document) => return Ok(document.root.attributes.clone()),
             Err(error) if error.is_cancelled() => return Err(error),
             Err(_) => {}
@@ -540,6 +591,25 @@ mod tests {
         assert_eq!(id.metadata().get("inferred").map(String::as_str), Some("double"));
         let said = document.root.remarks.join("\n");
         assert_eq!(said, "schema differs: b.jsonl: more is additional");
+    }
+
+    #[test]
+    fn fields_beyond_the_sample_of_a_file_are_in_the_column_of_another() {
+        let line = |n: usize| match n {
+            7_000 => "{\"id\": 7000, \"late\": \"x\", \"rare\": 1}\n".to_owned(),
+            _ => format!("{{\"id\": {n}, \"text\": \"{:80}\"}}\n", "t"),
+        };
+        let long: String = (0..20_000).map(line).collect();
+        let (_folder, document) =
+            folder(&[("a.jsonl", &long), ("b.jsonl", "{\"id\": 1, \"text\": \"t\", \"late\": \"y\"}\n")]);
+        assert_eq!(names(&document), ["id", "text", REST, "late"]);
+        let late = column(&document, "late");
+        assert_eq!(late.iter().flatten().count(), 2);
+        assert_eq!((late[7_000].as_deref(), late[20_000].as_deref()), (Some("x"), Some("y")));
+        assert_eq!(column(&document, REST)[7_000].as_deref(), Some("{\"rare\":1}"));
+        let said = document.root.remarks.join("\n");
+        assert!(said.contains("schema differs: b.jsonl: late is additional"), "{said}");
+        assert!(said.contains("a.jsonl: the columns and their types are those of a sample"), "{said}");
     }
 
     #[test]

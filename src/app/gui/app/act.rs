@@ -86,6 +86,7 @@ impl App {
             actions: &mut self.actions,
             mappings: &mut self.mappings,
             status: &mut self.status,
+            keyed: true,
         };
         if !self.tabs.request(request, &mut cx) {
             let words = match request {

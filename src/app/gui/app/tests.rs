@@ -168,3 +168,51 @@ fn lists_open_inside_the_options_of_a_reader() {
     assert!(harness.query_by_role_and_label(Role::ColumnHeader, "x").is_none());
     assert!(harness.query_by_label_contains("3 rows").is_some());
 }
+
+#[test]
+fn who_walks_through_the_explorer_stays_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.csv", "b.csv", "c.csv"] {
+        std::fs::write(folder.path().join(name), "x,y\n1,2\n").unwrap();
+    }
+    let mut harness = window(&[folder.path()]);
+    harness
+        .get_by(|node| node.role() == Role::TreeItem && node.label().is_some_and(|l| l.starts_with("a.csv")))
+        .click();
+    settle(&mut harness);
+    for name in ["a.csv", "b.csv", "c.csv"] {
+        assert_eq!(harness.state().app().tabs.target().unwrap().node.name, name);
+        harness.key_press(Key::ArrowDown);
+        settle(&mut harness);
+    }
+}
+
+#[test]
+fn a_tab_that_is_chosen_has_the_keyboard_also_after_a_dialog() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "x,y\n1,2\n3,4\n5,6\n").unwrap();
+    let mut harness = window(&[&path]);
+    let cell = |harness: &Harness<'_, Window>| harness.state().app().status.under.clone();
+    harness.key_press(Key::ArrowDown);
+    settle(&mut harness);
+    harness.key_press(Key::ArrowDown);
+    settle(&mut harness);
+    let before = cell(&harness);
+    assert!(before.starts_with("x["), "{before}");
+    // A shortcut leaves the palette; while a dialog is open, keys mean no view.
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    settle(&mut harness);
+    harness.key_press(Key::F1);
+    settle(&mut harness);
+    assert!(harness.state().app().dialogs.is_open() && !harness.state().app().palette.is_open());
+    harness.key_press(Key::ArrowUp);
+    settle(&mut harness);
+    assert_eq!(cell(&harness), before);
+    harness.key_press(Key::Escape);
+    settle(&mut harness);
+    assert!(!harness.state().app().dialogs.is_open());
+    harness.key_press(Key::ArrowUp);
+    settle(&mut harness);
+    assert_ne!(cell(&harness), before);
+}

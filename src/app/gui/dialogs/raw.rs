@@ -62,6 +62,7 @@ impl OpenRaw {
     pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
         room(ui, 620.0, 480.0);
         let close = head(ui, &format!("Open {} as raw array", self.name));
+        let list = egui::Popup::is_any_open(ui.ctx());
         let path = self.path.clone();
         let shown = self.len.get(jobs, &(), "", move |task| Source::open(task, &path)?.len(task));
         let len = shown.value.filter(|_| shown.fresh).map(|len| *len);
@@ -92,7 +93,9 @@ impl OpenRaw {
             }
         }
         ui.add_space(space::S2);
-        let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
+        // Of a list or a button Enter is a click.
+        let free = !list && ui.memory(|memory| memory.focused().is_none()) || ui.ctx().text_edit_focused();
+        let enter = free && ui.input(|input| input.key_pressed(egui::Key::Enter));
         let can = result.is_ok() && len.is_some();
         let clicked = ui.add_enabled_ui(can, |ui| theme::primary_button(ui, "Open").clicked()).inner;
         if can && (clicked || enter) {

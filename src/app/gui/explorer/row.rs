@@ -18,6 +18,8 @@ use crate::gui::watch::Change;
 
 /// What a row shows.
 pub(super) struct Drawn {
+    /// What it is the row of, whatever is known of that.
+    key: egui::IdSalt,
     depth: usize,
     name: String,
     /// A path that stands faintly behind the name.
@@ -44,6 +46,7 @@ impl Drawn {
         let depth = row.trail.len();
         let root = file.filter(|_| depth == 0);
         let mut drawn = Drawn {
+            key: egui::IdSalt::new((file.map(|file| file.id), &row.trail)),
             depth,
             name: root.map_or_else(String::new, File::name),
             behind: String::new(),
@@ -122,6 +125,7 @@ impl Drawn {
         let above = found.path.strip_suffix(node.name.as_str()).unwrap_or("");
         let above = above.trim_end_matches(['.', '/']);
         Drawn {
+            key: egui::IdSalt::new((found.file, &found.path)),
             depth: 0,
             name: node.name.clone(),
             behind: above.to_owned(),
@@ -138,11 +142,7 @@ impl Drawn {
     /// Draws the row and takes its clicks.
     pub(super) fn ui(self, ui: &mut Ui, rect: Rect, selected: bool) -> RowResponse {
         let theme = Theme::of(ui);
-        let response = ui.interact(
-            rect,
-            ui.unique_id().with((&self.tip, &self.name, self.depth, rect.top() as i32)),
-            Sense::CLICK,
-        );
+        let response = ui.interact(rect, ui.scope_id().with(self.key), Sense::CLICK);
         let spoken = match &self.problem {
             Some(problem) => format!("{} {problem}", self.name),
             None => format!("{} {}", self.name, self.facts),

@@ -136,7 +136,7 @@ impl Grid {
         if self.drag.is_some() || !ui.rect_contains_pointer(line) {
             return;
         }
-        let Some(response) = ui.ctx().read_response(ui.unique_id().with("head")) else { return };
+        let Some(response) = ui.ctx().read_response(ui.scope_id().with("head")) else { return };
         let mut words = format!("{}  {}", drawn_text(&head.name, false), drawn_text(&head.type_text, false));
         if let Some(remark) = &head.remark {
             words.push('\n');

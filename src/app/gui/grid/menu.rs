@@ -122,7 +122,7 @@ impl Grid {
                 self.cell_menu(ui, cell, model, &mut choice);
             }
         });
-        let id = ui.unique_id();
+        let id = ui.scope_id();
         if let Some(head) = ui.ctx().read_response(id.with("head")) {
             egui::Popup::context_menu(&head).accessible_name("Column menu").show(|ui| {
                 if let Some(Target::Head(column)) = self.target {

@@ -195,7 +195,7 @@ impl Grid {
             return;
         }
         // Without the keyboard the frame stays, quieter.
-        let focused = ui.memory(|memory| memory.has_focus(ui.unique_id().with("cells")));
+        let focused = ui.memory(|memory| memory.has_focus(ui.scope_id().with("cells")));
         let color = if focused { theme.accent } else { theme.accent.gamma_multiply(0.55) };
         painter.rect_stroke(rect, 0.0, Stroke::new(2.0, color), StrokeKind::Inside);
     }

@@ -68,10 +68,11 @@ impl Behavior<Pane> for Behaviour<'_> {
         if response.clicked() || response.drag_started() {
             self.active = Some(tile_id);
         }
-        if response.double_clicked()
-            && let Some(egui_tiles::Tile::Pane(pane)) = tiles.get_mut(tile_id)
-        {
-            pane.preview = false;
+        if let Some(egui_tiles::Tile::Pane(pane)) = tiles.get_mut(tile_id) {
+            pane.preview &= !response.double_clicked();
+            if response.clicked() {
+                pane.grab = super::pane::Grab::Now;
+            }
         }
         if ui.is_rect_visible(rect) && !state.is_being_dragged {
             let fill = if state.active { theme.bg2 } else { theme.bg1 };

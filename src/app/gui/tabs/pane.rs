@@ -37,6 +37,20 @@ pub(crate) struct Pane {
     shown: Option<(Target, Box<dyn View>)>,
     /// What its view is asked for once it is there.
     asked: Option<Request>,
+    /// Whether its view is to take the keyboard.
+    pub(super) grab: Grab,
+}
+
+/// How a tab that was chosen asks for the keyboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Grab {
+    /// It has it, or does not ask.
+    #[default]
+    No,
+    /// As soon as nothing else has it.
+    IfFree,
+    /// At once.
+    Now,
 }
 
 /// What there is to draw.
@@ -60,6 +74,7 @@ impl Pane {
             found: Slot::default(),
             shown: None,
             asked: None,
+            grab: Grab::No,
         }
     }
 
@@ -76,6 +91,7 @@ impl Pane {
             found: Slot::default(),
             shown: None,
             asked: None,
+            grab: Grab::No,
         }
     }
 
@@ -130,8 +146,6 @@ impl Pane {
     pub(super) fn clauses(&self) -> String {
         self.shown.as_ref().and_then(|(_, view)| view.clauses()).unwrap_or_default()
     }
-
-    pub(super) fn grab_focus(&mut self) {}
 
     /// Asks its view as soon as there is one. False where there is one already.
     pub(super) fn ask_later(&mut self, request: &Request) -> bool {
@@ -249,6 +263,9 @@ impl Pane {
         if let Some(change) = cx.files.get(self.file).and_then(|file| file.change) {
             changed(ui, &self.name, self.file, change, cx.actions);
         }
+        let active = active && cx.keyed;
+        let free = self.grab == Grab::Now || ui.memory(|memory| memory.focused().is_none());
+        let focus = active && free && std::mem::take(&mut self.grab) != Grab::No;
         let Some((target, view)) = &mut self.shown else { return };
         let mut cx = ViewCx {
             jobs: cx.jobs,
@@ -257,6 +274,7 @@ impl Pane {
             actions: cx.actions,
             mappings: cx.mappings,
             active,
+            focus,
         };
         if let Some(request) = self.asked.take() {
             view.request(&request, &mut cx);

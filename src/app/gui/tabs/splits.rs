@@ -64,7 +64,7 @@ impl Tabs {
         };
         self.tree = Tree::new(egui::Id::unique("tabs"), root, tiles);
         if let Some(id) = active {
-            self.activate(id);
+            self.activate(id, super::Grab::Now);
         }
     }
 }

@@ -320,10 +320,16 @@ pub(crate) fn form<R>(
     if button.clicked() {
         open = !open;
     }
-    let close = if egui::Popup::is_any_open(ctx) { IgnoreClicks } else { CloseOnClickOutside };
+    let (was, list) = (open, egui::Popup::is_any_open(ctx));
+    let close = if list { IgnoreClicks } else { CloseOnClickOutside };
     let shown = popup.close_behavior(close).open_bool(&mut open).show(content);
+    // Escape closes a list in it first.
+    open |= was && list && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     if open {
-        ctx.data_mut(|data| data.insert_temp(id, now));
+        ctx.data_mut(|data| {
+            data.insert_temp(id, now);
+            data.insert_temp(any_form(), now);
+        });
     } else {
         ctx.data_mut(|data| data.remove::<u64>(id));
     }
@@ -334,6 +340,16 @@ pub(crate) fn form<R>(
 pub(crate) fn open_form(button: &Response) {
     let now = button.ctx.cumulative_pass_nr();
     button.ctx.data_mut(|data| data.insert_temp(form_id(button), now));
+}
+
+/// Whether a form stands.
+pub(crate) fn is_form_open(ctx: &egui::Context) -> bool {
+    let now = ctx.cumulative_pass_nr();
+    ctx.data(|data| data.get_temp::<u64>(any_form())).is_some_and(|last| last + 1 >= now)
+}
+
+fn any_form() -> egui::Id {
+    egui::Id::unique("any form")
 }
 
 fn form_id(button: &Response) -> egui::Id {

@@ -38,7 +38,7 @@ pub(super) fn frame_times(frames: &[Duration]) -> (Duration, Duration) {
     let mut times = frames[1..].to_vec();
     times.sort();
     let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
-    println!("{} frames while a read takes 5 s: median {median:.1?}, longest {longest:.1?}", times.len());
+    println!("{} frames: median {median:.1?}, longest {longest:.1?}", times.len());
     (median, longest)
 }
 
@@ -91,6 +91,7 @@ impl<V: View + ?Sized> Bench<V> {
             actions: &mut self.actions,
             mappings: &mut self.mappings,
             active: true,
+            focus: self.frames.is_empty(),
         };
         (self.view.as_mut(), cx)
     }

@@ -194,7 +194,7 @@ impl View for Group {
             }
             ui.add_space(space::S1);
         }
-        let width = ui.available_width().min(220.0);
+        let width = (ui.available_width() - 16.0).clamp(40.0, 220.0);
         let edit = egui::TextEdit::singleline(&mut self.find).hint_text("Names with…").desired_width(width);
         let edit = ui.add(edit.margin(egui::Margin::symmetric(8, 4)));
         edit.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Names with"));

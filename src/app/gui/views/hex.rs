@@ -92,7 +92,7 @@ impl HexView {
             find: Find::default(),
             copying: None,
             values: true,
-            focus: true,
+            focus: false,
         }
     }
 
@@ -280,7 +280,7 @@ impl HexView {
     }
 
     fn focus_and_keys(&mut self, ui: &Ui, cx: &ViewCx<'_>, response: &egui::Response) {
-        if std::mem::take(&mut self.focus) && cx.active {
+        if cx.focus || cx.active && std::mem::take(&mut self.focus) {
             response.request_focus();
         }
         if response.has_focus() {

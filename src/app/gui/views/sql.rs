@@ -288,7 +288,7 @@ impl SqlView {
     fn edge(&mut self, ui: &Ui, whole: Rect) {
         let at = whole.top() + self.height;
         let edge = Rect::from_min_max(pos2(whole.left(), at - 3.0), pos2(whole.right(), at + 3.0));
-        let drag = ui.interact(edge, ui.unique_id().with("edge"), Sense::drag());
+        let drag = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());
         drag.widget_info(|| {
             egui::WidgetInfo::labeled(
                 egui::Role::Splitter,
@@ -304,7 +304,9 @@ impl SqlView {
     }
 
     fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
-        if !cx.active {
+        // Fields of the result have their own meaning of it.
+        let focused = ui.memory(|memory| memory.focused());
+        if !cx.active || ui.ctx().text_edit_focused() && focused != self.editor.id() {
             return;
         }
         let pressed = |modifiers, key| ui.input_mut(|input| input.consume_key(modifiers, key));
@@ -413,10 +415,6 @@ impl View for SqlView {
         self.begin(cx.jobs);
         self.learn(cx.jobs);
         self.show_failed();
-        let stop = cx.active && ui.input(|input| input.key_pressed(Key::Escape));
-        if let Some(run) = self.running().filter(|_| stop) {
-            run.task.cancel();
-        }
         let theme = Theme::of(ui);
         let whole = ui.available_rect_before_wrap();
         self.height = self.height.clamp(LEAST, (whole.height() * 0.6).max(LEAST));
@@ -436,6 +434,12 @@ impl View for SqlView {
         lower.shrink_clip_rect(rest);
         self.result(&mut lower, rest, cx);
         self.edge(ui, whole);
+        // Last: the editor's list and the result have things to give up, too.
+        if let Some(run) = self.running().filter(|_| cx.active)
+            && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape))
+        {
+            run.task.cancel();
+        }
     }
 
     fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {

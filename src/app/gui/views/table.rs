@@ -208,13 +208,13 @@ impl TableView {
         model::rows(self.main.table.rows())
     }
 
-    /// Once: the keyboard goes to the grid, and rows that are not counted are.
+    /// The keyboard goes to the grid where the tab has it; once, rows that are not counted are.
     fn start(&mut self, cx: &ViewCx<'_>) {
+        if cx.focus {
+            self.sheet_mut().grid.request_focus();
+        }
         if std::mem::replace(&mut self.started, true) {
             return;
-        }
-        if cx.active {
-            self.main.grid.request_focus();
         }
         let near = cx.target.document.source.known_len().is_none_or(|bytes| bytes <= COUNTED);
         if self.main.table.rows().exact().is_none() && near {
@@ -562,6 +562,7 @@ impl TableView {
         if !cx.active || !ui.input(|input| input.key_pressed(Key::Escape)) {
             return;
         }
+        let mut done = true;
         if self.find.close() {
             self.main.grid.request_focus();
         } else if self.versions.as_mut().is_some_and(versions::Bar::give_up) {
@@ -571,7 +572,11 @@ impl TableView {
         } else if self.sheet().pages.pending().is_some() {
             self.sheet_mut().pages.cancel();
         } else {
+            done = self.inspect.is_open();
             self.inspect.close();
+        }
+        if done {
+            ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
         }
     }
 }
@@ -601,7 +606,6 @@ impl View for TableView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.start(cx);
         self.take_tail(cx);
-        self.escape(ui, cx);
         self.take_version(cx);
         if let Some(change) = self.sieve.take(cx.jobs, &self.base, &self.name) {
             self.change(change);
@@ -618,6 +622,7 @@ impl View for TableView {
             table: &self.base,
             called: &self.called,
             given: self.given.as_deref(),
+            keyed: cx.active,
         };
         let whole = self.sieve.ui(ui, whole, about, cx.actions);
         let place = Place { columns: &columns, table: &self.main.table, cursor: self.main.grid.cursor() };
@@ -644,6 +649,8 @@ impl View for TableView {
             self.inspect.ui(ui, place, cx.jobs, &table, cell, &name);
         }
         self.take_copy(cx);
+        // Last: the grid and the groups have things to give up, too.
+        self.escape(ui, cx);
         // The groups speak for themselves.
         if self.mode != Mode::Pivot {
             self.say(cx);

@@ -31,6 +31,8 @@ use lines::{Lines, Marks, Place};
 
 /// The height of a line that is not wrapped, in points.
 const LINE: f32 = 18.0;
+/// A narrower bar does not count the lines.
+const NARROW: f32 = 420.0;
 /// Files up to this size are counted without being asked.
 const COUNTED: u64 = 8 << 30;
 /// The most lines that are copied.
@@ -88,7 +90,6 @@ struct TextView {
     /// A stretch to go to, and one to bring into sight once its line is in memory.
     go_to: Option<(Place, Place)>,
     reveal: Option<(Place, Place)>,
-    focus: bool,
     page: f32,
     /// How wide a line may be before it is wrapped.
     width: f32,
@@ -128,7 +129,6 @@ impl TextView {
             reading: None,
             go_to: None,
             reveal: None,
-            focus: true,
             page: 1.0,
             width: f32::INFINITY,
             seen: 0..0,
@@ -269,7 +269,7 @@ impl TextView {
         let track = Rect::from_min_max(pos2(area.right() - size::SCROLL_BAR, area.top()), area.max);
         let seen = self.share / total.max(1) as f64;
         let bar = Bar { track, vertical: true, part: self.top.part(total, page), seen, name: "Lines" };
-        match bar.ui(ui, ui.unique_id().with("lines bar"), &mut self.grab).0 {
+        match bar.ui(ui, ui.scope_id().with("lines bar"), &mut self.grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.top = RowPosition::at_part(part, total, page),
             Scrolled::Page(way) => self.scroll_by(ui, f32::from(way) * self.far()),
@@ -285,7 +285,7 @@ impl TextView {
         );
         let seen = f64::from(body.width() / (body.width() + most));
         let bar = Bar { track, vertical: false, part: f64::from(self.left / most), seen, name: "Columns" };
-        match bar.ui(ui, ui.unique_id().with("side bar"), &mut self.side_grab).0 {
+        match bar.ui(ui, ui.scope_id().with("side bar"), &mut self.side_grab).0 {
             Scrolled::No => {}
             Scrolled::To(part) => self.left = part as f32 * most,
             Scrolled::Page(way) => self.left += f32::from(way) * body.width() * 0.9,
@@ -554,9 +554,9 @@ impl TextView {
         }
         self.take_reveal(ui, body);
         self.top = self.top.clamped(self.total(), self.scroll_page());
-        let id = ui.unique_id().with("text");
+        let id = ui.scope_id().with("text");
         let response = ui.interact(body, id, Sense::click_and_drag());
-        if std::mem::take(&mut self.focus) && cx.active {
+        if cx.focus {
             response.request_focus();
         }
         if response.has_focus() {
@@ -612,19 +612,22 @@ impl View for TextView {
         let lines = self.text.lines();
         let words = format!("{lines} lines");
         let color = if lines.exact().is_some() { theme.dim } else { theme.warn };
-        ui.label(egui::RichText::new(words).color(color));
+        // Where there is no room the inspector says it alone.
+        if ui.max_rect().width() >= NARROW {
+            ui.label(egui::RichText::new(words).color(color));
+        }
         self.encoding_menu(ui, cx);
         let words = if self.wrap { "Do not wrap lines" } else { "Wrap long lines" };
         if theme::icon_button(ui, Icon::Wrap, words).clicked() {
             self.wrap = !self.wrap;
             self.left = 0.0;
         }
+        self.long_line(ui);
         let from = self.selection().map_or(Place { line: self.top.row, character: 0 }, |(from, _)| from);
         if let Some((start, end)) = self.find.ui(ui, cx, &self.text, from) {
             (self.anchor, self.cursor) = (start, end);
             self.go_to = Some((start, end));
         }
-        self.long_line(ui);
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -68,7 +68,11 @@ fn multiscale(group: &Object) -> Option<Multiscale> {
         let path = text(value, "path")?.trim_matches('/').to_owned();
         let (scale, translation) = transformation(value.get("coordinateTransformations"));
         let scale = combined(&scale, &common.0, |a, b| a * b);
-        let moved = combined(&translation, &common.0, |a, b| a * b);
+        // The common ones come after the dataset's: they scale its translation too, where it has one.
+        let moved = match translation.is_empty() {
+            true => translation,
+            false => combined(&translation, &common.0, |a, b| a * b),
+        };
         Some(Dataset { path, scale, translation: combined(&moved, &common.1, |a, b| a + b) })
     };
     let datasets = one.get("datasets")?.as_array()?.iter().take(LEVELS).filter_map(dataset).collect();
@@ -100,6 +104,7 @@ fn transformation(value: Option<&Value>) -> (Vec<f64>, Vec<f64>) {
     (scale, translation)
 }
 
+/// Two lists element by element; the other one where one is not there.
 fn combined(a: &[f64], b: &[f64], both: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     if a.is_empty() || b.is_empty() {
         return if a.is_empty() { b.to_vec() } else { a.to_vec() };
@@ -376,5 +381,47 @@ impl Image for Pyramid {
             alpha: false,
             data,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Start and step along each axis of the one dataset, with these transformations of all and of its own.
+    fn places(common: Value, own: Value) -> Vec<Option<(f64, f64)>> {
+        let kinds = [("t", "time"), ("c", "channel"), ("z", "space"), ("y", "space"), ("x", "space")];
+        let axes: Vec<Value> = kinds.map(|(name, kind)| json!({ "name": name, "type": kind })).into();
+        let group = json!({ "multiscales": [{
+            "axes": axes,
+            "datasets": [{ "path": "0", "coordinateTransformations": own }],
+            "coordinateTransformations": common,
+        }] });
+        let found = multiscale(group.as_object().unwrap()).unwrap();
+        found.axes_of(&found.datasets[0], 5).iter().map(|axis| axis.regular).collect()
+    }
+
+    #[test]
+    fn a_common_scale_moves_no_axis() {
+        // The example of the specification.
+        let common = json!([{ "type": "scale", "scale": [0.1, 1.0, 1.0, 1.0, 1.0] }]);
+        let own = json!([{ "type": "scale", "scale": [1.0, 1.0, 0.5, 0.5, 0.5] }]);
+        let half = Some((0.0, 0.5));
+        assert_eq!(places(common, own), [Some((0.0, 0.1)), None, half, half, half]);
+    }
+
+    #[test]
+    fn common_transformations_come_after_those_of_a_dataset() {
+        let list = |scale: f64, translation: f64| {
+            json!([
+                { "type": "scale", "scale": vec![scale; 5] },
+                { "type": "translation", "translation": vec![translation; 5] },
+            ])
+        };
+        assert_eq!(places(list(10.0, 1.0), list(2.0, 3.0))[4], Some((31.0, 20.0)));
+        let scaled = json!([{ "type": "scale", "scale": vec![2.0; 5] }]);
+        assert_eq!(places(list(10.0, 1.0), scaled.clone())[4], Some((1.0, 20.0)));
+        assert_eq!(places(scaled, list(2.0, 3.0))[4], Some((6.0, 4.0)));
     }
 }

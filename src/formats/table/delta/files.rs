@@ -24,10 +24,33 @@ fn physical(field: &Field) -> &str {
     field.metadata().get(PHYSICAL_NAME).unwrap_or(field.name())
 }
 
-/// The files as parts of the table of `schema`.
-pub(super) fn data_files(places: &Places, snapshot: &Snapshot, schema: &SchemaRef) -> Result<Vec<DataFile>> {
+/// How folders are named whose partition's value is null; some writers take it over into the log.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The files as parts of the table of `schema`, and a sentence about each that is left out since the log says of
+/// it what cannot be.
+///
+/// # Errors
+/// Only that the work was cancelled.
+pub(super) fn data_files(
+    task: &Task,
+    places: &Places,
+    snapshot: &Snapshot,
+    schema: &SchemaRef,
+) -> Result<(Vec<DataFile>, Vec<String>)> {
     let partitions = snapshot.partition_columns();
-    snapshot.adds.iter().map(|add| data_file(places, add, schema, &partitions)).collect()
+    let (mut files, mut left_out) = (Vec::with_capacity(snapshot.adds.len()), Vec::new());
+    for add in &snapshot.adds {
+        task.check()?;
+        match data_file(places, add, schema, &partitions) {
+            Ok(file) => files.push(file),
+            Err(error) => {
+                let name = error.file().unwrap_or(&add.path);
+                left_out.push(format!("{name} is left out: {}", error.message()));
+            }
+        }
+    }
+    Ok((files, left_out))
 }
 
 fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]) -> Result<DataFile> {
@@ -37,8 +60,10 @@ fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]
         if partitions.contains(&field.name().as_str()) {
             let value = add.partition.iter().find(|(key, _)| key == physical(field) || key == field.name());
             // The empty text is null, for every type (PROTOCOL.md, *Partition Value Serialization*).
-            let text = value.and_then(|(_, text)| text.as_deref()).filter(|text| !text.is_empty());
-            let value = partition_value(text, field.data_type()).map_err(|e| e.in_file(&made.name))?;
+            let text = value.and_then(|(_, text)| text.as_deref());
+            let text = text.filter(|text| !text.is_empty() && *text != NULL);
+            let value = partition_value(text, field.data_type())
+                .map_err(|e| e.in_node(field.name()).in_file(&made.name))?;
             made.constants.push((place, value));
             made.partition.push(place);
         }

@@ -71,8 +71,13 @@ fn at_version(task: &Task, log: &Log, snapshot: &Snapshot, name: &str) -> Result
     };
     let places = Places::new(log.root().clone(), None);
     let by = if snapshot.maps_by_id() { By::Id } else { By::Name };
-    let parts = files::data_files(&places, snapshot, &schema)?;
-    let made = lake::table(task, &places, &schema, by, parts).map(|joined| (joined, snapshot.adds.len()));
+    let (parts, left_out) = files::data_files(task, &places, snapshot, &schema)?;
+    let made = lake::table(task, &places, &schema, by, parts).map(|mut joined| {
+        // They are files that cannot be read, as those that do not open are.
+        joined.opened += left_out.len();
+        joined.differences = left_out.into_iter().chain(joined.differences).collect();
+        (joined, snapshot.adds.len())
+    });
     lake::filled(node, &format!("version {}", snapshot.version), made)
 }
 

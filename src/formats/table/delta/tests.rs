@@ -97,6 +97,40 @@ fn partition_columns_come_from_the_log() {
 }
 
 #[test]
+fn a_file_whose_partition_value_does_not_fit_is_left_out() {
+    let (folder, fixture) = (tempfile::tempdir().unwrap(), "fixtures/delta/partitioned");
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
+    for inner in std::fs::read_dir(fixture).unwrap().map(|entry| entry.unwrap()) {
+        let to = folder.path().join(inner.file_name());
+        std::fs::create_dir(&to).unwrap();
+        for file in std::fs::read_dir(inner.path()).unwrap().map(|entry| entry.unwrap()) {
+            std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+        }
+    }
+    // The ponds become numbers: 7, one that stands for null, and a name.
+    let path = folder.path().join("_delta_log/00000000000000000000.json");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let changed = log
+        .replace(r#"\"pond\",\"type\":\"string\""#, r#"\"pond\",\"type\":\"integer\""#)
+        .replace(r#"{"pond":"north"}"#, r#"{"pond":"7"}"#)
+        .replace(r#"{"pond":null}"#, r#"{"pond":"__HIVE_DEFAULT_PARTITION__"}"#);
+    std::fs::write(&path, changed).unwrap();
+    let task = Task::new();
+    let source = Source::open(&task, folder.path()).unwrap();
+    let document = open_source(&task, &source, &Options::default()).unwrap();
+    for node in [document.root.clone(), find(&document, "version=0")] {
+        assert_eq!(ids(&node), [0, 2, 3, 5, 6, 8]);
+        assert_eq!(rows(&node).iter().filter(|row| row[2].as_deref() == Some("7")).count(), 3);
+        assert_eq!(rows(&node).iter().filter(|row| row[2].is_none()).count(), 3);
+        let problem = node.problem.as_ref().unwrap().to_string();
+        assert!(problem.contains("1 of its 3 files") && problem.contains("pond=south/"), "{problem}");
+        assert!(node.remarks.iter().any(|remark| remark.contains("pond=south/")), "{:?}", node.remarks);
+    }
+    assert_eq!(rows(&find(&document, "history")).len(), 1);
+    assert_eq!(rows(&find(&document, "files")).len(), 3);
+}
+
+#[test]
 fn what_the_log_says_of_files_leaves_them_out() {
     let document = opened("partitioned");
     let Some(Content::Table(table)) = &document.root.content else { panic!() };

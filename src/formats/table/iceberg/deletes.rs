@@ -15,6 +15,7 @@ use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::row::{RowConverter, SortField};
 use parking_lot::Mutex;
 use roaring::RoaringTreemap;
+use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -29,8 +30,25 @@ type Keys = HashSet<Box<[u8]>>;
 
 /// The delete files of a snapshot, each read once, when a data file needs it.
 pub(super) struct DeleteFiles {
-    places: Places,
-    files: Vec<Arc<DeleteFile>>,
+    places: Arc<Places>,
+    /// Those that name the data file that they are of, by its path.
+    named: HashMap<String, Group>,
+    /// The others by their partition.
+    partitions: HashMap<Partition, Group>,
+    /// Those of the whole table.
+    everywhere: Group,
+}
+
+/// The number of a partition spec and the values by it.
+type Partition = (i64, String);
+
+/// Delete files that are of the same data files, but for their sequence numbers: which of them it is shows when
+/// a data file is read, since there may be thousands of both.
+struct Group {
+    files: Arc<[Arc<DeleteFile>]>,
+    /// The largest sequence numbers of its position deletes and of its equality deletes.
+    positions: Option<i64>,
+    equal: Option<i64>,
 }
 
 struct DeleteFile {
@@ -44,46 +62,88 @@ struct DeleteFile {
 impl DeleteFiles {
     /// The delete files among `files`; `fields` are all fields that the table ever had.
     pub(super) fn new(places: &Places, files: &[File], fields: &[SchemaRef]) -> Result<DeleteFiles> {
-        let deletes = files.iter().filter(|file| file.holds != Holds::Data);
-        let one = |file: &File| -> Result<Arc<DeleteFile>> {
-            let columns = match file.holds {
-                Holds::EqualityDeletes => Some(compared(&file.equality, fields)?),
-                _ => None,
-            };
+        let mut named: HashMap<String, Vec<Arc<DeleteFile>>> = HashMap::new();
+        let mut partitions: HashMap<Partition, Vec<Arc<DeleteFile>>> = HashMap::new();
+        let mut everywhere = Vec::new();
+        for file in files.iter().filter(|file| file.holds != Holds::Data) {
+            let is_equality = file.holds == Holds::EqualityDeletes;
+            let columns = if is_equality { Some(compared(&file.equality, fields)?) } else { None };
             let (positions, keys) = (Mutex::new(None), Mutex::new(None));
-            Ok(Arc::new(DeleteFile { file: file.clone(), positions, columns, keys }))
-        };
-        Ok(DeleteFiles { places: places.clone(), files: deletes.map(one).collect::<Result<_>>()? })
+            let delete = Arc::new(DeleteFile { file: file.clone(), positions, columns, keys });
+            // Without a partition equality deletes are of the whole table.
+            let is_wide = is_equality && file.partition.as_object().is_none_or(serde_json::Map::is_empty);
+            match &file.referenced {
+                _ if is_wide => everywhere.push(delete),
+                Some(path) if !is_equality => named.entry(path.clone()).or_default().push(delete),
+                _ => partitions.entry(partition(file)).or_default().push(delete),
+            }
+        }
+        Ok(DeleteFiles {
+            places: Arc::new(places.clone()),
+            named: named.into_iter().map(|(path, files)| (path, Group::new(files))).collect(),
+            partitions: partitions.into_iter().map(|(of, files)| (of, Group::new(files))).collect(),
+            everywhere: Group::new(everywhere),
+        })
     }
 
     /// What is deleted of a data file, and how many rows that are, where it is known.
     pub(super) fn of(&self, data: &File) -> (Vec<Deletes>, Option<u64>) {
-        // A deletion vector takes the place of all position deletes of its file.
-        let vector = self.files.iter().find(|d| d.is_vector() && d.applies(data));
-        let others = self.files.iter().filter(|d| !d.is_vector() && d.applies(data));
-        let wanted =
-            others.filter(|d| vector.is_none() || d.file.holds == Holds::EqualityDeletes).chain(vector);
-        let wanted: Vec<&Arc<DeleteFile>> = wanted.collect();
+        let (named, at) = (self.named.get(&data.path), Some(data.sequence));
+        let groups = named.into_iter().chain(self.partitions.get(&partition(data))).chain([&self.everywhere]);
+        let groups: Vec<&Group> = groups.filter(|group| group.positions >= at || group.equal > at).collect();
+        if groups.is_empty() {
+            return (Vec::new(), Some(0));
+        }
+        let of_it = |delete: &&Arc<DeleteFile>| delete.is_vector() && delete.applies(data.sequence);
+        let vector = named.and_then(|group| group.files.iter().find(of_it)).cloned();
         // A deletion vector says how many it has; what others have of this file shows only inside of them.
-        let count = match wanted.as_slice() {
-            [] => Some(0),
-            [only] if only.is_vector() => Some(only.file.rows),
-            _ => None,
-        };
-        (wanted.into_iter().map(|delete| self.closure(delete.clone(), data.path.clone())).collect(), count)
+        let is_equality = groups.iter().any(|group| group.equal > at);
+        let count = vector.as_ref().filter(|_| !is_equality).map(|vector| vector.file.rows);
+        let files = groups.iter().map(|group| group.files.clone()).collect();
+        (vec![self.reader(data, vector, files)], count)
     }
 
-    fn closure(&self, delete: Arc<DeleteFile>, path: String) -> Deletes {
-        let places = self.places.clone();
+    /// Finds what the files have of a data file: `vector`, and of `groups` those that are not older.
+    fn reader(
+        &self,
+        data: &File,
+        vector: Option<Arc<DeleteFile>>,
+        groups: Vec<Arc<[Arc<DeleteFile>]>>,
+    ) -> Deletes {
+        let (places, path, sequence) = (self.places.clone(), data.path.clone(), data.sequence);
         Box::new(move |task, table| {
-            let found = match &delete.columns {
-                Some(columns) => delete.equal(task, &places, table, columns),
-                None if delete.is_vector() => delete.vector(task, &places),
-                None => delete.at(task, &places).map(|all| all.get(&path).cloned().unwrap_or_default()),
+            // A deletion vector takes the place of all position deletes of its file.
+            let wanted = |delete: &&Arc<DeleteFile>| {
+                let is_equality = delete.file.holds == Holds::EqualityDeletes;
+                delete.applies(sequence) && (is_equality || vector.is_none())
             };
-            found.map_err(|e| e.in_file(&delete.file.path))
+            let mut deleted = RoaringTreemap::new();
+            for delete in groups.iter().flat_map(|group| group.iter()).filter(wanted).chain(&vector) {
+                task.check()?;
+                let found = delete.deleted(task, &places, table, &path);
+                deleted |= found.map_err(|e| e.in_file(&delete.file.path))?;
+            }
+            Ok(deleted)
         })
     }
+}
+
+impl Group {
+    fn new(files: Vec<Arc<DeleteFile>>) -> Group {
+        let last = |holds: Holds| {
+            files.iter().filter(|delete| delete.file.holds == holds).map(|delete| delete.file.sequence).max()
+        };
+        let (positions, equal) = (last(Holds::PositionDeletes), last(Holds::EqualityDeletes));
+        Group { files: files.into(), positions, equal }
+    }
+}
+
+/// The partition of a file; manifests may have its values in any order.
+fn partition(file: &File) -> Partition {
+    let mut values: Vec<(&String, &Json)> = file.partition.as_object().into_iter().flatten().collect();
+    values.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    let values: Vec<String> = values.into_iter().map(|(name, value)| format!("{name:?}: {value}")).collect();
+    (file.spec, values.join(", "))
 }
 
 impl DeleteFile {
@@ -91,20 +151,26 @@ impl DeleteFile {
         self.file.format == "PUFFIN"
     }
 
-    /// Whether it can delete rows of a data file.
-    fn applies(&self, data: &File) -> bool {
-        let own = &self.file;
-        let same_partition = own.spec == data.spec && own.partition == data.partition;
-        if let Some(referenced) = &own.referenced {
-            return *referenced == data.path && own.sequence >= data.sequence;
+    /// Whether it is young enough to delete rows of a data file with this sequence number.
+    fn applies(&self, sequence: i64) -> bool {
+        match self.file.holds {
+            Holds::EqualityDeletes => self.file.sequence > sequence,
+            _ => self.file.sequence >= sequence,
         }
-        match own.holds {
-            Holds::EqualityDeletes => {
-                // Without a partition they are of the whole table.
-                let everywhere = own.partition.as_object().is_none_or(serde_json::Map::is_empty);
-                own.sequence > data.sequence && (everywhere || same_partition)
-            }
-            _ => own.sequence >= data.sequence && same_partition,
+    }
+
+    /// The rows that it deletes of the data file at `path`, whose rows are `data`.
+    fn deleted(
+        &self,
+        task: &Task,
+        places: &Places,
+        data: &Arc<dyn Table>,
+        path: &str,
+    ) -> Result<RoaringTreemap> {
+        match &self.columns {
+            Some(columns) => self.equal(task, places, data, columns),
+            None if self.is_vector() => self.vector(task, places),
+            None => Ok(self.at(task, places)?.get(path).cloned().unwrap_or_default()),
         }
     }
 
@@ -153,6 +219,9 @@ impl DeleteFile {
     /// A deletion vector: a blob of a Puffin file (Puffin specification, *deletion-vector-v1*).
     fn vector(&self, task: &Task, places: &Places) -> Result<RoaringTreemap> {
         let wrong = |what: &str| Error::malformed(format!("deletion vector: {what}"));
+        if self.file.referenced.is_none() {
+            return Err(wrong("the manifest does not say which file it is of"));
+        }
         let (offset, size) = self.file.place.ok_or_else(|| wrong("the manifest does not say where it is"))?;
         limits::check(size, limits::CHUNK, "a deletion vector")?;
         let source = places.open(task, &places.relative(&self.file.path)?)?;
@@ -246,4 +315,91 @@ fn each_key(
         at += STEP;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::table::MemoryTable;
+    use crate::source::Source;
+    use arrow::array::{Int64Array, RecordBatch};
+    use serde_json::json;
+
+    fn file(holds: Holds, path: &str, sequence: i64, pond: &str) -> File {
+        File {
+            holds,
+            path: path.to_owned(),
+            format: "PARQUET".to_owned(),
+            bytes: 0,
+            rows: 7,
+            sequence,
+            spec: 0,
+            partition: json!({ "pond": pond }),
+            equality: Vec::new(),
+            referenced: None,
+            place: None,
+            lower: Json::Null,
+            upper: Json::Null,
+            nulls: Json::Null,
+        }
+    }
+
+    /// How many readers a data file of the sequence number 2 gets, and how many rows are known to be deleted.
+    fn of(deletes: &[File]) -> (usize, Option<u64>) {
+        let places = Places::new(Source::memory("t", Vec::<u8>::new()), None);
+        let data = file(Holds::Data, "a", 2, "north");
+        let (readers, count) = DeleteFiles::new(&places, deletes, &[]).unwrap().of(&data);
+        (readers.len(), count)
+    }
+
+    #[test]
+    fn deletes_are_of_files_of_their_partition_that_are_not_younger() {
+        let positions = |sequence, pond| file(Holds::PositionDeletes, "p", sequence, pond);
+        assert_eq!(of(&[positions(1, "north"), positions(2, "south")]), (0, Some(0)));
+        assert_eq!(of(&vec![positions(2, "north"); 1_000]), (1, None));
+        let equal = |sequence, pond| file(Holds::EqualityDeletes, "e", sequence, pond);
+        assert_eq!(of(&[equal(2, "north"), equal(3, "south")]), (0, Some(0)));
+        assert_eq!(of(&[equal(3, "north")]), (1, None));
+        assert_eq!(of(&[File { partition: json!({}), spec: 1, ..equal(3, "") }]), (1, None));
+        let places = |partition: Json| super::partition(&File { partition, ..positions(1, "") });
+        assert_eq!(places(json!({ "a": 1, "b": "x" })), places(json!({ "b": "x", "a": 1 })));
+        assert_ne!(places(json!({ "a": 1, "b": "x" })), places(json!({ "a": "1", "b": "x" })));
+    }
+
+    #[test]
+    fn deletion_vectors_are_found_by_their_file_and_take_the_place_of_positions() {
+        let positions = file(Holds::PositionDeletes, "p", 2, "north");
+        let of_file = |path: &str, sequence| File {
+            referenced: Some(path.to_owned()),
+            ..file(Holds::PositionDeletes, "v", sequence, "north")
+        };
+        let vector = |path: &str, sequence| File { format: "PUFFIN".to_owned(), ..of_file(path, sequence) };
+        assert_eq!(of(&[vector("b", 2), vector("a", 1), of_file("b", 2)]), (0, Some(0)));
+        assert_eq!(of(&[of_file("a", 2)]), (1, None));
+        assert_eq!(of(&[positions.clone(), vector("a", 2)]), (1, Some(7)));
+        let equal = file(Holds::EqualityDeletes, "e", 3, "north");
+        assert_eq!(of(&[positions, vector("a", 2), equal]), (1, None));
+    }
+
+    #[test]
+    fn a_reader_takes_the_positions_of_its_file_out_of_all_delete_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = [("one.csv", "a,1\na,3\nb,0\n"), ("two.csv", "a,4\nb,2\n"), ("old.csv", "a,0\n")];
+        for (name, lines) in lines {
+            std::fs::write(folder.path().join(name), format!("file_path,pos\n{lines}")).unwrap();
+        }
+        let task = Task::new();
+        let places = Places::new(Source::open(&task, folder.path()).unwrap(), None);
+        let deletes = [("one.csv", 2), ("two.csv", 2), ("old.csv", 1)]
+            .map(|(name, sequence)| file(Holds::PositionDeletes, name, sequence, "north"));
+        let data = file(Holds::Data, "a", 2, "north");
+        let (readers, _) = DeleteFiles::new(&places, &deletes, &[]).unwrap().of(&data);
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..9));
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+        let found = readers[0](&task, &table).unwrap();
+        assert_eq!(found.iter().collect::<Vec<u64>>(), [1, 3, 4]);
+        task.cancel();
+        assert!(readers[0](&task, &table).unwrap_err().is_cancelled());
+    }
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
 use crate::node::Node;
 use crate::task::Task;
-use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
+use arrow::array::{ArrayRef, Date32Array, Int64Array, StringArray, UInt64Array};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use serde_json::Value as Json;
@@ -29,7 +29,8 @@ pub(super) fn data_files(
     known.extend(metadata.schemas().into_iter().rev().filter_map(|json| schema::schema(json).ok()));
     let deletes = DeleteFiles::new(&metadata.places, &files, &known)?;
     let data = files.iter().filter(|file| file.holds == Holds::Data);
-    data.map(|file| data_file(metadata, file, schema, columns, &deletes)).collect()
+    let one = |file: &File| task.check().and_then(|()| data_file(metadata, file, schema, columns, &deletes));
+    data.map(one).collect()
 }
 
 fn data_file(
@@ -90,7 +91,15 @@ fn shown(stored: &Json, data_type: &DataType) -> Option<Json> {
     };
     match data_type {
         DataType::Float32 => Some(f32::from_le_bytes(*bytes()?.first_chunk()?).into()),
-        DataType::Float64 => Some(f64::from_le_bytes(*bytes()?.first_chunk()?).into()),
+        DataType::Float64 => {
+            let bytes = bytes()?;
+            let value = match bytes.len() {
+                // The column was of the type `float` when the file was written.
+                4 => f64::from(f32::from_le_bytes(*bytes.first_chunk()?)),
+                _ => f64::from_le_bytes(*bytes.first_chunk()?),
+            };
+            Some(value.into())
+        }
         DataType::Boolean => Some((*bytes()?.first()? != 0).into()),
         _ => Some(json_of(single(stored, data_type)?.as_ref(), 0)),
     }
@@ -106,11 +115,12 @@ fn entry<'a>(map: &'a Json, key: &str) -> Option<&'a Json> {
 }
 
 /// One value (specification, *Binary single-value serialization*) of the types whose bounds are of use; floats
-/// are none of them, as their bounds leave NaN out.
+/// are none of them, as their bounds leave NaN out. Bounds stay as they were written where the column's type was
+/// widened later: which type it was then shows in their length (specification, *Schema Evolution*).
 fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
     let bytes: Vec<u8> =
         stored.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<_>>()?;
-    // A number that was narrower when the file was written has fewer bytes.
+    // An `int` that has become a `long` has four bytes.
     let number = || match bytes.len() {
         4 => bytes.first_chunk().map(|word| i64::from(i32::from_le_bytes(*word))),
         8 => bytes.first_chunk().map(|word| i64::from_le_bytes(*word)),
@@ -118,6 +128,11 @@ fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
     };
     let plain: ArrayRef = match data_type {
         DataType::Utf8 => return Some(Arc::new(StringArray::from(vec![String::from_utf8(bytes).ok()?]))),
+        // A `date` that has become a time: days. Only times without a zone are made of dates.
+        DataType::Timestamp(_, None) if bytes.len() == 4 => {
+            Arc::new(Date32Array::from(vec![i32::from_le_bytes(*bytes.first_chunk()?)]))
+        }
+        DataType::Timestamp(..) if bytes.len() != 8 => return None,
         DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..) => {
             Arc::new(Int64Array::from(vec![number()?]))
         }
@@ -202,4 +217,32 @@ pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>
         node.problem = Some(crate::error::Error::io(format!("{missing} files of the table are missing")));
     }
     Ok(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::datatypes::TimeUnit;
+
+    #[test]
+    fn bounds_from_before_a_column_was_widened_are_read_as_what_they_were() {
+        let text = |bytes: &[u8], of: &DataType| {
+            let array = single(&Json::from(bytes.to_vec()), of)?;
+            crate::cell::text(array.as_ref(), 0)
+        };
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let nanos = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        let day = 19_753i32.to_le_bytes();
+        assert_eq!(text(&day, &micros).as_deref(), Some("2024-01-31T00:00:00"));
+        assert_eq!(text(&(19_753 * 86_400_000_000i64).to_le_bytes(), &micros), text(&day, &micros));
+        let expected = constant(Some("2024-01-31"), &nanos).unwrap();
+        assert_eq!(text(&day, &nanos), crate::cell::text(expected.as_ref(), 0));
+        // Beyond what nanoseconds reach, and no promotion that there is.
+        assert_eq!(text(&i32::MAX.to_le_bytes(), &nanos), None);
+        assert_eq!(text(&day, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))), None);
+        assert_eq!(text(&day, &DataType::Date32).as_deref(), Some("2024-01-31"));
+        assert_eq!(text(&(-7i32).to_le_bytes(), &DataType::Int64).as_deref(), Some("-7"));
+        let float = Json::from(1.5f32.to_le_bytes().to_vec());
+        assert_eq!(shown(&float, &DataType::Float64), Some(Json::from(1.5)));
+    }
 }

@@ -37,8 +37,9 @@ pub(super) struct File {
     pub(super) partition: Json,
     /// The fields that equality deletes compare.
     pub(super) equality: Vec<i64>,
-    /// For a deletion vector: the file that it is of, and where it is in its file.
+    /// For a deletion vector, and for position deletes of one file: the file that they are of.
     pub(super) referenced: Option<String>,
+    /// For a deletion vector: where it is in its file.
     pub(super) place: Option<(u64, u64)>,
     /// The smallest and largest values by field id, as bytes.
     pub(super) lower: Json,

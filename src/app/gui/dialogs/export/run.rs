@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use egui::{ProgressBar, RichText, Ui};
@@ -43,6 +44,8 @@ pub(super) struct Run {
     path: PathBuf,
     task: Task,
     state: Arc<Mutex<State>>,
+    /// Whether the job's turn came.
+    begun: Arc<AtomicBool>,
     since: Instant,
 }
 
@@ -50,21 +53,28 @@ impl Run {
     /// Writes by a job.
     pub(super) fn start(jobs: &Jobs, plan: Arc<Plan>, path: PathBuf, consent: Consent) -> Self {
         let state = Arc::new(Mutex::new(State::Running));
-        let (result, to) = (state.clone(), path.clone());
+        let begun = Arc::new(AtomicBool::new(false));
+        let (result, to, begins) = (state.clone(), path.clone(), begun.clone());
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let task = jobs.run(format!("exporting {name}"), Priority::Background, move |task| {
+            begins.store(true, Ordering::Relaxed);
             let done = gander::open::guarded(|| write(task, &plan, &to, consent));
             *result.lock() = match done {
                 Ok(done) => State::Done(done),
                 Err(error) => State::Failed(error),
             };
         });
-        Run { path, task, state, since: Instant::now() }
+        Run { path, task, state, begun, since: Instant::now() }
     }
 
     pub(super) fn state(&self) -> State {
-        // A job that was cancelled while it waited for its turn never ran.
-        self.state.lock().clone()
+        // A job that was cancelled while it waited for its turn never runs.
+        match self.state.lock().clone() {
+            State::Running if self.task.is_cancelled() && !self.begun.load(Ordering::Relaxed) => {
+                State::Failed(Error::cancelled())
+            }
+            state => state,
+        }
     }
 
     /// Draws it.

@@ -68,8 +68,9 @@ impl Curve {
 
     /// Why this element of the line could not be read, if it could not.
     pub(super) fn hole(&self, at: u64) -> Option<&Unread> {
-        let within = |hole: &Span| at >= hole.start && at < hole.end();
-        self.unread.as_ref().filter(|_| self.holes.iter().any(within))
+        // The holes stand in the order of the line.
+        let next = self.holes.partition_point(|hole| hole.end() <= at);
+        self.unread.as_ref().filter(|_| self.holes.get(next).is_some_and(|hole| hole.start <= at))
     }
 }
 

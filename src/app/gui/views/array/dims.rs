@@ -2,7 +2,8 @@
 //! with play for each of the others.
 
 use egui::{
-    Align, DragValue, Label, Layout, Rect, RichText, ScrollArea, Sense, Slider, TextEdit, Ui, UiBuilder, vec2,
+    Align, DragValue, Label, Layout, PopupCloseBehavior, Rect, RichText, ScrollArea, Sense, Slider, TextEdit,
+    Ui, UiBuilder, vec2,
 };
 
 use super::mapping::{Mapping, Role};
@@ -343,7 +344,16 @@ fn moving(mapping: &Mapping, image: bool) -> Vec<usize> {
 
 /// A button with words and a caret that opens a menu.
 pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
-    use egui::containers::menu::{MenuButton, SubMenuButton, is_in_menu};
+    opens(ui, text, name, PopupCloseBehavior::CloseOnClick, menu);
+}
+
+/// The same, where numbers can be typed in the menu: it stays open when they are clicked.
+pub(crate) fn drop_form(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&mut Ui)) {
+    opens(ui, text, name, PopupCloseBehavior::CloseOnClickOutside, menu);
+}
+
+fn opens(ui: &mut Ui, text: &str, name: &str, close: PopupCloseBehavior, menu: impl FnOnce(&mut Ui)) {
+    use egui::containers::menu::{MenuButton, MenuConfig, SubMenuButton, is_in_menu};
     use egui::text::{LayoutJob, TextFormat};
     let color = egui::Color32::PLACEHOLDER;
     let mut job = LayoutJob::default();
@@ -355,7 +365,9 @@ pub(crate) fn drop_down(ui: &mut Ui, text: &str, name: &str, menu: impl FnOnce(&
     let button = egui::Button::new(job).fill(theme.bg1).min_size(vec2(0.0, size::CONTROL));
     let response = match is_in_menu(ui) {
         true => SubMenuButton::from_button(button).ui(ui, menu).0,
-        false => MenuButton::from_button(button).ui(ui, menu).0,
+        false => {
+            MenuButton::from_button(button).config(MenuConfig::new().close_behavior(close)).ui(ui, menu).0
+        }
     };
     let spoken = if name.contains(text) { name.to_owned() } else { format!("{name}: {text}") };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &spoken));

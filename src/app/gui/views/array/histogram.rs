@@ -406,7 +406,7 @@ impl Histogram {
                 _ => None,
             },
         );
-        let id = ui.unique_id().with("histogram");
+        let id = ui.scope_id().with("histogram");
         let margin = (high - low) * 0.02;
         let plot = Plot::new("histogram")
             .id(id)
@@ -499,7 +499,7 @@ impl Histogram {
                     let words = if self.image {
                         "Drag over the bars to set black and white, or"
                     } else {
-                        "Drag over the bars to set the range of the heat map's colours, or"
+                        "Drag over the bars to set the colours' range, or"
                     };
                     ui.label(theme::dim(theme, words));
                     if ui.link("type it").clicked() {

@@ -327,7 +327,7 @@ impl Lines {
         let theme = Theme::of(ui);
         let (curves, slice, meaning) = (drawn.curves, drawn.slice, drawn.meaning);
         let (len, axis) = (drawn.len(), drawn.axis());
-        let id = ui.unique_id().with("lines");
+        let id = ui.scope_id().with("lines");
         let ends = (0.0, len.saturating_sub(1).max(1) as f64);
         let (left, right) = self.bounds.unwrap_or(ends);
         let (low, high) = heights(curves, left, right);

@@ -185,8 +185,10 @@ impl Numbers {
         if let Some(CellAt { row, column }) = response.hovered.or(response.cursor) {
             cx.status.under = format!("{}{}", cx.target.title(), model.status(row, column));
         }
-        if let Some(path) =
-            response.hovered.filter(|_| response.response.clicked()).and_then(|at| model.path(at))
+        if let Some(path) = response
+            .hovered
+            .filter(|_| response.response.clicked_by(egui::PointerButton::Primary))
+            .and_then(|at| model.path(at))
         {
             self.follow.start(path);
         }

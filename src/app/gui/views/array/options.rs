@@ -8,7 +8,7 @@ use super::super::canvas::{Camera, Cells};
 use super::ArrayView;
 use super::Mode;
 use super::color::{Choice, Curve, Map, Photo, Range};
-use super::dims::drop_down;
+use super::dims::{drop_down, drop_form};
 use super::mapping::Mapping;
 use super::pictured::Pictured;
 use super::slice::Slice;
@@ -244,7 +244,7 @@ fn heat(view: &mut ArrayView, ui: &mut Ui) {
     let pictured = if view.mode == Mode::Volume { view.volume.first() } else { &view.heat };
     let survey = pictured.known(&view.mapping.slice(false), view.choice.part);
     let choice = &mut view.choice;
-    drop_down(ui, &choice.range.words(), "Range of the colours", |ui| {
+    drop_form(ui, &choice.range.words(), "Range of the colours", |ui| {
         range_menu(ui, choice, survey.as_deref())
     });
 }
@@ -539,18 +539,20 @@ pub(in super::super) fn window_choice(
     percent: Option<(f64, f64)>,
 ) {
     let text = window.map_or("auto".to_owned(), |(low, high)| Range::Hand(low, high).words());
-    drop_down(ui, &text, "Black and white: window and level", |ui| {
+    drop_form(ui, &text, "Black and white: window and level", |ui| {
         if ui
             .selectable_label(window.is_none(), format!("auto ({})", Range::Hand(usual.0, usual.1).words()))
             .clicked()
         {
             *window = None;
+            ui.close();
         }
         for (name, ends) in [("min–max", range), ("1–99 %", percent)] {
             if let Some(ends) = ends
                 && ui.selectable_label(*window == Some(ends), name).clicked()
             {
                 *window = Some(ends);
+                ui.close();
             }
         }
         ui.separator();

@@ -212,7 +212,7 @@ impl Pictured {
         let placed = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_placed(axis));
         let ruled = heat || placed(look.slice.rows) || placed(look.slice.columns);
         let rect = if ruled { frame(ui, outer, look, heat) } else { outer.shrink(space::S3) };
-        let id = ui.unique_id().with("picture");
+        let id = ui.scope_id().with("picture");
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let plane = [look.slice.width() as f64, look.slice.height() as f64];
@@ -340,7 +340,8 @@ impl Pictured {
         got: &Got,
     ) {
         let hovered = response.hover_pos().and_then(|at| sight.element(at));
-        if response.clicked() {
+        // Space and Enter are no clicks: they belong to the sliders.
+        if response.clicked_by(egui::PointerButton::Primary) {
             self.cursor = hovered;
         }
         if look.cross.is_some() {

@@ -1,8 +1,8 @@
 //! Elements as numbers for pictures: which types can be drawn, the parts of complex numbers, and the
 //! survey of a slice that says which range its colours should cover.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gander::content::Array;
 use gander::dtype::DType;
@@ -104,6 +104,8 @@ pub(crate) struct Plane {
     pub(crate) share: f32,
     /// The parts of it that could not be read, in samples.
     pub(crate) holes: Vec<Window>,
+    /// For each sample whether it lies in one of them; made when the first is asked for.
+    lost: OnceLock<Vec<bool>>,
     /// Why the first of them could not.
     pub(crate) error: Option<Error>,
 }
@@ -122,6 +124,7 @@ impl Plane {
             survey: Arc::new(survey),
             share: 1.0,
             holes: Vec::new(),
+            lost: OnceLock::new(),
             error: None,
         }
     }
@@ -144,10 +147,8 @@ impl Plane {
 
     /// Whether the n-th sample could not be read.
     pub(crate) fn in_hole(&self, n: usize) -> bool {
-        let width = self.window.columns.count.max(1) as usize;
-        let (row, column) = ((n / width) as u64, (n % width) as u64);
-        let within = |span: &Span, at: u64| at >= span.start && at < span.start + span.count;
-        self.holes.iter().any(|hole| within(&hole.rows, row) && within(&hole.columns, column))
+        let lost = || marks(self.holes.iter(), &self.window);
+        !self.holes.is_empty() && self.lost.get_or_init(lost).get(n) == Some(&true)
     }
 }
 
@@ -262,25 +263,42 @@ pub(super) fn bands(slice: &Slice, size: u64) -> impl DoubleEndedIterator<Item =
 
 /// The parts of a window that could not be read, asked by the number of a value.
 pub(super) struct Gaps<'a> {
-    list: &'a [(Window, Error)],
-    width: u64,
-    depth: u64,
+    /// Why the first of them could not.
+    error: Option<&'a Error>,
+    /// For each element whether it lies in one; empty where there is none.
+    lost: Vec<bool>,
+    depth: usize,
 }
 
 impl<'a> Gaps<'a> {
     /// Gaps in rows and columns of a window whose elements are `depth` values each.
     pub(super) fn new(list: &'a [(Window, Error)], window: &Window, depth: u64) -> Self {
-        Gaps { list, width: window.columns.count.max(1), depth: depth.max(1) }
+        let error = list.first().map(|(_, error)| error);
+        let lost = match error {
+            Some(_) => marks(list.iter().map(|(gap, _)| gap), window),
+            None => Vec::new(),
+        };
+        Gaps { error, lost, depth: depth.max(1) as usize }
     }
 
-    /// Why the n-th value could not be read, if it could not.
+    /// Why the n-th value could not be read, if it could not: what is said of the first gap.
     pub(super) fn at(&self, n: usize) -> Option<&'a Error> {
-        let n = n as u64 / self.depth;
-        let (row, column) = (n / self.width, n % self.width);
-        let within = |span: &Span, at: u64| at >= span.start && at < span.end();
-        let gap = self.list.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
-        gap.map(|(_, error)| error)
+        self.error.filter(|_| self.lost.get(n / self.depth) == Some(&true))
     }
+}
+
+/// For each element of a window, row by row, whether it lies in one of these parts of it: painted part by part,
+/// since there may be so many that no element should be compared with all of them.
+fn marks<'a>(parts: impl Iterator<Item = &'a Window>, window: &Window) -> Vec<bool> {
+    let (height, width) = (window.rows.count, window.columns.count);
+    let mut marks = vec![false; window.elements() as usize];
+    for part in parts {
+        let (left, right) = (part.columns.start.min(width), part.columns.end().min(width));
+        for row in part.rows.start..part.rows.end().min(height) {
+            marks[(row * width + left) as usize..(row * width + right) as usize].fill(true);
+        }
+    }
+    marks
 }
 
 /// A survey in the making.
@@ -302,7 +320,7 @@ impl Tally {
 
     /// Takes values without those in gaps; with a window, also where the odd ones are.
     pub(super) fn add_around(&mut self, values: &[f64], gaps: &Gaps<'_>, place: Option<Window>) {
-        if gaps.list.is_empty() {
+        if gaps.error.is_none() {
             return self.add(values, 0, place.as_ref());
         }
         let mut start = 0;
@@ -438,6 +456,27 @@ mod tests {
         assert_eq!((survey.count, survey.odd, survey.range), (8, [1, 0, 0], Some((0.0, 11.0))));
         assert_eq!(survey.places, [(7, 1, Odd::Nan)]);
         assert_eq!(survey.unread.unwrap().count, 4);
+    }
+
+    #[test]
+    fn ten_thousand_gaps_in_a_million_values_are_no_work() {
+        let window = Window { rows: Span::range(7, 1000), columns: Span::all(1000) };
+        let gap = |n: u64| Window { rows: Span::range(n / 10, 1), columns: Span::range(n % 10 * 100, 50) };
+        let list: Vec<_> = (0..10_000).map(|n| (gap(n), Error::io("the disk is gone"))).collect();
+        let gaps = Gaps::new(&list, &window, 1);
+        let mut tally = Tally::new(1_000_000, SAMPLE);
+        tally.add_around(&vec![1.0; 1_000_000], &gaps, Some(window));
+        let survey = tally.finish(true);
+        assert_eq!((survey.count, survey.unread.unwrap().count), (500_000, 500_000));
+        // With three channels each element is three values.
+        let gaps = Gaps::new(&list, &window, 3);
+        assert!([0, 149, 300].iter().all(|&n| gaps.at(n).is_some()));
+        assert!([150, 299, 3_000_000].iter().all(|&n| gaps.at(n).is_none()));
+        let slice = Slice { spans: vec![Span::all(1007)], rows: Some(0), columns: None, channels: None };
+        let mut plane = Plane::new(&slice, window, &DType::U8, Vec::new(), Survey::default());
+        assert!(!plane.in_hole(0));
+        plane.holes = list.into_iter().map(|(gap, _)| gap).collect();
+        assert!(plane.in_hole(1049) && !plane.in_hole(1050) && !plane.in_hole(1_000_000));
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::gui::views::ViewCx;
 
 /// Bytes that are looked at in one step.
 const STEP: usize = 4 << 20;
+/// The width of the buttons beside the field.
+const BUTTONS: f32 = 96.0;
 
 /// The state of the field.
 #[derive(Default)]
@@ -43,7 +45,8 @@ impl Find {
     ) -> Option<Range<u64>> {
         let edit = TextEdit::singleline(&mut self.text)
             .hint_text("Find: ff d8 or text")
-            .desired_width(150.0)
+            .desired_width((ui.available_width() - BUTTONS).clamp(60.0, 150.0))
+            .id(ui.make_persistent_id("find bytes"))
             .margin(egui::Margin::symmetric(8, 5));
         let field =
             ui.add(edit).on_hover_text("Hexadecimal digits, or text (in quotes if it looks like digits)");

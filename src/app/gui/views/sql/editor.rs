@@ -41,6 +41,8 @@ pub(super) struct Editor {
     /// The cursor is to go there, and the keyboard to the text.
     go: Option<usize>,
     focused: bool,
+    /// Of the field, once it was drawn.
+    id: Option<egui::Id>,
 }
 
 impl Editor {
@@ -82,11 +84,17 @@ impl Editor {
         statement_at(&self.text, self.cursor)
     }
 
+    /// The field of the statements, once it was drawn.
+    pub(super) fn id(&self) -> Option<egui::Id> {
+        self.id
+    }
+
     /// Draws the text into all that is left of `ui`; what is `wrong` is underlined. `active` for the tab
     /// that has the keyboard.
     pub(super) fn ui(&mut self, ui: &mut Ui, known: &[Known], wrong: Option<Range<usize>>, active: bool) {
         let area = ui.available_rect_before_wrap();
         let id = ui.make_persistent_id("statement");
+        self.id = Some(id);
         let focused = ui.memory(|memory| memory.has_focus(id));
         let taken = self.keys(ui, focused);
         let underlined = wrong.clone();
@@ -119,8 +127,10 @@ impl Editor {
         if !std::mem::replace(&mut self.focused, true) && active {
             output.response.request_focus();
         }
+        let escaped =
+            self.offer.is_some() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
         // Escape closes the list and takes the keyboard away; it belongs to the text still.
-        if self.offer.is_some() && !output.response.has_focus() && ui.input(|i| i.key_pressed(Key::Escape)) {
+        if self.offer.is_some() && !output.response.has_focus() && escaped {
             output.response.request_focus();
             self.offer = None;
         }

@@ -17,6 +17,10 @@ const LISTED: usize = 200;
 const FIELD: egui::Margin = egui::Margin::symmetric(8, 5);
 /// Narrower bars keep their rarer buttons in a menu.
 const NARROW: f32 = 520.0;
+/// The most that an opened list takes; longer ones scroll.
+const LIST: f32 = 360.0;
+/// The room that "counting 50 %" and its button take.
+const COUNTING: f32 = 150.0;
 /// In even narrower ones the ways to look at the table are a menu.
 const TIGHT: f32 = 430.0;
 const MODES: [(Mode, &str); 4] =
@@ -102,6 +106,10 @@ impl TableView {
             _ => "An estimate from the size of the file; not all rows are counted yet",
         };
         let words = format!("{} rows", self.rows().words());
+        // All of it or nothing: the status bar has the number too.
+        if ui.available_width() < 8.0 * words.chars().count() as f32 + COUNTING {
+            return;
+        }
         ui.label(theme::mono(words).color(theme.warn)).on_hover_text(hint);
         match self.count.runs() {
             Some(task) => {
@@ -338,7 +346,7 @@ fn option(ui: &mut Ui, spec: &OptionSpec, options: &mut Options, found: &str) {
         ui.add(field.margin(FIELD)).labelled_by(label.id).on_hover_text(spec.help);
     } else {
         let shown = if value.is_empty() { usual.clone() } else { value.clone() };
-        let combo = egui::ComboBox::from_id_salt(spec.name).selected_text(shown).width(150.0);
+        let combo = egui::ComboBox::from_id_salt(spec.name).selected_text(shown).width(150.0).height(LIST);
         let response = combo.show_ui(ui, |ui| {
             ui.selectable_value(&mut value, String::new(), usual);
             for choice in spec.values {

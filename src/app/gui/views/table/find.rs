@@ -24,6 +24,8 @@ use crate::gui::theme::{self, Theme, size, space};
 const COUNTED: u64 = 1 << 20;
 /// Rows that are counted at a time.
 const STEP: u64 = 128;
+/// The width of all that stands beside the field, with some words.
+const BESIDE: f32 = 260.0;
 
 /// What is looked for, in which columns as they stand, and in which table (by its place in memory).
 #[derive(Clone, Debug, PartialEq)]
@@ -124,27 +126,31 @@ impl Find {
             .id_salt("find")
             .layout(egui::Layout::left_to_right(egui::Align::Center));
         let mut child = ui.new_child(builder);
-        let wanted = self.field(&mut child, place.cursor);
+        let wanted = self.field(&mut child, place.cursor, about.keyed);
         self.ask(about.jobs, place);
         let go = self.take_step(about.jobs, place.table);
         if let Some(step) = wanted {
             self.step = Some(step);
             self.steps.clear();
         }
-        self.words(&mut child, about, filter);
-        if theme::icon_button(&mut child, Icon::Close, "Close (Esc)").clicked() {
-            self.close();
-        }
+        child.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if theme::icon_button(ui, Icon::Close, "Close (Esc)").clicked() {
+                self.close();
+            }
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                self.words(ui, about, filter);
+            });
+        });
         (Rect::from_min_max(pos2(area.left(), bar.bottom()), area.max), go)
     }
 
     /// The field and its arrows; the step that is asked for.
-    fn field(&mut self, ui: &mut Ui, cursor: Option<CellAt>) -> Option<Step> {
+    fn field(&mut self, ui: &mut Ui, cursor: Option<CellAt>, keyed: bool) -> Option<Step> {
         let from = cursor.unwrap_or(CellAt { row: 0, column: usize::MAX });
         let mut step = None;
         ui.label(theme::icon(Icon::Search).color(Theme::of(ui).dim));
-        let field =
-            egui::TextEdit::singleline(&mut self.text).hint_text("Find in all cells").desired_width(240.0);
+        let field = egui::TextEdit::singleline(&mut self.text).hint_text("Find in all cells");
+        let field = field.desired_width((ui.available_width() - BESIDE).clamp(80.0, 240.0));
         let field = ui.add(field.margin(egui::Margin::symmetric(8, 5)));
         field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in all cells"));
         if std::mem::take(&mut self.focus) {
@@ -156,7 +162,7 @@ impl Find {
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = ui.input(|input| input.modifiers.shift);
-        let pressed = |key, modifiers| ui.input_mut(|input| input.consume_key(modifiers, key));
+        let pressed = |key, modifiers| keyed && ui.input_mut(|input| input.consume_key(modifiers, key));
         // Those with Shift are asked first: the shorter one fits too.
         let previous = entered && back || pressed(Key::F3, Modifiers::SHIFT);
         let next = entered && !back || pressed(Key::F3, Modifiers::NONE);
@@ -255,7 +261,7 @@ impl Find {
     fn words(&self, ui: &mut Ui, about: About<'_>, filter: &Filter) {
         let theme = Theme::of(ui);
         if let Some(error) = &self.error {
-            ui.label(egui::RichText::new(error.message()).color(theme.bad));
+            ui.add(cut(egui::RichText::new(error.message()).color(theme.bad)));
             return;
         }
         let Some((_, rows)) = &self.found else { return };
@@ -268,18 +274,24 @@ impl Find {
                     Some(counts) => told(counts, self.at, count),
                     None => format!("matches in {}", plural(count, "row")),
                 };
-                ui.label(theme::mono(words).color(theme.good))
+                ui.add(cut(theme::mono(words).color(theme.good)))
             }
-            Some(Err(error)) => ui.label(egui::RichText::new(error.message()).color(theme.bad)),
+            Some(Err(error)) => ui.add(cut(egui::RichText::new(error.message()).color(theme.bad))),
             None => {
                 ui.ctx().request_repaint_after(Duration::from_millis(100));
-                ui.label(theme::mono(format!("matches in ≥ {} rows", thousands(count))).color(theme.warn))
+                let words = format!("matches in ≥ {} rows", thousands(count));
+                ui.add(cut(theme::mono(words).color(theme.warn)))
             }
         };
         label.on_hover_ui(|ui| {
             ui.label(theme::mono(self.statement(about, filter)));
         });
     }
+}
+
+/// Words that end where the room does.
+fn cut(words: egui::RichText) -> egui::Label {
+    egui::Label::new(words).truncate()
 }
 
 /// `3 of 12 matches in 7 rows`.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use egui::text::{LayoutJob, TextFormat};
 use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, TextureHandle, Ui, UiBuilder, pos2, vec2};
 use gander::content::Table;
 use gander::jobs::{Jobs, Slot};
@@ -20,6 +21,8 @@ use crate::gui::views::tree::JsonTree;
 const WRAPPED: usize = 60_000;
 /// The height of their rows.
 const ROW: f32 = 18.0;
+/// The width of the buttons at the right end of its head.
+const BUTTONS: f32 = 84.0;
 /// The least height of the panel, and of the grid above it.
 const LEAST: f32 = 110.0;
 
@@ -93,7 +96,7 @@ impl Inspect {
         self.height = self.height.clamp(LEAST, most);
         let at = area.bottom() - self.height;
         let edge = Rect::from_min_max(pos2(area.left(), at - 3.0), pos2(area.right(), at + 3.0));
-        let drag = ui.interact(edge, ui.unique_id().with("inspect edge"), Sense::drag());
+        let drag = ui.interact(edge, ui.scope_id().with("inspect edge"), Sense::drag());
         if drag.hovered() || drag.dragged() {
             ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
         }
@@ -154,17 +157,13 @@ impl Inspect {
 
     /// The line above the value; which face shows.
     fn head(&mut self, ui: &mut Ui, title: &str, value: Option<&Value>) -> Option<usize> {
-        let theme = Theme::of(ui);
         let mut face = None;
         ui.allocate_ui_with_layout(
             vec2(ui.available_width(), size::CONTROL + 4.0),
             Layout::left_to_right(Align::Center),
             |ui| {
-                ui.label(theme::mono(title).color(theme.text));
+                self.title(ui, title, value);
                 if let Some(value) = value {
-                    let type_text: String = value.type_text.chars().take(60).collect();
-                    ui.label(RichText::new(type_text).font(theme::mono_small_font()).color(theme.dim));
-                    ui.label(theme::dim(theme, &value.size));
                     let names: Vec<&'static str> = value.faces.iter().map(Face::word).collect();
                     let wanted = self.face.and_then(|word| names.iter().position(|name| *name == word));
                     let mut current = wanted.unwrap_or(0);
@@ -189,6 +188,33 @@ impl Inspect {
             },
         );
         face
+    }
+
+    /// The name, type and size, in the room that the faces and the buttons leave.
+    fn title(&self, ui: &mut Ui, title: &str, value: Option<&Value>) {
+        let theme = Theme::of(ui);
+        let mut job = LayoutJob::default();
+        let mut append = |text: &str, font, color| {
+            let lead = if job.is_empty() { 0.0 } else { space::S2 };
+            job.append(text, lead, TextFormat { font_id: font, color, ..Default::default() });
+        };
+        append(title, theme::mono_font(), theme.text);
+        let mut taken = BUTTONS;
+        if let Some(value) = value {
+            let type_text: String = value.type_text.chars().take(60).collect();
+            append(&type_text, theme::mono_small_font(), theme.dim);
+            append(&value.size, theme::body_font(), theme.dim);
+            if value.faces.len() > 1 {
+                let wide = |face: &Face| 8.0 * face.word().chars().count() as f32 + 24.0;
+                taken += value.faces.iter().map(wide).sum::<f32>();
+            }
+        }
+        let room = (ui.available_width() - taken).max(40.0);
+        ui.scope(|ui| {
+            ui.set_max_width(room);
+            let label = ui.add(egui::Label::new(job).truncate());
+            label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, title));
+        });
     }
 
     fn body(&mut self, ui: &mut Ui, face: &Face) {

@@ -34,7 +34,8 @@ impl Next {
         let sheet = &mut self.sheet;
         let rows = sheet.table.rows();
         // As many as it is scrolled down.
-        if rows.exact().is_none() && rows.number() <= sheet.grid.row_position().row {
+        let ended = sheet.numbers.as_ref().is_some_and(|numbers| numbers.ended());
+        if !ended && rows.exact().is_none() && rows.number() <= sheet.grid.row_position().row {
             return false;
         }
         let (sight, columns) = &shown.seen;

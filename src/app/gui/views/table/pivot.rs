@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
-use egui::{DragAndDrop, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
+use egui::{Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 use gander::content::Table;
 use gander::error::Error;
 use gander::format::Data;
@@ -28,7 +28,7 @@ use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::sql;
-use arrange::Carried;
+use arrange::{Carried, Dragged};
 use wells::{LINE, Wells};
 
 /// A result that took longer than this gets its totals only when they are asked for: that is a second pass.
@@ -157,9 +157,9 @@ impl Page {
 
     /// Shows what is dragged at the pointer.
     fn carry(&self, ui: &Ui, schema: &SchemaRef) {
-        let Some(carried) = DragAndDrop::payload::<Carried>(ui.ctx()) else { return };
+        let Some(carried) = Dragged::of(ui.ctx(), &self.pivot) else { return };
         let Some(pointer) = ui.input(|input| input.pointer.interact_pos()) else { return };
-        wells::ghost(ui, &arrange::name(&self.pivot, schema, *carried), pointer);
+        wells::ghost(ui, &arrange::name(&self.pivot, schema, carried), pointer);
         ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
     }
 

@@ -62,7 +62,7 @@ fn line(
     column: usize,
     selected: bool,
 ) -> egui::Response {
-    let response = ui.interact(place, ui.unique_id().with(("field", column)), Sense::click());
+    let response = ui.interact(place, ui.scope_id().with(("field", column)), Sense::click());
     let schema = sheet.table.schema();
     let name = sheet.column_name(column);
     let cell = sheet.cell(row, column);

@@ -292,7 +292,9 @@ impl Sieve {
         egui::ScrollArea::horizontal().id_salt("chips").show(&mut child, |ui| {
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                 self.chips(ui, about);
-                self.expression(ui);
+                // What the chips leave; with many of them the row scrolls.
+                let left = room.width() - ui.min_rect().width() - space::S2;
+                self.expression(ui, left.clamp(240.0, 560.0));
             });
         });
         if wrong {
@@ -360,14 +362,14 @@ impl Sieve {
     }
 
     /// The expression that is typed by hand.
-    fn expression(&mut self, ui: &mut Ui) {
+    fn expression(&mut self, ui: &mut Ui, width: f32) {
         let theme = Theme::of(ui);
         let field = egui::TextEdit::singleline(&mut self.typed)
-            .hint_text("WHERE price > 3 AND …")
+            .hint_text(egui::RichText::new("WHERE price > 3 AND …").font(theme::mono_font()))
             .font(theme::mono_font())
             .margin(egui::Margin::symmetric(8, 5))
             .text_color(if self.mistake.is_some() { theme.bad } else { theme.text });
-        let field = ui.add_sized(vec2(240.0, size::CONTROL), field);
+        let field = ui.add_sized(vec2(width, size::CONTROL), field);
         field.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter expression (SQL WHERE)")
         });

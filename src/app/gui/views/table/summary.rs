@@ -7,7 +7,7 @@ mod facts;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::content::Table;
 use gander::content::table::StoredStatistics;
 use gander::error::Result;
@@ -175,31 +175,39 @@ impl Page {
                     (format!("From a sample of {} of {all} rows", thousands(rows)), theme.warn)
                 }
             };
-            ui.label(egui::RichText::new(words).color(color));
-            match &self.whole {
-                Some(whole) => {
-                    let part =
-                        whole.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
-                    ui.label(theme::dim(theme, format!("reading all rows{part}")));
-                    if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
-                        whole.task.cancel();
-                        self.whole = None;
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ui.add_space(space::S2);
+                let shown = if self.show_matrix { "Hide correlations" } else { "Correlations" };
+                if theme::button(ui, shown).clicked() {
+                    self.show_matrix = !self.show_matrix;
+                }
+                match &self.whole {
+                    Some(whole) => {
+                        let part = whole
+                            .task
+                            .fraction()
+                            .map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
+                        ui.label(theme::dim(theme, format!("reading all rows{part}")));
+                        if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
+                            whole.task.cancel();
+                            self.whole = None;
+                        }
+                        ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
                     }
-                    ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
+                    None if self.depth.is_some_and(|depth| depth != Depth::Exact)
+                        && theme::button(ui, "Read all rows")
+                            .on_hover_text("One pass over the whole table")
+                            .clicked() =>
+                    {
+                        self.whole = Some(self.start(jobs, table, name));
+                    }
+                    None => {}
                 }
-                None if self.depth.is_some_and(|depth| depth != Depth::Exact)
-                    && theme::button(ui, "Read all rows")
-                        .on_hover_text("One pass over the whole table")
-                        .clicked() =>
-                {
-                    self.whole = Some(self.start(jobs, table, name));
-                }
-                None => {}
-            }
-            let words = if self.show_matrix { "Hide correlations" } else { "Correlations" };
-            if theme::button(ui, words).clicked() {
-                self.show_matrix = !self.show_matrix;
-            }
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    ui.add(egui::Label::new(egui::RichText::new(&words).color(color)).truncate())
+                        .on_hover_text(&words);
+                });
+            });
         });
     }
 
@@ -371,7 +379,7 @@ fn missing_words(
 fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Option<Click> {
     let theme = Theme::of(ui);
     let color = theme.bg1.lerp_to_gamma(theme.accent, 0.75);
-    let response = ui.interact(area, ui.unique_id().with(("summary", column)), Sense::click());
+    let response = ui.interact(area, ui.scope_id().with(("summary", column)), Sense::click());
     let place = response.hover_pos().filter(|at| area.contains(*at));
     let clicked = response.clicked();
     if let Some(histogram) = &summary.histogram {

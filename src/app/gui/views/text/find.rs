@@ -18,6 +18,11 @@ use crate::gui::views::ViewCx;
 /// Lines that are read at a time on the way back.
 const STEP: u64 = 4096;
 
+/// The widths of the field, and of the buttons beside it.
+const LEAST: f32 = 80.0;
+const MOST: f32 = 166.0;
+const BUTTONS: f32 = 126.0;
+
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
@@ -97,23 +102,33 @@ impl Find {
         text: &Arc<Text>,
         from: Place,
     ) -> Option<(Place, Place)> {
+        // The keys do what the buttons do, where there is no room for these.
+        let buttons = ui.available_width() >= LEAST + BUTTONS;
+        let left = ui.available_width() - if buttons { BUTTONS } else { 0.0 };
+        let width = left.clamp(LEAST, MOST) - 16.0;
         let edit = TextEdit::singleline(&mut self.text)
+            .id(ui.make_persistent_id("find"))
             .hint_text("Find")
-            .desired_width(150.0)
+            .desired_width(width)
             .margin(egui::Margin::symmetric(8, 5));
         let field = ui.add(edit);
         if std::mem::take(&mut self.focus) {
             field.request_focus();
         }
-        let case = ui.selectable_label(self.case, "Aa").on_hover_text("Tell capitals from small letters");
-        self.case ^= case.clicked();
-        if field.changed() || case.clicked() {
+        let case = buttons
+            && ui
+                .selectable_label(self.case, "Aa")
+                .on_hover_text("Tell capitals from small letters")
+                .clicked();
+        self.case ^= case;
+        if field.changed() || case {
             self.pattern = (!self.text.is_empty()).then(|| Pattern::new(&self.text, self.case));
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let back = entered && ui.input(|input| input.modifiers.shift);
-        let previous = theme::icon_button(ui, Icon::ArrowUp, "Find previous (Shift+Enter)").clicked();
-        let next = theme::icon_button(ui, Icon::ArrowDown, "Find next (Enter)").clicked();
+        let previous =
+            buttons && theme::icon_button(ui, Icon::ArrowUp, "Find previous (Shift+Enter)").clicked();
+        let next = buttons && theme::icon_button(ui, Icon::ArrowDown, "Find next (Enter)").clicked();
         if entered {
             field.request_focus();
         }

@@ -1,6 +1,7 @@
 //! Which column stands in which well, and how it gets there.
 
 use arrow::datatypes::{DataType, Schema};
+use egui::{Context, DragAndDrop};
 use gander::query::pivot::{Aggregate, By, Key, Measure, Pivot};
 
 /// A place for columns.
@@ -31,6 +32,34 @@ pub(super) enum Carried {
     Column(usize),
     /// What stands at a place of a well.
     Chip(Well, usize),
+}
+
+/// What is dragged in a window, and of which groups: others, in another split, are no place for it.
+pub(super) struct Dragged {
+    of: usize,
+    carried: Carried,
+}
+
+impl Dragged {
+    /// Begins a drag.
+    pub(super) fn begin(ctx: &Context, pivot: &Pivot, carried: Carried) {
+        DragAndDrop::set_payload(ctx, Dragged { of: place(pivot), carried });
+    }
+
+    /// What of these groups is dragged.
+    pub(super) fn of(ctx: &Context, pivot: &Pivot) -> Option<Carried> {
+        DragAndDrop::payload::<Dragged>(ctx).filter(|it| it.of == place(pivot)).map(|it| it.carried)
+    }
+
+    /// The same, which is dropped.
+    pub(super) fn take(ctx: &Context, pivot: &Pivot) -> Option<Carried> {
+        Dragged::of(ctx, pivot)?;
+        DragAndDrop::take_payload::<Dragged>(ctx).map(|it| it.carried)
+    }
+}
+
+fn place(pivot: &Pivot) -> usize {
+    std::ptr::from_ref(pivot) as usize
 }
 
 /// What a column is, wherever it stands.

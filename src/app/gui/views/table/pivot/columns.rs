@@ -1,12 +1,10 @@
 //! The columns of the table, to be dragged into the wells or put there by a click.
 
 use arrow::datatypes::{DataType, Schema};
-use egui::{
-    Align2, DragAndDrop, Popup, Rect, Role, ScrollArea, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, Popup, Rect, Role, ScrollArea, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use gander::query::pivot::Pivot;
 
-use super::arrange::{self, Carried, Well};
+use super::arrange::{self, Carried, Dragged, Well};
 use super::wells::{icon_of, row};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, mono_small_font, size, space};
@@ -54,11 +52,11 @@ fn column(ui: &mut Ui, schema: &Schema, pivot: &Pivot, index: usize) -> Option<W
     let theme = Theme::of(ui);
     let field = schema.fields().get(index)?;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), size::ROW), Sense::hover());
-    let response = ui.interact(rect, ui.unique_id().with(("column", index)), Sense::click_and_drag());
+    let response = ui.interact(rect, ui.scope_id().with(("column", index)), Sense::click_and_drag());
     let spoken = format!("Group by {}", field.name());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
     if response.drag_started() {
-        DragAndDrop::set_payload(ui.ctx(), Carried::Column(index));
+        Dragged::begin(ui.ctx(), pivot, Carried::Column(index));
     }
     let open = Popup::is_id_open(ui.ctx(), Popup::default_response_id(&response));
     if response.hovered() || response.has_focus() || open {

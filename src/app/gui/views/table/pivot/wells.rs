@@ -3,12 +3,12 @@
 use arrow::datatypes::Schema;
 use egui::text::{LayoutJob, TextFormat};
 use egui::{
-    Color32, CornerRadius, DragAndDrop, Key as Press, Modifiers, Popup, PopupCloseBehavior, Pos2, Rect,
-    Response, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+    Color32, CornerRadius, Key as Press, Modifiers, Popup, PopupCloseBehavior, Pos2, Rect, Response, Role,
+    ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 use gander::query::pivot::{Aggregate, By, Key, Measure, Pivot, SIDE_BY_SIDE};
 
-use super::arrange::{self, Carried, Well};
+use super::arrange::{self, Carried, Dragged, Well};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, size, space};
 
@@ -54,9 +54,9 @@ impl Wells<'_> {
         let at = pos2(line.left(), line.center().y);
         ui.painter().text(at, egui::Align2::LEFT_CENTER, well.words(), body_font(), theme.dim);
         let field = Rect::from_min_max(pos2(line.left() + LABEL, line.top()), line.max);
-        let response = ui.interact(field, ui.unique_id().with(("well", well)), Sense::hover());
+        let response = ui.interact(field, ui.scope_id().with(("well", well)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Group, true, format!("{} well", well.words())));
-        let carried = DragAndDrop::payload::<Carried>(ui.ctx()).map(|carried| *carried);
+        let carried = Dragged::of(ui.ctx(), self.pivot);
         let fits = carried.is_some_and(|c| arrange::fits(self.pivot, self.schema, c, well));
         let over = fits && ui.rect_contains_pointer(field);
         let edge = match (over, fits) {
@@ -94,9 +94,9 @@ impl Wells<'_> {
                 mark(ui, field, &places, at, theme.accent);
             }
             if ui.input(|input| input.pointer.any_released())
-                && let Some(carried) = DragAndDrop::take_payload::<Carried>(ui.ctx())
+                && let Some(carried) = Dragged::take(ui.ctx(), self.pivot)
             {
-                done = Some(Done::Put(*carried, well, at));
+                done = Some(Done::Put(carried, well, at));
             }
         }
         done
@@ -117,7 +117,7 @@ impl Wells<'_> {
         let (response, crossed) = chip_ui(ui, (well, at), &name, &detail, spoken.trim());
         let mut done = crossed.then_some(Done::Remove(well, at));
         if response.drag_started() {
-            DragAndDrop::set_payload(ui.ctx(), Carried::Chip(well, at));
+            Dragged::begin(ui.ctx(), self.pivot, Carried::Chip(well, at));
         }
         if response.has_focus() {
             let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
@@ -283,7 +283,7 @@ fn chip_ui(ui: &mut Ui, id: (Well, usize), name: &str, detail: &str, spoken: &st
     let wanted = vec2(galley.size().x + space::S3 + space::S1 + CROSS, size::CONTROL - 4.0);
     let (rect, _) = ui.allocate_exact_size(wanted, Sense::hover());
     let body = Rect::from_min_max(rect.min, pos2(rect.right() - CROSS - 2.0, rect.bottom()));
-    let place = ui.unique_id().with(id);
+    let place = ui.scope_id().with(id);
     let response = ui.interact(body, place, Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, spoken));
     let cross = Rect::from_min_max(pos2(body.right(), rect.top()), rect.max);

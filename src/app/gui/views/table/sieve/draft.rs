@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
-use egui::{ComboBox, Key, Popup, ScrollArea, TextEdit, Ui};
+use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
 use gander::content::Table;
 use gander::jobs::Jobs;
 use gander::lines::types;
@@ -15,6 +15,8 @@ use crate::gui::theme::{self, Theme, size, space};
 
 /// Of many columns so many are listed.
 const LISTED: usize = 300;
+/// The most that an opened list takes, in points; longer ones scroll.
+const LIST: f32 = 360.0;
 
 /// What can be asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -220,7 +222,10 @@ impl Draft {
         let mut done = false;
         ui.add_space(space::S1);
         ui.horizontal(|ui| {
-            let combo = ComboBox::from_id_salt("filter test").selected_text(self.ask.words()).width(120.0);
+            let combo = ComboBox::from_id_salt("filter test")
+                .selected_text(self.ask.words())
+                .width(120.0)
+                .height(LIST);
             let response = combo.show_ui(ui, |ui| {
                 for ask in asks {
                     ui.selectable_value(&mut self.ask, ask, ask.words());
@@ -257,13 +262,17 @@ impl Draft {
         let mut chosen = at;
         ui.horizontal(|ui| {
             let combo = ComboBox::from_id_salt("filter column").selected_text(field.name()).width(190.0);
+            // The field in the list is clicked too.
+            let combo = combo.height(LIST).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
             let response = combo.show_ui(ui, |ui| {
                 ui.add(TextEdit::singleline(&mut self.find).hint_text("Find a column"));
                 let wanted = self.find.to_lowercase();
                 ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
                     let fits = |f: &Field| f.name().to_lowercase().contains(&wanted);
                     for (index, field) in fields.iter().enumerate().filter(|(_, f)| fits(f)).take(LISTED) {
-                        ui.selectable_value(&mut chosen, index, field.name());
+                        if ui.selectable_value(&mut chosen, index, field.name()).clicked() {
+                            ui.close();
+                        }
                     }
                 });
             });
@@ -289,7 +298,10 @@ impl Draft {
             let before = self.fields.get(level).filter(|name| names.contains(name)).cloned();
             let mut name = before.clone();
             let shown = name.clone().unwrap_or_else(|| "as a whole".to_owned());
-            let combo = ComboBox::from_id_salt(("filter field", level)).selected_text(shown).width(190.0);
+            let combo = ComboBox::from_id_salt(("filter field", level))
+                .selected_text(shown)
+                .width(190.0)
+                .height(LIST);
             let response = combo.show_ui(ui, |ui| {
                 ui.selectable_value(&mut name, None, "as a whole");
                 for choice in names.iter().take(LISTED) {

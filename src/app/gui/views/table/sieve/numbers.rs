@@ -26,6 +26,11 @@ impl Numbers {
         Numbers { rows, pages: HashMap::new(), slot: Slot::default() }
     }
 
+    /// Whether no more rows come: all are there, or it was stopped, or it failed.
+    pub(in super::super) fn ended(&self) -> bool {
+        self.rows.answer().ended().is_some()
+    }
+
     /// The number of a row, if it is in memory.
     pub(in super::super) fn get(&self, row: u64) -> Option<u64> {
         self.pages.get(&(row / PAGE))?.get((row % PAGE) as usize).copied()

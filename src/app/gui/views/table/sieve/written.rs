@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{Frame, Key, Modifiers, Rect, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2};
+use egui::{
+    Align, Frame, Key, Layout, Modifiers, Rect, RichText, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2,
+};
 use gander::content::Table;
 use gander::jobs::Jobs;
 use gander::query::pivot::typed;
@@ -19,7 +21,7 @@ use crate::gui::views::sql::{Called, code};
 const LINE: f32 = 17.0;
 const MOST: f32 = 240.0;
 /// The width of the buttons beside it.
-const BUTTONS: f32 = 92.0;
+const BUTTONS: f32 = 76.0;
 
 /// The table that is asked, and how statements call it.
 #[derive(Clone, Copy)]
@@ -30,6 +32,8 @@ pub(in super::super) struct About<'a> {
     pub(in super::super) called: &'a Called,
     /// What stands behind FROM where the table is no node's.
     pub(in super::super) given: Option<&'a str>,
+    /// Whether keys mean this view.
+    pub(in super::super) keyed: bool,
 }
 
 impl About<'_> {
@@ -91,15 +95,18 @@ impl Sieve {
         child.shrink_clip_rect(place);
         let mut apply = self.text_ui(&mut child, &head);
         let right = Rect::from_min_max(pos2(edge, inner.top()), inner.max);
-        let mut child = ui.new_child(UiBuilder::new().max_rect(right).id_salt("sieve-sql-done"));
+        let layout = Layout::top_down(Align::Max);
+        let mut child =
+            ui.new_child(UiBuilder::new().max_rect(right).id_salt("sieve-sql-done").layout(layout));
         apply |= theme::primary_button(&mut child, "Apply").on_hover_text("Ctrl+Enter").clicked();
-        child.horizontal(|ui| {
-            if theme::icon_button(ui, Icon::Copy, "Copy the SQL of the rows").clicked() {
-                actions.push(Action::Copy(about.statement(&self.sql.text)));
-            }
+        let row = vec2(right.width(), size::CONTROL);
+        child.allocate_ui_with_layout(row, Layout::right_to_left(Align::Center), |ui| {
             if theme::icon_button(ui, Icon::Database, "Open this in a SQL tab").clicked() {
                 let statement = about.statement(&self.sql.text);
                 actions.push(Action::Statement(about.target.clone(), statement));
+            }
+            if theme::icon_button(ui, Icon::Copy, "Copy the SQL of the rows").clicked() {
+                actions.push(Action::Copy(about.statement(&self.sql.text)));
             }
         });
         if apply {
@@ -131,7 +138,7 @@ impl Sieve {
                 .font(mono_font())
                 .code_editor()
                 .frame(Frame::NONE)
-                .hint_text("WHERE price > 3\nORDER BY price DESC")
+                .hint_text(RichText::new("WHERE price > 3\nORDER BY price DESC").font(mono_font()))
                 .desired_rows(2)
                 .desired_width(f32::INFINITY)
                 .layouter(&mut layouter);
