@@ -216,3 +216,24 @@ fn a_tab_that_is_chosen_has_the_keyboard_also_after_a_dialog() {
     settle(&mut harness);
     assert_ne!(cell(&harness), before);
 }
+
+#[test]
+fn enter_opens_the_value_under_the_cursor() {
+    let mut harness = window(&[&fixture("showcase/people.csv")]);
+    let at = harness.query_all_by(|node| node.role() == Role::GridCell).nth(9).unwrap().rect().center();
+    harness.hover_at(at);
+    for pressed in [true, false] {
+        let (button, modifiers) = (egui::PointerButton::Primary, Modifiers::NONE);
+        harness.event(egui::Event::PointerButton { pos: at, button, pressed, modifiers });
+    }
+    settle(&mut harness);
+    let shown = |harness: &Harness<'_, Window>| harness.query_by_label("Copy the value").is_some();
+    for open in [true, false] {
+        for pressed in [true, false] {
+            let (key, modifiers) = (Key::Enter, Modifiers::NONE);
+            harness.event(egui::Event::Key { key, physical_key: None, pressed, repeat: false, modifiers });
+        }
+        settle(&mut harness);
+        assert_eq!(shown(&harness), open);
+    }
+}

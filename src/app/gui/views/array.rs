@@ -515,7 +515,6 @@ impl View for ArrayView {
         };
         let image = self.is_image();
         let mut mapping = self.mapping.clone();
-        let ready = self.ready(&self.slice());
         let mut dims = std::mem::take(&mut self.dims);
         dims.bar(ui, &mut mapping, image, |ui| self.zoom_bar(ui));
         let rest = ui.available_rect_before_wrap();
@@ -523,7 +522,7 @@ impl View for ArrayView {
         let split = rest.bottom() - height;
         if height > 0.0 {
             let place = Rect::from_min_max(pos2(rest.left(), split), rest.max);
-            dims.sliders(ui, place, &mut mapping, image, ready);
+            dims.sliders(ui, place, &mut mapping, image);
         }
         self.dims = dims;
         self.mapping = mapping;
@@ -532,6 +531,8 @@ impl View for ArrayView {
         body.shrink_clip_rect(place);
         body.painter().rect_filled(place, 0.0, theme::Theme::of(&body).bg2);
         self.body(&mut body, cx);
+        let ready = self.ready(&self.slice());
+        self.dims.play(ui, &mut self.mapping, image, ready);
         self.share(cx);
     }
 

@@ -288,14 +288,17 @@ impl View for ImageView {
         let split = rest.bottom() - height;
         if many {
             let place = Rect::from_min_max(pos2(rest.left(), split), rest.max);
-            let ready =
-                self.frames.peek(&self.number()).fresh && self.pictured.shows(&self.mapping.slice(true));
-            self.dims.sliders(ui, place, &mut self.mapping, true, ready);
+            self.dims.sliders(ui, place, &mut self.mapping, true);
         }
         let place = Rect::from_min_max(rest.min, pos2(rest.right(), split));
         let mut body = ui.new_child(UiBuilder::new().max_rect(place).id_salt("image"));
         body.shrink_clip_rect(place);
         self.body(&mut body, cx);
+        if many {
+            let there = self.frames.peek(&self.number()).fresh;
+            let ready = there && self.pictured.shows(&self.mapping.slice(true));
+            self.dims.play(ui, &mut self.mapping, true, ready);
+        }
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {

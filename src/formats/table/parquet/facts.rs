@@ -5,7 +5,7 @@ use crate::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics}
 use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -96,10 +96,34 @@ fn physical(descr: &ColumnDescriptor) -> String {
     if descr.type_length() > 0 { format!("{name}[{}]", descr.type_length()) } else { name }
 }
 
+/// A logical type as the schemas of the field write it: `decimal(8, 2)`, `timestamp(us, UTC)`.
+fn logical_words(logical: &LogicalType) -> String {
+    use parquet::basic::TimeUnit;
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => "ms",
+        TimeUnit::MICROS => "us",
+        TimeUnit::NANOS => "ns",
+    };
+    let zone = |utc: bool| if utc { "UTC" } else { "local" };
+    match logical {
+        LogicalType::Decimal(of) => format!("decimal({}, {})", of.precision, of.scale),
+        LogicalType::Timestamp(of) => {
+            format!("timestamp({}, {})", unit(&of.unit), zone(of.is_adjusted_to_u_t_c))
+        }
+        LogicalType::Time(of) => format!("time({}, {})", unit(&of.unit), zone(of.is_adjusted_to_u_t_c)),
+        LogicalType::Integer(of) => format!("{}int{}", if of.is_signed { "" } else { "u" }, of.bit_width),
+        other => {
+            // What stands in brackets is the library's way to write it.
+            let words = format!("{other:?}");
+            words.split(['(', ' ', '{']).next().unwrap_or_default().to_lowercase()
+        }
+    }
+}
+
 fn logical(descr: &ColumnDescriptor) -> Option<String> {
     use parquet::basic::ConvertedType;
     if let Some(logical) = descr.logical_type_ref() {
-        return Some(format!("{logical:?}"));
+        return Some(logical_words(logical));
     }
     match descr.converted_type() {
         ConvertedType::NONE => None,

@@ -217,19 +217,11 @@ impl Dims {
         }
     }
 
-    /// Draws the sliders into `rect`. `ready` lets a playing one go on. True if something moved.
-    pub(crate) fn sliders(
-        &mut self,
-        ui: &mut Ui,
-        rect: Rect,
-        mapping: &mut Mapping,
-        image: bool,
-        ready: bool,
-    ) -> bool {
+    /// Draws the sliders into `rect`.
+    pub(crate) fn sliders(&mut self, ui: &mut Ui, rect: Rect, mapping: &mut Mapping, image: bool) {
         let theme = Theme::of(ui);
         ui.painter().rect_filled(rect, 0.0, theme.bg1);
         ui.painter().hline(rect.x_range(), rect.top() + 0.5, theme.hairline());
-        let before = mapping.clone();
         let others = moving(mapping, image);
         let builder =
             UiBuilder::new().max_rect(rect.shrink2(vec2(space::S3, space::S1 + 1.0))).id_salt("sliders");
@@ -243,8 +235,6 @@ impl Dims {
                 self.slider(ui, mapping, axis, name_width);
             }
         });
-        self.play(ui, mapping, &others, ready);
-        *mapping != before
     }
 
     fn slider(&mut self, ui: &mut Ui, mapping: &mut Mapping, axis: usize, name_width: f32) {
@@ -315,9 +305,12 @@ impl Dims {
         });
     }
 
-    fn play(&mut self, ui: &Ui, mapping: &mut Mapping, others: &[usize], ready: bool) {
+    /// Moves the slider that plays, where it is time to and the slice where it stands is there (`ready`).
+    /// Called when that was drawn: the next one is asked for in the same frame, by a second pass, so that
+    /// there can be one in each frame.
+    pub(crate) fn play(&mut self, ui: &Ui, mapping: &mut Mapping, image: bool, ready: bool) {
         let Some((axis, since)) = self.playing else { return };
-        if !others.contains(&axis) || mapping.shape()[axis] < 2 {
+        if !moving(mapping, image).contains(&axis) || mapping.shape()[axis] < 2 {
             self.playing = None;
             return;
         }
@@ -330,6 +323,7 @@ impl Dims {
             // What a frame comes late is made good, so that the pace is the one that was chosen.
             let late = (-left).min(pause);
             self.playing = Some((axis, now - late));
+            ui.ctx().request_discard("the next slice is asked for");
         }
         // A slice that is awaited wakes the window itself.
         let wait = if ready { left.clamp(0.001, 1.0) } else { 0.1 };
