@@ -24,6 +24,7 @@ mod parquet;
 pub mod pivot;
 mod plan;
 mod provider;
+mod pushing;
 mod shown;
 mod sieve;
 mod split;

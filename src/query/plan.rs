@@ -168,7 +168,8 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     options.explain.show_sizes = false;
     // What each sort keeps back for merging its temporary files, in proportion to the memory.
     options.execution.sort_spill_reservation_bytes = (engine.settings.memory / 16).min(10 << 20);
-    let session = SessionContext::new_with_config_rt(config, environment);
+    let state = SessionContext::new_with_config_rt(config, environment).state();
+    let session = SessionContext::new_with_state(super::pushing::guarded(state));
     session.register_udf(super::shown::function());
     Ok(session)
 }

@@ -702,3 +702,26 @@ fn a_node_of_a_document_is_called_as_the_engine_calls_it() {
     assert_eq!(found, ["data", "data_2", "data_x", "data_x_2", "data_x"]);
     assert_eq!(asked(1, "/version=0").as_deref(), Some("data_version=0"), "tables beside a table have names");
 }
+
+#[test]
+fn a_condition_on_one_side_of_a_join_drops_no_rows_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.parquet");
+    let made = |k: Vec<i64>, s: Vec<&str>| {
+        let columns: Vec<(&str, ArrayRef)> =
+            vec![("k", Arc::new(Int64Array::from(k))), ("s", Arc::new(StringArray::from(s)))];
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap()
+    };
+    let two = made(vec![1, 2, 3, 4], vec!["red", "blue", "red", "green"]);
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = ::parquet::arrow::ArrowWriter::try_new(file, two.schema(), None).unwrap();
+    writer.write(&two).unwrap();
+    writer.close().unwrap();
+    let engine = engine();
+    engine.add_table("one", Arc::new(MemoryTable::new(made(vec![4, 5], vec!["red", "red"]))));
+    let from = format!("one a RIGHT JOIN '{}' b ON a.k = b.k", path.display());
+    let sql = format!("SELECT count(*), max(b.s) FROM {from} WHERE (a.s = 'red') IS NOT TRUE");
+    assert_eq!(texts(&engine, &sql), ["3 red"]);
+    let sql = format!("SELECT count(*), max(a.s) FROM {from} WHERE b.s = 'red'");
+    assert_eq!(texts(&engine, &sql), ["2 null"]);
+}
