@@ -17,6 +17,7 @@ use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
 use super::theme::{self, Severity, Theme, space};
+use super::views::sql::is_query;
 use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
@@ -70,7 +71,8 @@ impl Inspector {
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
                 section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }
-            if *subject == Subject::Node || !known.field.is_empty() {
+            // What a tab of queries keeps is for itself.
+            if !is_query(target) && (*subject == Subject::Node || !known.field.is_empty()) {
                 let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };
                 if !list.is_empty() {
                     section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, list, actions));

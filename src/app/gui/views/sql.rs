@@ -69,6 +69,11 @@ pub(crate) fn target_of(beside: &Target, number: u64, statement: &str) -> Target
     Target { node: Arc::new(node), path: path(number), ..beside.clone() }
 }
 
+/// Whether a tab is one of queries, which no file has.
+pub(crate) fn is_query(target: &Target) -> bool {
+    target.path.starts_with(PATH)
+}
+
 /// The path of a query's tab.
 pub(crate) fn path(number: u64) -> String {
     format!("{PATH}{number}")
@@ -96,7 +101,7 @@ impl Called {
     pub(crate) fn get(&self, jobs: &Jobs, target: &Target) -> Option<Arc<String>> {
         let documents = OPEN.lock().clone();
         let place = |document: &Arc<Document>| Arc::as_ptr(document) as usize;
-        let path = if target.path.starts_with(PATH) { "" } else { &target.path }.to_owned();
+        let path = if is_query(target) { "" } else { &target.path }.to_owned();
         let key = (documents.iter().map(place).collect(), place(&target.document), path.clone());
         // What lies below a table has no name of its own: a version, its files.
         let address = gander::query::text_literal(&target.address());
@@ -116,7 +121,7 @@ impl Called {
 
     /// The same for a table that a tab shows: a query's result is known in its own tab only.
     pub(crate) fn from(&self, jobs: &Jobs, target: &Target, table: &dyn Table) -> Option<String> {
-        let details = if target.path.starts_with(PATH) { table.facts().details } else { Vec::new() };
+        let details = if is_query(target) { table.facts().details } else { Vec::new() };
         match details.iter().find(|(name, _)| name == "query") {
             Some((_, query)) => Some(format!("(\n{query}\n) AS result")),
             None => self.get(jobs, target).map(|name| name.to_string()),
