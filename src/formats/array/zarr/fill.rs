@@ -8,10 +8,12 @@ use crate::error::{Error, Result};
 use crate::limits;
 use serde_json::Value;
 
-/// The bytes of one element, little-endian; `None` for null: elements without a chunk have no value then.
+/// The bytes of one element, little-endian; `None` for null: elements without a chunk have no value then, which
+/// times can say.
 pub(super) fn bytes(value: &Value, element: &Element) -> Result<Option<Vec<u8>>> {
     if value.is_null() {
-        return Ok(None);
+        let nat = matches!(element.dtype, DType::DateTime(_) | DType::TimeDelta(_));
+        return Ok(nat.then(|| i64::MIN.to_le_bytes().to_vec()));
     }
     let wrong = || Error::malformed(format!("fill_value: {} is no {}", short(value), element.word));
     of(value, &element.dtype, element).map(Some).ok_or_else(wrong)
@@ -225,6 +227,7 @@ mod tests {
         assert_eq!(v2(json!("<c8"), json!([1.0, "NaN"])).unwrap().len(), 8);
         assert_eq!(v2(json!("<M8[ns]"), json!("NaT")).unwrap(), i64::MIN.to_le_bytes());
         assert_eq!(v2(json!("<i4"), json!(null)), None);
+        assert_eq!(v2(json!("<M8[s]"), json!(null)), Some(i64::MIN.to_le_bytes().to_vec()));
         assert_eq!(v2(json!([["a", ">i2"], ["b", "|u1"]]), json!("AAEC")).unwrap(), [1, 0, 2]);
         assert_eq!(v2(json!([["a", ">i2", [2]], ["b", "|u1"]]), json!([3, 4])).unwrap(), [3, 0, 3, 0, 4]);
         assert!(bytes(&json!(300), &of_v2(&json!("|u1")).unwrap()).is_err());
