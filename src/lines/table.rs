@@ -126,7 +126,8 @@ impl<F: Form, P: Pages> Table for TextTable<F, P> {
         let part = |i: u64| rows.start + i * step..rows.start.saturating_add((i + 1) * step).min(end);
         let parts: Vec<Range<u64>> = (0..workers).map(part).filter(|part| !part.is_empty()).collect();
         let read = |rows| self.part(task, rows, columns);
-        let batches: Vec<RecordBatch> = parts.into_par_iter().map(read).collect::<Result<_>>()?;
+        let read: Vec<Result<RecordBatch>> = parts.into_par_iter().map(read).collect();
+        let batches: Vec<RecordBatch> = read.into_iter().collect::<Result<_>>()?;
         let schema = crate::content::table::project(self.form.schema(), columns)?;
         Ok(arrow::compute::concat_batches(&schema, &batches)?)
     }

@@ -90,7 +90,8 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
             task.advance(step.end - step.start)?;
             Ok(arrays)
         };
-        let mut read: Vec<Vec<_>> = steps.par_iter().map(read).collect::<Result<_>>()?;
+        let read: Vec<Result<Vec<_>>> = steps.par_iter().map(read).collect();
+        let mut read: Vec<Vec<_>> = read.into_iter().collect::<Result<_>>()?;
         // By columns, the last first, each with its steps in order: sums come out the same whatever the
         // threads do.
         let last = |_| read.iter_mut().filter_map(Vec::pop).collect();

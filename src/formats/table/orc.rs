@@ -251,8 +251,10 @@ impl Table for OrcTable {
             return batch(&self.schema, columns, Vec::new(), count);
         }
         let blocks = self.blocks(&rows);
-        let read: Vec<Vec<ArrayRef>> =
-            blocks.par_iter().map(|block| self.block(task, *block, columns)).collect::<Result<_>>()?;
+        // Of several errors the first block's is told.
+        let read: Vec<Result<Vec<ArrayRef>>> =
+            blocks.par_iter().map(|block| self.block(task, *block, columns)).collect();
+        let read: Vec<Vec<ArrayRef>> = read.into_iter().collect::<Result<_>>()?;
         let skipped = blocks.first().map_or(0, |(_, first, _)| rows.start - first) as usize;
         let mut arrays = Vec::with_capacity(columns.len());
         for (n, &column) in columns.iter().enumerate() {

@@ -223,7 +223,9 @@ impl Table for ParquetTable {
                 distrusted("a page", || self.column(task, &metadata, column, rows.clone()))
                     .map_err(|e| in_column(e, self.name(column)))
             };
-            columns.par_iter().map(one).collect::<Result<Vec<_>>>()?
+            // Of several errors the first column's is told, not the one that was there first.
+            let read: Vec<Result<_>> = columns.par_iter().map(one).collect();
+            read.into_iter().collect::<Result<Vec<_>>>()?
         };
         batch(&self.schema, columns, arrays, count as usize)
     }
