@@ -2,8 +2,10 @@
 //!
 //! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`], [`ordered`]), finding a record's begin anywhere in a file
-//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), and the types that cells of text fit ([`types`]).
+//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), columns of cells
+//! ([`texts`]), what a cell writes ([`cells`]), and the types that the cells of a column fit ([`types`]).
 
+pub mod cells;
 pub mod encoding;
 pub mod index;
 pub mod ordered;
@@ -11,6 +13,7 @@ pub mod paged;
 pub mod resync;
 pub mod scan;
 pub mod table;
+pub mod texts;
 pub mod types;
 
 pub use index::Index;

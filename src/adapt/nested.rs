@@ -1,7 +1,8 @@
 //! Lists and objects of JSON as Arrow's lists and structs, where a whole column fits one type.
 
-use super::typed::{boolean, float, integer};
+use super::typed::{float, integer};
 use crate::json::record;
+use crate::lines::cells::boolean;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, FieldRef};

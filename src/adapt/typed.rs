@@ -8,11 +8,11 @@ use super::{TableView, nested};
 use crate::content::table::{StoredStatistics, batch};
 use crate::content::{Bounds, Rows, Stretches, Table};
 use crate::error::{Error, Result};
+use crate::lines::cells::{self, Moment, boolean, has_leading_zero};
 use crate::task::Task;
 use arrow::array::*;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
-use chrono::{NaiveDate, NaiveTime, Timelike};
+use arrow::datatypes::*;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -248,8 +248,10 @@ fn is_nested(cell: &str) -> bool {
 fn next(now: &DataType, cell: &str) -> DataType {
     match now {
         DataType::Int64 if float(cell).is_some() => DataType::Float64,
-        DataType::Date32 if stamp(cell, false).is_some() => DataType::Timestamp(TimeUnit::Microsecond, None),
-        DataType::Timestamp(TimeUnit::Microsecond, zone) if stamp(cell, zone.is_some()).is_some() => {
+        DataType::Date32 if stamp(cell, false, 1_000).is_some() => {
+            DataType::Timestamp(TimeUnit::Microsecond, None)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) if stamp(cell, zone.is_some(), 1).is_some() => {
             DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())
         }
         _ => DataType::Utf8,
@@ -259,61 +261,35 @@ fn next(now: &DataType, cell: &str) -> DataType {
 /// All cells as `target`; the first one that does not fit is the error.
 fn parse<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
     Ok(match target {
-        DataType::Boolean => Arc::new(cells(text, boolean)?.into_iter().collect::<BooleanArray>()),
-        DataType::Int64 => Arc::new(Int64Array::from(cells(text, integer)?)),
-        DataType::Float64 => Arc::new(Float64Array::from(cells(text, float)?)),
-        DataType::Date32 => Arc::new(Date32Array::from(cells(text, date)?)),
-        DataType::Timestamp(unit, zone) => {
-            let nano = *unit == TimeUnit::Nanosecond;
-            let count = |cell: &str| {
-                let (seconds, nanos) = stamp(cell, zone.is_some())?;
-                let per = if nano { 1_000_000_000 } else { 1_000_000 };
-                let part = if nano { nanos } else { nanos / 1_000 };
-                let exact = nano || nanos % 1_000 == 0;
-                seconds.checked_mul(per)?.checked_add(part).filter(|_| exact)
-            };
-            let counts = PrimitiveArray::<Int64Type>::from(cells(text, count)?);
-            let data = counts.into_data().into_builder().data_type(target.clone());
-            make_array(data.build().map_err(|_| "")?)
+        DataType::Boolean => {
+            let flags = values::<UInt8Type>(text, |cell| boolean(cell).map(u8::from))?;
+            Arc::new(BooleanArray::from_unary(&flags, |flag| flag > 0))
+        }
+        DataType::Int64 => Arc::new(values::<Int64Type>(text, integer)?),
+        DataType::Float64 => Arc::new(values::<Float64Type>(text, float)?),
+        DataType::Date32 => Arc::new(values::<Date32Type>(text, |cell| cells::days(cell.as_bytes()))?),
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            let counts = values::<TimestampNanosecondType>(text, |cell| stamp(cell, zone.is_some(), 1))?;
+            Arc::new(counts.with_timezone_opt(zone.clone()))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let counts = values::<TimestampMicrosecondType>(text, |cell| stamp(cell, zone.is_some(), 1_000))?;
+            Arc::new(counts.with_timezone_opt(zone.clone()))
         }
         DataType::List(_) | DataType::Struct(_) => nested::array(text, target)?,
         _ => Arc::new(text.clone()),
     })
 }
 
-fn cells<T>(text: &StringArray, one: impl Fn(&str) -> Option<T>) -> Result<Vec<Option<T>>, &str> {
-    let mut out = Vec::with_capacity(text.len());
-    for cell in text.iter() {
-        let Some(cell) = cell else {
-            out.push(None);
-            continue;
-        };
-        let trimmed = cell.trim();
-        match one(trimmed) {
-            Some(value) => out.push(Some(value)),
-            None if trimmed.is_empty() || is_missing(trimmed) => out.push(None),
-            None => return Err(cell),
-        }
-    }
-    Ok(out)
-}
-
-/// The usual words for a missing value; readers of text tables skip them when they infer types.
-fn is_missing(cell: &str) -> bool {
-    matches!(cell, "NA" | "N/A" | "n/a" | "#N/A" | "null" | "NULL" | "Null" | "None" | "\\N")
-}
-
-pub(super) fn boolean(cell: &str) -> Option<bool> {
-    match cell {
-        "true" | "True" | "TRUE" => Some(true),
-        "false" | "False" | "FALSE" => Some(false),
-        _ => None,
-    }
-}
-
-/// A leading zero makes a code of it (a postal code), which must stay text.
-fn has_leading_zero(cell: &str) -> bool {
-    matches!(cell.strip_prefix(['-', '+']).unwrap_or(cell).as_bytes(), [b'0', b'0'..=b'9', ..])
+/// All cells as values; empty ones and the usual words for a missing one are null.
+fn values<T: ArrowPrimitiveType>(
+    text: &StringArray,
+    one: impl Fn(&str) -> Option<T::Native>,
+) -> Result<PrimitiveArray<T>, &str> {
+    cells::values(text, |cell| match one(cell) {
+        None if !cell.is_empty() && !cells::is_missing(cell) => Err(()),
+        value => Ok(value),
+    })
 }
 
 pub(super) fn integer(cell: &str) -> Option<i64> {
@@ -334,65 +310,17 @@ pub(super) fn float(cell: &str) -> Option<f64> {
     Some(value)
 }
 
-fn date(cell: &str) -> Option<i32> {
-    Some(day(cell)?.to_epoch_days())
-}
-
-/// `2024-01-31` or `2024/01/31`.
-fn day(cell: &str) -> Option<NaiveDate> {
-    let bytes = cell.as_bytes();
-    let separators = (bytes.get(4)?, bytes.get(7)?);
-    if bytes.len() != 10 || !matches!(separators, (b'-' | b'/', b'-' | b'/')) {
-        return None;
+/// A date and perhaps a time, with a zone exactly if `zoned`, as a count of so many nanoseconds from 1970 on. One
+/// that is finer than such a unit is none.
+fn stamp(cell: &str, zoned: bool, unit: i64) -> Option<i64> {
+    let per_second = 1_000_000_000 / unit;
+    if let Some(days) = cells::days(cell.as_bytes()) {
+        return (!zoned).then(|| i64::from(days).checked_mul(86_400 * per_second))?;
     }
-    NaiveDate::from_ymd_opt(digits(&bytes[..4])? as i32, digits(&bytes[5..7])?, digits(&bytes[8..])?)
-}
-
-fn digits(bytes: &[u8]) -> Option<u32> {
-    let fits = !bytes.is_empty() && bytes.len() < 10 && bytes.iter().all(u8::is_ascii_digit);
-    fits.then(|| bytes.iter().fold(0, |n, b| n * 10 + u32::from(b - b'0')))
-}
-
-/// A date and perhaps a time, with a zone exactly if `zoned`: seconds since 1970 in UTC and nanoseconds.
-fn stamp(cell: &str, zoned: bool) -> Option<(i64, i64)> {
-    let days = i64::from(day(cell.get(..10)?)?.to_epoch_days());
-    let Some(rest) = cell.get(10..).filter(|rest| !rest.is_empty()) else {
-        return (!zoned).then_some((days * 86_400, 0));
-    };
-    let clock = rest.strip_prefix(['T', 't', ' '])?;
-    let zone_at = clock.find(['Z', 'z', '+', '-']);
-    if zone_at.is_some() != zoned {
-        return None;
-    }
-    let (clock, zone) = clock.split_at(zone_at.unwrap_or(clock.len()));
-    let (whole, fraction) = clock.trim_end().split_once('.').unwrap_or((clock.trim_end(), "0"));
-    let mut parts = whole.split(':').map(|part| digits(part.as_bytes()).filter(|_| part.len() == 2));
-    let (hour, minute) = (parts.next()??, parts.next()??);
-    let second = parts.next().unwrap_or(Some(0))?;
-    let time = NaiveTime::from_hms_opt(hour, minute, second).filter(|_| parts.next().is_none())?;
-    let seconds = days * 86_400 + i64::from(time.num_seconds_from_midnight());
-    let (kept, beyond) = fraction.split_at(fraction.len().min(9));
-    let nanos = i64::from(digits(kept.as_bytes())?) * 10i64.pow(9 - kept.len() as u32);
-    if !beyond.bytes().all(|b| b == b'0') {
-        return None;
-    }
-    Some((seconds - offset(zone)?, nanos))
-}
-
-/// Seconds east of Greenwich of `Z`, `+01`, `+0100`, `+01:00` or nothing.
-fn offset(zone: &str) -> Option<i64> {
-    let sign = match zone.as_bytes().first() {
-        None | Some(b'Z' | b'z') => return (zone.len() < 2).then_some(0),
-        Some(b'-') => -1,
-        Some(_) => 1,
-    };
-    let plain = zone[1..].replace(':', "");
-    let (hours, minutes) = match plain.len() {
-        2 => (digits(plain.as_bytes())?, 0),
-        4 => (digits(&plain.as_bytes()[..2])?, digits(&plain.as_bytes()[2..])?),
-        _ => return None,
-    };
-    (hours < 24 && minutes < 60).then(|| sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60))
+    let moment = Moment::parse(cell).filter(|moment| moment.zoned == zoned && moment.exact)?;
+    let nanos = i64::from(moment.nanos);
+    let count = moment.seconds.checked_mul(per_second)?.checked_add(nanos / unit)?;
+    Some(count).filter(|_| nanos % unit == 0)
 }
 
 #[cfg(test)]

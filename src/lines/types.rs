@@ -2,9 +2,9 @@
 //! keeps its text. A column of a text format is Utf8 in its schema and says the guess in its field's
 //! metadata (`inferred`, in Arrow's words); [`typed`] makes values of it where they are needed.
 
+use super::cells::{self, Moment, boolean, has_leading_zero, is_missing};
 use arrow::array::*;
 use arrow::datatypes::*;
-use chrono::{NaiveDate, NaiveDateTime};
 use std::sync::Arc;
 
 /// The key in a field's metadata.
@@ -36,56 +36,59 @@ const UTC: &str = "+00:00";
 
 /// The cells of a text column as values of `kind` (one that [`inferred`] gives): empty cells become
 /// null, and so do those that do not fit, which are counted.
-pub fn typed(cells: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
-    let mut unfit = 0;
-    macro_rules! parsed {
-        ($parse:expr) => {
-            cells
-                .iter()
-                .map(|cell| {
-                    let cell = trimmed(cell?);
-                    let value = $parse(cell);
-                    unfit += u64::from(value.is_none() && !cell.is_empty());
-                    value
-                })
-                .collect()
-        };
-    }
-    let array: ArrayRef = match kind {
-        DataType::Boolean => Arc::new({
-            let array: BooleanArray = parsed!(boolean);
-            array
-        }),
-        DataType::Int64 => Arc::new({
-            let array: Int64Array = parsed!(|cell: &str| cell.parse::<i64>().ok());
-            array
-        }),
-        DataType::Float64 => Arc::new({
-            let array: Float64Array = parsed!(|cell: &str| cell.parse::<f64>().ok());
-            array
-        }),
-        DataType::Date32 => Arc::new({
-            let array: Date32Array =
-                parsed!(|cell: &str| date(cell.as_bytes()).map(Date32Type::from_naive_date));
-            array
-        }),
-        DataType::Timestamp(TimeUnit::Microsecond, zone) => Arc::new({
-            let array: TimestampMicrosecondArray =
-                parsed!(|cell: &str| timestamp(cell).map(|t| t.and_utc().timestamp_micros()));
-            array.with_timezone_opt(zone.clone())
-        }),
-        _ if cells.iter().any(|cell| cell == Some("")) => {
-            Arc::new(cells.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect::<StringArray>())
+pub fn typed(texts: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
+    match kind {
+        DataType::Boolean => {
+            let mut unfit = 0;
+            let one = |cell: Option<&str>| {
+                let cell = cells::trimmed(cell?);
+                let value = boolean(cell);
+                unfit += u64::from(value.is_none() && !cell.is_empty());
+                value
+            };
+            let array: BooleanArray = texts.iter().map(one).collect();
+            (Arc::new(array), unfit)
         }
-        _ => Arc::new(cells.clone()),
-    };
-    (array, unfit)
+        DataType::Int64 => of_fitting::<Int64Type>(texts, |cell| cell.parse().ok()),
+        DataType::Float64 => of_fitting::<Float64Type>(texts, |cell| cell.parse().ok()),
+        DataType::Date32 => of_fitting::<Date32Type>(texts, |cell| cells::days(cell.as_bytes())),
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let (array, unfit) = of_fitting::<TimestampMicrosecondType>(texts, micros);
+            let array = array.as_primitive::<TimestampMicrosecondType>().clone();
+            (Arc::new(array.with_timezone_opt(zone.clone())), unfit)
+        }
+        _ if texts.iter().any(|cell| cell == Some("")) => {
+            let texts: StringArray = texts.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect();
+            (Arc::new(texts), 0)
+        }
+        _ => (Arc::new(texts.clone()), 0),
+    }
 }
 
-/// `cell.trim()`, quick where there is nothing to trim.
-fn trimmed(cell: &str) -> &str {
-    let solid = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
-    if solid(cell.as_bytes().first()) && solid(cell.as_bytes().last()) { cell } else { cell.trim() }
+/// The cells as values, null where one does not fit, and how many do not.
+fn of_fitting<T: ArrowPrimitiveType>(
+    texts: &StringArray,
+    parse: impl Fn(&str) -> Option<T::Native>,
+) -> (ArrayRef, u64) {
+    let mut unfit = 0;
+    let one = |cell: &str| {
+        let value = parse(cell);
+        unfit += u64::from(value.is_none() && !cell.is_empty());
+        Ok(value)
+    };
+    let array: PrimitiveArray<T> = match cells::values(texts, one) {
+        Ok(array) => array,
+        Err(_) => PrimitiveArray::new_null(texts.len()),
+    };
+    (Arc::new(array), unfit)
+}
+
+/// Microseconds from 1970 on of a moment, or of a date alone, which is its midnight.
+fn micros(cell: &str) -> Option<i64> {
+    match cells::days(cell.as_bytes()) {
+        Some(days) => i64::from(days).checked_mul(86_400_000_000),
+        None => Moment::parse(cell)?.micros(),
+    }
 }
 
 /// The types that all cells so far fit.
@@ -175,26 +178,8 @@ pub fn is_typed(cell: &str) -> bool {
     guess.is_typed()
 }
 
-fn is_missing(cell: &str) -> bool {
-    matches!(cell, "NA" | "N/A" | "n/a" | "#N/A" | "null" | "NULL" | "Null" | "None" | "\\N")
-}
-
 fn is_boolean(cell: &str) -> bool {
     boolean(cell).is_some()
-}
-
-fn boolean(cell: &str) -> Option<bool> {
-    match cell {
-        "true" | "True" | "TRUE" => Some(true),
-        "false" | "False" | "FALSE" => Some(false),
-        _ => None,
-    }
-}
-
-/// A leading zero makes it a code (a postal code, a telephone number).
-fn has_leading_zero(cell: &str) -> bool {
-    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell).as_bytes();
-    matches!(digits, [b'0', b'0'..=b'9', ..])
 }
 
 fn is_integer(cell: &str) -> bool {
@@ -206,89 +191,12 @@ fn is_float(cell: &str) -> bool {
 }
 
 fn is_date(cell: &str) -> bool {
-    date(cell.as_bytes()).is_some()
-}
-
-/// The number that `digits` digits write.
-fn digits(text: Option<&[u8]>) -> Option<u32> {
-    let digit = |number: u32, byte: &u8| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0'));
-    text?.iter().try_fold(0, digit)
-}
-
-/// `2024-01-31` or `2024/01/31`.
-fn date(cell: &[u8]) -> Option<NaiveDate> {
-    let dashed = |at: usize| matches!(cell.get(at), Some(b'-' | b'/'));
-    if cell.len() != 10 || !dashed(4) || !dashed(7) {
-        return None;
-    }
-    let (year, month, day) = (digits(cell.get(..4))?, digits(cell.get(5..7))?, digits(cell.get(8..))?);
-    NaiveDate::from_ymd_opt(year as i32, month, day)
-}
-
-/// A date and, behind `T` or a space, a clock, as the moment in UTC; a cell without zone is taken as
-/// UTC. A date alone is its midnight.
-fn timestamp(cell: &str) -> Option<NaiveDateTime> {
-    if cell.len() == 10 {
-        return date(cell.as_bytes())?.and_hms_opt(0, 0, 0);
-    }
-    let (local, zone) = moment(cell)?;
-    local.checked_sub_signed(chrono::Duration::minutes(zone.unwrap_or(0)))
+    cells::days(cell.as_bytes()).is_some()
 }
 
 /// Whether a timestamp has a zone; `None` for cells that are none.
 fn timestamp_zone(cell: &str) -> Option<bool> {
-    moment(cell).map(|(_, zone)| zone.is_some())
-}
-
-/// The local moment and the zone in minutes of `2024-01-31T12:00:00.123+01:00` and the like.
-fn moment(cell: &str) -> Option<(NaiveDateTime, Option<i64>)> {
-    let cell = cell.as_bytes();
-    let day = date(cell.get(..10)?)?;
-    if !matches!(cell.get(10), Some(b'T' | b' ' | b't')) {
-        return None;
-    }
-    let clock = cell.get(11..)?;
-    let zone_at = clock.iter().position(|b| matches!(b, b'Z' | b'+' | b'-')).unwrap_or(clock.len());
-    let (clock, zone) = clock.split_at(zone_at);
-    Some((time(day, clock.trim_ascii_end())?, offset(zone)?))
-}
-
-/// `12:00`, `12:00:00` or `12:00:00.123` on a day.
-fn time(day: NaiveDate, clock: &[u8]) -> Option<NaiveDateTime> {
-    let (whole, fraction) = match clock.iter().position(|b| *b == b'.') {
-        Some(dot) => (clock.get(..dot)?, clock.get(dot + 1..).filter(|f| !f.is_empty())?),
-        None => (clock, &b"0"[..]),
-    };
-    let second = match whole.len() {
-        5 => 0,
-        8 if whole.get(5) == Some(&b':') => digits(whole.get(6..))?,
-        _ => return None,
-    };
-    if whole.get(2) != Some(&b':') || !fraction.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    // Digits beyond nanoseconds are dropped.
-    let kept = fraction.get(..9).unwrap_or(fraction);
-    let nanos = digits(Some(kept))? * 10u32.pow(9 - kept.len() as u32);
-    // A leap second is the last nanosecond before the next minute for chrono.
-    let (second, nanos) = if second == 60 { (59, nanos + 1_000_000_000) } else { (second, nanos) };
-    day.and_hms_nano_opt(digits(whole.get(..2))?, digits(whole.get(3..5))?, second, nanos)
-}
-
-/// Minutes of `Z`, `+01`, `+0100`, `+01:00`; `Some(None)` for nothing.
-fn offset(zone: &[u8]) -> Option<Option<i64>> {
-    let Some((sign, rest)) = zone.split_first() else { return Some(None) };
-    if *sign == b'Z' {
-        return rest.is_empty().then_some(Some(0));
-    }
-    let minutes = match rest.len() {
-        2 => 0,
-        4 => digits(rest.get(2..))?,
-        5 if rest.get(2) == Some(&b':') => digits(rest.get(3..))?,
-        _ => return None,
-    };
-    let minutes = i64::from(digits(rest.get(..2))? * 60 + minutes);
-    Some(Some(if *sign == b'-' { -minutes } else { minutes }))
+    Moment::parse(cell).map(|moment| moment.zoned)
 }
 
 #[cfg(test)]

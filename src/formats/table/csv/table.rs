@@ -4,11 +4,11 @@ use super::record::{self, Field, Step};
 use super::sample::{self, Sample};
 use crate::error::Result;
 use crate::limits;
-use crate::lines::{Form, Gather, Paged, Records, Rules, TextTable, encoding};
-use arrow::array::{ArrayRef, StringBuilder};
+use crate::lines::texts::Texts;
+use crate::lines::{Form, Gather, Paged, Records, Rules, TextTable};
+use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use encoding_rs::Encoding;
-use std::sync::Arc;
 
 /// A table in a text.
 pub(super) type CsvTable = TextTable<Columns>;
@@ -40,7 +40,7 @@ impl Form for Columns {
             rules: self.rules,
             encoding: self.encoding,
             width: self.schema.fields().len(),
-            columns: columns.iter().map(|&column| (column, StringBuilder::new())).collect(),
+            columns: columns.iter().map(|&column| (column, Texts::default())).collect(),
             fields: Vec::new(),
             rows: 0,
             bytes: 0,
@@ -54,7 +54,7 @@ pub(super) struct Cells {
     encoding: &'static Encoding,
     /// All columns of the table.
     width: usize,
-    columns: Vec<(usize, StringBuilder)>,
+    columns: Vec<(usize, Texts)>,
     /// The record that was found last.
     fields: Vec<Field>,
     rows: usize,
@@ -68,24 +68,23 @@ impl Records for Cells {
 
     /// Fields beyond the last column stand, as they are in the file, in the last one.
     fn keep(&mut self, bytes: &[u8]) -> Result<()> {
-        for (column, builder) in &mut self.columns {
+        for (column, texts) in &mut self.columns {
             let Some(field) = self.fields.get(*column) else {
-                builder.append_null();
+                texts.push_null();
                 continue;
             };
             let last_column = *column + 1 == self.width;
             let over =
                 if last_column { self.fields.get(self.width..).and_then(<[Field]>::last) } else { None };
-            if let Some(last) = over {
-                let raw = bytes.get(field.start..last.end).unwrap_or_default();
-                builder.append_value(encoding::decode(self.encoding, raw));
-            } else if field.start == field.end {
-                builder.append_null();
+            let end = over.map_or(field.end, |last| last.end);
+            if field.start == end {
+                texts.push_null();
+            } else if field.quoted && over.is_none() {
+                texts.push(&record::unquote(bytes, field, self.rules.quote));
             } else {
-                let raw = record::unquote(bytes, field, self.rules.quote);
-                builder.append_value(encoding::decode(self.encoding, &raw));
+                texts.push(bytes.get(field.start..end).unwrap_or_default());
             }
-            self.bytes += (over.unwrap_or(field).end - field.start) as u64;
+            self.bytes += (end - field.start) as u64;
         }
         self.rows += 1;
         // Three bytes are the most that one becomes when decoded; a column has 2 GiB at most.
@@ -99,7 +98,8 @@ impl Records for Cells {
 
 impl Gather for Cells {
     fn finish(self) -> Result<(Vec<ArrayRef>, usize)> {
-        let array = |(_, mut builder): (usize, StringBuilder)| Arc::new(builder.finish()) as ArrayRef;
+        let encoding = self.encoding;
+        let array = |(_, texts): (usize, Texts)| texts.finish(encoding);
         Ok((self.columns.into_iter().map(array).collect(), self.rows))
     }
 }
