@@ -27,6 +27,7 @@ mod provider;
 mod pushing;
 mod shown;
 mod sieve;
+mod sift;
 mod split;
 mod statement;
 mod steps;

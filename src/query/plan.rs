@@ -19,7 +19,10 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::object_store::memory::InMemory;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::limit::GlobalLimitExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
+};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement as Planable;
 use std::sync::Arc;
@@ -102,7 +105,8 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let reading =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         reading.verify_plan(&logical)?;
-        let physical = state.create_physical_plan(&logical).await?;
+        let physical = limited_last(state.create_physical_plan(&logical).await?)?;
+        let physical = super::sift::prompt(physical)?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
     let (whole, context) = runtime()?.block_on(plan).map_err(|error| of_planner(&ground, error))?;
@@ -124,6 +128,24 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         guessed,
         planning,
     })
+}
+
+/// The plan with its limit above its last projection, where partitions are put together below that: [`peeled`]
+/// finds both then.
+fn limited_last(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+    let children = plan.children();
+    let limit = children.first().copied().filter(|_| plan.downcast_ref::<ProjectionExec>().is_some());
+    let Some(limit) = limit.filter(|limit| limit.downcast_ref::<GlobalLimitExec>().is_some()) else {
+        return Ok(plan);
+    };
+    let Some(parts) = limit.children().first().map(|parts| Arc::clone(parts)) else { return Ok(plan) };
+    let Some(together) = parts.downcast_ref::<CoalescePartitionsExec>() else { return Ok(plan) };
+    let over = |plan: &Arc<dyn ExecutionPlan>, below| {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        plan.clone().replace_children(vec![below], options)
+    };
+    let limit = limit.clone();
+    over(&limit, over(&parts, over(&plan, together.input().clone())?)?)
 }
 
 /// The part of a plan whose partitions stand one behind the other in the result, and how many rows of them

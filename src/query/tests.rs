@@ -390,6 +390,22 @@ fn first_rows_come_while_it_runs_and_cancelling_is_quick() {
 }
 
 #[test]
+fn few_hits_are_there_as_soon_as_they_are_found() {
+    let engine = engine();
+    engine.add_table("n", Slow::new(10_000_000, Duration::from_millis(5), true));
+    let answer = engine.start(&Task::new(), "SELECT n + 1 FROM n WHERE n % 5000 = 3").unwrap();
+    answer.wait_for(&Task::new(), 2).unwrap();
+    assert!(answer.ended().is_none(), "most of the table is still to be read");
+    let steps = answer.steps();
+    assert!(steps.iter().any(|step| step.name == "Filter" && step.rows >= Some(2)), "{steps:?}");
+    answer.cancel();
+    assert_eq!(
+        texts(&engine, "SELECT n + 1 FROM n WHERE n % 5000 = 3 LIMIT 3 OFFSET 1"),
+        ["5004", "10004", "15004"]
+    );
+}
+
+#[test]
 fn a_sort_that_does_not_fit_into_memory_goes_to_disk() {
     let settings = Settings { memory: 32 << 20, threads: 2, ..Settings::default() };
     let engine = Engine::new(settings, Vec::new());
