@@ -27,6 +27,8 @@ pub struct FractalHeap {
 #[derive(Default)]
 struct Blocks {
     direct: HashMap<u64, Direct>,
+    /// The direct block that was looked into last, with its address: neighbours mostly share one.
+    last: Option<(u64, Direct)>,
     bytes: u64,
     indirect: HashMap<u64, Arc<Indirect>>,
 }
@@ -100,6 +102,17 @@ impl FractalHeap {
         }
     }
 
+    /// Where the object of an id lies in the heap, to read many in the heap's order; 0 where the id has no
+    /// such place.
+    pub fn place(&self, id: &[u8]) -> u64 {
+        let mut place = [0; 8];
+        let len = self.head.offset_size.min(8);
+        if let Some(offset) = id.get(1..1 + len) {
+            place[..len].copy_from_slice(offset);
+        }
+        u64::from_le_bytes(place)
+    }
+
     fn error(&self, what: impl std::fmt::Display) -> Error {
         Error::malformed(format!("HDF5 fractal heap: {what}")).at(self.head.address)
     }
@@ -158,13 +171,26 @@ impl FractalHeap {
         let mut cursor = Cursor::new("heap id", self.head.address, id, self.file.superblock().sizes());
         let offset = cursor.uint(self.head.offset_size)?;
         let len = cursor.uint(self.head.length_size)?;
-        let (address, block) = self.block(task, offset)?;
+        let (address, block) = self.near(task, offset)?;
         let start = offset.saturating_sub(block.offset);
         let end = start.saturating_add(len);
         if end > block.bytes.len() as u64 {
             return Err(self.error(format!("an object of {len} bytes at {offset} reaches beyond its block")));
         }
         Ok((address.saturating_add(start), block.bytes.slice(start as usize..end as usize)))
+    }
+
+    /// The direct block that holds `offset`, with its address: the last one, or found anew.
+    fn near(&self, task: &Task, offset: u64) -> Result<(u64, Direct)> {
+        let holds = |block: &Direct| {
+            offset.checked_sub(block.offset).is_some_and(|within| within < block.bytes.len() as u64)
+        };
+        if let Some(last) = self.blocks.lock().last.as_ref().filter(|(_, block)| holds(block)) {
+            return Ok(last.clone());
+        }
+        let found = self.block(task, offset)?;
+        self.blocks.lock().last = Some(found.clone());
+        Ok(found)
     }
 
     /// The direct block that holds `offset`, with its address.

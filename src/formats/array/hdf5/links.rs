@@ -187,10 +187,7 @@ impl Links {
                 Some(sorted) => sorted.clone(),
                 None => {
                     let mut links = Vec::new();
-                    self.noting(|| {
-                        dense.read(&self.file, task, &dense.names, 4, 0..HELD as u64, &mut links)
-                    })?;
-                    links.par_sort_unstable_by(|a, b| a.name.cmp(&b.name));
+                    self.noting(|| dense.read_by_name(&self.file, task, &mut links))?;
                     dense.sorted.get_or_init(|| Arc::new(links)).clone()
                 }
             };
@@ -253,20 +250,34 @@ impl Dense {
         range: Range<u64>,
         links: &mut Vec<Link>,
     ) -> Result<()> {
-        let mut left = range.end.saturating_sub(range.start);
+        let mut ids = Vec::new();
+        let walked = ids_of(index, task, skip, range, &mut ids);
+        self.links(file, task, &ids, links).and(walked)
+    }
+
+    /// Reads all links, by name.
+    fn read_by_name(&self, file: &File, task: &Task, links: &mut Vec<Link>) -> Result<()> {
+        let mut ids = Vec::new();
+        let walked = ids_of(&self.names, task, 4, 0..HELD as u64, &mut ids);
+        // The index is in the order of hashes; in the heap's own order each block is looked up once.
+        ids.sort_unstable_by_key(|id| self.heap.place(id));
+        let read = self.links(file, task, &ids, links);
+        // Stable, since that takes names that were written in order as they are.
+        links.par_sort_by(|a, b| a.name.cmp(&b.name));
+        read.and(walked)
+    }
+
+    /// Reads the links of these ids: all that can be read, then the first error.
+    fn links(&self, file: &File, task: &Task, ids: &[HeapId], links: &mut Vec<Link>) -> Result<()> {
         let mut broken = None;
-        if left == 0 {
-            return Ok(());
-        }
-        index.each(task, range.start, &mut |record| {
-            match self.link(file, task, record.get(skip..).unwrap_or_default()) {
+        for id in ids {
+            task.check()?;
+            match self.link(file, task, id) {
                 Ok(link) => links.push(link),
                 Err(error) if error.is_cancelled() => return Err(error),
-                Err(error) => broken = broken.take().or(Some(error)),
+                Err(error) => broken = broken.or(Some(error)),
             }
-            left -= 1;
-            Ok(left > 0 && links.len() < HELD)
-        })?;
+        }
         broken.map_or(Ok(()), Err)
     }
 
@@ -286,6 +297,25 @@ impl Dense {
         }
         Ok(None)
     }
+}
+
+/// The id of a link in the fractal heap of its group (section III.A.2, records of type 5 and 6).
+type HeapId = [u8; 7];
+
+/// The ids in the records `range` of an index, which stand `skip` bytes into each.
+///
+/// # Errors
+/// Of damaged nodes, after the records before them.
+fn ids_of(index: &BTree2, task: &Task, skip: usize, range: Range<u64>, ids: &mut Vec<HeapId>) -> Result<()> {
+    let wanted = range.end.saturating_sub(range.start).min(HELD as u64);
+    if wanted == 0 {
+        return Ok(());
+    }
+    index.each(task, range.start, &mut |record| {
+        let id = record.get(skip..).and_then(<[u8]>::first_chunk);
+        ids.push(*id.ok_or_else(|| Error::malformed("HDF5 B-tree: a record is too short for a link"))?);
+        Ok((ids.len() as u64) < wanted)
+    })
 }
 
 /// Where dense links or attributes lie.
