@@ -162,21 +162,44 @@ impl Layout {
         (fits && channels > 0).then_some(Layout { dtype, shape, fortran: false, offset: 0, padding: 0, big })
     }
 
-    /// What a dialog begins with: a layout that fits, else one dimension of the type that the name's ending (or
-    /// a word of it) says. `None` where it says nothing.
+    /// What a dialog begins with: a layout that fits, else the sides that the name says behind a header, else
+    /// one dimension of the type that the name's ending (or a word of it) says. `None` where it says nothing.
     pub fn begin(name: &str, len: u64) -> Option<Self> {
         if let Some(guess) = Self::guess(name, len) {
             return Some(guess);
         }
         let name = name.to_lowercase();
         let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let sides = words.clone().rev().find_map(sides_of);
         // Words like `long` and `half` mean much else; only at the end they are types.
         let mut words = words.rev();
         let ending = words.next().and_then(type_of);
         let said = |word: &str| type_of(word).filter(|_| word.ends_with(|c: char| c.is_ascii_digit()));
-        let (dtype, big) = ending.or_else(|| words.find_map(said))?;
+        let told = ending.or_else(|| words.find_map(said));
+        if let Some(layout) = sides.and_then(|sides| Self::headed(told.clone(), sides, len)) {
+            return Some(layout);
+        }
+        let (dtype, big) = told?;
         let shape = vec![len.checked_div(dtype.size())?];
         Some(Layout { dtype, shape, fortran: false, offset: 0, padding: 0, big })
+    }
+
+    /// An array of these sides, width first, at the end of a file: what is too much for it stands before it.
+    fn headed(told: Option<(DType, bool)>, mut sides: Vec<u64>, len: u64) -> Option<Self> {
+        sides.reverse();
+        let count = limits::elements(&sides).ok().filter(|count| *count > 0)?;
+        let (dtype, big) = match told {
+            Some(told) => told,
+            // As many bytes for each as there is room for.
+            None => match len / count {
+                8.. => (DType::F64, false),
+                4.. => (DType::F32, false),
+                2.. => (DType::U16, false),
+                _ => (DType::U8, false),
+            },
+        };
+        let offset = len.checked_sub(limits::bytes(&sides, dtype.size()).ok()?)?;
+        Some(Layout { dtype, shape: sides, fortran: false, offset, padding: 0, big })
     }
 
     /// Bytes from one row of the fastest dimension to the next, and how many rows there are.

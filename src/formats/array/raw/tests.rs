@@ -130,3 +130,16 @@ fn a_dialog_begins_with_the_type_that_the_ending_says() {
     assert_eq!(begin("a_long_run.bin", 80), None);
     assert!(Layout::begin("ct.i16be", 8).unwrap().big);
 }
+
+#[test]
+fn a_dialog_begins_behind_the_header_that_the_name_leaves_room_for() {
+    let begin =
+        |name: &str, len: u64| Layout::begin(name, len).map(|l| (l.dtype.to_string(), l.shape, l.offset));
+    let volume = |dtype: &str, offset| Some((dtype.to_owned(), vec![4, 10, 20], offset));
+    assert_eq!(begin("head_20x10x4.bin", 4 * 800 + 512), volume("float32", 512));
+    assert_eq!(begin("head_20x10x4.bin", 2 * 800 + 3), volume("uint16", 3));
+    assert_eq!(begin("head_20x10x4_i16.raw", 2 * 800 + 900), volume("int16", 900));
+    // Too small for what it says: nothing is known.
+    assert_eq!(begin("head_20x10x4.bin", 799), None);
+    assert_eq!(begin("head_99999999999x99999999999.bin", 799), None);
+}
