@@ -294,7 +294,7 @@ impl Sieve {
                 self.chips(ui, about);
                 // What the chips leave; with many of them the row scrolls.
                 let left = room.width() - ui.min_rect().width() - space::S2;
-                self.expression(ui, left.clamp(240.0, 560.0));
+                self.expression(ui, left.clamp(180.0, 560.0));
             });
         });
         if wrong {
@@ -340,7 +340,7 @@ impl Sieve {
         }
         let mut change = None;
         for key in &self.wish.sort {
-            let way = if key.order == Order::Ascending { "ascending" } else { "descending" };
+            let way = if key.order == Order::Ascending { "asc" } else { "desc" };
             let nulls = if key.nulls_first { ", nulls first" } else { "" };
             let done = theme::chip(ui, &key.column, &format!("{way}{nulls}"), true);
             if done.removed {
