@@ -127,10 +127,10 @@ fn offset(zone: &[u8]) -> Option<i64> {
 ///
 /// # Errors
 /// The first one of `one`, with the cell as it stands.
-pub fn values<'a, T: ArrowPrimitiveType>(
-    cells: &'a StringArray,
+pub fn values<T: ArrowPrimitiveType>(
+    cells: &StringArray,
     mut one: impl FnMut(&str) -> Result<Option<T::Native>, ()>,
-) -> Result<PrimitiveArray<T>, &'a str> {
+) -> Result<PrimitiveArray<T>, &str> {
     let mut values = Vec::with_capacity(cells.len());
     let mut valid = Vec::new();
     for (row, cell) in cells.iter().enumerate() {

@@ -260,7 +260,7 @@ impl Dense {
         let mut ids = Vec::new();
         let walked = ids_of(&self.names, task, 4, 0..HELD as u64, &mut ids);
         // The index is in the order of hashes; in the heap's own order each block is looked up once.
-        ids.sort_unstable_by_key(|id| self.heap.place(id));
+        ids.sort_by_cached_key(|id| self.heap.place(id));
         let read = self.links(file, task, &ids, links);
         // Stable, since that takes names that were written in order as they are.
         links.par_sort_by(|a, b| a.name.cmp(&b.name));
