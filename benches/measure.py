@@ -169,16 +169,16 @@ def table(cases):
 
 
 def inprocess(path):
-    """The table of what a bench binary printed: `name seconds [who]` a line."""
+    """The table of what a bench binary printed: `name seconds who` a line; names may have spaces."""
     rows = ["### Inside the process", "", "| task | program | time |", "|---|---|--:|"]
     for number, line in enumerate(Path(path).read_text().splitlines(), 1):
-        parts = line.split()
-        if not parts or line.startswith("#"):
+        if not line.strip() or line.startswith("#"):
             continue
         try:
-            rows.append(f"| {parts[0]} | {parts[2] if len(parts) > 2 else 'gander'} | {seconds([float(parts[1])] * 3)} |")
-        except (IndexError, ValueError):
-            sys.exit(f"{path}:{number}: not `name seconds`: {line}")
+            name, time, who = line.rsplit(maxsplit=2)
+            rows.append(f"| {name} | {who} | {seconds([float(time)] * 3)} |")
+        except ValueError:
+            sys.exit(f"{path}:{number}: not `name seconds who`: {line}")
     return [*rows, ""]
 
 
@@ -249,7 +249,7 @@ def main(groups, description, section):
     gander = arguments.gander.resolve()
     if not arguments.peers_only and not shutil.which(gander):
         sys.exit(f"{gander}: not there; build it, or name another with --gander")
+    # Read first: a mistake in it must not cost the rounds.
+    inside = inprocess(arguments.inprocess) if arguments.inprocess else []
     lines = machine(arguments.repeat) + table(measured(groups, arguments, gander))
-    if arguments.inprocess:
-        lines += inprocess(arguments.inprocess)
-    write(arguments.out, lines, section)
+    write(arguments.out, lines + inside, section)

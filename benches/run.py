@@ -9,7 +9,7 @@ outside the checkout. The data come from make_data.py; measure.py says how thing
 glogg (from Debian) runs without a display; its time ends when its log says that the index
 is there.
 
---inprocess FILE: lines `name seconds` (and optionally `name seconds peer`) printed by a
+--inprocess FILE: lines `name seconds program`, printed by a
 `cargo bench` binary; they become a table of their own below the others.
 --out FILE: the tables replace what stands between the two marker comments in it.
 """

@@ -223,6 +223,15 @@ impl Layout {
         end.ok_or_else(|| Error::unsupported(format!("shape {:?} overflows 64 bits", self.shape)))
     }
 
+    /// How many of a file's `len` bytes stand behind the array. Padding behind the last row belongs to it.
+    ///
+    /// # Errors
+    /// Those of [`Layout::end`].
+    pub fn left_over(&self, len: u64) -> Result<u64> {
+        let rest = len.saturating_sub(self.end()?);
+        Ok(if rest == self.padding { 0 } else { rest })
+    }
+
     /// The layout as options, for the command line and for the next time.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
@@ -365,7 +374,7 @@ fn open(opening: &Opening) -> Result<Node> {
         if layout.shape.contains(&0) {
             return Ok(node.content(Content::Bytes(source.clone())));
         }
-    } else if end < len {
+    } else if layout.left_over(len)? > 0 {
         node.remarks.push(format!("{} bytes follow the array", len - end));
     }
     node.span = Some(layout.offset..layout.end()?);

@@ -181,7 +181,7 @@ fn preview(options: &Options, len: u64) -> Result<String, String> {
             display::plural(len, "byte"),
         ));
     }
-    let rest = match len - end {
+    let rest = match layout.left_over(len).map_err(|error| error.message())? {
         0 => "all of the file".to_owned(),
         rest => format!("{} left over", display::plural(rest, "byte")),
     };
@@ -203,6 +203,8 @@ mod tests {
         let words = told(&[("dtype", "float32"), ("shape", "2x?"), ("offset", "4")], 30).unwrap();
         assert_eq!(words, "float32 2 × 3\n6 elements, 2 bytes left over");
         assert!(told(&[], 5).unwrap().contains("uint8 5"));
+        let padded = told(&[("shape", "2x3"), ("row-padding", "2")], 10).unwrap();
+        assert_eq!(padded, "uint8 2 × 3\n6 elements, all of the file");
         assert!(told(&[("shape", "3x3")], 5).unwrap_err().contains("the file has 5 bytes"));
         assert!(told(&[("shape", "three")], 5).unwrap_err().contains("480x640x3"));
         assert!(told(&[("offset", "9")], 5).unwrap_err().contains("no element"));
