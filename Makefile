@@ -36,9 +36,10 @@ $(CURDIR)/.venv-build/bin/cmake:
 	python3 -m venv .venv-build
 	.venv-build/bin/pip install --quiet 'cmake>=3.26,<4'
 
+# LEAN: further words for the build without the window.
 test: tools
 	cargo test
-	cargo check --no-default-features --lib --bins
+	cargo build --no-default-features $(LEAN)
 
 run: tools
 	cargo build --release
