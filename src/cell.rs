@@ -125,11 +125,45 @@ fn run(array: &dyn Array, row: usize) -> Option<(ArrayRef, usize)> {
     None
 }
 
+/// The text of one cell as people read it: as [`text`], but numbers and truth values within lists, structs and
+/// maps stand without quotes. `None` for null.
+pub fn shown(array: &dyn Array, row: usize) -> Option<String> {
+    match array.data_type() {
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::FixedSizeList(_, _)
+        | DataType::Struct(_)
+        | DataType::Map(_, _) => {
+            Some(shown_json(array, row)).filter(|json| !json.is_null()).map(|j| j.to_string())
+        }
+        _ => text(array, row),
+    }
+}
+
 /// A cell as JSON of texts: `null`, a string, a list or an object; a map is a list of pairs.
 pub fn json(array: &dyn Array, row: usize) -> Json {
+    json_of(array, row, &|array, row| text(array, row).map_or(Json::Null, Json::String))
+}
+
+/// A cell as JSON whose numbers are numbers, digit by digit; those that JSON does not know (`nan`) stay texts.
+pub fn shown_json(array: &dyn Array, row: usize) -> Json {
+    json_of(array, row, &|array, row| match array.data_type() {
+        DataType::Boolean => array.as_boolean().value(row).into(),
+        _ => match number(array, row) {
+            Some(number) => number.parse().map_or(Json::String(number), Json::Number),
+            None => text(array, row).map_or(Json::Null, Json::String),
+        },
+    })
+}
+
+/// A cell as JSON; `leaf` writes the values that are there and have no parts.
+fn json_of(array: &dyn Array, row: usize, leaf: &dyn Fn(&dyn Array, usize) -> Json) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
     }
+    let json = |array: &dyn Array, row| json_of(array, row, leaf);
     let items = |values: ArrayRef| Json::Array((0..values.len()).map(|i| json(values.as_ref(), i)).collect());
     match array.data_type() {
         DataType::List(_) => items(array.as_list::<i32>().value(row)),
@@ -147,12 +181,8 @@ pub fn json(array: &dyn Array, row: usize) -> Json {
             let named = fields.iter().zip(columns).map(|(f, c)| (f.name().clone(), json(c.as_ref(), row)));
             Json::Object(named.collect())
         }
-        DataType::Union(_, _) => {
-            let union = array.as_union();
-            let value = union.value(row);
-            json(value.as_ref(), 0)
-        }
-        _ => text(array, row).map_or(Json::Null, Json::String),
+        DataType::Union(_, _) => json(array.as_union().value(row).as_ref(), 0),
+        _ => leaf(array, row),
     }
 }
 
@@ -452,6 +482,25 @@ mod tests {
     use super::*;
     use crate::dtype::Mini;
     use std::sync::Arc;
+
+    #[test]
+    fn numbers_in_lists_and_structs_are_shown_as_numbers() {
+        let mut list = ListBuilder::new(Float64Builder::new());
+        list.append_value([Some(1.0), None, Some(f64::NAN), Some(-0.5)]);
+        list.append_null();
+        let list = list.finish();
+        assert_eq!(shown(&list, 0).as_deref(), Some(r#"[1.0,null,"nan",-0.5]"#));
+        assert_eq!(text(&list, 0).as_deref(), Some(r#"["1.0",null,"nan","-0.5"]"#));
+        assert_eq!((shown(&list, 1), shown(&list, 2)), (None, None));
+        let field = |name, kind| Arc::new(Field::new(name, kind, true));
+        let structs = StructArray::from(vec![
+            (field("n", DataType::UInt64), Arc::new(UInt64Array::from(vec![u64::MAX])) as ArrayRef),
+            (field("t", DataType::Utf8), Arc::new(StringArray::from(vec!["7"]))),
+            (field("b", DataType::Boolean), Arc::new(BooleanArray::from(vec![true]))),
+        ]);
+        assert_eq!(shown(&structs, 0).as_deref(), Some(r#"{"n":18446744073709551615,"t":"7","b":true}"#));
+        assert_eq!(shown(&StringArray::from(vec!["7"]), 0).as_deref(), Some("7"));
+    }
 
     #[test]
     fn floats_are_shortest_in_their_own_type() {

@@ -291,7 +291,7 @@ impl Table for Filtered {
 }
 
 /// The filter that lets rows through in which some cell of these columns shows `text`, whatever the case: as
-/// [`crate::cell::text`] writes it, lists and structs too. Binary columns are not looked at.
+/// [`crate::cell::shown`] writes it, lists and structs too. Binary columns are not looked at.
 pub fn containing(table: &dyn Table, columns: &[usize], text: &str) -> Filter {
     let names = provider::plain_schema(table.schema());
     // Of a text format's cells the text is asked, as it stands.

@@ -45,7 +45,7 @@ impl ScalarUDFImpl for CellText {
             // One look at the keys for all rows.
             array = arrow::compute::cast(&array, values)?;
         }
-        let texts: LargeStringArray = (0..array.len()).map(|row| cell::text(array.as_ref(), row)).collect();
+        let texts: LargeStringArray = (0..array.len()).map(|row| cell::shown(array.as_ref(), row)).collect();
         Ok(ColumnarValue::Array(Arc::new(texts)))
     }
 }

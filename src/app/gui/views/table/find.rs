@@ -355,7 +355,7 @@ impl Cells {
 
     /// Whether a cell shows the text, which is written small.
     fn has(&self, row: usize, column: usize, text: &str) -> bool {
-        let cell = self.0.get(column).and_then(|array| cell::text(array.as_ref(), row));
+        let cell = self.0.get(column).and_then(|array| cell::shown(array.as_ref(), row));
         cell.is_some_and(|cell| cell.to_lowercase().contains(text))
     }
 }

@@ -283,12 +283,12 @@ pub(super) fn text(array: &dyn Array, row: usize) -> Text {
         return Text::Value(cut(string).into());
     }
     if let Some((items, count)) = long_list(array, row) {
-        let mut words = cell::json(&items, 0).to_string();
+        let mut words = cell::shown_json(&items, 0).to_string();
         words.truncate(words.len().saturating_sub(1));
         let more = gander::display::count(count as u64 - ITEMS as u64);
         return Text::Value(format!("{}, … {more} more]", cut(&words)).into());
     }
-    match cell::text(array, row) {
+    match cell::shown(array, row) {
         None => Text::Null,
         Some(text) if matches!(text.as_str(), "nan" | "inf" | "-inf") => Text::Odd(text.into()),
         Some(text) => Text::Value(cut(&text).into()),

@@ -294,7 +294,7 @@ impl Sieve {
                 self.chips(ui, about);
                 // What the chips leave; with many of them the row scrolls.
                 let left = room.width() - ui.min_rect().width() - space::S2;
-                self.expression(ui, left.clamp(180.0, 560.0));
+                self.expression(ui, left.clamp(120.0, 560.0));
             });
         });
         if wrong {

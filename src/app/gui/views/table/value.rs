@@ -98,7 +98,7 @@ fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<V
 }
 
 fn nested(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<Value> {
-    let json = cell::json(array, row);
+    let json = cell::shown_json(array, row);
     let mut faces = Vec::new();
     // A struct with bytes in it is how data sets hold pictures: {bytes, path}.
     if let Some(fields) = array.as_struct_opt() {
