@@ -55,6 +55,16 @@ fn only_source_maps_and_opens() {
     }
 }
 
+/// A texture beyond the driver's limit ends the program: one place keeps to it.
+#[test]
+fn only_the_texture_room_makes_textures() {
+    let makers = ["load_texture(", "tex_manager(", "RetainedImage"];
+    for (path, text) in sources("src/app") {
+        let makes = makers.iter().any(|maker| text.contains(maker));
+        assert_eq!(makes, path.ends_with("gui/texture.rs"), "{} makes textures", path.display());
+    }
+}
+
 #[test]
 fn rooms_stay_small() {
     for (path, text) in sources("src") {

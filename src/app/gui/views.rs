@@ -17,6 +17,8 @@ pub(crate) mod sql;
 mod table;
 mod text;
 pub(crate) mod tree;
+#[cfg(test)]
+mod wide;
 
 use std::collections::HashMap;
 use std::sync::Arc;

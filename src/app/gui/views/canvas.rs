@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use egui::epaint::{Mesh, Vertex};
-use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureHandle, TextureId, Ui, Vec2, pos2, vec2};
+use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
 use gander::region::Span;
 use serde_json::{Value, json};
 
+use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, space};
 
 /// Points of an element when it is largest.
@@ -438,7 +439,7 @@ impl Sight {
 #[derive(Default)]
 pub(crate) struct Painted {
     id: u64,
-    texture: Option<TextureHandle>,
+    texture: Option<Texture>,
     area: [f64; 4],
 }
 
@@ -453,20 +454,21 @@ impl Painted {
             minification: egui::TextureFilter::Linear,
             ..Default::default()
         };
-        let image = egui::ImageData::Color(image.clone());
-        let same = self.texture.as_ref().is_some_and(|texture| texture.size() == image.size());
         match &mut self.texture {
-            // Into the memory that is there: a slider that moves asks for none.
-            Some(texture) if same => texture.set_partial([0, 0], image, options),
-            Some(texture) => texture.set(image, options),
-            None => self.texture = Some(ui.ctx().load_texture("picture", image, options)),
+            Some(texture) => texture.set(ui.ctx(), image),
+            None => self.texture = Some(Texture::new(ui.ctx(), "picture", image, options)),
         }
         (self.id, self.area) = (id, area);
     }
 
-    /// The texture and what it covers.
-    pub(crate) fn get(&self) -> Option<(TextureId, [f64; 4])> {
-        self.texture.as_ref().map(|texture| (texture.id(), self.area))
+    /// Draws it where it lies in the plane; `tint` white draws it as it is.
+    pub(crate) fn draw(&self, ui: &Ui, sight: &Sight, tint: Color32) {
+        let Some(texture) = &self.texture else { return };
+        let [left, top, width, height] = self.area;
+        for (id, [x, y, across, down]) in texture.tiles() {
+            let area = [left + x * width, top + y * height, across * width, down * height];
+            sight.draw(ui, id, area, tint);
+        }
     }
 
     /// Forgets it.

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use egui::{
-    Color32, ColorImage, Key as Press, Rect, Sense, Stroke, StrokeKind, TextureHandle, Ui, WidgetInfo, pos2,
-    vec2,
+    Color32, ColorImage, Key as Press, Rect, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, vec2,
 };
 use gander::content::Block;
 use gander::display;
@@ -14,6 +13,7 @@ use gander::jobs::{Jobs, Slot};
 use super::super::Key;
 use super::super::details::Known;
 use super::{Sum, total};
+use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Mappings;
 
@@ -37,7 +37,7 @@ pub(super) struct ChunkMap {
     measure: Measure,
     chosen: Option<(usize, usize)>,
     cells: Slot<(Key, Plane), Cells>,
-    texture: Option<(Arc<Cells>, Measure, bool, TextureHandle)>,
+    texture: Option<(Arc<Cells>, Measure, bool, Texture)>,
 }
 
 /// Two dimensions of a grid of chunks, and where the others stand.
@@ -212,9 +212,7 @@ impl ChunkMap {
         let high = (side * cells.down as f32).min(HIGH).max((cells.down as f32).min(HIGH));
         let size = vec2(side * cells.across as f32, high);
         let (area, response) = ui.allocate_exact_size(size, Sense::click());
-        let id = self.paint(ui, theme, &cells);
-        let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
-        ui.painter().image(id, area, uv, Color32::WHITE);
+        self.paint(ui, theme, area, &cells);
         self.lines(ui, theme, area, &cells);
         let hovered = response.hover_pos().map(|at| {
             let part = (at - area.min) / area.size();
@@ -259,19 +257,19 @@ impl ChunkMap {
         }
     }
 
-    /// The picture, painted anew only when it changed.
-    fn paint(&mut self, ui: &Ui, theme: &Theme, cells: &Arc<Cells>) -> egui::TextureId {
-        let same = |(of, measure, dark, _): &&(Arc<Cells>, Measure, bool, TextureHandle)| {
+    /// Draws the picture, which is painted anew only when it changed.
+    fn paint(&mut self, ui: &Ui, theme: &Theme, area: Rect, cells: &Arc<Cells>) {
+        let same = |(of, measure, dark, _): &(Arc<Cells>, Measure, bool, Texture)| {
             Arc::ptr_eq(of, cells) && *measure == self.measure && *dark == theme.dark
         };
-        if let Some((.., texture)) = self.texture.as_ref().filter(same) {
-            return texture.id();
+        if !self.texture.as_ref().is_some_and(same) {
+            let image = Arc::new(cells.image(theme, self.measure));
+            let texture = Texture::new(ui.ctx(), "chunks", &image, TextureOptions::NEAREST);
+            self.texture = Some((cells.clone(), self.measure, theme.dark, texture));
         }
-        let image = cells.image(theme, self.measure);
-        let texture = ui.ctx().load_texture("chunks", image, egui::TextureOptions::NEAREST);
-        let id = texture.id();
-        self.texture = Some((cells.clone(), self.measure, theme.dark, texture));
-        id
+        if let Some((.., texture)) = &self.texture {
+            texture.paint(ui.painter(), area);
+        }
     }
 
     /// Hairlines between boxes that are large enough.

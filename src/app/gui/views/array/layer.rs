@@ -262,8 +262,8 @@ impl Layer {
     /// Draws what is there of this slice. True if there is anything.
     pub(crate) fn draw(&self, ui: &Ui, sight: &Sight, slice: &Slice) -> bool {
         let fits = self.of(slice).is_some();
-        if let (true, Some((texture, area))) = (fits, self.painted.get()) {
-            sight.draw(ui, texture, area, Color32::WHITE);
+        if fits {
+            self.painted.draw(ui, sight, Color32::WHITE);
         }
         fits
     }
@@ -275,9 +275,9 @@ impl Layer {
             .shown
             .as_ref()
             .is_some_and(|plane| [plane.slice.width() as f64, plane.slice.height() as f64] == sight.size);
-        if let (true, Some((texture, area))) = (same, self.painted.get()) {
+        if same {
             let tint = if dimmed { Color32::WHITE.gamma_multiply(0.4) } else { Color32::WHITE };
-            sight.draw(ui, texture, area, tint);
+            self.painted.draw(ui, sight, tint);
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat};
-use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, TextureHandle, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::content::Table;
 use gander::jobs::{Jobs, Slot};
 
@@ -13,6 +13,7 @@ use super::value::{Face, Value, read};
 use crate::gui::grid::CellAt;
 use crate::gui::icons::Icon;
 use crate::gui::list::List;
+use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::hex;
 use crate::gui::views::tree::JsonTree;
@@ -41,7 +42,7 @@ pub(super) struct Inspect {
     list: List,
     /// The rows of a long text: of which value, how wide, and what stands in them.
     rows: Option<(usize, f32, Vec<Row>)>,
-    texture: Option<(usize, TextureHandle)>,
+    texture: Option<(usize, Texture)>,
 }
 
 /// A row of a long text: the line of it, and the bytes of that.
@@ -234,6 +235,10 @@ impl Inspect {
                 });
             }
             Face::Picture(picture, words) => self.picture(ui, picture, words),
+            Face::Problem(words) => {
+                let severity = theme::Severity::Problem;
+                theme::problem_banner(ui, severity, "This picture could not be decoded", &[(words, None)]);
+            }
             Face::Inside(format, json) => {
                 ui.label(theme::dim(theme, format!("A file inside the cell: {format}")));
                 self.tree.ui(ui, json, self.version);
@@ -270,20 +275,19 @@ impl Inspect {
         if !known {
             let options =
                 egui::TextureOptions { magnification: egui::TextureFilter::Nearest, ..Default::default() };
-            let texture = ui.ctx().load_texture("cell", (**picture).clone(), options);
+            let texture = Texture::new(ui.ctx(), "cell", picture, options);
             self.texture = Some((self.version, texture));
         }
         ui.label(theme::dim(theme, words));
         let Some((_, texture)) = &self.texture else { return };
         let room = ui.available_size();
-        let natural = texture.size_vec2();
+        let natural = texture.size();
         // Small pictures are enlarged by whole numbers, so that their pixels stay square.
         let scale = (room.x / natural.x).min(room.y / natural.y);
         let scale = if scale >= 1.0 { scale.floor().min(8.0) } else { scale };
         let (place, response) = ui.allocate_exact_size(natural * scale, Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, words));
-        let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
-        ui.painter().image(texture.id(), place, whole, egui::Color32::WHITE);
+        texture.paint(ui.painter(), place);
     }
 }
 

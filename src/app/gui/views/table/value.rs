@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
-use egui::ColorImage;
+use egui::{Color32, ColorImage};
 use gander::cell;
-use gander::content::{Content, Rect, Table};
+use gander::content::{Content, Pixels, Rect, Table};
 use gander::error::{Error, Result};
 use gander::source::Source;
 use gander::task::Task;
@@ -14,8 +14,11 @@ use serde_json::Value as Json;
 
 /// Longer texts are not looked at as JSON.
 const JSON: usize = 16 << 20;
-/// Pictures are shown up to this many pixels; larger ones by a smaller level, where they have one.
-const PIXELS: u64 = 32 << 20;
+/// A picture is shown in the panel below the grid, with at most so many pixels each way: of a larger one each pixel is
+/// the mean of a square of its own.
+const SHOWN: u64 = 2048;
+/// Pixels that are decoded at a time.
+const BAND: u64 = 4 << 20;
 
 /// A value in full.
 pub(super) struct Value {
@@ -41,6 +44,8 @@ pub(super) enum Face {
     Hex(Vec<u8>),
     /// A picture, and words on it.
     Picture(Arc<ColorImage>, String),
+    /// Why a picture cannot be shown.
+    Problem(String),
     /// Bytes that are a file of a known format; its name and tree.
     Inside(String, Json),
 }
@@ -53,7 +58,7 @@ impl Face {
             Face::Text(_) => "Text",
             Face::Tree(_) => "Tree",
             Face::Hex(_) => "Hex",
-            Face::Picture(..) => "Image",
+            Face::Picture(..) | Face::Problem(_) => "Image",
             Face::Inside(..) => "Content",
         }
     }
@@ -171,11 +176,18 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
     let mut faces = Vec::new();
     match &document.root.content {
         Some(Content::Image(image)) => {
-            if let Ok(picture) = picture(task, &**image) {
-                let info = image.info();
-                let words = format!("{} · {}×{}", document.format.name, info.width, info.height);
-                faces.push(Face::Picture(Arc::new(picture), words));
-            }
+            let info = image.info();
+            let mut words = format!("{} · {}×{}", document.format.name, info.width, info.height);
+            faces.push(match picture(task, &**image) {
+                Ok((picture, step)) => {
+                    if step > 1 {
+                        words += &format!(" · a pixel here is the mean of {step}×{step}");
+                    }
+                    Face::Picture(Arc::new(picture), words)
+                }
+                Err(error) if error.is_cancelled() => return Err(error),
+                Err(error) => Face::Problem(error.to_string()),
+            });
         }
         Some(Content::Text(_)) => {
             let text = String::from_utf8_lossy(bytes);
@@ -197,23 +209,67 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
     Ok(faces)
 }
 
-fn picture(task: &Task, image: &dyn gander::content::Image) -> Result<ColorImage> {
+/// A picture for the panel, and how many of its pixels each way are one there. The coarsest level that is fine enough
+/// is read, by bands of rows.
+fn picture(task: &Task, image: &dyn gander::content::Image) -> Result<(ColorImage, u64)> {
     let info = image.info();
-    let fits = |size: &(u64, u64)| size.0.saturating_mul(size.1) <= PIXELS;
-    let level = info.levels.iter().position(fits).unwrap_or(info.levels.len().saturating_sub(1));
+    let fine = |size: &(u64, u64)| size.0.max(size.1) >= SHOWN;
+    let level = info.levels.iter().rposition(fine).unwrap_or(0);
     let (width, height) = info.levels.get(level).copied().unwrap_or((info.width, info.height));
-    if !fits(&(width, height)) {
-        return Err(Error::limit(format!("a picture of {width}×{height} pixels")));
+    let step = width.max(height).div_ceil(SHOWN).max(1);
+    let size = [width.div_ceil(step) as usize, height.div_ceil(step) as usize];
+    let rows = (BAND / width.max(1) / step).max(1) * step;
+    let mut out = Vec::with_capacity(size[0] * size[1]);
+    for y in (0..height).step_by(rows as usize) {
+        task.check()?;
+        let rect = Rect { x: 0, y, width, height: rows.min(height - y) };
+        let band = colours(&image.read(task, 0, level as u32, rect)?)?;
+        reduce(&band, step as usize, &mut out);
     }
-    let pixels = image.read(task, 0, level as u32, Rect::all(width, height))?;
+    if out.len() != size[0] * size[1] {
+        return Err(Error::malformed(format!("{} pixels of {} are there", out.len(), size[0] * size[1])));
+    }
+    Ok((ColorImage::new(size, out), step))
+}
+
+/// Pixels in the colours of the screen.
+fn colours(pixels: &Pixels) -> Result<ColorImage> {
     let size = [pixels.width as usize, pixels.height as usize];
     let bytes = pixels.to_rgb8();
     let alpha = pixels.alpha && pixels.channels > 1;
-    Ok(if alpha {
-        ColorImage::from_rgba_unmultiplied(size, &bytes)
-    } else {
-        ColorImage::from_rgb(size, &bytes)
+    let channels = if alpha { 4 } else { 3 };
+    if bytes.len() != size[0] * size[1] * channels {
+        return Err(Error::malformed(format!("{} bytes for {}×{} pixels", bytes.len(), size[0], size[1])));
+    }
+    Ok(match alpha {
+        true => ColorImage::from_rgba_unmultiplied(size, &bytes),
+        false => ColorImage::from_rgb(size, &bytes),
     })
+}
+
+/// Appends the means of squares of `step` × `step` pixels, row by row; those at the right and lower edge may be
+/// smaller. The colours carry their alpha, so that what is transparent does not shine through.
+fn reduce(band: &ColorImage, step: usize, out: &mut Vec<Color32>) {
+    if step <= 1 {
+        out.extend_from_slice(&band.pixels);
+        return;
+    }
+    for rows in band.pixels.chunks(band.width().max(1) * step) {
+        let mut sums = vec![([0u64; 4], 0u64); band.width().div_ceil(step)];
+        for row in rows.chunks(band.width().max(1)) {
+            for (square, (sum, count)) in row.chunks(step).zip(&mut sums) {
+                for pixel in square {
+                    let parts = pixel.to_array();
+                    sum.iter_mut().zip(parts).for_each(|(sum, part)| *sum += u64::from(part));
+                }
+                *count += square.len() as u64;
+            }
+        }
+        out.extend(sums.into_iter().map(|(sum, count)| {
+            let [r, g, b, a] = sum.map(|sum| ((sum + count / 2) / count.max(1)) as u8);
+            Color32::from_rgba_premultiplied(r, g, b, a)
+        }));
+    }
 }
 
 #[cfg(test)]
@@ -248,5 +304,48 @@ mod tests {
             (Arc::new(Field::new("path", DataType::Utf8, true)), path),
         ]);
         assert_eq!(words(&both), ["Image", "Tree", "Text"]);
+    }
+
+    /// A picture of these sides whose left half is red and whose right half is clear.
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let image = image::RgbaImage::from_fn(width, height, |x, _| {
+            image::Rgba([255, 0, 0, if x < width / 2 { 255 } else { 0 }])
+        });
+        let mut png = Vec::new();
+        image.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).unwrap();
+        png
+    }
+
+    #[test]
+    fn large_pictures_are_reduced_to_what_the_panel_shows() {
+        for ((width, height), size, step) in [
+            ((20_000, 1000), [2000, 100], 10),
+            ((40_000, 50), [2000, 3], 20),
+            ((3, 5000), [1, 1667], 3),
+            ((2048, 2), [2048, 2], 1),
+        ] {
+            let bytes = BinaryArray::from_vec(vec![&png(width, height)]);
+            let value = of(&Task::new(), &bytes, 0, String::new()).unwrap();
+            let Face::Picture(picture, words) = &value.faces[0] else { panic!("no picture") };
+            assert_eq!(picture.size, size);
+            assert_eq!(words.contains("mean of"), step > 1, "{words}");
+            let (first, last) = (picture.pixels[0], *picture.pixels.last().unwrap());
+            if width > 3 {
+                assert_eq!((first, last), (Color32::RED, Color32::TRANSPARENT));
+            } else {
+                // One of three pixels is red: the mean is a third of it.
+                assert_eq!(first, Color32::from_rgba_premultiplied(85, 0, 0, 85));
+            }
+        }
+    }
+
+    #[test]
+    fn a_picture_that_cannot_be_decoded_says_why() {
+        let mut bytes = png(4, 4);
+        let at = bytes.windows(4).position(|four| four == b"IDAT").unwrap();
+        bytes[at + 6..at + 12].fill(0xff);
+        let bytes = BinaryArray::from_vec(vec![&bytes]);
+        let value = of(&Task::new(), &bytes, 0, String::new()).unwrap();
+        assert!(matches!(&value.faces[0], Face::Problem(words) if !words.is_empty()));
     }
 }
