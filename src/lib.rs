@@ -23,6 +23,7 @@
 //! | [`sniff`], [`open`] | which format is it; from a source to a [`Document`]; walking the tree |
 //! | [`format`](mod@format) | `Format`: a descriptor, as a value; `Writer`, `Options`, `Payload`, `Loss` |
 //! | [`formats`] | the ordered list, and one file or folder a format |
+//! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
 //! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
 //! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
 //! | [`cf`] | times as counts since a date, in the calendars of climate models |
@@ -95,6 +96,7 @@ pub mod error;
 pub mod format;
 pub mod formats;
 pub mod grouped;
+pub mod guard;
 pub mod jobs;
 pub mod json;
 pub mod lake;

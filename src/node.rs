@@ -46,6 +46,8 @@ pub struct Node {
     pub timeline: Option<Timeline>,
     /// The path of the node that a look at the file begins with, where the file names one; of a root only.
     pub start: Option<String>,
+    /// Whether a guard stands around all of it that reads (see [`crate::guard`]).
+    pub(crate) guarded: bool,
 }
 
 /// A node's place among the states that something had over time: the versions of a Delta Lake table, the
@@ -241,23 +243,27 @@ impl Node {
             pickle: None,
             timeline: None,
             start: None,
+            guarded: false,
         }
     }
 
     /// With content.
     pub fn content(mut self, content: Content) -> Self {
+        self.guarded = false;
         self.content = Some(content);
         self
     }
 
     /// With listed children.
     pub fn listed(mut self, children: Vec<Node>) -> Self {
+        self.guarded = false;
         self.children = Children::Listed(Arc::new(children.into_iter().map(Arc::new).collect()));
         self
     }
 
     /// With lazy children.
     pub fn lazy(mut self, children: impl Listing + 'static) -> Self {
+        self.guarded = false;
         self.children = Children::Lazy(Arc::new(children));
         self
     }
@@ -291,12 +297,14 @@ impl Node {
 
     /// With statistics of its own.
     pub fn survey(mut self, survey: impl Survey + 'static) -> Self {
+        self.guarded = false;
         self.survey = Some(Arc::new(survey));
         self
     }
 
     /// With its place among the states that it had over time.
     pub fn timeline(mut self, versions: Arc<dyn Versions>, at: Option<usize>) -> Self {
+        self.guarded = false;
         self.timeline = Some(Timeline { versions, at });
         self
     }

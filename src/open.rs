@@ -7,16 +7,15 @@ use crate::display;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, Opening, Options};
 use crate::formats;
+use crate::guard;
+pub use crate::guard::{distrusted, guarded};
 use crate::limits;
 use crate::node::{Children, Node};
 use crate::sniff::{self, Head};
 use crate::source::Source;
 use crate::task::Task;
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::Once;
 
 /// An opened file or folder.
 #[derive(Clone)]
@@ -47,20 +46,46 @@ pub fn open(task: &Task, path: &Path, options: &Options) -> Result<Document> {
 /// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
 /// parser ends as `Bug`.
 pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Document> {
-    let head = Head::read(task, source)?;
-    if !head.is_folder && head.first.is_empty() {
-        return Err(Error::malformed("file: it is empty (0 bytes)"));
-    }
-    let mut verdict = sniff::detect(&head);
+    let (head, mut verdict) = guarded(|| {
+        let head = Head::read(task, source)?;
+        if !head.is_folder && head.first.is_empty() {
+            return Err(Error::malformed("file: it is empty (0 bytes)"));
+        }
+        let verdict = sniff::detect(&head);
+        Ok((head, verdict))
+    })?;
     if let Some(id) = options.get("format") {
         verdict.format =
             formats::by_id(id).ok_or_else(|| Error::unsupported(format!("there is no format {id:?}")))?;
         verdict.remark = None;
         verdict.broken_promise = false;
     }
-    let opening = Opening { task, source, head: &head, options };
+    opened(task, source, &head, verdict, options)
+}
+
+/// Opens a source as a format that is in no list.
+#[cfg(test)]
+pub(crate) fn open_as(
+    task: &Task,
+    source: &Source,
+    format: &'static Format,
+    options: &Options,
+) -> Result<Document> {
+    let head = Head::read(task, source)?;
+    let verdict = sniff::Verdict { format, remark: None, broken_promise: false };
+    opened(task, source, &head, verdict, options)
+}
+
+fn opened(
+    task: &Task,
+    source: &Source,
+    head: &Head,
+    verdict: sniff::Verdict,
+    options: &Options,
+) -> Result<Document> {
+    let opening = Opening { task, source, head, options };
     let root = guarded(|| (verdict.format.open)(&opening))?;
-    let root = Node { name: source.name().to_owned(), ..root };
+    let root = guard::node(Node { name: source.name().to_owned(), ..root });
     // Files that only looked like the parts of one table are a folder of files.
     let plain = verdict.format.id == "dataset" && root.label == "folder";
     let folder = formats::by_id("folder").filter(|_| plain);
@@ -129,6 +154,7 @@ pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
     let children = paths.iter().zip(&names).map(child).collect();
     let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children);
     root.remarks = joined.differences;
+    let root = guard::node(root);
     let format = formats::by_id("dataset").ok_or_else(|| Error::bug("there is no format for datasets"))?;
     Ok(Document {
         source,
@@ -137,53 +163,6 @@ pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
         remarks: Vec::new(),
         broken_promise: false,
         options: Options::default(),
-    })
-}
-
-/// Runs a parser; a panic in it becomes an error.
-pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    caught(work, |words| Error::bug(format!("a parser panicked: {words}")))
-}
-
-/// The same for decoders that are not ours and that panic on bytes which break their format's rules:
-/// a panic says that `what` (the footer, a column) is malformed.
-pub fn distrusted<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    hush();
-    let outer = FORESEEN.replace(true);
-    let result = caught(work, |words| Error::malformed(format!("{what} cannot be decoded: {words}")));
-    FORESEEN.set(outer);
-    result
-}
-
-/// What an unwrapped error says at its heart; the places in the decoder's source around it help nobody.
-fn innermost(words: &str) -> &str {
-    let inner = words.split_once("error: \"").and_then(|(_, rest)| rest.split('"').next());
-    inner.unwrap_or_else(|| words.split(", location: ").next().unwrap_or(words))
-}
-
-thread_local! {
-    /// Whether a panic on this thread is foreseen: it becomes an error, and nobody wants its trace.
-    static FORESEEN: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Leaves foreseen panics out of what is printed.
-fn hush() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !FORESEEN.get() {
-                before(info);
-            }
-        }));
-    });
-}
-
-fn caught<T>(work: impl FnOnce() -> Result<T>, error: impl FnOnce(&str) -> Error) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(error(text.as_deref().map_or("the decoder gave up without words", innermost)))
     })
 }
 

@@ -81,6 +81,40 @@ impl Region {
         if inside { Ok(()) } else { Err(Error::bug(format!("region {:?} of shape {shape:?}", self.0))) }
     }
 
+    /// Boxes (spans without steps) that hold all of `boxes` and have no element in common: those that overlap become
+    /// one around both. `None` for so many that comparing them would be work.
+    pub fn apart(mut boxes: Vec<Region>) -> Option<Vec<Region>> {
+        /// Comparing is quadratic.
+        const MOST: usize = 1 << 10;
+        boxes.retain(|region| region.0.iter().all(|span| span.count > 0));
+        if boxes.len() > MOST {
+            return None;
+        }
+        let mut apart: Vec<Region> = Vec::new();
+        while let Some(mut region) = boxes.pop() {
+            // One that grew may overlap those that it did not before.
+            while let Some(at) = apart.iter().position(|other| other.overlaps(&region)) {
+                region = region.around(&apart.swap_remove(at));
+            }
+            apart.push(region);
+        }
+        Some(apart)
+    }
+
+    /// Whether two boxes have an element in common.
+    fn overlaps(&self, other: &Region) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a.start < b.end() && b.start < a.end())
+    }
+
+    /// The smallest box around two.
+    fn around(&self, other: &Region) -> Region {
+        let both = |(a, b): (&Span, &Span)| {
+            let start = a.start.min(b.start);
+            Span::range(start, a.end().max(b.end()) - start)
+        };
+        Region(self.0.iter().zip(&other.0).map(both).collect())
+    }
+
     /// Splits the region where only the first `there` elements of `shape` exist, in C order or, with `fortran`,
     /// in Fortran order: the parts that are there and those that are not, as indices of the result.
     pub fn divided(&self, shape: &[u64], there: u64, fortran: bool) -> Vec<(Region, bool)> {
@@ -286,6 +320,22 @@ impl Iterator for Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boxes_that_overlap_become_one() {
+        let of = |spans: &[(u64, u64)]| Region(spans.iter().map(|&(a, n)| Span::range(a, n)).collect());
+        let mut apart = Region::apart(vec![
+            of(&[(0, 2), (0, 2)]),
+            of(&[(1, 4), (1, 4)]),
+            of(&[(4, 3), (0, 1)]),
+            of(&[(9, 0), (0, 9)]),
+            of(&[(8, 1), (0, 9)]),
+        ])
+        .unwrap();
+        apart.sort_by_key(|region| region.0[0].start);
+        assert_eq!(apart, [of(&[(0, 7), (0, 5)]), of(&[(8, 1), (0, 9)])]);
+        assert_eq!(Region::apart(vec![Region(vec![]), Region(vec![])]).unwrap(), [Region(vec![])]);
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -13,7 +13,7 @@ use arrow::array::*;
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{self as types, DataType, Field, Fields, Schema, SchemaRef};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The most columns that a matrix is given as a table.
 const WIDEST: u64 = 10_000;
@@ -111,6 +111,8 @@ pub struct ArrayTable {
     schema: SchemaRef,
     /// Whether the second dimension is the columns.
     matrix: bool,
+    /// The rows that the file holds something of, in order, once somebody asked.
+    there: OnceLock<Option<Vec<Range<u64>>>>,
 }
 
 impl ArrayTable {
@@ -140,11 +142,25 @@ impl ArrayTable {
             _ => return no("a table has two dimensions; a slice of the array may do"),
         };
         let schema = Arc::new(Schema::new(fields));
-        Ok(ArrayTable { array, schema, matrix })
+        Ok(ArrayTable { array, schema, matrix, there: OnceLock::new() })
     }
 
     fn len(&self) -> u64 {
         self.array.shape().first().copied().unwrap_or(1)
+    }
+
+    /// The rows that the file holds something of, in order, where that is known.
+    fn there(&self, task: &Task) -> Result<Option<&[Range<u64>]>> {
+        if let Some(known) = self.there.get() {
+            return Ok(known.as_deref());
+        }
+        let rows = |region: &Region| region.0.first().map_or(0..1, |span| span.start..span.end());
+        let found = self.array.stored(task)?.map(|stored| {
+            let mut all: Vec<Range<u64>> = stored.regions.iter().map(rows).collect();
+            all.sort_by_key(|rows| rows.start);
+            all
+        });
+        Ok(self.there.get_or_init(|| found).as_deref())
     }
 
     /// One column of elements without a fixed size.
@@ -173,6 +189,14 @@ impl Table for ArrayTable {
 
     fn rows(&self) -> Rows {
         Rows::Exact(self.len())
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        let Some(there) = self.there(task)? else { return Ok(0) };
+        let next = there.partition_point(|rows| rows.start <= at);
+        let within = next.checked_sub(1).and_then(|n| there.get(n)).is_some_and(|rows| rows.end > at);
+        let end = there.get(next).map_or(self.len(), |rows| rows.start);
+        Ok(if within { 0 } else { end.saturating_sub(at) })
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {

@@ -66,12 +66,12 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
-        Some(Command::Tree(args)) => cli::tree::run(&args),
-        Some(Command::Show(args)) => cli::show::run(&args),
-        Some(Command::Stats(args)) => cli::stats::run(&args),
-        Some(Command::Query(args)) => cli::query::run(&args),
-        Some(Command::Convert(args)) => cli::convert::run(&args),
-        Some(Command::Formats(args)) => cli::formats::run(&args),
+        Some(Command::Tree(args)) => cli::guarded(|| cli::tree::run(&args)),
+        Some(Command::Show(args)) => cli::guarded(|| cli::show::run(&args)),
+        Some(Command::Stats(args)) => cli::guarded(|| cli::stats::run(&args)),
+        Some(Command::Query(args)) => cli::guarded(|| cli::query::run(&args)),
+        Some(Command::Convert(args)) => cli::guarded(|| cli::convert::run(&args)),
+        Some(Command::Formats(args)) => cli::guarded(|| cli::formats::run(&args)),
         None => window(arguments.files, arguments.window),
     };
     result.unwrap_or_else(|error| {

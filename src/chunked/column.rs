@@ -2,7 +2,7 @@
 
 use super::cache::Kept;
 use super::copy::Runs;
-use super::{Chunked, grid::Cut};
+use super::{Chunked, Wanted, grid::Cut};
 use crate::content::Array as _;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -52,8 +52,7 @@ impl Chunked {
         }
         let plan = self.grid.plan(region);
         let large = self.is_large(plan.count());
-        let take = |n: u64| -> Result<Taken> {
-            let (index, cuts) = plan.at(n);
+        let take = |(index, cuts): (Vec<u64>, Vec<Cut>)| -> Result<Taken> {
             let keep = !(large && self.grid.takes_all(&index, &cuts));
             Ok(match self.decoded(task, &index, keep)? {
                 Kept::Column { column, cut: true } => {
@@ -63,7 +62,12 @@ impl Chunked {
                 _ => Taken { rows: None, shape: self.grid.whole(), cuts },
             })
         };
-        let taken: Vec<Taken> = (0..plan.count()).into_par_iter().map(take).collect::<Result<_>>()?;
+        let taken: Vec<Taken> = match self.wanted(task, &plan)? {
+            Wanted::All(count) => {
+                (0..count).into_par_iter().map(|n| take(plan.at(n))).collect::<Result<_>>()?
+            }
+            Wanted::There(chunks) => chunks.into_par_iter().map(take).collect::<Result<_>>()?,
+        };
         let fill = self.fill_column.clone().unwrap_or_else(|| new_null_array(&kind.arrow, 1));
         if let [Taken { rows: Some(rows), cuts, .. }] = taken.as_slice()
             && rows.len() as u64 == elements

@@ -141,6 +141,16 @@ fn strided(from: &[u8], to: &mut [u8], step: usize, size: usize) {
     }
 }
 
+/// Fills all of the result with the element `value`.
+pub(super) fn fill_all(value: &[u8], canvas: &Canvas) {
+    // SAFETY: nobody else writes before this ends.
+    let all = unsafe { canvas.part(0, canvas.len) };
+    match value.iter().all(|byte| *byte == 0) {
+        true => all.fill(0),
+        false => all.chunks_exact_mut(value.len().max(1)).for_each(|element| element.copy_from_slice(value)),
+    }
+}
+
 /// Fills the place of a chunk that is not there with the element `value`.
 pub(super) fn fill(value: &[u8], cuts: &[Cut], canvas: &Canvas, out: &[u64]) {
     // Seen as a chunk that is exactly what is taken of it.

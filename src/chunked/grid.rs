@@ -26,10 +26,20 @@ pub(super) struct Cut {
     pub(super) out: u64,
 }
 
-/// The chunks of a region, by number.
+/// The chunks of a region, by number. Nothing is kept for each of them: a shape that a file only claims may have
+/// any number.
 pub(super) struct Plan {
-    axes: Vec<Vec<Cut>>,
+    axes: Vec<Axis>,
     count: u64,
+}
+
+/// The chunks that a span touches along one dimension.
+struct Axis {
+    span: Span,
+    /// Elements of a chunk along the dimension.
+    side: u64,
+    /// How many chunks.
+    len: u64,
 }
 
 impl Grid {
@@ -59,6 +69,11 @@ impl Grid {
         &self.counts
     }
 
+    /// How many chunks there are; at most what 64 bits hold.
+    pub(super) fn total(&self) -> u64 {
+        self.counts.iter().fold(1u64, |product, count| product.saturating_mul(*count))
+    }
+
     /// The shape of a whole chunk.
     pub(super) fn whole(&self) -> Vec<u64> {
         self.chunk.clone()
@@ -82,9 +97,11 @@ impl Grid {
 
     /// The chunks of a region that was checked.
     pub(super) fn plan(&self, region: &Region) -> Plan {
-        let axes: Vec<Vec<Cut>> = region.0.iter().zip(&self.chunk).map(|(s, side)| cuts(s, *side)).collect();
-        let count = axes.iter().map(|cuts| cuts.len() as u64).product();
-        Plan { axes, count }
+        let axes: Vec<Axis> =
+            region.0.iter().zip(&self.chunk).map(|(s, side)| Axis::new(*s, *side)).collect();
+        let empty = axes.iter().any(|axis| axis.len == 0);
+        let all = axes.iter().fold(1u64, |product, axis| product.saturating_mul(axis.len));
+        Plan { axes, count: if empty { 0 } else { all } }
     }
 }
 
@@ -99,29 +116,58 @@ impl Plan {
         let mut rest = n;
         let mut cuts: Vec<Cut> = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {
-            let len = (axis.len() as u64).max(1);
-            cuts.extend(axis.get((rest % len) as usize).copied());
+            let len = axis.len.max(1);
+            cuts.push(axis.cut(rest % len));
             rest /= len;
         }
         cuts.reverse();
         (cuts.iter().map(|cut| cut.chunk).collect(), cuts)
     }
+
+    /// What is taken of the chunk at these grid coordinates; `None` where the region does not touch it.
+    pub(super) fn of(&self, index: &[u64]) -> Option<Vec<Cut>> {
+        self.axes.iter().zip(index).map(|(axis, &chunk)| axis.of(chunk)).collect()
+    }
 }
 
-/// What a span takes of each chunk that it touches.
-fn cuts(span: &Span, side: u64) -> Vec<Cut> {
-    let side = side.max(1);
-    let mut cuts = Vec::new();
-    let mut done = 0;
-    while done < span.count {
-        let at = span.index(done);
-        let (chunk, from) = (at / side, at % side);
-        // Elements of this chunk: from, from + step, … below side.
-        let count = ((side - from).div_ceil(span.step.max(1))).min(span.count - done);
-        cuts.push(Cut { chunk, from, step: span.step, count, out: done });
-        done += count.max(1);
+impl Axis {
+    fn new(span: Span, side: u64) -> Self {
+        let side = side.max(1);
+        let len = match span.count {
+            0 => 0,
+            // Every chunk from the first to the last has an element.
+            n if span.step <= side => span.index(n - 1) / side - span.start / side + 1,
+            // No chunk has two.
+            n => n,
+        };
+        Axis { span, side, len }
     }
-    cuts
+
+    /// What is taken of the n-th chunk.
+    fn cut(&self, n: u64) -> Cut {
+        let Axis { span, side, .. } = self;
+        if span.step > *side {
+            let at = span.index(n);
+            return Cut { chunk: at / side, from: at % side, step: span.step, count: 1, out: n };
+        }
+        let chunk = span.start / side + n;
+        let first = chunk.saturating_mul(*side);
+        let done = first.saturating_sub(span.start).div_ceil(span.step.max(1));
+        let from = span.index(done).saturating_sub(first);
+        // Elements of this chunk: from, from + step, … below side.
+        let count = side.saturating_sub(from).div_ceil(span.step.max(1)).min(span.count.saturating_sub(done));
+        Cut { chunk, from, step: span.step, count, out: done }
+    }
+
+    /// What is taken of a chunk, if anything is.
+    fn of(&self, chunk: u64) -> Option<Cut> {
+        let Axis { span, side, .. } = self;
+        let n = match span.step > *side {
+            true => chunk.checked_mul(*side)?.saturating_sub(span.start).div_ceil(span.step),
+            false => chunk.checked_sub(span.start / side)?,
+        };
+        (n < self.len).then(|| self.cut(n)).filter(|cut| cut.chunk == chunk)
+    }
 }
 
 #[cfg(test)]
@@ -131,12 +177,34 @@ mod tests {
     #[test]
     fn steps_go_over_chunks_and_skip_some() {
         let cut = |chunk, from, step, count, out| Cut { chunk, from, step, count, out };
+        let cuts = |span: &Span, side| -> Vec<Cut> {
+            let axis = Axis::new(*span, side);
+            let all: Vec<Cut> = (0..axis.len).map(|n| axis.cut(n)).collect();
+            for chunk in 0..10 {
+                assert_eq!(axis.of(chunk), all.iter().find(|cut| cut.chunk == chunk).copied());
+            }
+            all
+        };
         assert_eq!(cuts(&Span::range(3, 6), 4), [cut(0, 3, 1, 1, 0), cut(1, 0, 1, 4, 1), cut(2, 0, 1, 1, 5)]);
         let span = Span { start: 1, count: 4, step: 3 };
         assert_eq!(cuts(&span, 4), [cut(0, 1, 3, 1, 0), cut(1, 0, 3, 2, 1), cut(2, 2, 3, 1, 3)]);
         let far = Span { start: 0, count: 2, step: 10 };
         assert_eq!(cuts(&far, 4), [cut(0, 0, 10, 1, 0), cut(2, 2, 10, 1, 1)]);
         assert!(cuts(&Span::range(5, 0), 4).is_empty());
+    }
+
+    #[test]
+    fn a_plan_of_any_size_costs_nothing() {
+        let shape = vec![u64::MAX / 8, 2];
+        let grid = Grid::new(shape.clone(), vec![1, 1]).unwrap();
+        let plan = grid.plan(&Region::all(&shape));
+        assert_eq!(plan.count(), u64::MAX / 8 * 2);
+        let (index, cuts) = plan.at(plan.count() - 1);
+        assert_eq!((index.as_slice(), cuts[0].out), (&[u64::MAX / 8 - 1, 1][..], u64::MAX / 8 - 1));
+        assert_eq!(plan.of(&index).unwrap(), cuts);
+        assert!(plan.of(&[u64::MAX / 8, 0]).is_none());
+        let none = Grid::new(vec![u64::MAX, u64::MAX, 0], vec![1, 1, 1]).unwrap();
+        assert_eq!(none.plan(&Region::all(&[u64::MAX, u64::MAX, 0])).count(), 0);
     }
 
     #[test]

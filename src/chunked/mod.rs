@@ -33,11 +33,11 @@ use arrow::array::ArrayRef;
 use bytes::Bytes;
 use cache::{Kept, Key};
 use copy::Canvas;
-use grid::{Cut, Grid};
+use grid::{Cut, Grid, Plan};
 use parking_lot::Mutex;
 use rayon::prelude::*;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Where decoded chunks come from: what a format implements.
 ///
@@ -76,6 +76,15 @@ pub trait Chunks: Send + Sync {
         Ok(false)
     }
 
+    /// The grid coordinates of all chunks that the file holds, in any order, where an index or a folder tells
+    /// them without a look for each. `None` where nothing does, and for more than `most`.
+    ///
+    /// # Errors
+    /// As the index demands.
+    fn stored(&self, _task: &Task, _most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        Ok(None)
+    }
+
     /// The chunks in the file, for the storage map. May read an index.
     ///
     /// # Errors
@@ -105,7 +114,22 @@ pub struct Chunked {
     /// One row; what a missing element of a variable type is. Null where not given.
     fill_column: Option<ArrayRef>,
     chunks: Arc<dyn Chunks>,
+    /// The chunks that are there, once somebody asked.
+    there: OnceLock<Option<Vec<Vec<u64>>>>,
     facts: ArrayFacts,
+}
+
+/// So many chunks are looked for one by one; of more it is asked first which are there.
+const ONE_BY_ONE: u64 = 1 << 12;
+/// The most chunks that a list of those that are there may have.
+const LISTED: usize = 1 << 20;
+
+/// The chunks that a read goes through.
+enum Wanted {
+    /// All of its plan.
+    All(u64),
+    /// Those that are there; the others are fill value.
+    There(Vec<(Vec<u64>, Vec<Cut>)>),
 }
 
 impl Chunked {
@@ -135,7 +159,8 @@ impl Chunked {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let grid = Grid::new(shape, chunk_shape)?;
-        Ok(Chunked { id, dtype, grid, fill, fill_column: None, chunks, facts })
+        let there = OnceLock::new();
+        Ok(Chunked { id, dtype, grid, fill, fill_column: None, chunks, there, facts })
     }
 
     /// What a missing element of a variable type is: a column of one row, of the type that `column` gives.
@@ -194,6 +219,52 @@ impl Chunked {
         if error.is_cancelled() { error } else { error.of(&format!("chunk {index:?}")) }
     }
 
+    /// The chunks that the file holds, where that can be told.
+    fn there(&self, task: &Task) -> Result<Option<&[Vec<u64>]>> {
+        if let Some(known) = self.there.get() {
+            return Ok(known.as_deref());
+        }
+        let counts = self.grid.counts();
+        let found = match self.chunks.stored(task, LISTED)? {
+            Some(mut list) => {
+                let inside = |at: &Vec<u64>| {
+                    at.len() == counts.len() && at.iter().zip(counts).all(|(at, count)| at < count)
+                };
+                list.retain(inside);
+                list.sort_unstable();
+                list.dedup();
+                Some(list)
+            }
+            None if self.grid.total() > ONE_BY_ONE => None,
+            None => {
+                let plan = self.grid.plan(&Region::all(self.shape()));
+                let mut list = Vec::new();
+                for n in 0..plan.count() {
+                    let (index, _) = plan.at(n);
+                    if !self.chunks.is_missing(task, &index)? {
+                        list.push(index);
+                    }
+                }
+                Some(list)
+            }
+        };
+        Ok(self.there.get_or_init(|| found).as_deref())
+    }
+
+    /// The chunks of a plan that have to be looked at.
+    fn wanted(&self, task: &Task, plan: &Plan) -> Result<Wanted> {
+        if plan.count() <= ONE_BY_ONE {
+            return Ok(Wanted::All(plan.count()));
+        }
+        match self.there(task)? {
+            Some(list) if (list.len() as u64) < plan.count() / 2 => {
+                let taken = |index: &Vec<u64>| Some((index.clone(), plan.of(index)?));
+                Ok(Wanted::There(list.iter().filter_map(taken).collect()))
+            }
+            _ => Ok(Wanted::All(plan.count())),
+        }
+    }
+
     /// Copies what a region wants of one chunk.
     fn copy(&self, kept: &Kept, index: &[u64], cuts: &[Cut], canvas: &Canvas, out_shape: &[u64]) {
         let size = self.fill.len();
@@ -225,8 +296,7 @@ impl Chunked {
         let plan = self.grid.plan(region);
         let large = self.is_large(plan.count());
         let canvas = Canvas::new(out);
-        let one = |n: u64| -> Result<()> {
-            let (index, cuts) = plan.at(n);
+        let one = |(index, cuts): (Vec<u64>, Vec<Cut>)| -> Result<()> {
             task.check()?;
             // What was taken as a whole is seldom wanted again, and many of it would push out the rest.
             let keep = !(large && self.grid.takes_all(&index, &cuts));
@@ -240,7 +310,14 @@ impl Chunked {
             }
             Ok(())
         };
-        if plan.count() == 1 { one(0) } else { (0..plan.count()).into_par_iter().try_for_each(one) }
+        match self.wanted(task, &plan)? {
+            Wanted::All(1) => one(plan.at(0)),
+            Wanted::All(count) => (0..count).into_par_iter().try_for_each(|n| one(plan.at(n))),
+            Wanted::There(chunks) => {
+                copy::fill_all(&self.fill, &canvas);
+                chunks.into_par_iter().try_for_each(one)
+            }
+        }
     }
 
     /// Whether so many chunks would fill much of the cache.
@@ -311,12 +388,27 @@ impl Array for Chunked {
             return Ok(None);
         }
         let plan = self.grid.plan(region);
+        if plan.count() > ONE_BY_ONE {
+            let none = self.there(task)?.is_some_and(|list| list.iter().all(|at| plan.of(at).is_none()));
+            return Ok(none.then(|| self.fill.clone()));
+        }
         for n in 0..plan.count() {
             if !self.chunks.is_missing(task, &plan.at(n).0)? {
                 return Ok(None);
             }
         }
         Ok(Some(self.fill.clone()))
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<array::Stored>> {
+        let Some(list) = self.there(task)? else { return Ok(None) };
+        let region = |index: &Vec<u64>| {
+            let sides = index.iter().zip(self.grid.whole()).zip(self.grid.cut(index));
+            Region(sides.map(|((at, side), cut)| Span::range(at.saturating_mul(side), cut)).collect())
+        };
+        let regions = list.iter().map(region).collect();
+        let element = (!self.dtype.is_variable()).then(|| self.fill.clone());
+        Ok(Some(array::Stored { regions, element, row: self.fill_column.clone() }))
     }
 
     fn facts(&self) -> ArrayFacts {

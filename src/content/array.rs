@@ -30,6 +30,12 @@ pub trait Array: Send + Sync {
         Ok(None)
     }
 
+    /// The regions of which the file holds something, apart from each other, where that is known without reading
+    /// values: all other elements are equal, and a pass counts them without going through them. May read an index.
+    fn stored(&self, _task: &Task) -> Result<Option<Stored>> {
+        Ok(None)
+    }
+
     /// What is known of its storage without reading values.
     fn facts(&self) -> ArrayFacts {
         ArrayFacts::default()
@@ -62,6 +68,25 @@ pub trait Array: Send + Sync {
     /// Decodes the chunks of `region` into the cache, where there is one: what a view will probably ask for
     /// next. Failures are not reported; the read that follows does.
     fn prefetch(&self, _task: &Task, _region: &Region) {}
+}
+
+/// What of an array the file holds, and what all the rest is.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// The regions that are there; no two have an element in common.
+    pub regions: Vec<Region>,
+    /// Any other element, as [`Array::read`] delivers it; `None` for elements without a fixed size.
+    pub element: Option<Vec<u8>>,
+    /// Any other element of [`DType::Variable`]: a column of one row; `None` for null.
+    pub row: Option<ArrayRef>,
+}
+
+impl Stored {
+    /// How many elements the regions have.
+    pub fn elements(&self) -> u64 {
+        let count = |region: &Region| region.elements().unwrap_or(u64::MAX);
+        self.regions.iter().fold(0u64, |all, region| all.saturating_add(count(region)))
+    }
 }
 
 /// A part of what was read that could not be read.

@@ -88,6 +88,12 @@ pub trait Table: Send + Sync {
         65_536
     }
 
+    /// How many rows from row `at` on are known to be equal in all columns without reading them: rows of which the
+    /// file holds nothing. A pass counts them by the first. 0 and 1 say nothing; may read an index.
+    fn alike(&self, _task: &Task, _at: u64) -> Result<u64> {
+        Ok(0)
+    }
+
     /// What is known of its storage without reading values.
     fn facts(&self) -> TableFacts {
         TableFacts::default()

@@ -2,6 +2,7 @@
 
 use super::Rows;
 use crate::error::Result;
+use crate::guard::guarded;
 use crate::limits;
 use crate::lines::encoding::{self, Detected};
 use crate::lines::{Index, Rules};
@@ -84,6 +85,10 @@ impl Text {
 
     /// The same without a word in the texts on what is left out of them.
     pub fn beginnings(&self, task: &Task, range: Range<u64>) -> Result<Vec<Line>> {
+        guarded(|| self.beginnings_of(task, range))
+    }
+
+    fn beginnings_of(&self, task: &Task, range: Range<u64>) -> Result<Vec<Line>> {
         let lines = self.prepared(task)?;
         let most = range.end.saturating_sub(range.start);
         let mut found = Vec::new();
@@ -114,10 +119,12 @@ impl Text {
     ) -> Result<()> {
         let sizes = Sizes { longest, window: WINDOW, most: u64::MAX };
         let mut number = start;
-        self.scan(task, start, sizes, &mut |line| {
-            let goes_on = each(number, line);
-            number += 1;
-            goes_on
+        guarded(|| {
+            self.scan(task, start, sizes, &mut |line| {
+                let goes_on = each(number, line);
+                number += 1;
+                goes_on
+            })
         })
     }
 
@@ -161,11 +168,15 @@ impl Text {
 
     /// Counts the lines, with progress.
     pub fn count(&self, task: &Task) -> Result<u64> {
-        self.prepared(task)?.index.count(task)
+        guarded(|| self.prepared(task)?.index.count(task))
     }
 
     /// Counts the characters, line ends left out; reads everything.
     pub fn characters(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.characters_of(task))
+    }
+
+    fn characters_of(&self, task: &Task) -> Result<u64> {
         let lines = self.prepared(task)?;
         let (end, source) = (lines.index.rules().end, lines.index.source());
         let mut decoder = lines.encoding.new_decoder_without_bom_handling();

@@ -17,6 +17,7 @@ pub use map::is_open;
 pub use reader::Reader;
 
 use crate::error::{Error, Result};
+use crate::guard::GuardedStream;
 use crate::limits;
 use crate::task::Task;
 use bytes::Bytes;
@@ -106,6 +107,7 @@ impl Source {
 
     /// Bytes that are made from this source on demand (a decompressed stream). One level of nesting.
     pub fn stream(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
+        let bytes = Arc::new(GuardedStream(bytes));
         Ok(Source::made(name, None, self.deeper()?, Backing::Stream(bytes)))
     }
 

@@ -1,13 +1,15 @@
 //! Statistics of an array: pieces of it — whole chunks where it has chunks —, read and summed on all cores.
 
 mod gaps;
+mod texts;
 
 use self::gaps::take_out;
+use self::texts::variable;
 use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
 use super::{Histogram, Moments};
 use crate::content::Array;
-use crate::content::array::Scaling;
+use crate::content::array::{Scaling, Stored};
 use crate::dtype::{DType, Long};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -19,8 +21,6 @@ use std::sync::OnceLock;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
-/// Elements without a fixed size that are read at a time.
-const TEXTS: u64 = 16_384;
 /// Pieces of more bytes than this are read one after the other, to spare memory.
 const LARGE: u64 = 64 << 20;
 
@@ -248,7 +248,7 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
         None => Part64::default(),
     };
     let unstored = OnceLock::new();
-    let parts = each_piece(
+    let pass = each_piece(
         array,
         task,
         losses,
@@ -262,18 +262,18 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
             }
             part
         },
-        |_, element, count| {
+        |element, count| {
             let part = times(Part { scaled: scaled(element), ..measure(dtype, element) }, count);
             unstored.get_or_init(|| element.to_vec());
             Part { gap: true, ..part }
         },
     )?;
     let gaps = match unstored.get() {
-        Some(element) => crc_of_gaps(element, array, &parts),
+        Some(element) => crc_of_gaps(element, array, &pass),
         None => 0,
     };
     let mut total = Part { crc: gaps, ..Part::default() };
-    for part in parts {
+    for part in pass.parts.into_iter().chain(pass.rest) {
         total = merge(total, part);
     }
     let mut stats = finish(array.dtype(), &total);
@@ -307,7 +307,7 @@ fn histogram(
 ) -> Result<Histogram> {
     // The first pass has counted what is lost.
     let again = Mutex::new(None);
-    let parts = each_piece(
+    let pass = each_piece(
         array,
         task,
         losses.map(|_| &again),
@@ -318,7 +318,7 @@ fn histogram(
             values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add(v));
             histogram
         },
-        |_, element, count| {
+        |element, count| {
             let mut values = Vec::new();
             array.dtype().decode(element, &mut values);
             let mut histogram = Histogram::new(low, high, bins);
@@ -327,7 +327,7 @@ fn histogram(
         },
     )?;
     let mut total = Histogram::new(low, high, bins);
-    parts.iter().for_each(|part| total.merge(part));
+    pass.parts.iter().chain(&pass.rest).for_each(|part| total.merge(part));
     Ok(total)
 }
 
@@ -341,68 +341,88 @@ fn regions_of(array: &dyn Array) -> Vec<Region> {
 
 /// What the pieces add to the checksum of which nothing is stored: of those, or of the others and the whole,
 /// whichever are fewer.
-fn crc_of_gaps(element: &[u8], array: &dyn Array, parts: &[Part]) -> u32 {
+fn crc_of_gaps(element: &[u8], array: &dyn Array, pass: &Pass<Part>) -> u32 {
     let shape = array.shape();
-    let few = parts.iter().filter(|part| part.gap).count() <= parts.len() / 2;
+    let gaps = pass.parts.iter().filter(|part| part.gap).count();
+    let few = pass.rest.is_none() && gaps <= pass.parts.len() / 2;
     let whole = if few { 0 } else { crc_share_of_same(element, &Region::all(shape), shape) };
-    let counted = regions_of(array).into_iter().zip(parts).filter(|(_, part)| part.gap == few);
-    counted.fold(whole, |crc, (region, _)| crc ^ crc_share_of_same(element, &region, shape))
+    let counted = pass.regions.iter().zip(&pass.parts).filter(|(_, part)| part.gap == few);
+    counted.fold(whole, |crc, (region, _)| crc ^ crc_share_of_same(element, region, shape))
 }
 
 /// More pieces than this are years of work, and a shape that nothing stands behind.
 const PIECES: u64 = 1 << 22;
+/// Of arrays with more bytes it is asked first what of them is stored.
+const SPARSE: u64 = 64 << 20;
 
-/// Elements without a fixed size: how many there are, and the checksum of their texts.
-fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
-    let mut stats = ArrayStats { count: limits::elements(array.shape())?, ..ArrayStats::default() };
-    task.expect(stats.count);
-    let mut crc = crc32fast::Hasher::new();
-    for region in pieces(array.shape(), TEXTS) {
-        let column = array.column(task, &region)?;
-        for row in 0..column.len() {
-            crc.update(crate::cell::text(column.as_ref(), row).unwrap_or_default().as_bytes());
-            crc.update(&[0]);
-        }
-        task.advance(column.len() as u64)?;
-    }
-    stats.crc32 = crc.finalize();
-    Ok(stats)
+/// What one pass gave.
+struct Pass<T> {
+    /// The regions that were gone through.
+    regions: Vec<Region>,
+    /// What each of them gave.
+    parts: Vec<T>,
+    /// What all the elements gave that are in none of them, where the array told that they are equal.
+    rest: Option<T>,
 }
 
-/// Reads the array piece by piece on all cores; the results in the order of the pieces. Of a piece that is not
-/// stored, `same` gets the element that all of it is, and how many they are.
+/// What of an array has to be gone through, and how many elements are not in it, which are all equal; `None`
+/// where most of it is there, or nobody knows.
+fn sparse(array: &dyn Array, task: &Task, bytes: u64) -> Result<Option<(Stored, u64)>> {
+    if bytes <= SPARSE || array.shape().contains(&0) {
+        return Ok(None);
+    }
+    let Some(stored) = array.stored(task)? else { return Ok(None) };
+    let (all, there) = (limits::elements(array.shape())?, stored.elements());
+    Ok((there <= all / 2).then(|| (stored, all - there)))
+}
+
+/// Reads the array piece by piece on all cores; the results in the order of the pieces. Of elements that are not
+/// stored, `same` gets the one that they all are, and how many they are.
 fn each_piece<T: Send>(
     array: &dyn Array,
     task: &Task,
     losses: Losses<'_>,
     work: impl Fn(&Region, &[u8]) -> T + Sync,
-    same: impl Fn(&Region, &[u8], u64) -> T + Sync,
-) -> Result<Vec<T>> {
+    same: impl Fn(&[u8], u64) -> T + Sync,
+) -> Result<Pass<T>> {
     let (dtype, size) = (array.dtype(), array.dtype().size().max(1));
     let bytes = limits::bytes(array.shape(), size)?;
-    // Where the file holds nothing at all, one element stands for any number of them.
-    let whole = Region::all(array.shape());
-    if dtype.bits() >= 8
-        && !array.shape().contains(&0)
-        && array.facts().bytes_stored == Some(0)
-        && let Some(element) = array.unstored(task, &whole)?
-        && element.len() as u64 == dtype.size()
+    let whole = dtype.bits() >= 8;
+    let fits = |element: &Vec<u8>| element.len() as u64 == dtype.size();
+    let (mut regions, mut rest, mut asked) = (Vec::new(), None, false);
+    if whole
+        && let Some((stored, left)) = sparse(array, task, bytes)?
+        && let Some(element) = stored.element.clone().filter(fits)
     {
-        return Ok(vec![same(&whole, &element, whole.elements()?)]);
-    }
-    if bytes / PIECE > PIECES {
+        for region in &stored.regions {
+            limits::check(
+                stored.elements().saturating_mul(size) / PIECE,
+                PIECES,
+                "a pass over what is stored",
+            )?;
+            let parts = blocks(&region.shape(), None, size, 4 * LARGE);
+            regions.extend(parts.into_iter().map(|part| {
+                Region(region.0.iter().zip(&part.0).map(|(span, part)| span.part(part)).collect())
+            }));
+        }
+        rest = Some(same(&element, left));
+        asked = true;
+        task.advance(left.saturating_mul(size))?;
+    } else if bytes / PIECE > PIECES {
         return Err(Error::limit(format!("a pass over {}", crate::display::bytes(bytes))));
+    } else {
+        regions = regions_of(array);
     }
-    let regions = regions_of(array);
     let one = |buffer: &mut Vec<u8>, region: &Region| -> Result<T> {
         let count = region.elements()?;
         let bytes = count.saturating_mul(dtype.size());
-        if dtype.bits() >= 8
+        if whole
+            && !asked
             && let Some(element) = array.unstored(task, region)?
-            && element.len() as u64 == dtype.size()
+            && fits(&element)
         {
             task.advance(bytes)?;
-            return Ok(same(region, &element, count));
+            return Ok(same(&element, count));
         }
         let bytes = limits::check(bytes, limits::CHUNK, "a piece")?;
         buffer.resize(bytes, 0);
@@ -420,12 +440,15 @@ fn each_piece<T: Send>(
         task.advance(bytes as u64)?;
         Ok(work(region, buffer))
     };
-    let largest = regions.first().map_or(Ok(0), Region::elements)?.saturating_mul(size);
-    if largest > LARGE {
+    let elements = |region: &Region| region.elements().unwrap_or(u64::MAX).saturating_mul(size);
+    let largest = regions.iter().map(elements).max().unwrap_or(0);
+    let parts: Result<Vec<T>> = if largest > LARGE {
         let mut buffer = Vec::new();
-        return regions.iter().map(|region| one(&mut buffer, region)).collect();
-    }
-    regions.par_iter().map_init(Vec::new, one).collect()
+        regions.iter().map(|region| one(&mut buffer, region)).collect()
+    } else {
+        regions.par_iter().map_init(Vec::new, one).collect()
+    };
+    Ok(Pass { parts: parts?, regions, rest })
 }
 
 /// Elements under a byte packed again, from the low bits upwards, as they are stored.
@@ -635,123 +658,4 @@ fn finish(dtype: &DType, total: &Part) -> ArrayStats {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::content::array::{Gap, Plain};
-    use crate::source::Source;
-
-    fn stats(values: &[f32], bins: Option<usize>) -> ArrayStats {
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let crc = crc32fast::hash(&bytes);
-        let plain = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![values.len() as u64]).unwrap();
-        let stats = array(&plain, &Task::new(), bins).unwrap();
-        assert_eq!(stats.crc32, crc);
-        stats
-    }
-
-    #[test]
-    fn what_is_not_finite_is_counted_and_left_out() {
-        let s = stats(&[1.0, f32::NAN, 0.0, f32::INFINITY, -3.0, f32::NEG_INFINITY, 2.0], Some(5));
-        assert_eq!((s.count, s.nan, s.inf, s.zeros), (7, 1, 2, 1));
-        assert_eq!(
-            (s.min.as_deref(), s.max.as_deref(), s.sum, s.mean),
-            (Some("-3.0"), Some("2.0"), Some(0.0), Some(0.0))
-        );
-        assert!((s.std.unwrap() - 3.5f64.sqrt()).abs() < 1e-12);
-        assert_eq!(s.histogram.unwrap().counts, [1, 0, 0, 1, 2]);
-        let empty = stats(&[], None);
-        assert_eq!((empty.count, empty.min, empty.mean), (0, None, None));
-    }
-
-    #[test]
-    fn scaled_values_have_statistics_of_their_own() {
-        let bytes: Vec<u8> = [-1i16, 100, 300, -99, 2000].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let scaling = Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: Some((-10.0, 1000.0)) };
-        let facts = crate::content::ArrayFacts { scaling: Some(scaling), ..Default::default() };
-        let plain = Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![5]).unwrap().with_facts(facts);
-        let s = array(&plain, &Task::new(), None).unwrap();
-        assert_eq!((s.min.as_deref(), s.max.as_deref()), (Some("-99"), Some("2000")));
-        let scaled = s.scaled.unwrap();
-        assert_eq!((scaled.missing, scaled.min, scaled.max), (2, Some(9.5), Some(160.0)));
-        assert_eq!((scaled.sum, scaled.mean), (Some(229.5), Some(76.5)));
-    }
-
-    /// Six rows of four, of which the second chunk of two rows is broken.
-    struct Broken(Plain);
-
-    impl Array for Broken {
-        fn dtype(&self) -> &DType {
-            self.0.dtype()
-        }
-
-        fn shape(&self) -> &[u64] {
-            self.0.shape()
-        }
-
-        fn read(&self, _: &Task, _: &Region, _: &mut [u8]) -> Result<()> {
-            Err(Error::malformed("chunk 1: its checksum is wrong"))
-        }
-
-        fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
-            self.0.read(task, region, out)?;
-            let rows = region.0[0];
-            let lost = (0..rows.count).filter(|&n| (2..4).contains(&rows.index(n)));
-            let gap = |n| Gap {
-                part: Region(vec![
-                    crate::region::Span::range(n, 1),
-                    crate::region::Span::all(region.0[1].count),
-                ]),
-                error: Error::malformed("chunk 1: its checksum is wrong"),
-            };
-            Ok(lost.map(gap).collect())
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_counted_and_hides_nothing_else() {
-        let bytes: Vec<u8> = (0..24u8).collect();
-        let broken = Broken(Plain::new(Source::memory("a", bytes), 0, DType::U8, vec![6, 4]).unwrap());
-        assert!(array(&broken, &Task::new(), None).is_err());
-        let s = readable(&broken, &Task::new(), Some(2)).unwrap();
-        assert_eq!((s.count, s.min.as_deref(), s.max.as_deref()), (16, Some("0"), Some("23")));
-        assert_eq!(s.sum, Some((0..8).chain(16..24).sum::<u32>() as f64));
-        assert_eq!(s.histogram.unwrap().counts, [8, 8]);
-        let unread = s.unread.unwrap();
-        assert_eq!(unread.count, 8);
-        assert!(unread.to_string().contains("8 elements could not be read: "), "{unread}");
-        let mut unread = None;
-        let rows = Region(vec![crate::region::Span::range(1, 2), crate::region::Span::range(1, 2)]);
-        let left = readable_elements(&broken, &Task::new(), &rows, &mut unread).unwrap();
-        assert_eq!((left, unread.unwrap().count), (vec![5, 6], 2));
-        let lost = Region(vec![crate::region::Span::range(2, 2), crate::region::Span::all(4)]);
-        let none = readable_elements(&broken, &Task::new(), &lost, &mut None).unwrap();
-        assert!(none.is_empty());
-    }
-
-    #[test]
-    fn pieces_add_up_over_many_megabytes() {
-        let values: Vec<f32> = (0..1_000_003).map(|i| i as f32).collect();
-        let s = stats(&values, None);
-        assert_eq!((s.count, s.sum.unwrap()), (1_000_003, (0..1_000_003u64).sum::<u64>() as f64));
-        assert!((s.std.unwrap() / (1_000_003f64 / 12f64.sqrt()) - 1.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn elements_under_a_byte_are_summed_across_pieces() {
-        let bytes: Vec<u8> = (0..3 * 400_001u64).map(|n| (n * 7 % 251) as u8).collect();
-        let dtype = DType::Mini(crate::dtype::Mini::F4E2M1);
-        let plain = Plain::new(Source::memory("a", bytes.clone()), 0, dtype, vec![800_002, 3]).unwrap();
-        assert_eq!(array(&plain, &Task::new(), None).unwrap().crc32, crc32fast::hash(&bytes));
-    }
-
-    #[test]
-    fn integers_beyond_the_reach_of_f64_are_exact() {
-        let bytes: Vec<u8> = [u64::MAX, 1 << 53].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let plain = Plain::new(Source::memory("a", bytes), 0, DType::U64, vec![2]).unwrap();
-        let s = array(&plain, &Task::new(), None).unwrap();
-        assert_eq!(
-            (s.min.unwrap(), s.max.unwrap()),
-            ("9007199254740992".into(), "18446744073709551615".into())
-        );
-    }
-}
+mod tests;

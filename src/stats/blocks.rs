@@ -124,6 +124,18 @@ fn repeated(crc: u32, count: u64, stride: u128) -> u32 {
     sum
 }
 
+/// The checksum of parts one after the other, of which each is given by its own.
+#[derive(Default)]
+pub(super) struct Joined(pub(super) u32);
+
+impl Joined {
+    /// Adds a part of `bytes` bytes with the checksum `crc`, `times` over.
+    pub(super) fn add(&mut self, crc: u32, bytes: u64, times_over: u64) {
+        let all = repeated(crc, times_over, u128::from(bytes));
+        self.0 = times(power(u128::from(bytes) * u128::from(times_over)), self.0) ^ all;
+    }
+}
+
 /// CRC-32's polynomial, bits reversed.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
@@ -192,6 +204,17 @@ mod tests {
             let expected = crc_share(&bytes, &region, &shape, 8 * element.len() as u64);
             prop_assert_eq!(crc_share_of_same(&element, &region, &shape), expected);
         }
+    }
+
+    #[test]
+    fn parts_join_to_the_whole() {
+        let mut joined = Joined::default();
+        let mut all = Vec::new();
+        for (part, times) in [(&b"abc"[..], 3u64), (b"", 5), (b"\0\0", 1000), (b"x", 0), (b"end", 1)] {
+            joined.add(crc32fast::hash(part), part.len() as u64, times);
+            all.extend(part.repeat(times as usize));
+        }
+        assert_eq!(joined.0, crc32fast::hash(&all));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub enum Distinct {
 const DISTINCT: usize = 1 << 16;
 /// Values whose extremes are taken at once.
 const BLOCK: usize = 1024;
+/// So many equal rows are not read one by one.
+const ALIKE: u64 = 65_536;
 /// The most steps of a scan that are in memory at once.
 const AT_ONCE: usize = 8;
 
@@ -78,9 +80,25 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
     let mut at = 0;
     while at < rows {
+        let alike = table.alike(task, at)?.min(rows - at);
+        if alike > ALIKE {
+            let one = crate::content::table::read_each(table, task, at..at + 1, columns)?;
+            for (fold, array) in folds.iter_mut().zip(one) {
+                let Ok(running) = fold else { continue };
+                if let Err(error) = array.and_then(|array| running.add_many(&array, alike)) {
+                    *fold = Err(error);
+                }
+            }
+            at += alike;
+            task.advance(alike)?;
+            continue;
+        }
         // As many steps at once as there are threads: the memory is bounded by so many row groups.
         let mut steps = Vec::new();
-        while at < rows && steps.len() < rayon::current_num_threads().clamp(1, AT_ONCE) {
+        while at < rows
+            && (steps.is_empty() || table.alike(task, at)? <= ALIKE)
+            && steps.len() < rayon::current_num_threads().clamp(1, AT_ONCE)
+        {
             let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
             steps.push(at..end);
             at = end;
@@ -153,6 +171,30 @@ impl Fold {
         self.numbers(array);
         self.distinct(array);
         self.extremes(array)
+    }
+
+    /// Adds a column of one row so many times.
+    fn add_many(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
+        let mut one = Fold { inferred: self.inferred.clone(), ..Fold::new(None) };
+        one.add(array)?;
+        self.add(array)?;
+        let more = times.saturating_sub(1);
+        let scaled = Moments {
+            count: one.moments.count.saturating_mul(more),
+            sum: one.moments.sum * more as f64,
+            mean: one.moments.mean,
+            ..Moments::default()
+        };
+        self.moments = self.moments.merge(scaled);
+        for (all, of_one) in [
+            (&mut self.stats.nulls, one.stats.nulls),
+            (&mut self.stats.nan, one.stats.nan),
+            (&mut self.stats.inf, one.stats.inf),
+            (&mut self.stats.unfit, one.stats.unfit),
+        ] {
+            *all = all.saturating_add(of_one.saturating_mul(more));
+        }
+        Ok(())
     }
 
     fn numbers(&mut self, array: &ArrayRef) {
@@ -500,6 +542,48 @@ mod tests {
         }
         let n = many.columns[0].as_ref().unwrap();
         assert_eq!((n.min.as_deref(), n.max.as_deref(), n.nulls), (Some("1"), Some("2298"), 210));
+    }
+
+    /// Rows of which the first and the tenth to twelfth are there; the others are 5.
+    struct Sparse(SchemaRef, u64);
+
+    impl Table for Sparse {
+        fn schema(&self) -> &SchemaRef {
+            &self.0
+        }
+        fn rows(&self) -> crate::content::Rows {
+            crate::content::Rows::Exact(self.1)
+        }
+        fn read(&self, _: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+            let value = |row: u64| match row {
+                0 => None,
+                10..13 => Some(row as f64),
+                _ => Some(5.0),
+            };
+            let column: ArrayRef = Arc::new(Float64Array::from_iter(rows.clone().map(value)));
+            let len = column.len();
+            crate::content::table::batch(&self.0, columns, vec![column; columns.len()], len)
+        }
+        fn alike(&self, _: &Task, at: u64) -> Result<u64> {
+            Ok(match at {
+                0 | 10..13 => 0,
+                1..10 => 10 - at,
+                _ => self.1 - at,
+            })
+        }
+    }
+
+    #[test]
+    fn equal_rows_are_counted_by_one_of_them() {
+        let schema = Arc::new(Schema::new(vec![Field::new("f", DataType::Float64, true)]));
+        let of = |rows| table(&Sparse(schema.clone(), rows), &Task::new(), &[0]).unwrap();
+        let all = of(1 << 60);
+        let column = all.columns[0].as_ref().unwrap();
+        assert_eq!((all.rows, column.nulls, column.distinct), (1 << 60, 1, Some(Distinct::Exactly(4))));
+        assert_eq!((column.min.as_deref(), column.max.as_deref()), (Some("5.0"), Some("12.0")));
+        assert_eq!(column.sum, Some(5.0 * ((1u64 << 60) - 4) as f64 + 33.0));
+        let few = of(200_000);
+        assert_eq!(few.columns[0].as_ref().unwrap().sum, Some(5.0 * 199_996.0 + 33.0));
     }
 
     #[test]

@@ -34,6 +34,17 @@ pub(crate) fn split_target(target: &str) -> (PathBuf, &str) {
     (PathBuf::from(target), "")
 }
 
+/// Runs a command. Readers stand behind guards of their own; what is left is a mistake in the command itself, and
+/// ends as an error, too.
+pub(crate) fn guarded(command: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    let mut done = None;
+    gander::guard::guarded(|| {
+        done = Some(command());
+        Ok(())
+    })?;
+    done.unwrap_or(Ok(ExitCode::from(1)))
+}
+
 /// How files are opened: the same for every command.
 #[derive(clap::Args, Default)]
 pub(crate) struct OpenArgs {

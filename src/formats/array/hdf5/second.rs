@@ -5,7 +5,7 @@
 //! Without plugins libhdf5 can no more than our own reader, and is not asked: a file alone never leads there.
 
 use super::data::{Delivery, Names};
-use crate::content::array::Gap;
+use crate::content::array::{Gap, Stored};
 use crate::content::{Array, ArrayFacts, Layout};
 use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
@@ -86,6 +86,10 @@ impl Array for Second {
 
     fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
         self.inner.unstored(task, region)
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        self.inner.stored(task)
     }
 
     fn facts(&self) -> ArrayFacts {

@@ -206,6 +206,34 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// The coordinates of the blocks that are there, at most `most`.
+    fn there(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        let (rank, mut found) = (self.grid.len(), Vec::new());
+        // A folder for each dimension, the fastest first; the last dimension's are the files.
+        let mut open: Vec<Vec<u64>> = vec![Vec::new()];
+        while let Some(above) = open.pop() {
+            let mut path = self.path.clone();
+            for at in &above {
+                path = if path.is_empty() { at.to_string() } else { format!("{path}/{at}") };
+            }
+            let is_last = above.len() + 1 >= rank;
+            for name in self.store.names(task, &path, !is_last)? {
+                let Ok(number) = name.parse::<u64>() else { continue };
+                let next: Vec<u64> = above.iter().copied().chain([number]).collect();
+                match is_last {
+                    true => found.push(next.into_iter().rev().collect()),
+                    false => open.push(next),
+                }
+            }
+            if found.len().max(open.len()) > most {
+                return Ok(None);
+            }
+        }
+        Ok((rank > 0).then_some(found))
+    }
+}
+
 /// Blocks of variable length (mode 1): an array with one element a block, the list of its values.
 pub(super) struct Lists(pub(super) Blocks);
 
@@ -221,6 +249,14 @@ impl Lists {
 impl Chunks for Lists {
     fn chunk(&self, _: &Task, _: &[u64]) -> Result<Option<Bytes>> {
         Err(Error::bug("bytes were asked of blocks of variable length"))
+    }
+
+    fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
+        self.0.is_missing(task, index)
+    }
+
+    fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        self.0.there(task, most)
     }
 
     fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
@@ -272,6 +308,14 @@ fn place(from: &[u8], shape: &[u64], to: &mut [u8], whole: &[u64], size: usize) 
 }
 
 impl Chunks for Blocks {
+    fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
+        Ok(self.store.size(task, &self.key(index))?.is_none())
+    }
+
+    fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        self.there(task, most)
+    }
+
     fn chunk(&self, task: &Task, index: &[u64]) -> Result<Option<Bytes>> {
         let Some((bytes, head)) = self.load(task, index)? else { return Ok(None) };
         self.numbers(&bytes, &head, index)

@@ -116,13 +116,8 @@ impl Stored {
         let Some(first) = self.chain.shard() else {
             return Ok(self.store.load(task, &key, limits::CHUNK)?.map(|bytes| (bytes, &self.chain)));
         };
-        let open = |task: &Task| -> Result<Option<Arc<Shard>>> {
-            let Some(source) = self.store.source(task, &key)? else { return Ok(None) };
-            let len = source.len(task)?;
-            opened(task, &self.chain, first, Held::Source(source, 0..len)).map(|shard| Some(Arc::new(shard)))
-        };
         let mut at = outer;
-        let Some(mut shard) = self.kept(task, at.clone(), open)? else { return Ok(None) };
+        let Some(mut shard) = self.outer_shard(task, &at, first)? else { return Ok(None) };
         let (mut sharding, mut per) = (first, self.per_key.clone());
         loop {
             // Innermost chunks in each chunk of this level.
@@ -144,6 +139,43 @@ impl Stored {
             let Some(inner) = self.kept(task, at.clone(), open)? else { return Ok(None) };
             (shard, sharding) = (inner, next);
         }
+    }
+
+    /// The shard of a key, opened.
+    fn outer_shard(&self, task: &Task, outer: &[u64], sharding: &Sharding) -> Result<Option<Arc<Shard>>> {
+        let key = join(&self.path, &self.keys.key(outer));
+        self.kept(task, outer.to_vec(), |task| {
+            let Some(source) = self.store.source(task, &key)? else { return Ok(None) };
+            let held = Held::Source(source.clone(), 0..source.len(task)?);
+            opened(task, &self.chain, sharding, held).map(|shard| Some(Arc::new(shard)))
+        })
+    }
+
+    /// The numbers of the keys that the store holds, at most `most`.
+    fn keys_there(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        let mut found = Vec::new();
+        // Folders to look into, and how many numbers follow below them.
+        let mut open = vec![(String::new(), if self.keys.is_flat() { 1 } else { self.grid.len() })];
+        if let (Some(prefix), false, true) = (self.keys.prefix(), self.keys.is_flat(), self.grid.len() > 0) {
+            open = vec![(prefix.to_string(), self.grid.len())];
+        }
+        while let Some((below, levels)) = open.pop() {
+            let folder = if below.is_empty() { self.path.clone() } else { join(&self.path, &below) };
+            let name =
+                |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+            if levels > 1 {
+                let folders = self.store.folders(task, &folder)?;
+                let number = |folder: &&String| folder.bytes().all(|byte| byte.is_ascii_digit());
+                open.extend(folders.iter().filter(number).map(|folder| (name(folder), levels - 1)));
+            } else {
+                let files = self.store.files(task, &folder)?;
+                found.extend(files.iter().filter_map(|(file, _)| self.keys.index(&name(file))));
+            }
+            if found.len().max(open.len()) > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
     }
 
     /// An opened shard from the cache, or opened now.
@@ -214,6 +246,52 @@ impl Chunks for Stored {
         let Some((bytes, chain)) = self.stored(task, index)? else { return Ok(None) };
         task.check()?;
         chain.column(task, bytes).map(Some)
+    }
+
+    fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
+        let outer: Vec<u64> = index.iter().zip(&self.per_key).map(|(at, per)| at / per).collect();
+        Ok(self.store.stored(task, &join(&self.path, &self.keys.key(&outer)))?.is_none())
+    }
+
+    fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        let Some(keys) = self.keys_there(task, most)? else { return Ok(None) };
+        let rank = self.grid.len();
+        let Some(sharding) = self.chain.shard() else {
+            return Ok(Some(keys.into_iter().filter(|index| index.len() == rank).collect()));
+        };
+        let nested = sharding.inner.shard().is_some();
+        let mut all = Vec::new();
+        for outer in keys.into_iter().filter(|index| index.len() == rank) {
+            let there: Box<dyn Fn(u64) -> bool> = match nested {
+                // Of shards in shards only the outer ones are told.
+                true => Box::new(|_| true),
+                false => match self.outer_shard(task, &outer, sharding)? {
+                    Some(shard) => {
+                        Box::new(move |n| shard.entries.get(n as usize).is_none_or(Option::is_some))
+                    }
+                    None => continue,
+                },
+            };
+            for n in 0..limits::elements(&self.per_key)? {
+                if !there(n) {
+                    continue;
+                }
+                if all.len() >= most {
+                    return Ok(None);
+                }
+                let mut index = vec![0; rank];
+                let mut rest = n;
+                for axis in (0..rank).rev() {
+                    let per = self.per_key.get(axis).copied().unwrap_or(1).max(1);
+                    if let (Some(at), Some(outer)) = (index.get_mut(axis), outer.get(axis)) {
+                        *at = outer.saturating_mul(per).saturating_add(rest % per);
+                    }
+                    rest /= per;
+                }
+                all.push(index);
+            }
+        }
+        Ok(Some(all))
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {

@@ -68,6 +68,24 @@ impl Keys {
         key + &self.suffix
     }
 
+    /// What stands before the numbers, as a folder or as the beginning of a name.
+    pub(super) fn prefix(&self) -> Option<char> {
+        self.prefixed.then_some('c')
+    }
+
+    /// The numbers that a key below its array is made of; `None` for another name.
+    pub(super) fn index(&self, key: &str) -> Option<Vec<u64>> {
+        let mut numbers = key.strip_suffix(self.suffix.as_str())?;
+        if let Some(prefix) = self.prefix() {
+            numbers = numbers.strip_prefix(prefix)?;
+            if numbers.is_empty() {
+                return Some(Vec::new());
+            }
+            numbers = numbers.strip_prefix(self.separator)?;
+        }
+        numbers.split(self.separator).map(|number| number.parse().ok()).collect()
+    }
+
     /// Whether all keys lie side by side in the array's own folder.
     pub(super) fn is_flat(&self) -> bool {
         self.separator == '.'

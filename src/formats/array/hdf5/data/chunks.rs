@@ -142,6 +142,13 @@ impl Chunks for Stored {
         Ok(self.find(task, index)?.is_none())
     }
 
+    fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
+        let Some(mut list) = self.index.all(task, &self.file, &self.grid, most)? else { return Ok(None) };
+        // Dimensions of array elements are never cut.
+        list.iter_mut().for_each(|at| at.extend(std::iter::repeat_n(0, self.inner)));
+        Ok(Some(list))
+    }
+
     fn column(&self, task: &Task, index: &[u64]) -> Result<Option<ArrayRef>> {
         let Some(stored) = self.elements(task, index)? else { return Ok(None) };
         let places = Places { task, file: &self.file, names: self.names.as_ref() };

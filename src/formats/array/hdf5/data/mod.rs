@@ -342,6 +342,10 @@ impl Array for WithFacts {
         self.inner.unstored(task, region)
     }
 
+    fn stored(&self, task: &Task) -> Result<Option<array::Stored>> {
+        self.inner.stored(task)
+    }
+
     fn facts(&self) -> ArrayFacts {
         self.facts.clone()
     }

@@ -5,7 +5,7 @@ use super::super::file::File;
 use super::column::Places;
 use super::deliver::Delivery;
 use super::{Names, Opened};
-use crate::content::array::Gap;
+use crate::content::array::{Gap, Stored};
 use crate::content::{Array, ArrayFacts, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -184,6 +184,11 @@ impl Array for Constant {
 
     fn unstored(&self, _task: &Task, _region: &Region) -> Result<Option<Vec<u8>>> {
         Ok((!self.dtype.is_variable()).then(|| self.value.to_vec()))
+    }
+
+    fn stored(&self, _task: &Task) -> Result<Option<Stored>> {
+        let element = (!self.dtype.is_variable()).then(|| self.value.to_vec());
+        Ok(Some(Stored { regions: Vec::new(), element, row: self.column.clone() }))
     }
 
     fn facts(&self) -> ArrayFacts {

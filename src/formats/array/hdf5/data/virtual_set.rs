@@ -506,6 +506,21 @@ impl Array for Virtual {
         Ok((empty && !self.dtype.is_variable()).then(|| self.fill.clone()))
     }
 
+    fn stored(&self, _task: &Task) -> Result<Option<array::Stored>> {
+        let mut boxes = Vec::new();
+        for mapping in self.mappings.iter().filter(|mapping| mapping.target != Selection::None) {
+            let Some(target) = mapping.target.slabs(&self.shape) else { return Ok(None) };
+            let span = |(slab, &len): (&Slab, &u64)| {
+                let end = slab.extent_of(slab.len(len)).min(len);
+                Span::range(slab.start.min(end), end.saturating_sub(slab.start))
+            };
+            boxes.push(Region(target.iter().zip(&self.shape).map(span).collect()));
+        }
+        let element = (!self.dtype.is_variable()).then(|| self.fill.clone());
+        let apart = Region::apart(boxes);
+        Ok(apart.map(|regions| array::Stored { regions, element, row: self.fill_column.clone() }))
+    }
+
     fn facts(&self) -> ArrayFacts {
         self.facts.clone()
     }

@@ -67,6 +67,46 @@ impl BTree1 {
         }
     }
 
+    /// Calls `each` with the coordinates of every chunk of the tree until it wants no more; whether it saw all.
+    pub(super) fn each(
+        &self,
+        task: &Task,
+        file: &File,
+        grid: &Grid,
+        mut each: impl FnMut(Vec<u64>) -> bool,
+    ) -> Result<bool> {
+        let (key_size, so) = (8 + 8 * (grid.chunk.len() + 1), file.offset_size());
+        // No tree has more nodes than fit into its file.
+        let mut left = file.len() / (8 + 2 * so + key_size) as u64 + 1;
+        let mut open = vec![(self.root, None)];
+        while let Some((address, above)) = open.pop() {
+            task.check()?;
+            let node = self.node(task, file, address, key_size)?;
+            let sound = above.is_none_or(|above: u8| node.level.checked_add(1) == Some(above));
+            if !sound || left == 0 {
+                return Err(
+                    Error::malformed("chunk B-tree: its nodes are not a tree").at(place(file, address))
+                );
+            }
+            left -= 1;
+            for slot in 0..node.used {
+                let child = node.child(slot, key_size, so);
+                if node.level > 0 {
+                    open.push((child, Some(node.level)));
+                } else if !is_undefined(file, child) {
+                    let offsets =
+                        node.key(slot, key_size, so).get(8..).unwrap_or_default().as_chunks::<8>().0;
+                    let sides = offsets.iter().zip(&grid.chunk);
+                    let coords = sides.map(|(at, side)| u64::from_le_bytes(*at) / (*side).max(1)).collect();
+                    if !each(coords) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
     fn node(&self, task: &Task, file: &File, address: u64, key_size: usize) -> Result<Node> {
         if let Some(node) = self.nodes.get(&address) {
             return Ok(node);

@@ -83,6 +83,53 @@ impl BTree2 {
         Ok(None)
     }
 
+    /// Calls `each` with the coordinates of every chunk of the tree until it wants no more; whether it saw all.
+    pub(super) fn each(
+        &self,
+        task: &Task,
+        file: &File,
+        grid: &Grid,
+        mut each: impl FnMut(Vec<u64>) -> bool,
+    ) -> Result<bool> {
+        let rank = grid.chunk.len();
+        let Some(head) = self.head.get(|| self.read_head(task, file, rank))? else { return Ok(true) };
+        let so = file.offset_size();
+        // No tree has more nodes than fit into its file.
+        let mut left = file.len() / FRAME + 1;
+        let mut open = vec![(head.root, head.count, head.levels.len().saturating_sub(1))];
+        while let Some((address, count, depth)) = open.pop() {
+            task.check()?;
+            let most = head.levels.get(depth).map_or(0, |level| level.most);
+            if count > most || left == 0 {
+                return Err(
+                    Error::malformed("chunk B-tree: its nodes are not a tree").at(place(file, address))
+                );
+            }
+            left -= 1;
+            let below = depth.checked_sub(1).and_then(|n| head.levels.get(n));
+            let pointer = below.map_or(0, |below| so + head.count_size + below.total_size);
+            let records = count as usize * head.record;
+            let pointers = below.map_or(0, |_| (count as usize + 1) * pointer);
+            let node = self.node(task, file, address, depth, (6 + records + pointers) as u64)?;
+            for slot in 0..count as usize {
+                let record = head.bytes(&node, slot);
+                let start = head.record.saturating_sub(8 * rank);
+                let stored = record.get(start..).unwrap_or_default().as_chunks::<8>().0;
+                let coords = stored.iter().map(|at| u64::from_le_bytes(*at)).collect();
+                if head.chunk(&node, slot, file, grid).is_some() && !each(coords) {
+                    return Ok(false);
+                }
+            }
+            if below.is_some() {
+                open.extend((0..=count as usize).map(|slot| {
+                    let at = 6 + records + slot * pointer;
+                    (uint_at(&node, at, so), uint_at(&node, at + so, head.count_size), depth - 1)
+                }));
+            }
+        }
+        Ok(true)
+    }
+
     fn node(&self, task: &Task, file: &File, address: u64, depth: usize, size: u64) -> Result<Bytes> {
         if let Some(node) = self.nodes.get(&address) {
             // The same node from two places would have to be as long.

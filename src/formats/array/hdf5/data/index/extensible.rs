@@ -38,6 +38,8 @@ struct Head {
     named: u64,
     /// Super blocks in all.
     supers: u32,
+    /// One more than the highest number of an element that was written.
+    end: u64,
     /// The index block.
     index: Bytes,
 }
@@ -86,6 +88,35 @@ impl Extensible {
             return Ok(None);
         }
         self.in_super(task, file, grid, &head, (address, level), (block, elements, within))
+    }
+
+    /// The dimension without an end.
+    pub(super) fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Calls `each` with the numbers of elements up to the last that was written until it wants no more; whether
+    /// it saw all. More than `most` are not gone through.
+    pub(super) fn each(
+        &self,
+        task: &Task,
+        file: &File,
+        most: usize,
+        mut each: impl FnMut(u64) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(true) };
+        if head.end > most as u64 {
+            return Ok(false);
+        }
+        for number in 0..head.end {
+            if number % 4096 == 0 {
+                task.check()?;
+            }
+            if !each(number)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// An element of a data block that a super block names.
@@ -167,7 +198,7 @@ impl Extensible {
         let byte = |at| uint_at(&bytes, at, 1);
         let (size, bits, first, least) = (byte(6) as usize, byte(7) as u32, byte(8), byte(9));
         let (pointers, page_bits) = (byte(10), byte(11) as u32);
-        let index = uint_at(&bytes, 12 + 6 * sl, so);
+        let (end, index) = (uint_at(&bytes, 12 + 4 * sl, sl), uint_at(&bytes, 12 + 6 * sl, so));
         if is_undefined(file, index) {
             return Ok(None);
         }
@@ -182,7 +213,18 @@ impl Extensible {
         let length = (6 + so) as u64 + first * size as u64 + (named + others) * so as u64;
         let index = self.block(task, file, index, length, b"EAIB\0")?;
         let number_size = bits.div_ceil(8) as usize;
-        Ok(Some(Head { size, number_size, first, least, page: 1 << page_bits, direct, named, supers, index }))
+        Ok(Some(Head {
+            size,
+            number_size,
+            first,
+            least,
+            page: 1 << page_bits,
+            direct,
+            named,
+            supers,
+            end,
+            index,
+        }))
     }
 }
 

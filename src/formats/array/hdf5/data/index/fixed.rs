@@ -65,6 +65,30 @@ impl Fixed {
         element(file, grid, bytes)
     }
 
+    /// Calls `each` with the numbers of the elements that were written until it wants no more; whether it saw all.
+    pub(super) fn each(
+        &self,
+        task: &Task,
+        file: &File,
+        mut each: impl FnMut(u64) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(true) };
+        let step = if head.page == 0 { head.count } else { head.page };
+        let pages = if step == 0 { 0 } else { head.count.div_ceil(step) };
+        for page in (0..pages).filter(|page| head.page == 0 || bit(&head.written, *page)) {
+            task.check()?;
+            // What is not in the file is said before its elements are gone through.
+            self.page(task, file, &head, page)?;
+            let first = page.saturating_mul(step);
+            for number in first..first.saturating_add(step).min(head.count) {
+                if !each(number)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The elements of one page, or all where there are no pages.
     fn page(&self, task: &Task, file: &File, head: &Head, page: u64) -> Result<Bytes> {
         if let Some(bytes) = self.pages.get(&page) {

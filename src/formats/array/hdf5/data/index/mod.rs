@@ -57,6 +57,19 @@ impl Grid {
         }
         Ok(number)
     }
+
+    /// The chunk of a number: what [`Grid::number`] counts, backwards. `None` where the dimensions do not hold it.
+    fn coords(&self, number: u64, first: usize) -> Option<Vec<u64>> {
+        let mut coords = vec![0; self.most.len()];
+        let mut rest = number;
+        for axis in (0..self.most.len()).rev().filter(|axis| *axis != first) {
+            let most = self.most.get(axis).copied().filter(|most| *most > 0)?;
+            *coords.get_mut(axis)? = rest % most;
+            rest /= most;
+        }
+        *coords.get_mut(first)? = rest;
+        Some(coords)
+    }
 }
 
 fn rank() -> Error {
@@ -161,6 +174,56 @@ impl Index {
     }
 }
 
+impl Index {
+    /// The chunks that the file holds, at most `most`; `None` for more, and where every chunk has its place.
+    ///
+    /// # Errors
+    /// As [`Index::find`].
+    pub(crate) fn all(
+        &self,
+        task: &Task,
+        file: &File,
+        grid: &Grid,
+        most: usize,
+    ) -> Result<Option<Vec<Vec<u64>>>> {
+        let rank = grid.chunk.len();
+        let mut found = Found { list: Vec::new(), most };
+        let whole = match self {
+            Index::Empty => true,
+            Index::Single(_) => found.add(vec![0; rank]),
+            Index::Implicit(_) => false,
+            Index::Fixed(array) => array.each(task, file, |number| {
+                let Some(coords) = grid.coords(number, 0) else { return Ok(true) };
+                Ok(array.find(task, file, grid, &coords)?.is_none() || found.add(coords))
+            })?,
+            Index::Extensible(array) => array.each(task, file, most, |number| {
+                let Some(coords) = grid.coords(number, array.axis()) else { return Ok(true) };
+                Ok(array.find(task, file, grid, &coords)?.is_none() || found.add(coords))
+            })?,
+            Index::BTree1(tree) => tree.each(task, file, grid, |coords| found.add(coords))?,
+            Index::BTree2(tree) => tree.each(task, file, grid, |coords| found.add(coords))?,
+        };
+        Ok(whole.then_some(found.list))
+    }
+}
+
+/// Chunks that were found, up to a number of them.
+struct Found {
+    list: Vec<Vec<u64>>,
+    most: usize,
+}
+
+impl Found {
+    /// Whether there was room for it.
+    fn add(&mut self, coords: Vec<u64>) -> bool {
+        let room = self.list.len() < self.most;
+        if room {
+            self.list.push(coords);
+        }
+        room
+    }
+}
+
 fn implicit(start: u64, grid: &Grid, coords: &[u64]) -> Result<Option<ChunkRecord>> {
     let address = grid.number(coords, 0)?.checked_mul(grid.bytes).and_then(|at| at.checked_add(start));
     let address = address.ok_or_else(|| Error::malformed("chunk index: an address overflows 64 bits"))?;
@@ -195,6 +258,8 @@ mod tests {
         let grid = Grid { most: vec![3, 4, u64::MAX], chunk: vec![1; 3], bytes: 8 };
         assert_eq!(grid.number(&[1, 2, 5], 2).unwrap(), 5 * 12 + 6);
         assert!(grid.number(&[1, 2, u64::MAX], 2).is_err());
+        assert_eq!(grid.coords(5 * 12 + 6, 2), Some(vec![1, 2, 5]));
+        assert_eq!(Grid { most: vec![3, 0], ..grid.clone() }.coords(7, 0), None);
         assert_eq!(implicit(100, &Grid { most: vec![2, 3], ..grid }, &[1, 1]).unwrap().unwrap().address, 132);
     }
 }
