@@ -31,6 +31,8 @@ mod sift;
 mod split;
 mod statement;
 mod steps;
+mod stop;
+mod threads;
 
 #[cfg(test)]
 mod tests;
@@ -43,10 +45,11 @@ pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use split::{statement_at, statements};
 pub use steps::Step;
+pub use threads::settled;
 
 use crate::adapt::Typed;
 use crate::content::Table;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::open::Document;
 use crate::task::Task;
 use catalog::{Catalog, Guesses};
@@ -175,20 +178,6 @@ impl Engine {
             }
         }
     }
-}
-
-/// The asynchronous runtime of this room; its threads start with the first query.
-fn runtime() -> Result<&'static tokio::runtime::Runtime> {
-    static RUNTIME: OnceLock<std::io::Result<tokio::runtime::Runtime>> = OnceLock::new();
-    let made = RUNTIME.get_or_init(|| {
-        tokio::runtime::Builder::new_multi_thread()
-            .thread_name("query")
-            // Expressions are evaluated by recursion; the memory is taken only where it is used.
-            .thread_stack_size(STACK)
-            .enable_time()
-            .build()
-    });
-    made.as_ref().map_err(|error| Error::io(format!("the threads for queries do not start: {error}")))
 }
 
 /// The stack of threads that walk expressions.

@@ -10,4 +10,5 @@ mod json;
 mod mutations;
 mod query;
 mod roundtrip;
+mod stops;
 mod tidy;

@@ -35,6 +35,14 @@ impl Rows {
         }
     }
 
+    /// How many are there for sure.
+    pub fn known(self) -> u64 {
+        match self {
+            Rows::Exact(n) | Rows::AtLeast(n) => n,
+            Rows::About { known, .. } => known,
+        }
+    }
+
     /// The number if it is certain.
     pub fn exact(self) -> Option<u64> {
         match self {
@@ -92,6 +100,13 @@ pub trait Table: Send + Sync {
     /// file holds nothing. A pass counts them by the first. 0 and 1 say nothing; may read an index.
     fn alike(&self, _task: &Task, _at: u64) -> Result<u64> {
         Ok(0)
+    }
+
+    /// About `most` rows that stand for all that are known, as ranges in order: all where there are not more. The
+    /// same ones in whatever order this table shows the rows of another.
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        task.check()?;
+        Ok(super::sample::spread(self.rows().known(), most))
     }
 
     /// What is known of its storage without reading values.
@@ -258,5 +273,10 @@ impl Table for MemoryTable {
         let rows = cut(&rows, self.0.num_rows() as u64);
         let (start, len) = (rows.start as usize, (rows.end - rows.start) as usize);
         Ok(self.0.project(columns)?.slice(start, len))
+    }
+
+    fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        // One row costs as little as its neighbours.
+        Ok(super::sample::spread_over(self.0.num_rows() as u64, most, most))
     }
 }

@@ -53,6 +53,10 @@ impl Table for GuardedTable {
         guarded(|| self.0.alike(task, at))
     }
 
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        guarded(|| self.0.sample(task, most))
+    }
+
     fn facts(&self) -> TableFacts {
         known(TableFacts::default(), || self.0.facts())
     }

@@ -10,7 +10,8 @@ use super::catalog::Guesses;
 use super::fault::{Failure, of_work};
 use super::plan::Planned;
 use super::steps::Step;
-use super::{Settings, names, runtime};
+use super::threads::Threads;
+use super::{Settings, names};
 use crate::adapt::Typed;
 use crate::cache::Cache;
 use crate::content::table::{batch, cut};
@@ -49,7 +50,6 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Answer {
     inner: Arc<Inner>,
     guessed: Vec<(Guesses, Arc<Typed>)>,
-    plan: Arc<dyn ExecutionPlan>,
     planning: Duration,
 }
 
@@ -83,6 +83,33 @@ struct State {
     ended: Option<Duration>,
     first: Option<Duration>,
     handles: Vec<AbortHandle>,
+    threads: Option<Threads>,
+    plan: Told,
+}
+
+/// A plan: while it runs, the steps themselves, which hold the rows that they gathered; then what is told of it.
+enum Told {
+    Steps(Arc<dyn ExecutionPlan>),
+    Words(String, Vec<Step>),
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Told::Words(String::new(), Vec::new())
+    }
+}
+
+impl Told {
+    /// A step a line, with what each counted and how long it took; and the same as values.
+    fn words(&self) -> (String, Vec<Step>) {
+        match self {
+            Told::Steps(plan) => {
+                let text = DisplayableExecutionPlan::with_metrics(plan.as_ref()).indent(false).to_string();
+                (text, super::steps::of(plan))
+            }
+            Told::Words(text, steps) => (text.clone(), steps.clone()),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -121,13 +148,15 @@ pub(super) fn result_schema(schema: &SchemaRef) -> SchemaRef {
 impl Answer {
     /// Starts a plan.
     pub(super) fn start(planned: Planned, settings: &Settings) -> Result<Answer> {
-        let runtime = runtime()?;
+        let runtime = planned.threads.handle().clone();
         let _inside = runtime.enter();
         let count = planned.body.properties().partitioning.partition_count();
         let state = State {
             parts: (0..count).map(|_| Part::default()).collect(),
             skip: planned.skip,
             left: planned.fetch,
+            threads: Some(planned.threads),
+            plan: Told::Steps(planned.whole),
             ..State::default()
         };
         let inner = Arc::new(Inner {
@@ -163,8 +192,7 @@ impl Answer {
             handles.push(runtime.spawn(work).abort_handle());
         }
         inner.state.lock().handles = handles;
-        let Planned { whole, guessed, planning, .. } = planned;
-        Ok(Answer { inner, guessed, plan: whole, planning })
+        Ok(Answer { inner, guessed: planned.guessed, planning: planned.planning })
     }
 
     /// Waits for the end. A cancelled task ends the query. Passes the query's progress on.
@@ -244,12 +272,12 @@ impl Answer {
 
     /// The plan, a step a line, with what each step counted and how long it took.
     pub fn plan(&self) -> String {
-        DisplayableExecutionPlan::with_metrics(self.plan.as_ref()).indent(false).to_string()
+        self.inner.state.lock().plan.words().0
     }
 
     /// The plan, a step each, the last one first: how many rows came out of it and how long it worked.
     pub fn steps(&self) -> Vec<Step> {
-        super::steps::of(&self.plan)
+        self.inner.state.lock().plan.words().1
     }
 
     /// Whether it failed because guessed types of text columns did not hold; the next run has wider ones.
@@ -299,6 +327,11 @@ impl Table for Answer {
         let next = state.placed.partition_point(|placed| placed.first <= at);
         let end = state.placed.get(next).map_or(state.rows, |placed| placed.first);
         end.saturating_sub(at).max(1)
+    }
+
+    fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        // Chunks that were decoded are kept, so one row costs as little as its neighbours.
+        Ok(crate::content::sample::spread_over(self.rows().known(), most, most))
     }
 
     fn facts(&self) -> TableFacts {
@@ -441,10 +474,15 @@ impl Inner {
         state.ended = Some(self.begun.elapsed());
         state.failure = failure;
         let handles = std::mem::take(&mut state.handles);
+        let threads = state.threads.take();
+        let (text, steps) = state.plan.words();
+        let plan = std::mem::replace(&mut state.plan, Told::Words(text, steps));
         drop(state);
         self.task.cancel();
         handles.iter().for_each(AbortHandle::abort);
         self.changed.notify_all();
+        // The rows that joins and sorts gathered go with their steps.
+        drop((plan, threads));
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {

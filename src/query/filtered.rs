@@ -37,6 +37,8 @@ pub struct Filtered {
     schema: SchemaRef,
     /// Whether the answer has the values too, in front of the row numbers.
     whole: bool,
+    /// Whether no row is left out.
+    all: bool,
 }
 
 /// The rows of `table` that a filter lets through, sorted. Starts at once and grows while it runs.
@@ -77,7 +79,14 @@ pub fn filtered(
     let answer = engine.start_over(task, &sql, only, typed.map(|typed| (guesses, typed)));
     // A person knows of the conditions and keys only.
     let answer = answer.map_err(|failure| failure.behind(&head))?;
-    Ok(Filtered { table: table.clone(), answer: Arc::new(answer), schema: table.schema().clone(), whole })
+    let all = filter.is_empty();
+    Ok(Filtered {
+        table: table.clone(),
+        answer: Arc::new(answer),
+        schema: table.schema().clone(),
+        whole,
+        all,
+    })
 }
 
 fn is_small(task: &Task, table: &dyn Table) -> Result<bool> {
@@ -281,6 +290,43 @@ impl Table for Filtered {
 
     fn scan_step(&self, at: u64) -> u64 {
         self.answer.scan_step(at).min(if self.whole { u64::MAX } else { 1_024 })
+    }
+
+    /// Chosen by the numbers that rows have in the table, not by their places here.
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        let rows = match self.rows() {
+            Rows::Exact(rows) if rows > most => rows,
+            // Of what is not all there yet, and may be sorted, only the first rows are near.
+            rows => return Ok(std::iter::once(0..rows.known().min(most)).collect()),
+        };
+        // Of a table that is only sorted the rows that stand for it anyway.
+        let own = match (self.all, self.table.rows()) {
+            (true, Rows::Exact(_)) => Some(self.table.sample(task, most)?),
+            (true, _) => Some(crate::content::sample::spread(rows, most)),
+            (false, _) => None,
+        };
+        let share = ((u128::from(most) << 64) / u128::from(rows.max(1))).min(u128::from(u64::MAX)) as u64;
+        let wanted = |number: u64| match &own {
+            Some(ranges) => {
+                let at = ranges.partition_point(|range| range.end <= number);
+                ranges.get(at).is_some_and(|range| range.contains(&number))
+            }
+            None => crate::content::sample::mixed(number) < share,
+        };
+        let (mut picked, mut at): (Vec<Range<u64>>, u64) = (Vec::new(), 0);
+        while at < rows {
+            task.check()?;
+            let end = at.saturating_add(self.answer.scan_step(at).max(1)).min(rows);
+            for (row, number) in (at..end).zip(self.numbers(task, at..end)?) {
+                match picked.last_mut() {
+                    _ if !wanted(number) => {}
+                    Some(last) if last.end == row => last.end = row + 1,
+                    _ => picked.push(row..row + 1),
+                }
+            }
+            at = end;
+        }
+        Ok(picked)
     }
 
     fn facts(&self) -> TableFacts {

@@ -5,7 +5,8 @@ use super::catalog::Guesses;
 use super::fault::{Failure, of_planner};
 use super::provider::{Provider, QueryTask};
 use super::statement::{Bound, Parsed, parse};
-use super::{Engine, STACK, runtime};
+use super::threads::Threads;
+use super::{Engine, STACK};
 use crate::adapt::Typed;
 use crate::content::Table;
 use crate::error::{Error, Result};
@@ -41,6 +42,7 @@ pub(super) struct Planned {
     pub(super) skip: u64,
     pub(super) fetch: Option<u64>,
     pub(super) context: Arc<TaskContext>,
+    pub(super) threads: Threads,
     /// Cancels all reading of this query.
     pub(super) task: Task,
     pub(super) guessed: Vec<(Guesses, Arc<Typed>)>,
@@ -105,11 +107,14 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let reading =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         reading.verify_plan(&logical)?;
-        let physical = limited_last(state.create_physical_plan(&logical).await?)?;
-        let physical = super::sift::prompt(physical)?;
+        let logical = super::stop::over_aggregates(state.optimize(&logical)?, &inner)?;
+        let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
+        let physical = super::sift::prompt(limited_last(physical)?)?;
+        let physical = super::stop::stoppable(&physical, &inner)?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
-    let (whole, context) = runtime()?.block_on(plan).map_err(|error| of_planner(&ground, error))?;
+    let threads = Threads::start(engine.settings.threads)?;
+    let (whole, context) = threads.handle().block_on(plan).map_err(|error| of_planner(&ground, error))?;
     task.check()?;
     let (body, skip, fetch) = peeled(&whole);
     let schema = super::answer::result_schema(&whole.schema());
@@ -124,6 +129,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         skip,
         fetch,
         context,
+        threads,
         task: inner,
         guessed,
         planning,

@@ -43,14 +43,19 @@ pub(super) fn prompt(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPl
 }
 
 /// A filter of the engine, run a batch at a time.
-struct Sift {
+pub(super) struct Sift {
     filter: FilterExec,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl Sift {
-    fn new(filter: FilterExec) -> Self {
+    pub(super) fn new(filter: FilterExec) -> Self {
         Sift { filter, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The engine's own one.
+    pub(super) fn filter(&self) -> &FilterExec {
+        &self.filter
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be kept of very many values in little memory, and put together from parts: about how many are
 //! different, how they spread, which are frequent.
 
-use super::Histogram;
+use super::{Histogram, even_width};
 use std::collections::HashMap;
 
 /// Spreads the bits of a word: both halves of a wide product depend on all bits of both factors.
@@ -229,7 +229,110 @@ impl Spread {
         let each = (last + 1 - first).div_ceil(bins.max(1));
         let counts: Vec<u64> = self.counts[first..=last].chunks(each).map(|c| c.iter().sum()).collect();
         let edge = |i: usize| self.low + self.width * (first + i * each) as f64;
-        Some(Histogram { edges: (0..=counts.len()).map(edge).collect(), counts })
+        Some(Histogram { edges: (0..=counts.len()).map(edge).collect(), counts, whole: None })
+    }
+}
+
+/// Counts of integers in bins of equally many integers, a power of two. As with [`Spread`] the range need not be
+/// known; no integer of 64 bits is rounded.
+#[derive(Clone, Default)]
+pub(super) struct Steps {
+    /// The width of a bin is two to this.
+    shift: u32,
+    /// The first bin begins at so many widths.
+    first: i128,
+    counts: Vec<u64>,
+    /// The least and the greatest integer.
+    ends: Option<(i128, i128)>,
+}
+
+impl Steps {
+    /// Makes room for a range of integers.
+    pub(super) fn cover(&mut self, low: i128, high: i128) {
+        let Some((least, most)) = self.ends else {
+            let wide = |shift: u32| (high >> shift) - (low >> shift) < BINS as i128;
+            self.shift = (0..127).find(|&shift| wide(shift)).unwrap_or(127);
+            (self.first, self.counts) = (low >> self.shift, vec![0; BINS]);
+            self.ends = Some((low, high));
+            return;
+        };
+        let (low, high) = (least.min(low), most.max(high));
+        self.ends = Some((low, high));
+        while (high >> self.shift) - (low >> self.shift) >= BINS as i128 {
+            self.double();
+        }
+        self.begin(low >> self.shift);
+    }
+
+    /// Lets the first bin be another one; all counts still have a place.
+    fn begin(&mut self, first: i128) {
+        if first == self.first {
+            return;
+        }
+        let mut counts = vec![0; BINS];
+        for (at, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            if let Ok(place) = usize::try_from(self.first + at as i128 - first)
+                && let Some(slot) = counts.get_mut(place)
+            {
+                *slot += count;
+            }
+        }
+        (self.first, self.counts) = (first, counts);
+    }
+
+    /// Twice as wide bins.
+    fn double(&mut self) {
+        let first = self.first >> 1;
+        let mut counts = vec![0; BINS];
+        for (at, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let place = (((self.first + at as i128) >> 1) - first) as usize;
+            if let Some(slot) = counts.get_mut(place) {
+                *slot += count;
+            }
+        }
+        (self.shift, self.first, self.counts) = (self.shift + 1, first, counts);
+    }
+
+    /// Counts an integer that lies in what was covered.
+    pub(super) fn add(&mut self, value: i128) {
+        let place = ((value >> self.shift) - self.first) as usize;
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += 1;
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Steps) {
+        let Some((low, high)) = other.ends else { return };
+        if self.ends.is_none() {
+            self.clone_from(other);
+            return;
+        }
+        let mut other = other.clone();
+        self.cover(low, high);
+        while other.shift < self.shift {
+            other.double();
+        }
+        while self.shift < other.shift {
+            self.double();
+        }
+        if let Some((low, _)) = self.ends {
+            self.begin(low >> self.shift);
+            other.begin(self.first);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+    }
+
+    /// At most `bins` bins from the least to the greatest integer.
+    pub(super) fn histogram(&self, bins: usize) -> Option<Histogram> {
+        let (low, high) = self.ends?;
+        let last = ((high >> self.shift) - self.first) as usize;
+        let each = even_width(last as u128 + 1, bins.max(1) as u128) as usize;
+        let counts: Vec<u64> =
+            self.counts.get(..=last)?.chunks(each).map(|chunk| chunk.iter().sum()).collect();
+        let edge = |bin: usize| (self.first + (bin * each) as i128) << self.shift;
+        let inner = (1..counts.len()).map(edge);
+        let edges = std::iter::once(low).chain(inner).chain([high + 1]).collect();
+        Some(Histogram::of_edges(edges, counts))
     }
 }
 
@@ -313,6 +416,31 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_steady_column_has_no_stripes() {
+        // Each integer once, also where no float tells two of them apart.
+        for first in [0i128, 1_000_003, (1 << 60) + 1, i128::from(u64::MAX) - 70_000] {
+            for count in [2i128, 25, 100, 1_000, 4_097, 65_536] {
+                let values: Vec<i128> = (first..first + count).collect();
+                let mut steps = Steps::default();
+                steps.cover(first, first + count - 1);
+                values.iter().for_each(|&value| steps.add(value));
+                for histogram in [steps.histogram(32).unwrap(), Histogram::of_integers(&values, 24).unwrap()]
+                {
+                    let inner = histogram.counts.get(1..histogram.counts.len() - 1).unwrap_or_default();
+                    assert!(
+                        inner.windows(2).all(|two| two[0] == two[1]),
+                        "{first} {count}: {:?}",
+                        histogram.counts
+                    );
+                    let most = *histogram.counts.iter().max().unwrap();
+                    assert!(histogram.counts.iter().all(|c| *c <= most) && histogram.counts.len() > 1);
+                    assert_eq!(histogram.counts.iter().sum::<u64>(), count as u64);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn about_how_many_are_different() {
         for n in [0u64, 1, 10, 1_000, 50_000, 1_000_000] {
             let mut parts = [Distinct::new(), Distinct::new()];
@@ -326,6 +454,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn integers_lie_in_the_bins_that_say_so(
+            base in prop::sample::select(vec![0i128, -7, 1 << 53, (1 << 53) + 1, i128::from(i64::MIN), i128::from(i64::MAX) - 9_000, i128::from(u64::MAX) - 9_000]),
+            values in prop::collection::vec(0i128..9_000, 1..300),
+            cut in 0usize..300,
+        ) {
+            let values: Vec<i128> = values.into_iter().map(|value| base + value).collect();
+            let mut parts = [Steps::default(), Steps::default()];
+            for (i, &value) in values.iter().enumerate() {
+                let part = &mut parts[usize::from(i < cut)];
+                part.cover(value, value);
+                part.add(value);
+            }
+            let [mut whole, other] = parts;
+            whole.merge(&other);
+            let at_once = Histogram::of_integers(&values, 24).unwrap();
+            for histogram in [whole.histogram(20).unwrap(), at_once] {
+                let edges = histogram.whole.unwrap();
+                prop_assert!(histogram.counts.len() <= 24 && edges.len() == histogram.counts.len() + 1);
+                prop_assert_eq!((edges[0], edges[edges.len() - 1] - 1), (*values.iter().min().unwrap(), *values.iter().max().unwrap()));
+                for (bin, &count) in histogram.counts.iter().enumerate() {
+                    let there = values.iter().filter(|v| (edges[bin]..edges[bin + 1]).contains(*v)).count() as u64;
+                    prop_assert_eq!(there, count, "{}..{}", edges[bin], edges[bin + 1]);
+                }
+            }
+        }
+
         #[test]
         fn a_growing_histogram_counts_everything(values in prop::collection::vec(-1e6f64..1e6, 1..300), cut in 0usize..300) {
             let mut parts = [Spread::new(), Spread::new()];

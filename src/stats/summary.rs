@@ -12,13 +12,13 @@ mod tests;
 
 pub use correlation::{Correlation, correlation};
 
-use super::sketch::{Distinct, Frequent, Spread, mixed};
+use super::sketch::{Distinct, Frequent, Spread, Steps, mixed};
 use super::table::{decoded, ends_of, replace};
 use super::texts::Cells;
 use super::{Histogram, Moments};
 use crate::cell;
-use crate::content::Table;
 use crate::content::table::read_each;
+use crate::content::{Picked, Table};
 use crate::error::{Error, Result};
 use crate::lines::types;
 use crate::task::Task;
@@ -109,7 +109,7 @@ pub struct Summary {
 
 /// Rows whose values are kept for quantiles.
 const KEPT: u64 = 65_536;
-/// Rows of a sample, in blocks of so many.
+/// Rows of a sample, and of those that are counted at once.
 const SAMPLE: u64 = 20_000;
 const BLOCK: u64 = 1_000;
 /// Bins of a histogram.
@@ -159,23 +159,12 @@ fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
 /// `Cancelled`; columns that cannot be read have their own error.
 pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
     let rows = table.rows();
-    let total = rows.number();
-    // Rows that are only guessed to be there are not asked for.
-    let known = match rows {
-        crate::content::Rows::About { known, .. } => known,
-        _ => total,
-    };
-    let blocks = (SAMPLE / BLOCK).min(known.div_ceil(BLOCK)).max(1);
-    let ranges: Vec<Range<u64>> = (0..blocks)
-        .map(|n| {
-            let start = (u128::from(known) * u128::from(n) / u128::from(blocks)) as u64;
-            start..start.saturating_add(BLOCK).min(known)
-        })
-        .collect();
-    let seen: u64 = ranges.iter().map(|r| r.end - r.start).sum();
-    let depth = if rows.exact().is_some_and(|n| n <= seen) { Depth::Exact } else { Depth::Sampled(seen) };
-    let columns = pass(table, task, columns, &ranges, seen)?;
-    Ok(Summaries { depth, rows: total, columns })
+    let picked = Picked::sample(table, task, SAMPLE)?;
+    let seen = picked.len();
+    let depth = if rows.exact() == Some(seen) { Depth::Exact } else { Depth::Sampled(seen) };
+    let parts = (0..seen.div_ceil(BLOCK)).map(|part| part * BLOCK..seen.min((part + 1) * BLOCK));
+    let columns = pass(&picked, task, columns, &parts.collect::<Vec<_>>(), seen)?;
+    Ok(Summaries { depth, rows: rows.number(), columns })
 }
 
 /// From all rows, in one pass.
@@ -309,6 +298,8 @@ struct Fold {
     zeros: u64,
     moments: Moments,
     spread: Spread,
+    /// How integers spread.
+    steps: Steps,
     low: Option<ArrayRef>,
     high: Option<ArrayRef>,
     distinct: Distinct,
@@ -346,6 +337,7 @@ impl Fold {
             zeros: 0,
             moments: Moments::default(),
             spread: Spread::new(),
+            steps: Steps::default(),
             low: None,
             high: None,
             distinct: Distinct::new(),
@@ -393,7 +385,12 @@ impl Fold {
     fn numbers(&mut self, array: &ArrayRef, first: u64) {
         macro_rules! each {
             ($($pattern:pat => $ty:ty),* $(,)?) => { match array.data_type() {
-                $( $pattern => self.values(array.as_primitive::<$ty>(), first, |v| v as f64), )*
+                $( $pattern => {
+                    self.integers(array.as_primitive::<$ty>(), |v| i128::from(v));
+                    self.values(array.as_primitive::<$ty>(), first, |v| v as f64);
+                } )*
+                DataType::Float32 => self.values(array.as_primitive::<Float32Type>(), first, f64::from),
+                DataType::Float64 => self.values(array.as_primitive::<Float64Type>(), first, |v| v),
                 DataType::Float16 => self.values(array.as_primitive::<Float16Type>(), first, |v| v.to_f64()),
                 DataType::Decimal128(_, scale) => {
                     let unit = 10f64.powi(-i32::from(*scale));
@@ -413,8 +410,8 @@ impl Fold {
         each!(
             DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
             DataType::Int64 => Int64Type, DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
-            DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type, DataType::Float32 => Float32Type,
-            DataType::Float64 => Float64Type, DataType::Date32 => Date32Type, DataType::Date64 => Date64Type,
+            DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type,
+            DataType::Date32 => Date32Type, DataType::Date64 => Date64Type,
             DataType::Time32(TimeUnit::Second) => Time32SecondType,
             DataType::Time32(_) => Time32MillisecondType,
             DataType::Time64(TimeUnit::Microsecond) => Time64MicrosecondType,
@@ -428,6 +425,18 @@ impl Fold {
             DataType::Duration(TimeUnit::Microsecond) => DurationMicrosecondType,
             DataType::Duration(TimeUnit::Nanosecond) => DurationNanosecondType,
         );
+    }
+
+    /// Counts integers, and dates and times by their stored numbers.
+    fn integers<T: ArrowPrimitiveType>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        integer: impl Fn(T::Native) -> i128,
+    ) {
+        let values = || array.iter().flatten().map(&integer);
+        let (Some(low), Some(high)) = (values().min(), values().max()) else { return };
+        self.steps.cover(low, high);
+        values().for_each(|value| self.steps.add(value));
     }
 
     fn values<T: ArrowPrimitiveType>(
@@ -562,6 +571,7 @@ impl Fold {
         self.zeros += other.zeros;
         self.moments = self.moments.merge(other.moments);
         self.spread.merge(&other.spread);
+        self.steps.merge(&other.steps);
         self.distinct.merge(&other.distinct);
         self.frequent.merge(&other.frequent);
         self.hashable &= other.hashable;
@@ -604,7 +614,7 @@ impl Fold {
             max: text(&self.high),
             mean: self.moments.mean().filter(|_| numeric),
             std: self.moments.std().filter(|_| numeric),
-            histogram: self.spread.histogram(BINS),
+            histogram: self.steps.histogram(BINS).or_else(|| self.spread.histogram(BINS)),
             lengths: self.lengths.map(|(low, high, sum, count)| (low, high, sum / count.max(1) as f64)),
             same_as: None,
             fingerprint: self.fingerprint,

@@ -3,6 +3,7 @@
 pub(crate) mod convert;
 pub(crate) mod formats;
 mod histogram;
+mod interrupt;
 pub(crate) mod json;
 mod progress;
 pub(crate) mod query;

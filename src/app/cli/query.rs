@@ -1,6 +1,6 @@
 //! `gander query`: SQL over files; each file is a table named after its stem.
 
-use super::{convert, json, progress, show};
+use super::{convert, interrupt, json, progress, show};
 use gander::content::{Content, Table};
 use gander::convert::{Consent, Item, Selection};
 use gander::format::{Loss, Options};
@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Arguments of `gander query`.
 #[derive(clap::Args)]
@@ -54,6 +55,8 @@ pub(crate) struct Args {
 
 /// Rows printed as text when none are asked for.
 const ROWS: u64 = 20;
+/// How long an interrupted query may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Rows of JSON made at once.
 const STEP: u64 = 8_192;
 
@@ -64,22 +67,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(words) => return Ok(super::usage(words)),
     };
     let task = Task::new();
+    interrupt::stops(&task);
+    let done = work(args, &task, rows);
+    if task.is_cancelled() {
+        // Temporary files go with the last step that works.
+        gander::query::settled(PATIENCE);
+        return Ok(interrupt::status());
+    }
+    done
+}
+
+/// Runs the statement, and prints or writes the result.
+fn work(args: &Args, task: &Task, rows: Option<Range<u64>>) -> anyhow::Result<ExitCode> {
     let engine = Engine::new(settings(args), Vec::new());
     let mut nodes = Vec::new();
     for target in &args.paths {
         let path = super::split_target(target).0.display().to_string();
-        match add(&task, &engine, target, &args.opening) {
+        match add(task, &engine, target, &args.opening) {
             Ok(node) => nodes.push((node, path)),
             Err(stop) => return stop.say(&path, args.json),
         }
     }
-    let answer = match progress::with_progress(&task, || engine.run(&task, &args.sql, |_| {})) {
+    let answer = match progress::with_progress(task, || engine.run(task, &args.sql, |_| {})) {
         Ok(answer) => answer,
         Err(failure) => return refused(args, &failure),
     };
     let done = match &args.out {
-        Some(out) => write(args, &task, &answer, out),
-        None => print(args, &task, &answer, rows),
+        Some(out) => write(args, task, &answer, out),
+        None => print(args, task, &answer, rows),
     };
     if args.plan {
         let (planning, first) = answer.timing();

@@ -1,8 +1,8 @@
 //! Pearson's correlation of numeric columns.
 
 use super::super::table::decoded;
-use super::BLOCK;
-use crate::content::Table;
+use super::{BLOCK, SAMPLE};
+use crate::content::{Picked, Table};
 use crate::error::Result;
 use crate::lines::types;
 use crate::task::Task;
@@ -35,15 +35,10 @@ pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<
         field.is_some_and(|f| types::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
     };
     let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
-    let known = match table.rows() {
-        crate::content::Rows::About { known, .. } => known,
-        rows => rows.number(),
-    };
-    let blocks = 50u64.min(known.div_ceil(BLOCK)).max(1);
+    let picked = Picked::sample(table, task, SAMPLE)?;
     let mut series: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-    for n in 0..blocks {
-        let start = (u128::from(known) * u128::from(n) / u128::from(blocks)) as u64;
-        let read = table.read(task, start..start.saturating_add(BLOCK).min(known), &columns)?;
+    for start in (0..picked.len()).step_by(BLOCK as usize) {
+        let read = picked.read(task, start..start.saturating_add(BLOCK), &columns)?;
         for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
             let inferred = types::inferred(table.schema().field(column));
             let array = match (inferred, array.as_string_opt::<i32>()) {

@@ -65,4 +65,8 @@ impl Table for Typed {
     fn scan_step(&self, at: u64) -> u64 {
         self.table.scan_step(at)
     }
+
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        self.table.sample(task, most)
+    }
 }
