@@ -7,12 +7,14 @@ mod columns;
 mod nested;
 mod picture;
 mod records;
+mod shown;
 mod typed;
 
 pub use cast::Cast;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, arrow_of, column};
+pub use shown::Shown;
 pub use typed::{Misfit, Typed, inferred, is_json};
 
 use crate::content::array::{Axis, Gap};

@@ -10,6 +10,15 @@
 //!                                                                ▼ Done: bytes, notes
 //! ```
 
+mod items;
+mod metadata;
+mod targets;
+mod values;
+
+pub use items::{Around, Item, Selection, gather};
+pub use targets::{TARGETS, Target};
+pub use values::{VALUES, is_choice};
+
 use crate::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
     arrow_of, column_dtype, is_json, is_picture,
@@ -17,227 +26,15 @@ use crate::adapt::{
 use crate::content::{Array, Content, Kind, Table};
 use crate::display;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Data, Loss, OptionSpec, Options, Payload, Writer};
-use crate::formats::FORMATS;
-use crate::node::{Node, Value};
+use crate::format::{Data, Loss, LossKind, Metadata, Options, Payload};
 use crate::output::Output;
 use crate::task::Task;
 use crate::write::{self, array_bytes, loss, note};
-use crate::{limits, open, output, sniff};
+use crate::{open, output};
 use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A file type that can be written: a writer and what is set for it from the start.
-pub struct Target {
-    /// The short name on the command line.
-    pub id: &'static str,
-    /// The name for people.
-    pub name: &'static str,
-    /// File name endings that mean it, the usual one first.
-    pub extensions: &'static [&'static str],
-    /// The writer.
-    pub writer: &'static Writer,
-    /// Options that this type has set.
-    pub presets: &'static [(&'static str, &'static str)],
-    /// Whether the result is a folder of files, which takes what the writer would put into a ZIP archive.
-    pub folder: bool,
-}
-
-/// Every file type that can be written.
-pub static TARGETS: &[Target] = &[
-    target("parquet", "Parquet", &["parquet", "pq"], &write::parquet::WRITER, &[]),
-    target("arrow", "Arrow IPC file", &["arrow", "feather", "ipc"], &write::arrow::WRITER, &[]),
-    target(
-        "arrow-stream",
-        "Arrow IPC stream",
-        &["arrows"],
-        &write::arrow::WRITER,
-        &[("container", "stream")],
-    ),
-    target("csv", "CSV", &["csv"], &write::csv::WRITER, &[]),
-    target("tsv", "TSV", &["tsv", "tab"], &write::csv::WRITER, &[("delimiter", "tab")]),
-    target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &write::jsonl::WRITER, &[]),
-    target("json", "JSON", &["json"], &write::jsonl::ARRAY, &[]),
-    target("npy", "NumPy array", &["npy"], &write::npy::WRITER, &[]),
-    target("hdf5", "HDF5", &["h5", "hdf5"], &write::hdf5::WRITER, &[]),
-    target("npz", "NumPy archive", &["npz"], &write::npz::WRITER, &[]),
-    target("safetensors", "safetensors", &["safetensors"], &write::safetensors::WRITER, &[]),
-    Target { folder: true, ..target("zarr", "Zarr", &["zarr"], &write::zarr::WRITER, &[]) },
-    target("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::zarr::WRITER, &[]),
-    target("png", "PNG", &["png"], &write::png::WRITER, &[]),
-    target("raw", "Raw bytes", &["bin", "raw", "dat"], &write::raw::WRITER, &[]),
-];
-
-const fn target(
-    id: &'static str,
-    name: &'static str,
-    extensions: &'static [&'static str],
-    writer: &'static Writer,
-    presets: &'static [(&'static str, &'static str)],
-) -> Target {
-    Target { id, name, extensions, writer, presets, folder: false }
-}
-
-impl Target {
-    /// The target of this id.
-    pub fn by_id(id: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.id == id)
-    }
-
-    /// The target that a file name means.
-    pub fn of_path(path: &Path) -> Option<&'static Target> {
-        let name = path.file_name()?.to_str()?;
-        TARGETS.iter().find(|target| sniff::has_extension(name, target.extensions))
-    }
-
-    /// Its options, in the order of a dialog.
-    pub fn options(&self) -> &'static [OptionSpec] {
-        self.writer.options
-    }
-
-    /// What an option holds if nobody sets it.
-    pub fn default_of(&self, spec: &OptionSpec) -> &'static str {
-        self.presets.iter().find(|(name, _)| *name == spec.name).map_or(spec.default, |(_, value)| value)
-    }
-
-    /// The kinds of content that it takes, those among them that are adapted first.
-    pub fn takes(&self) -> Vec<Kind> {
-        let accepts = |kind: Kind| self.writer.accepts.contains(&kind);
-        let all = [Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Bytes];
-        let fits = |kind: &Kind| match kind {
-            Kind::Table => accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes),
-            Kind::Array => accepts(Kind::Array) || accepts(Kind::Table) || accepts(Kind::Image),
-            Kind::Image => accepts(Kind::Image) || accepts(Kind::Array),
-            Kind::Text | Kind::Bytes => accepts(Kind::Bytes),
-            Kind::Group => false,
-        };
-        all.into_iter().filter(fits).collect()
-    }
-
-    /// Whether the writer has these options, and those of their values that it lists.
-    ///
-    /// # Errors
-    /// `Unsupported`, with what it has.
-    pub fn check(&self, options: &Options) -> Result<()> {
-        self.settled(options).map(drop)
-    }
-
-    /// `options` with the presets; an error for a name or value that the writer has not.
-    fn settled(&self, options: &Options) -> Result<Options> {
-        let mut all = options.clone();
-        for (name, value) in self.presets {
-            if all.get(name).is_none() {
-                all.set(name, *value);
-            }
-        }
-        for name in all.0.keys() {
-            let Some(spec) = self.options().iter().find(|spec| spec.name == name) else {
-                let names: Vec<&str> = self.options().iter().map(|spec| spec.name).collect();
-                let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                let what = format!("{name}: {} has no option of this name; it has {has}", self.name);
-                return Err(Error::unsupported(what));
-            };
-            all.choice(spec)?;
-        }
-        Ok(all)
-    }
-}
-
-impl std::fmt::Debug for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Target({})", self.id)
-    }
-}
-
-/// One thing to convert.
-#[derive(Clone)]
-pub struct Item {
-    /// What it is called in a file of several (an array's name, a tensor's path).
-    pub name: String,
-    /// The content.
-    pub content: Content,
-    /// Its metadata.
-    pub attributes: Vec<(String, Value)>,
-}
-
-/// What the node at `path` of its document gives to convert: its content, or everything that has content
-/// below it, with names relative to it.
-///
-/// # Errors
-/// The node's problem if it has no content; `Unsupported` for an empty group.
-pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
-    let node = node.resolved(task)?;
-    if let Some(content) = &node.content {
-        // A whole file is called by its stem, a node by its path.
-        let name = match path.trim_start_matches('/') {
-            "" => node.name.rsplit_once('.').map_or(node.name.as_str(), |(stem, _)| stem),
-            path => path,
-        };
-        return Ok(vec![Item {
-            name: name.to_owned(),
-            content: content.clone(),
-            attributes: own_attributes(&node),
-        }]);
-    }
-    let mut items: Vec<Item> = Vec::new();
-    open::walk_all(task, &node, "", limits::DEPTH, &mut |below, path, _| {
-        if let Some(problem) = below.problem.as_ref().filter(|_| below.content.is_none()) {
-            return Err(problem.clone().in_node(path));
-        }
-        if let Some(content) = &below.content {
-            let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
-            items.push(Item { name, content: content.clone(), attributes: own_attributes(below) });
-        }
-        // A tensor may have tensors below it; the parts of a table or a picture are its own.
-        let whole = !matches!(below.content, None | Some(Content::Array(_)));
-        // Said before a million files are opened for nothing.
-        if !whole && below.child_count().is_some_and(|count| count > limits::WALKED) {
-            let most = display::count(limits::WALKED);
-            return Err(Error::limit(format!("{path:?} has more than {most} parts; name one of them")));
-        }
-        Ok(!whole)
-    })?;
-    if items.is_empty() {
-        return Err(node
-            .problem
-            .clone()
-            .unwrap_or_else(|| Error::unsupported("there is nothing in it to convert")));
-    }
-    // The metadata of a whole go with its parts; those of one part of several get its name in front.
-    let several = items.len() > 1;
-    let mut all = own_attributes(&node);
-    for item in &mut items {
-        for (name, value) in std::mem::take(&mut item.attributes) {
-            all.push((if several { format!("{}.{name}", item.name) } else { name }, value));
-        }
-    }
-    if let Some(first) = items.first_mut() {
-        first.attributes = all;
-    }
-    Ok(items)
-}
-
-/// A node's attributes without the word that opening a nested file adds: which format it is.
-fn own_attributes(node: &Node) -> Vec<(String, Value)> {
-    let added = |name: &str, value: &Value| {
-        name == "format" && matches!(value, Value::Text(text) if FORMATS.iter().any(|f| f.name == text))
-    };
-    node.attributes.iter().filter(|(name, value)| !added(name, value)).cloned().collect()
-}
-
-/// Which part of the items is converted.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Rows of a table.
-    pub rows: Option<Range<u64>>,
-    /// Columns of a table, by name, in this order.
-    pub columns: Option<Vec<String>>,
-    /// Elements of an array or a picture, in NumPy's notation.
-    pub slice: Option<String>,
-}
 
 /// What the user agrees to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -292,7 +89,7 @@ pub fn plan(
     selection: &Selection,
 ) -> Result<Plan> {
     let options = target.settled(options)?;
-    let items = items.iter().map(|item| select(item, selection)).collect::<Result<Vec<_>>>()?;
+    let items = items.iter().map(|item| items::select(item, selection)).collect::<Result<Vec<_>>>()?;
     let mut plan = Plan {
         items,
         target,
@@ -330,49 +127,6 @@ pub fn plan(
     Ok(plan)
 }
 
-/// The part of an item that was selected.
-fn select(item: &Item, selection: &Selection) -> Result<Item> {
-    let no = |option: &str, kind: Kind| {
-        Err(Error::unsupported(format!("--{option} does not go with {} ({})", kind.word(), item.name)))
-    };
-    let kind = item.content.kind();
-    if kind != Kind::Table && (selection.rows.is_some() || selection.columns.is_some()) {
-        return no(if selection.rows.is_some() { "rows" } else { "columns" }, kind);
-    }
-    let content = match (&item.content, &selection.slice) {
-        (Content::Table(table), None) => {
-            let fields = table.schema().fields();
-            let columns = match &selection.columns {
-                None => (0..fields.len()).collect(),
-                Some(names) => {
-                    names.iter().map(|name| column(table.as_ref(), name)).collect::<Result<Vec<_>>>()?
-                }
-            };
-            let rows = selection.rows.clone().unwrap_or(0..u64::MAX);
-            if selection.rows.is_none() && selection.columns.is_none() {
-                item.content.clone()
-            } else {
-                Content::Table(Arc::new(TableView::new(table.clone(), rows, columns)?))
-            }
-        }
-        (other, None) => other.clone(),
-        (Content::Array(array), Some(slice)) => {
-            Content::Array(Arc::new(ArrayView::parse(array.clone(), slice)?))
-        }
-        (Content::Image(image), Some(slice)) => {
-            let array = Arc::new(ImageArray::new(image.clone()));
-            Content::Array(Arc::new(ArrayView::parse(array, slice)?))
-        }
-        (_, Some(_)) => return no("slice", kind),
-    };
-    Ok(Item { content, ..item.clone() })
-}
-
-fn column(table: &dyn Table, name: &str) -> Result<usize> {
-    let found = table.schema().fields().iter().position(|field| field.name() == name);
-    found.ok_or_else(|| Error::unsupported(format!("there is no column {name:?}")))
-}
-
 /// What is given to the writer, and what is lost on the way to it.
 struct Built {
     payload: Payload,
@@ -390,13 +144,13 @@ impl Plan {
     fn build(&self, task: Option<&Task>, widened: &BTreeMap<usize, Misfit>) -> Result<Built> {
         let mut losses = Vec::new();
         let mut typed = None;
-        let mut attributes = Vec::new();
         let accepts = self.target.writer.accepts;
         let mut arrays = Vec::new();
         let mut data = None;
+        let mut written: Vec<Item> = Vec::new();
         for item in &self.items {
-            attributes.extend(item.attributes.iter().cloned());
-            let content = match &item.content {
+            let chosen = values::chosen(item, self.target, &self.options, &mut losses);
+            let content = match &chosen.content {
                 Content::Table(table) if !self.target.writer.texts && Typed::applies(table.as_ref()) => {
                     // Only one table is ever widened: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::new(table.clone(), widened));
@@ -409,11 +163,13 @@ impl Plan {
             let adapted = match self.adapted(task, &item.name, content, &mut losses) {
                 // One thing that does not fit never hides its neighbours.
                 Err(error) if self.items.len() > 1 && error.kind() == ErrorKind::Unsupported => {
-                    losses.push(loss(&item.name, format!("it is left out: {}", error.message())));
+                    let what = format!("it is left out: {}", error.message());
+                    losses.push(loss(LossKind::Type, what).at(&item.name));
                     continue;
                 }
                 adapted => adapted?,
             };
+            written.push(chosen);
             match adapted {
                 Data::Arrays(more) => arrays.extend(more),
                 other if data.is_none() && self.items.len() == 1 => data = Some(other),
@@ -438,7 +194,18 @@ impl Plan {
                 data.kind().word()
             )));
         }
-        let payload = Payload { data, attributes };
+        // The columns of a table have no attributes; those of the table are those of the whole.
+        let is_one = match &data {
+            Data::Arrays(arrays) => {
+                matches!(written.as_slice(), [only] if arrays.iter().all(|(name, _)| *name != only.name))
+                    || !self.target.writer.many && self.target.writer.metadata != Metadata::Tree
+            }
+            _ => true,
+        };
+        metadata::around(&self.items, self.target, &mut losses);
+        metadata::scales(&written, self.target, &mut losses);
+        let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
+        let payload = Payload { data, attributes: whole, parts };
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
     }
@@ -496,12 +263,12 @@ impl Plan {
             }
             Content::Array(array) if accepts(Kind::Table) => {
                 if let Some((_, Some(what))) = arrow_of(array.dtype()) {
-                    losses.push(note(name, what));
+                    losses.push(note(LossKind::Type, what).at(name));
                 }
                 if let Some(record) = array.dtype().record() {
                     for field in &record.fields {
                         let what = arrow_of(&field.dtype).and_then(|(_, what)| what);
-                        losses.extend(what.map(|what| note(&field.name, what)));
+                        losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
                     }
                 }
                 Data::Table(Arc::new(ArrayTable::new(name, array)?))
@@ -533,26 +300,26 @@ impl Plan {
         for (index, field) in all.fields().iter().enumerate() {
             let word = display::arrow_type(field.data_type());
             if column_dtype(field.data_type()).is_none() {
-                losses
-                    .push(loss(field.name(), format!("an array cannot hold {word}: the column is left out")));
+                let what = format!("an array cannot hold {word}: the column is left out");
+                losses.push(loss(LossKind::Type, what).at(name).of(field.name()));
                 continue;
             }
             kept.push(index);
             match table.statistics(index).and_then(|s| s.nulls) {
                 Some(0) => {}
                 Some(nulls) => {
-                    losses.push(loss(
-                        field.name(),
-                        format!("its {nulls} null cells become NaN, not-a-time or zero"),
-                    ));
+                    let what = format!("its {nulls} null cells become NaN, not-a-time or zero");
+                    losses.push(loss(LossKind::Null, what).at(name).of(field.name()));
                 }
                 None if field.is_nullable() => {
-                    losses.push(note(field.name(), "a null cell, if there is one, stops the conversion"));
+                    let what = "a null cell, if there is one, stops the conversion";
+                    losses.push(note(LossKind::Null, what).at(name).of(field.name()).if_any());
                 }
                 None => {}
             }
             if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
-                losses.push(note(field.name(), "times are kept in UTC, without their zone"));
+                let what = "times are kept in UTC, without their zone";
+                losses.push(note(LossKind::Zone, what).at(name).of(field.name()));
             }
         }
         if kept.is_empty() {
@@ -565,7 +332,8 @@ impl Plan {
             let each = kept.into_iter().map(|index| {
                 let column = Columns::new(view(vec![index])?, rows, false, self.nulls.clone())?;
                 let own = all.field(index).name().clone();
-                let name = if self.items.len() > 1 { format!("{name}.{own}") } else { own };
+                let apart = if self.target.writer.metadata == Metadata::Tree { '/' } else { '.' };
+                let name = if self.items.len() > 1 { format!("{name}{apart}{own}") } else { own };
                 Ok((name, Arc::new(column) as Arc<dyn Array>))
             });
             return each.collect();
@@ -573,7 +341,8 @@ impl Plan {
         let records = self.options.get(write::npy::LAYOUT.name) == Some("records");
         let together = Columns::new(view(kept)?, rows, records, self.nulls.clone())?;
         if together.dtype().record().is_none() {
-            losses.push(note("", "the names of the columns are not kept (layout=records keeps them)"));
+            let what = "the names of the columns are not kept (layout=records keeps them)";
+            losses.push(note(LossKind::Name, what));
         }
         Ok(vec![(name.to_owned(), Arc::new(together))])
     }
@@ -636,16 +405,18 @@ impl Plan {
             any |= text.data_type() != field.data_type();
             if matches!(field.data_type(), DataType::Timestamp(_, Some(_))) {
                 let what = "times are kept in UTC; the offsets in which they are written are not";
-                losses.push(note(field.name(), what));
+                losses.push(note(LossKind::Zone, what).of(field.name()));
             }
             if is_json(field) && !matches!(self.target.id, "jsonl" | "json") {
-                losses.push(note(field.name(), "lists and objects are kept as JSON text"));
+                losses.push(
+                    note(LossKind::Nesting, "lists and objects are kept as JSON text").of(field.name()),
+                );
             }
         }
         if any {
             let what =
                 "cells become values of the inferred types; empty cells, NA, null and None become nulls";
-            losses.push(note("", what));
+            losses.push(note(LossKind::Null, what).if_any());
         }
     }
 
@@ -658,7 +429,8 @@ impl Plan {
             let name = table.schema().fields().get(*index).map_or("", |field| field.name().as_str());
             let shown: String = misfit.cell.chars().take(40).collect();
             let wider = display::arrow_type(&misfit.wider);
-            note(name, format!("the cell {shown:?} does not fit the inferred type; the column is {wider}"))
+            let what = format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
+            note(LossKind::Type, what).of(name)
         };
         widened.iter().map(say).collect()
     }

@@ -2,6 +2,7 @@
 //! Gander writes it, how. And `Writer`: what a format can write.
 
 use crate::content::{Array, Image, Kind, Table};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::node::{Node, Value};
 use crate::sniff::{Head, Magic, Match};
@@ -126,6 +127,8 @@ pub struct Writer {
     pub accepts: &'static [Kind],
     /// Whether it holds several arrays in one file.
     pub many: bool,
+    /// What it keeps of attributes, names of dimensions and groups.
+    pub metadata: Metadata,
     /// Whether it holds texts only, so that the text columns of a source stay as they are.
     pub texts: bool,
     /// What may be set.
@@ -134,6 +137,17 @@ pub struct Writer {
     pub losses: fn(&Payload, &Options) -> Vec<Loss>,
     /// Writes everything, streaming; reports progress on the task.
     pub write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+}
+
+/// What a format keeps beside values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metadata {
+    /// Nothing.
+    None,
+    /// Pairs of texts, which belong to the file.
+    Texts,
+    /// Groups; attributes of groups and arrays; the names of an array's dimensions.
+    Tree,
 }
 
 /// Where a writer writes to.
@@ -152,8 +166,81 @@ impl Sink for std::io::Cursor<Vec<u8>> {}
 pub struct Payload {
     /// The content.
     pub data: Data,
-    /// The attributes of the node it comes from.
-    pub attributes: Vec<(String, Value)>,
+    /// The attributes of the whole: of the only node, else of the file or group that all comes from.
+    pub attributes: Attributes,
+    /// The attributes of each of several arrays and of the groups that they lie in, by name. Groups stand here
+    /// also without attributes.
+    pub parts: BTreeMap<String, Attributes>,
+}
+
+/// Attributes with the types of their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    /// Names and values, in order.
+    pub list: Vec<(String, Value)>,
+    /// The types of those values that are typed more narrowly than JSON; of lists that of an element.
+    pub types: BTreeMap<String, DType>,
+}
+
+impl From<Vec<(String, Value)>> for Attributes {
+    fn from(list: Vec<(String, Value)>) -> Self {
+        Attributes { list, types: BTreeMap::new() }
+    }
+}
+
+impl Attributes {
+    /// The attributes of a node.
+    pub fn of(node: &Node) -> Self {
+        Attributes { list: node.attributes.clone(), types: node.attribute_types.clone() }
+    }
+
+    /// The value of an attribute.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.list.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Removes attributes.
+    pub fn remove(&mut self, names: &[&str]) {
+        self.list.retain(|(name, _)| !names.contains(&name.as_str()));
+    }
+
+    /// Takes in what others say that nothing here says otherwise; the names of the others.
+    pub fn join(&mut self, other: Attributes) -> Vec<String> {
+        let mut clashes = Vec::new();
+        for (name, value) in other.list {
+            match self.get(&name) {
+                Some(known) if *known == value => {}
+                Some(_) => clashes.push(name),
+                None => {
+                    if let Some(dtype) = other.types.get(&name) {
+                        self.types.insert(name.clone(), dtype.clone());
+                    }
+                    self.list.push((name, value));
+                }
+            }
+        }
+        clashes
+    }
+
+    /// A value as its type has it: the double that a float32 is, which the shortest text is not.
+    pub fn exact(&self, name: &str, value: &Value) -> serde_json::Value {
+        use serde_json::Value as Json;
+        fn widen(json: &Json, dtype: &DType) -> Json {
+            match (json, dtype) {
+                (Json::Array(items), _) => items.iter().map(|item| widen(item, dtype)).collect(),
+                (Json::Number(number), DType::F32) => {
+                    number.as_f64().map_or(Json::Null, |n| Json::from(f64::from(n as f32)))
+                }
+                (Json::Number(number), DType::F64) => number.as_f64().map_or(Json::Null, Json::from),
+                _ => json.clone(),
+            }
+        }
+        match (value, self.types.get(name)) {
+            (Value::Text(text), _) => Json::from(text.as_str()),
+            (Value::Json(json), Some(dtype)) => widen(json, dtype),
+            (Value::Json(json), None) => json.clone(),
+        }
+    }
 }
 
 /// Content for a writer.
@@ -184,19 +271,101 @@ impl Data {
 /// One thing that a conversion would not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The column, tensor or attribute; empty where it concerns the whole.
+    /// What kind of thing.
+    pub kind: LossKind,
+    /// The array, table or group among several; empty for the whole and for the only one.
+    pub path: String,
+    /// The column or attribute; empty where it concerns all of them.
     pub subject: String,
     /// What happens to it, as a sentence without a full stop.
     pub what: String,
-    /// Whether values change or vanish (refused without consent) or only their outer form does.
+    /// Whether values or their meaning change or vanish (refused without consent).
     pub serious: bool,
+    /// Whether it depends on values, which a plan does not read: what is named may not be there.
+    pub possible: bool,
+}
+
+/// What a loss is of, as `convert --json` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LossKind {
+    /// Values become those of another type, or are left out since there is no type for them.
+    Type,
+    /// Nulls.
+    Null,
+    /// NaN and infinities.
+    Nan,
+    /// The zone of times.
+    Zone,
+    /// Digits.
+    Precision,
+    /// Lists and structs become something else.
+    Nesting,
+    /// Attributes of an array or a column.
+    Attribute,
+    /// Names of columns, dimensions, arrays, values.
+    Name,
+    /// The order of rows, columns or arrays.
+    Order,
+    /// How an array is divided into chunks.
+    Chunks,
+    /// Metadata of the whole.
+    Metadata,
+    /// What stored numbers stand for; the coordinates of dimensions.
+    Scale,
+}
+
+impl LossKind {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            LossKind::Type => "type",
+            LossKind::Null => "null",
+            LossKind::Nan => "nan",
+            LossKind::Zone => "zone",
+            LossKind::Precision => "precision",
+            LossKind::Nesting => "nesting",
+            LossKind::Attribute => "attribute",
+            LossKind::Name => "name",
+            LossKind::Order => "order",
+            LossKind::Chunks => "chunks",
+            LossKind::Metadata => "metadata",
+            LossKind::Scale => "scale",
+        }
+    }
+
+    /// Whether all that is known stays, in another form.
+    pub fn is_form(self) -> bool {
+        matches!(self, LossKind::Type | LossKind::Nesting | LossKind::Order | LossKind::Chunks)
+    }
+}
+
+impl Loss {
+    /// The column, attribute or array that it names, if it is of one alone.
+    pub fn of(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// Of the array, table or group at `path`.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Only where there are such values.
+    pub fn if_any(mut self) -> Self {
+        self.possible = true;
+        self
+    }
 }
 
 impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.subject.is_empty() {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.subject, self.what),
+        match (self.path.is_empty(), self.subject.is_empty()) {
+            (true, true) => f.write_str(&self.what),
+            (true, false) => write!(f, "{}: {}", self.subject, self.what),
+            (false, true) => write!(f, "{}: {}", self.path, self.what),
+            (false, false) => write!(f, "{}, {}: {}", self.path, self.subject, self.what),
         }
     }
 }

@@ -5,11 +5,14 @@
 //! a safetensors tensor is `layers.0.weight`, an HDF5 dataset `/train/images`, a zip member `a/b.npy`.
 
 use crate::content::{Content, Kind};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::limits;
 use crate::pickle::Report;
 use crate::task::Task;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,8 +27,22 @@ pub struct Node {
     pub separator: &'static str,
     /// The value of a scalar, as text; a long one's beginning.
     pub value: Option<String>,
-    /// The file's own attributes (metadata), in file order.
+    /// The file's own attributes (metadata), in file order: what a conversion carries along.
     pub attributes: Vec<(String, Value)>,
+    /// The types of those attribute values that the format types more narrowly than JSON: `scale_factor` is
+    /// a float32. Of lists the type of an element.
+    pub attribute_types: BTreeMap<String, DType>,
+    /// Attributes that the format reserves for its own bookkeeping (`DIMENSION_LIST`, `_Netcdf4Dimid`,
+    /// `_ARRAY_DIMENSIONS`). What they say stands in the axes of the arrays; they mean nothing in another file.
+    pub reserved: Vec<(String, Value)>,
+    /// What the reader says of the file: how it is stored (compression, page size) and how it is read
+    /// (delimiter, encoding). No part of what the file says, and of no use in another file.
+    pub reader: Vec<(String, Value)>,
+    /// The ids of the formats that were recognised on the way into a nested or compressed file, the outermost
+    /// first; empty for other nodes.
+    pub formats: Vec<&'static str>,
+    /// It is a dimension without values: a name and a length that arrays refer to.
+    pub bare_dimension: bool,
     /// What can be shown, if there is anything.
     pub content: Option<Content>,
     /// What lies below.
@@ -233,6 +250,11 @@ impl Node {
             separator: "/",
             value: None,
             attributes: Vec::new(),
+            attribute_types: BTreeMap::new(),
+            reserved: Vec::new(),
+            reader: Vec::new(),
+            formats: Vec::new(),
+            bare_dimension: false,
             content: None,
             children: Children::None,
             problem: None,
@@ -287,6 +309,23 @@ impl Node {
     pub fn attribute(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.attributes.push((name.into(), value.into()));
         self
+    }
+
+    /// With something that the reader says of the file.
+    pub fn read_as(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.reader.push((name.into(), value.into()));
+        self
+    }
+
+    /// With the format that was recognised inside of it, which goes before those further in.
+    pub fn recognised(&mut self, format: &'static Format) {
+        self.formats.insert(0, format.id);
+        self.reader.insert(0, ("format".to_owned(), format.name.into()));
+    }
+
+    /// What people are shown of its metadata: what the reader says, then the file's own attributes.
+    pub fn shown_attributes(&self) -> impl Iterator<Item = &(String, Value)> {
+        self.reader.iter().chain(&self.attributes)
     }
 
     /// With a value.
@@ -413,9 +452,14 @@ impl Node {
         };
         node.name.clone_from(&self.name);
         node.span.clone_from(&self.span);
-        let mut attributes = self.attributes.clone();
-        attributes.append(&mut node.attributes);
-        node.attributes = attributes;
+        let before = |own: &[(String, Value)], inner: &mut Vec<(String, Value)>| {
+            let mut all = own.to_vec();
+            all.append(inner);
+            *inner = all;
+        };
+        before(&self.attributes, &mut node.attributes);
+        before(&self.reader, &mut node.reader);
+        node.formats.splice(0..0, self.formats.iter().copied());
         Ok(Arc::new(node))
     }
 

@@ -207,7 +207,7 @@ pub fn nested_now(
             }
             node.remarks.extend(document.remarks);
             let format = document.format;
-            node.attributes.insert(0, ("format".to_owned(), format.name.into()));
+            node.recognised(format);
             Ok(node)
         }
         Err(error) if error.is_cancelled() => Err(error),

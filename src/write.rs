@@ -21,7 +21,7 @@ pub mod zarr;
 use crate::content::{Array, Table};
 use crate::display;
 use crate::error::{Error, Result};
-use crate::format::{Data, Loss, Payload, Sink};
+use crate::format::{Data, Loss, LossKind, Payload, Sink};
 use crate::limits;
 use crate::region::pieces;
 use crate::task::Task;
@@ -120,26 +120,23 @@ pub fn array_bytes(array: &dyn Array) -> Result<u64> {
     limits::bytes(array.shape(), array.dtype().size())
 }
 
-/// A loss of outer form: values stay.
-pub fn note(subject: impl Into<String>, what: impl Into<String>) -> Loss {
-    Loss { subject: subject.into(), what: what.into(), serious: false }
+/// A loss that leaves values and their meaning as they are.
+pub fn note(kind: LossKind, what: impl Into<String>) -> Loss {
+    let (path, subject) = Default::default();
+    Loss { kind, path, subject, what: what.into(), serious: false, possible: false }
 }
 
-/// A loss of values.
-pub fn loss(subject: impl Into<String>, what: impl Into<String>) -> Loss {
-    Loss { subject: subject.into(), what: what.into(), serious: true }
-}
-
-/// The loss of attributes, if there are any.
-fn without_attributes(payload: &Payload, losses: &mut Vec<Loss>) {
-    if !payload.attributes.is_empty() {
-        let names: Vec<&str> = payload.attributes.iter().map(|(name, _)| name.as_str()).take(5).collect();
-        let more = if payload.attributes.len() > names.len() { ", …" } else { "" };
-        losses.push(note("", format!("the metadata are not kept ({}{more})", names.join(", "))));
-    }
+/// A loss of values or of their meaning.
+pub fn loss(kind: LossKind, what: impl Into<String>) -> Loss {
+    Loss { serious: true, ..note(kind, what) }
 }
 
 impl Payload {
+    /// Data without attributes.
+    pub fn plain(data: Data) -> Self {
+        Payload { data, attributes: Default::default(), parts: Default::default() }
+    }
+
     /// The table of a payload for a writer of tables.
     pub fn table(&self) -> Result<&Arc<dyn Table>> {
         match &self.data {

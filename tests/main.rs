@@ -7,6 +7,7 @@ mod fixtures;
 mod golden;
 mod hdf5;
 mod json;
+mod losses;
 mod mutations;
 mod query;
 mod roundtrip;

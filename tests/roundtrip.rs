@@ -430,7 +430,7 @@ fn a_late_cell_that_does_not_fit_keeps_the_column_as_text() {
     let columns = vec![column(["20000", "-1"]), column(["1e3", ""]), column(["1.5", "not a number"])];
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
     let content = Content::Table(Arc::new(MemoryTable::new(batch)));
-    let items = vec![Item { name: "in".to_owned(), content, attributes: vec![] }];
+    let items = vec![Item::new("in", content, Default::default())];
     let target = Target::by_id("parquet").unwrap();
     let plan = convert::plan(&items, target, &Options::default(), &Selection::default()).unwrap();
     let out = folder.path().join("out.parquet");

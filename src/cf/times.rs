@@ -138,6 +138,28 @@ impl Times {
         self.calendar
     }
 
+    /// Whether dates are those of the usual calendar, so that other programs' times can hold them.
+    pub fn is_usual(&self) -> bool {
+        matches!(self.calendar, Calendar::Standard | Calendar::Gregorian)
+    }
+
+    /// The offset from UTC that the file names (`+05:30`); `None` where it names none.
+    pub fn offset(&self) -> Option<String> {
+        let (sign, minutes) = (if self.zone < 0 { '-' } else { '+' }, self.zone.abs());
+        (self.zone != 0).then(|| format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
+    }
+
+    /// Microseconds from 1970-01-01 UTC to the moment of a stored number. `None` for NaN and for what is too
+    /// far away.
+    pub fn unix_micros(&self, value: f64) -> Option<i64> {
+        let since =
+            self.epoch - Calendar::Gregorian.days_before(1970) as f64 * DAY - f64::from(self.zone) * 60.0;
+        let seconds = since + value * self.unit;
+        // Milliseconds are enough, as in texts, where a count is not finer itself.
+        let parts = if self.unit >= 1.0 { 1e3 } else { 1e6 };
+        (seconds.abs() < 1e12).then(|| (seconds * parts).round() as i64 * (1e6 / parts) as i64)
+    }
+
     /// The date and time of a stored number, as ISO 8601; without a time of day at midnight. `None` for NaN
     /// and for what is too far away.
     pub fn text(&self, value: f64) -> Option<String> {

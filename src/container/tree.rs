@@ -270,7 +270,7 @@ mod tests {
             self.path(index).ends_with('/')
         }
         fn node(&self, index: usize, name: &str) -> Node {
-            Node::new(name, "member").attribute("index", index.to_string())
+            Node::new(name, "member").read_as("index", index.to_string())
         }
     }
 

@@ -43,14 +43,14 @@ fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
         }
     }
     if node.label == "object" {
-        node = node.attribute("type", pickle.type_name(id));
+        node = node.read_as("type", pickle.type_name(id));
     }
     let count: u64 = runs(pickle, id).iter().map(Run::count).sum();
     if count == 0 {
         node.value = Some(pickle.brief(id, SHOWN));
         return node;
     }
-    node = node.attribute("length", serde_json::Value::from(count));
+    node = node.read_as("length", serde_json::Value::from(count));
     if depth >= DEEP {
         return node.remark(format!("values more than {DEEP} deep are not opened"));
     }
@@ -171,7 +171,7 @@ impl Node {
         if !report.globals.is_empty() {
             let all: Vec<serde_json::Value> =
                 report.globals.iter().map(|name| name.as_str().into()).collect();
-            self = self.attribute("globals", serde_json::Value::from(all));
+            self = self.read_as("globals", serde_json::Value::from(all));
         }
         self.pickle = Some(Arc::new(report));
         self

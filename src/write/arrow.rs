@@ -9,7 +9,7 @@ use crate::adapt::{Cast, TableView};
 use crate::content::table::batch;
 use crate::content::{Kind, Rows, Table};
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use ::arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt64Array, new_empty_array};
 use ::arrow::compute::{cast, concat, take};
@@ -38,6 +38,7 @@ const COMPRESSION: OptionSpec = OptionSpec {
 pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
+    metadata: Metadata::Texts,
     texts: false,
     options: &[CONTAINER, COMPRESSION],
     losses,
@@ -48,7 +49,8 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
     let fields = table.schema().fields().iter();
     let decoded = fields.filter(|field| plain(field.data_type()) != *field.data_type());
-    decoded.map(|field| super::note(field.name(), "dictionaries inside nested values are decoded")).collect()
+    let what = "dictionaries inside nested values are decoded";
+    decoded.map(|field| super::note(LossKind::Type, what).of(field.name())).collect()
 }
 
 /// A type without dictionaries, but for one at its top.
@@ -83,7 +85,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         false => table.clone(),
     };
     let mut metadata = table.schema().metadata().clone();
-    for (name, value) in &payload.attributes {
+    for (name, value) in &payload.attributes.list {
         metadata.entry(name.clone()).or_insert_with(|| value.to_string());
     }
     let table = Arc::new(United::new(task, table, metadata)?);

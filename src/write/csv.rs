@@ -3,11 +3,11 @@
 //! <https://www.rfc-editor.org/rfc/rfc4180>
 
 use super::json::{NotFinite, hex, holds, number, plain, text, value};
-use super::{note, put, scan, without_attributes};
+use super::{note, put, scan};
 use crate::cell;
 use crate::content::Kind;
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
@@ -39,6 +39,7 @@ const LINES: OptionSpec =
 pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
+    metadata: Metadata::None,
     texts: true,
     options: &[DELIMITER, HEADER, QUOTE, NULL, LINES],
     losses,
@@ -50,20 +51,19 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     let fields = table.schema().fields();
     if fields.iter().any(|f| *f.data_type() != DataType::Utf8) {
-        losses.push(note("", "cells become text; a reader infers their types again"));
+        losses.push(note(LossKind::Type, "cells become text; a reader infers their types again").if_any());
     }
     for field in fields {
         if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {
-            losses.push(note(field.name(), "nested values are written as JSON"));
+            losses.push(note(LossKind::Nesting, "nested values are written as JSON").of(field.name()));
         }
         if holds(field.data_type(), &|t| t.is_binary() || matches!(t, DataType::FixedSizeBinary(_))) {
-            losses.push(note(field.name(), "binary is written as hexadecimal text"));
+            losses.push(note(LossKind::Type, "binary is written as hexadecimal text").of(field.name()));
         }
     }
     if options.get(HEADER.name) == Some("no") {
-        losses.push(note("", "the names of the columns are not written"));
+        losses.push(note(LossKind::Name, "the names of the columns are not written"));
     }
-    without_attributes(payload, &mut losses);
     losses
 }
 
@@ -212,7 +212,7 @@ mod tests {
             (format!("c{n}"), array, true)
         });
         let table = MemoryTable::new(RecordBatch::try_from_iter_with_nullable(arrays).unwrap());
-        let payload = Payload { data: Data::Table(Arc::new(table)), attributes: vec![] };
+        let payload = Payload::plain(Data::Table(Arc::new(table)));
         let mut set = Options::default();
         options.iter().for_each(|(name, value)| set.set(name, *value));
         let mut out = std::io::Cursor::new(Vec::new());

@@ -4,8 +4,10 @@
 //!
 //! <https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d__u_g.html>
 
+mod attributes;
 mod cells;
 mod library;
+mod scales;
 mod types;
 
 use super::{array_bytes, loss, note};
@@ -13,15 +15,14 @@ use crate::adapt::{TableArray, arrow_of};
 use crate::content::{Array, Kind, Table, array};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::format::{Data, Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::limits;
-use crate::node::Value;
 use crate::region::{Region, Span, pieces};
 use crate::task::Task;
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use cells::{Cell, Rows};
-use library::{Dataset, File, Storage, Type};
+use library::{Dataset, File, Group, Storage, Type};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -70,6 +71,7 @@ const NULLS: OptionSpec = OptionSpec {
 pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array, Kind::Table],
     many: true,
+    metadata: Metadata::Tree,
     texts: false,
     options: &[COMPRESSION, LEVEL, SHUFFLE, CHUNK, TABLES, NAME, NULLS],
     losses,
@@ -80,54 +82,52 @@ pub const WRITER: Writer = Writer {
 const AUTO: u64 = 1 << 20;
 /// Rows of a chunk of elements without a size, which take 16 bytes or more each in the dataset itself.
 const ROWS: u64 = 4096;
-/// The longest text of an attribute: object headers end at 64 KB.
-const ATTRIBUTE: usize = 60_000;
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     match &payload.data {
         Data::Arrays(arrays) => {
             for (name, array) in arrays {
-                array_losses(name, array.dtype(), &mut losses);
+                array_losses(name, "", array.dtype(), &mut losses);
             }
         }
         Data::Table(table) => {
             for field in table.schema().fields() {
-                column_losses(field.name(), field.data_type(), &mut losses);
+                column_losses("", field.name(), field.data_type(), &mut losses);
             }
         }
         _ => {}
     }
     if options.choice(&NULLS).is_ok_and(|rule| rule == "fill") {
-        losses.push(loss("", "null cells become empty text, zero or NaN"));
+        losses.push(loss(LossKind::Null, "null cells become empty text, zero or NaN").if_any());
     }
-    for (name, value) in &payload.attributes {
-        if value.to_string().len() > ATTRIBUTE || name.contains('\0') {
-            losses.push(note(name, "the attribute is too long for HDF5 and left out"));
-        }
+    attributes::losses("", &payload.attributes, &mut losses);
+    for (name, own) in &payload.parts {
+        attributes::losses(name, own, &mut losses);
     }
     losses
 }
 
-fn array_losses(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
+/// The losses of the array at `path`, or of its field `subject`.
+fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
+    let mut say = |made: Loss| losses.push(made.at(path).of(subject));
     match dtype {
-        DType::Str(_) => losses.push(note(name, "text of a fixed width becomes text of any length")),
-        DType::Variable(kind) => column_losses(name, &kind.arrow, losses),
+        DType::Str(_) => say(note(LossKind::Type, "text of a fixed width becomes text of any length")),
+        DType::Variable(kind) => column_losses(path, subject, &kind.arrow, losses),
         other if is_mixed(other) => {
-            losses.push(note(name, "members that HDF5 has no type for become text or wider numbers"));
+            let what = "members that HDF5 has no type for become text or wider numbers";
+            say(note(LossKind::Type, what));
             if let Some((arrow, _)) = arrow_of(other) {
-                column_losses(name, &arrow, losses);
+                column_losses(path, subject, &arrow, losses);
             }
         }
         other if !types::is_there(other) => {
-            losses.push(loss(name, format!("HDF5 has no {other}: it is left out")));
+            say(loss(LossKind::Type, format!("HDF5 has no {other}: it is left out")));
         }
         DType::Struct(record) => {
             for field in &record.fields {
-                match &field.dtype {
-                    DType::Bytes(_) => losses.push(note(&field.name, "fixed bytes become fixed text")),
-                    DType::Struct(_) => array_losses(&field.name, &field.dtype, losses),
-                    _ => {}
+                if let DType::Struct(_) = &field.dtype {
+                    array_losses(path, &field.name, &field.dtype, losses);
                 }
             }
         }
@@ -135,30 +135,27 @@ fn array_losses(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     }
 }
 
-fn column_losses(name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
+fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
     let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let inner = match data_type {
-        DataType::Dictionary(_, values) => return column_losses(name, values, losses),
+        DataType::Dictionary(_, values) => return column_losses(path, name, values, losses),
         DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
         _ => Vec::new(),
     };
     for data_type in inner {
-        column_losses(name, data_type, losses);
+        column_losses(path, name, data_type, losses);
     }
-    match Cell::of(data_type) {
+    let what = match Cell::of(data_type) {
         Cell::Text if !is_text => {
-            let word = crate::display::arrow_type(data_type);
-            losses.push(note(name, format!("HDF5 has no {word}: it becomes text")));
+            format!("HDF5 has no {}: it becomes text", crate::display::arrow_type(data_type))
         }
-        Cell::Bytes => losses.push(note(name, "binary becomes sequences of bytes")),
+        Cell::Bytes => "binary becomes sequences of bytes".to_owned(),
         Cell::Fixed(dtype @ (DType::DateTime(_) | DType::TimeDelta(_)), _) => {
-            losses.push(note(
-                name,
-                format!("{dtype} becomes opaque bytes, which Gander and h5py read as times"),
-            ));
+            format!("{dtype} becomes opaque bytes, which Gander and h5py read as times")
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    losses.push(note(LossKind::Type, what).at(path).of(name));
 }
 
 /// What was set.
@@ -242,15 +239,26 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         return Err(Error::unsupported("HDF5 is written to files only: its library wants one"));
     };
     let file = File::create(path)?;
-    let single = match &payload.data {
+    match &payload.data {
         Data::Arrays(arrays) => {
             let total = arrays.iter().filter_map(|(_, array)| array_bytes(array.as_ref()).ok());
             task.expect(total.fold(0, u64::saturating_add));
-            all_arrays(task, &file, arrays, &settings)?
+            let made = all_arrays(task, &file, arrays, &settings)?;
+            scales::write(&file, &made)?;
+            for (name, own) in &payload.parts {
+                let path = path_of(name);
+                match made.iter().find(|made| made.path == path) {
+                    Some(made) => attributes::write(&made.dataset, own, made.array.dtype())?,
+                    // An array that was left out takes its attributes along.
+                    None if arrays.iter().any(|(array, _)| array == name) => {}
+                    None => attributes::write(&file.group(&path)?, own, &DType::U8)?,
+                }
+            }
+            attributes::write(&file, &payload.attributes, &DType::U8)?;
         }
         Data::Table(table) if options.choice(&TABLES)? == "columns" => {
-            columns(task, &file, options.choice(&NAME)?, table, &settings)?;
-            None
+            let group = columns(task, &file, options.choice(&NAME)?, table, &settings)?;
+            attributes::write(&group, &payload.attributes, &DType::U8)?;
         }
         Data::Table(table) => {
             let rows = table.count(task)?;
@@ -259,26 +267,31 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             }
             let array: Arc<dyn Array> = Arc::new(TableArray::new(table.clone(), rows));
             let name = path_of(options.choice(&NAME)?);
-            Some(one(task, &file, &name, array.as_ref(), &settings)?)
+            if let Some(dataset) = one(task, &file, &name, array.as_ref(), &settings)? {
+                attributes::write(&dataset, &payload.attributes, &DType::U8)?;
+            }
         }
         _ => return Err(Error::bug("HDF5 was given neither arrays nor a table")),
-    };
-    for (name, value) in &payload.attributes {
-        attribute(&file, single.as_ref().and_then(Option::as_ref), name, value)?;
     }
-    drop(single);
     file.finish()
 }
 
-/// Every array at its path; the dataset where there is one only.
-fn all_arrays(
+/// An array that was written.
+struct Made<'a> {
+    path: String,
+    array: &'a dyn Array,
+    dataset: Dataset,
+}
+
+/// Every array at its path.
+fn all_arrays<'a>(
     task: &Task,
     file: &File,
-    arrays: &[(String, Arc<dyn Array>)],
+    arrays: &'a [(String, Arc<dyn Array>)],
     settings: &Settings,
-) -> Result<Option<Option<Dataset>>> {
+) -> Result<Vec<Made<'a>>> {
     let mut taken = BTreeSet::new();
-    let (mut last, mut any) = (None, false);
+    let mut all = Vec::new();
     for (name, array) in arrays {
         let path = path_of(name);
         if !taken.insert(path.clone()) {
@@ -294,13 +307,12 @@ fn all_arrays(
         }
         task.say(path.clone());
         let made = one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?;
-        any |= made.is_some();
-        last = Some(made);
+        all.extend(made.map(|dataset| Made { path, array: array.as_ref(), dataset }));
     }
-    if !any && !arrays.is_empty() {
+    if all.is_empty() && !arrays.is_empty() {
         return Err(Error::unsupported("none of the arrays has a type that HDF5 has"));
     }
-    if arrays.len() == 1 { Ok(last) } else { Ok(None) }
+    Ok(all)
 }
 
 /// A name as a path in the file: without empty parts, and without those that mean a group itself.
@@ -450,10 +462,16 @@ fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Sett
 }
 
 /// A dataset for each column of a table.
-fn columns(task: &Task, file: &File, name: &str, table: &Arc<dyn Table>, settings: &Settings) -> Result<()> {
+fn columns(
+    task: &Task,
+    file: &File,
+    name: &str,
+    table: &Arc<dyn Table>,
+    settings: &Settings,
+) -> Result<Group> {
     let count = table.count(task)?;
     let group = path_of(name);
-    file.group(&group)?;
+    let made_group = file.group(&group)?;
     let mut made: Vec<(Cell, Type, Dataset)> = Vec::new();
     let mut taken = BTreeSet::new();
     for field in table.schema().fields() {
@@ -489,37 +507,6 @@ fn columns(task: &Task, file: &File, name: &str, table: &Arc<dyn Table>, setting
         }
         at += count;
         Ok(())
-    })
-    .map(drop)
-}
-
-/// An attribute of the only dataset, or of the root group.
-fn attribute(file: &File, dataset: Option<&Dataset>, name: &str, value: &Value) -> Result<()> {
-    let text = value.to_string();
-    if text.len() > ATTRIBUTE || name.contains('\0') || name.is_empty() {
-        return Ok(());
-    }
-    let number = match value {
-        Value::Json(serde_json::Value::Number(number)) => Some(number),
-        _ => None,
-    };
-    let (datatype, bytes) = match (number.and_then(|n| n.as_i64()), number.and_then(|n| n.as_f64())) {
-        (Some(whole), _) => (Type::integer(8, true)?, whole.to_le_bytes().to_vec()),
-        (_, Some(float)) => match types::of(&DType::F64)? {
-            Some(datatype) => (datatype, float.to_le_bytes().to_vec()),
-            None => return Ok(()),
-        },
-        _ => {
-            (Type::text(text.len().max(1), true)?, if text.is_empty() { vec![0] } else { text.into_bytes() })
-        }
-    };
-    let put = |name: &str| match dataset {
-        Some(dataset) => dataset.attribute(name, &datatype, None, &bytes),
-        None => file.attribute(name, &datatype, None, &bytes),
-    };
-    // Several sources may have attributes of the same name: the first stays.
-    match put(name) {
-        Err(error) if error.message().contains("already exists") => Ok(()),
-        other => other,
-    }
+    })?;
+    Ok(made_group)
 }

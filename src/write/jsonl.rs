@@ -2,11 +2,11 @@
 //! <https://jsonlines.org/>, <https://www.rfc-editor.org/rfc/rfc8259>
 
 use super::json::{NotFinite, holds, plain, string, text, value};
-use super::{loss, note, put, scan, without_attributes};
+use super::{loss, note, put, scan};
 use crate::adapt::is_json;
 use crate::content::Kind;
 use crate::error::Result;
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
@@ -27,8 +27,15 @@ const NULLS: OptionSpec = OptionSpec {
 };
 
 /// The writer of JSON Lines.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Table], many: false, texts: false, options: &[NAN, NULLS], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Table],
+    many: false,
+    metadata: Metadata::None,
+    texts: false,
+    options: &[NAN, NULLS],
+    losses,
+    write,
+};
 /// The writer of one array of objects, a line each.
 pub const ARRAY: Writer = Writer { write: write_array, ..WRITER };
 
@@ -39,31 +46,34 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     for field in table.schema().fields() {
         let has = |test: &dyn Fn(&DataType) -> bool| holds(field.data_type(), test);
         if !names.insert(field.name()) {
-            losses.push(loss(field.name(), "two columns have this name; readers see the last one only"));
+            losses.push(
+                loss(LossKind::Name, "two columns have this name; readers see the last one only")
+                    .of(field.name()),
+            );
         }
         if has(&|t| t.is_temporal()) {
-            losses.push(note(field.name(), "times are written as ISO 8601 text"));
+            losses.push(note(LossKind::Type, "times are written as ISO 8601 text").of(field.name()));
         }
         if has(&|t| t.is_binary() || matches!(t, DataType::FixedSizeBinary(_))) {
-            losses.push(note(field.name(), "binary is written as hexadecimal text"));
+            losses.push(note(LossKind::Type, "binary is written as hexadecimal text").of(field.name()));
         }
         if null && has(&|t| t.is_floating()) {
-            losses.push(loss(field.name(), "NaN and infinities, where there are any, become null"));
+            losses.push(loss(LossKind::Nan, "NaN and infinities become null").of(field.name()).if_any());
         }
         if has(&|t| matches!(t, DataType::Union(_, _))) {
-            losses.push(note(field.name(), "the union's members are written without saying which they are"));
+            losses.push(
+                note(LossKind::Type, "the union's members are written without saying which they are")
+                    .of(field.name()),
+            );
         }
     }
     if table.schema().fields().iter().any(|f| !matches!(f.data_type(), DataType::Utf8 | DataType::Boolean)) {
-        losses.push(note(
-            "",
-            "JSON has numbers, texts and booleans only; a reader infers narrower types again",
-        ));
+        let what = "JSON has numbers, texts and booleans only; a reader infers narrower types again";
+        losses.push(note(LossKind::Type, what).if_any());
     }
     if table.rows().exact() == Some(0) {
-        losses.push(loss("", "the names of the columns: JSON has none without rows"));
+        losses.push(loss(LossKind::Name, "the names of the columns: JSON has none without rows"));
     }
-    without_attributes(payload, &mut losses);
     losses
 }
 
@@ -165,7 +175,7 @@ mod tests {
             )
             .unwrap(),
         );
-        let payload = Payload { data: Data::Table(Arc::new(table)), attributes: vec![] };
+        let payload = Payload::plain(Data::Table(Arc::new(table)));
         let mut out = std::io::Cursor::new(Vec::new());
         (writer.write)(&Task::new(), &payload, options, &mut out).unwrap();
         String::from_utf8(out.into_inner()).unwrap()

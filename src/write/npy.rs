@@ -1,11 +1,11 @@
 //! Writes NPY: a magic, a version, a Python dict literal, the elements.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
-use super::{array_bytes, elements, note, put, without_attributes};
+use super::{array_bytes, elements, note, put};
 use crate::content::Kind;
 use crate::dtype::{DType, TimeBase, TimeUnit};
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 
 /// How several columns of a table become one array; read by [`crate::convert`].
@@ -17,32 +17,37 @@ pub const LAYOUT: OptionSpec = OptionSpec {
 };
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Array], many: false, texts: false, options: &[LAYOUT], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Array],
+    many: false,
+    metadata: Metadata::None,
+    texts: false,
+    options: &[LAYOUT],
+    losses,
+    write,
+};
 
-/// The losses of one array, which is called `name`.
-pub(super) fn losses_of(name: &str, dtype: &DType, losses: &mut Vec<Loss>) {
-    match dtype {
-        DType::BF16 => losses.push(note(name, "NumPy has no bfloat16: its 2 bytes are kept as void")),
-        DType::Mini(kind) => {
-            losses.push(note(
-                name,
-                format!("NumPy has no {}: each element is kept as a void byte", kind.name()),
-            ));
+/// The losses of one array, which is called `name`, or of its field `subject`.
+pub(super) fn losses_of(name: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
+    let what = match dtype {
+        DType::BF16 => "NumPy has no bfloat16: its 2 bytes are kept as void".to_owned(),
+        DType::Mini(kind) => format!("NumPy has no {}: each element is kept as a void byte", kind.name()),
+        DType::Struct(record) => {
+            for field in &record.fields {
+                losses_of(name, &field.name, &field.dtype, losses);
+            }
+            return;
         }
-        DType::Struct(record) => record.fields.iter().for_each(|field| {
-            losses_of(&format!("{name}.{}", field.name), &field.dtype, losses);
-        }),
-        _ => {}
-    }
+        _ => return,
+    };
+    losses.push(note(LossKind::Type, what).at(name).of(subject));
 }
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     if let Ok(array) = payload.array() {
-        losses_of("", array.dtype(), &mut losses);
+        losses_of("", "", array.dtype(), &mut losses);
     }
-    without_attributes(payload, &mut losses);
     losses
 }
 
@@ -176,7 +181,7 @@ mod tests {
         let plain =
             Plain::new(Source::memory("a", bytes.to_vec()), 0, dtype.clone(), shape.to_vec()).unwrap();
         let arrays: Vec<(String, Arc<dyn Array>)> = vec![("a".to_owned(), Arc::new(plain))];
-        let payload = Payload { data: Data::Arrays(arrays), attributes: vec![] };
+        let payload = Payload::plain(Data::Arrays(arrays));
         let mut out = std::io::Cursor::new(Vec::new());
         (WRITER.write)(&task, &payload, &Options::default(), &mut out).unwrap();
         let source = Source::memory("a.npy", out.into_inner());

@@ -2,10 +2,10 @@
 //! has ZIP64's field, so members may be of any size; checksums and sizes are filled in once they are known.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>
 
-use super::{array_bytes, elements, npy, put, without_attributes};
+use super::{array_bytes, elements, npy, put};
 use crate::content::{Array, Kind};
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use flate2::write::DeflateEncoder;
 use std::collections::HashSet;
@@ -19,15 +19,21 @@ const COMPRESSION: OptionSpec = OptionSpec {
 };
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Array], many: true, texts: false, options: &[COMPRESSION], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Array],
+    many: true,
+    metadata: Metadata::None,
+    texts: false,
+    options: &[COMPRESSION],
+    losses,
+    write,
+};
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (name, array) in payload.arrays().unwrap_or_default() {
-        npy::losses_of(name, array.dtype(), &mut losses);
+        npy::losses_of(name, "", array.dtype(), &mut losses);
     }
-    without_attributes(payload, &mut losses);
     losses
 }
 

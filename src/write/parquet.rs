@@ -5,7 +5,7 @@ use super::{loss, note, scan};
 use crate::adapt::Cast;
 use crate::content::{Kind, Table};
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
@@ -52,6 +52,7 @@ const GROUP: usize = 128 << 20;
 pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
+    metadata: Metadata::Texts,
     texts: false,
     options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
     losses,
@@ -135,11 +136,12 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     for field in table.schema().fields() {
         if let Some((_, what, serious)) = stored(field.data_type()) {
-            losses.push(if serious { loss(field.name(), what) } else { note(field.name(), what) });
+            let made = if serious { loss(LossKind::Type, what) } else { note(LossKind::Type, what) };
+            losses.push(made.of(field.name()));
         }
     }
     if table.schema().fields().is_empty() {
-        losses.push(loss("", "the number of rows: Parquet has none without columns"));
+        losses.push(loss(LossKind::Metadata, "the number of rows: Parquet has none without columns"));
     }
     losses
 }
@@ -164,7 +166,7 @@ fn compression(options: &Options) -> Result<Compression> {
 
 fn properties(payload: &Payload, schema: &Schema, options: &Options) -> Result<WriterProperties> {
     let mut pairs: Vec<KeyValue> = Vec::new();
-    let attributes = payload.attributes.iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let attributes = payload.attributes.list.iter().map(|(name, value)| (name.clone(), value.to_string()));
     let schema_pairs = schema.metadata().iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in attributes.chain(schema_pairs) {
         if name != "ARROW:schema" && !pairs.iter().any(|pair| pair.key == name) {

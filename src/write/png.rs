@@ -4,7 +4,7 @@
 use super::{loss, note};
 use crate::content::{Image, Kind, Rect, Sample};
 use crate::error::{Error, Result};
-use crate::format::{Data, Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
 use png::{BitDepth, ColorType, Compression, Encoder};
 use std::io::Write;
@@ -23,8 +23,15 @@ const LEVEL: OptionSpec = OptionSpec {
 const BAND: u64 = 16 << 20;
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Image], many: false, texts: false, options: &[FRAME, LEVEL], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Image],
+    many: false,
+    metadata: Metadata::Texts,
+    texts: false,
+    options: &[FRAME, LEVEL],
+    losses,
+    write,
+};
 
 fn image(payload: &Payload) -> Result<&Arc<dyn Image>> {
     match &payload.data {
@@ -38,33 +45,37 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let info = image.info();
     let mut losses = Vec::new();
     if info.frames > 1 {
-        losses.push(loss("", format!("one frame of {} is written", info.frames)));
+        losses.push(loss(LossKind::Type, format!("one frame of {} is written", info.frames)));
     }
-    match info.sample {
+    let samples = match info.sample {
         Sample::F16 | Sample::F32 | Sample::F64 => {
-            losses.push(loss("", "float samples become 16-bit ones: 0 to 1 is scaled, the rest cut"))
+            Some("float samples become 16-bit ones: 0 to 1 is scaled, the rest cut".to_owned())
         }
-        Sample::U8 | Sample::U16 => {}
+        Sample::U8 | Sample::U16 => None,
         Sample::I8 | Sample::I16 => {
-            losses.push(loss("", "signed samples become unsigned 16-bit ones: the lowest becomes black"))
+            Some("signed samples become unsigned 16-bit ones: the lowest becomes black".to_owned())
         }
-        Sample::C64 | Sample::C128 => losses.push(loss("", "complex samples become their absolute values")),
-        wide => losses.push(loss("", format!("{} samples become 16-bit ones", wide.dtype()))),
-    }
-    if info.bits < 8 {
-        losses.push(note("", format!("samples of {} bits are written with 8", info.bits)));
-    }
+        Sample::C64 | Sample::C128 => Some("complex samples become their absolute values".to_owned()),
+        wide => Some(format!("{} samples become 16-bit ones", wide.dtype())),
+    };
+    losses.extend(samples.map(|what| loss(LossKind::Type, what)));
     let turned = |(name, value): &&(String, String)| name.contains("rientation") && !value.starts_with('1');
     if let Some((_, value)) = info.details.iter().find(turned) {
-        losses.push(loss(
-            "",
-            format!("the orientation ({value}) is not kept: viewers will not turn the picture"),
-        ));
+        let what = format!("the orientation ({value}) is not kept: viewers will not turn the picture");
+        losses.push(loss(LossKind::Metadata, what));
     }
-    if !info.details.is_empty() {
-        losses.push(note("", "colour profile, EXIF and other metadata of the picture are not kept"));
+    for (name, value) in payload.attributes.list.iter().filter(|(name, _)| !is_keyword(name)) {
+        let what =
+            format!("PNG has no keyword of this name; its value is not kept ({})", short(&value.to_string()));
+        losses.push(note(LossKind::Attribute, what).of(name));
     }
     losses
+}
+
+/// The beginning of a value.
+fn short(text: &str) -> String {
+    let shown: String = text.chars().take(40).collect();
+    if shown.len() < text.len() { format!("{shown}…") } else { shown }
 }
 
 fn colour(channels: u32, alpha: bool) -> Result<ColorType> {
@@ -102,7 +113,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         "high" => Compression::High,
         _ => Compression::Balanced,
     });
-    for (name, value) in &payload.attributes {
+    for (name, value) in &payload.attributes.list {
         // A keyword that PNG does not allow is left out below, so it cannot fail here.
         if is_keyword(name) {
             encoder.add_itxt_chunk(name.clone(), value.to_string()).map_err(failed)?;

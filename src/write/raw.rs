@@ -1,25 +1,31 @@
 //! Writes bytes as they are: a member, a text, a record; or the elements of an array, little-endian, in C
 //! order, without a header.
 
-use super::{array_bytes, elements, note, put, without_attributes};
+use super::{array_bytes, elements, note, put};
 use crate::content::Kind;
 use crate::error::{Error, Result};
-use crate::format::{Data, Loss, Options, Payload, Sink, Writer};
+use crate::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
 use crate::task::Task;
 
 /// Bytes copied at once.
 const PIECE: usize = 4 << 20;
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Bytes, Kind::Array], many: false, texts: false, options: &[], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Bytes, Kind::Array],
+    many: false,
+    metadata: Metadata::None,
+    texts: false,
+    options: &[],
+    losses,
+    write,
+};
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     if let Ok(array) = payload.array() {
         let what = format!("type and shape ({} {:?}) are not kept", array.dtype(), array.shape());
-        losses.push(note("", what));
-        without_attributes(payload, &mut losses);
+        losses.push(note(LossKind::Type, what));
     }
     losses
 }

@@ -6,15 +6,22 @@ use crate::content::array::packed_bytes;
 use crate::content::{Array, Kind};
 use crate::dtype::{DType, Mini};
 use crate::error::{Error, Result};
-use crate::format::{Loss, Options, Payload, Sink, Writer};
+use crate::format::{Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
 use crate::limits;
 use crate::task::Task;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
 /// The writer.
-pub const WRITER: Writer =
-    Writer { accepts: &[Kind::Array], many: true, texts: false, options: &[], losses, write };
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Array],
+    many: true,
+    metadata: Metadata::Texts,
+    texts: false,
+    options: &[],
+    losses,
+    write,
+};
 
 /// The format's word for a type, if it has one.
 fn word(dtype: &DType) -> Option<&'static str> {
@@ -49,12 +56,18 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (name, array) in payload.arrays().unwrap_or_default() {
         if word(array.dtype()).is_none() {
-            losses.push(loss(name, format!("safetensors has no {}: it is left out", array.dtype())));
+            losses.push(
+                loss(LossKind::Type, format!("safetensors has no {}: it is left out", array.dtype()))
+                    .at(name),
+            );
         } else if fits(array.as_ref()).is_err() {
-            losses.push(loss(
-                name,
-                format!("{} elements do not fill whole bytes: it is left out", array.dtype()),
-            ));
+            losses.push(
+                loss(
+                    LossKind::Type,
+                    format!("{} elements do not fill whole bytes: it is left out", array.dtype()),
+                )
+                .at(name),
+            );
         }
     }
     losses
@@ -105,9 +118,12 @@ fn place(payload: &Payload) -> Result<Vec<Placed<'_>>> {
 
 fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
     let mut header = Map::new();
-    if !payload.attributes.is_empty() {
-        let pairs =
-            payload.attributes.iter().map(|(name, value)| (name.clone(), Json::String(value.to_string())));
+    if !payload.attributes.list.is_empty() {
+        let pairs = payload
+            .attributes
+            .list
+            .iter()
+            .map(|(name, value)| (name.clone(), Json::String(value.to_string())));
         header.insert("__metadata__".to_owned(), Json::Object(pairs.collect()));
     }
     for (name, array, word, start, bytes) in placed {
@@ -185,13 +201,10 @@ mod tests {
             ("four".to_owned(), plain(DType::Mini(Mini::F4E2M1), &[2, 2], &[0x21, 0x43])),
             ("text".to_owned(), plain(DType::Str(1), &[1], &[65, 0, 0, 0])),
         ];
-        let attributes = vec![("format".to_owned(), "pt".into())];
-        let payload = Payload { data: Data::Arrays(arrays), attributes };
+        let attributes = vec![("format".to_owned(), "pt".into())].into();
+        let payload = Payload { attributes, ..Payload::plain(Data::Arrays(arrays)) };
         let lost = losses(&payload, &Options::default());
-        assert_eq!(
-            lost.iter().map(|l| (l.subject.as_str(), l.serious)).collect::<Vec<_>>(),
-            [("text", true)]
-        );
+        assert_eq!(lost.iter().map(|l| (l.path.as_str(), l.serious)).collect::<Vec<_>>(), [("text", true)]);
         let mut out = std::io::Cursor::new(Vec::new());
         write(&Task::new(), &payload, &Options::default(), &mut out).unwrap();
         let out = out.into_inner();

@@ -9,13 +9,12 @@ mod store;
 
 pub use store::Keys;
 
-use super::{array_bytes, note};
+use super::array_bytes;
 use crate::content::{Array, Kind};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
+use crate::format::{Attributes, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::limits;
-use crate::node::Value;
 use crate::region::{Region, Span};
 use crate::task::Task;
 use data_type::Stored;
@@ -50,6 +49,7 @@ const SHARDS: OptionSpec = OptionSpec {
 pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array],
     many: true,
+    metadata: Metadata::Tree,
     texts: false,
     options: &[COMPRESSION, CHUNKS, SHARDS],
     losses,
@@ -62,7 +62,7 @@ const BATCH: usize = 2;
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (name, array) in payload.arrays().unwrap_or_default() {
-        losses.extend(data_type::remark(array.dtype()).map(|what| note(name, what)));
+        losses.extend(data_type::remark(array.dtype()).map(|remark| remark.at(name)));
     }
     losses
 }
@@ -81,13 +81,12 @@ pub fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut 
     let compression = Compression::parse(options)?;
     let mut total = 0u64;
     let mut arrays = Vec::new();
-    let attributes = sorted_attributes(payload)?;
     for (name, array) in payload.arrays()? {
         check_name(name)?;
         let stored = Stored::new(array.dtype()).map_err(|e| e.in_node(name))?;
         let grid = Grid::new(array.as_ref(), options)?;
         total = total.saturating_add(array_bytes(array.as_ref())?);
-        let own = attributes.get(name.as_str()).cloned().unwrap_or_default();
+        let own = payload.parts.get(name).map(|own| spelled(own, array.dtype())).unwrap_or_default();
         let document = document(array.as_ref(), &stored, &grid, compression, own);
         arrays.push((name, array, stored, grid, document));
     }
@@ -98,10 +97,15 @@ pub fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut 
             return Err(Error::unsupported(format!("two arrays are called {name:?}")));
         }
     }
-    for (name, ..) in &arrays {
+    for name in payload.parts.keys().filter(|name| !name.is_empty()) {
+        check_name(name)?;
+        documents.entry(name.clone()).or_insert_with(|| group_document(payload.group(name)));
+    }
+    for name in documents.keys().cloned().collect::<Vec<_>>() {
         let mut at = name.as_str();
         while let Some((group, _)) = at.rsplit_once('/') {
-            let made = documents.entry(group.to_owned()).or_insert_with(|| group_document(Map::new()));
+            let made =
+                documents.entry(group.to_owned()).or_insert_with(|| group_document(payload.group(group)));
             if made.get("node_type") != Some(&Json::from("group")) {
                 return Err(Error::unsupported(format!(
                     "{group:?} is an array and holds the array {name:?}"
@@ -110,7 +114,7 @@ pub fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut 
             at = group;
         }
     }
-    let mut root = group_document(attributes.get("").cloned().unwrap_or_default());
+    let mut root = group_document(spelled(&payload.attributes, &DType::U8));
     root["consolidated_metadata"] =
         json!({"kind": "inline", "must_understand": false, "metadata": documents});
     keys.put("zarr.json", &bytes_of(&root)?)?;
@@ -136,28 +140,27 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-/// The attributes of each array by its name, those of the whole under "". What several parts said has the
-/// part's name in front.
-fn sorted_attributes(payload: &Payload) -> Result<BTreeMap<&str, Map<String, Json>>> {
-    let arrays = payload.arrays()?;
-    let mut sorted: BTreeMap<&str, Map<String, Json>> = BTreeMap::new();
-    for (name, value) in &payload.attributes {
-        let of = arrays.iter().map(|(array, _)| array.as_str()).filter(|array| {
-            name.strip_prefix(array).is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
-        });
-        let longest = of.max_by_key(|array| array.len());
-        let (owner, own) = match (longest, arrays) {
-            (Some(array), _) => (array, name.get(array.len() + 1..).unwrap_or(name)),
-            (None, [(only, _)]) => (only.as_str(), name.as_str()),
-            (None, _) => ("", name.as_str()),
-        };
-        let json = match value {
-            Value::Text(text) => Json::from(text.as_str()),
-            Value::Json(json) => json.clone(),
-        };
-        sorted.entry(owner).or_default().insert(own.to_owned(), json);
+impl Payload {
+    /// The attributes of a group as Zarr has them.
+    fn group(&self, name: &str) -> Map<String, Json> {
+        self.parts.get(name).map(|own| spelled(own, &DType::U8)).unwrap_or_default()
     }
-    Ok(sorted)
+}
+
+/// Attributes of an array of `dtype` (or of a group, which is of none) as JSON.
+fn spelled(attributes: &Attributes, dtype: &DType) -> Map<String, Json> {
+    let mut out = Map::new();
+    for (name, value) in &attributes.list {
+        let exact = attributes.exact(name, value);
+        // xarray keeps the value for *missing* of floats as the Base64 of a double, since JSON has no NaN.
+        let missing = exact.as_f64().or_else(|| exact.as_str().and_then(|text| text.parse().ok()));
+        let json = match missing.filter(|_| name == "_FillValue" && dtype.is_float()) {
+            Some(missing) => Json::from(data_type::base64(&f64::to_le_bytes(missing))),
+            None => exact,
+        };
+        out.insert(name.clone(), json);
+    }
+    out
 }
 
 fn group_document(attributes: Map<String, Json>) -> Json {
@@ -368,8 +371,10 @@ mod tests {
     fn zipped(arrays: Vec<(String, Arc<dyn Array>)>, set: &[(&str, &str)]) -> Result<crate::Document> {
         let mut options = Options::default();
         set.iter().for_each(|(name, value)| options.set(name, *value));
-        let payload =
-            Payload { data: Data::Arrays(arrays), attributes: vec![("a/x.unit".into(), "K".into())] };
+        let payload = Payload {
+            parts: [("a/x".to_owned(), vec![("unit".into(), "K".into())].into())].into(),
+            ..Payload::plain(Data::Arrays(arrays))
+        };
         let mut sink = Cursor::new(Vec::new());
         write(&Task::new(), &payload, &options, &mut sink)?;
         crate::open::open_source(

@@ -36,6 +36,10 @@ pub(crate) struct Args {
     /// A slice of an array or picture as in NumPy: I,A..B,A..B..S
     #[arg(long, allow_hyphen_values = true)]
     slice: Option<String>,
+    /// What is written of numbers with a scale, an offset or a fill value: what they stand for or what is
+    /// stored. Without it tables and pictures hold what is shown, arrays what is stored
+    #[arg(long, value_parser = ["shown", "stored"])]
+    values: Option<String>,
     /// An option of the writer: name=value
     #[arg(short, long = "option", value_name = "NAME=VALUE")]
     option: Vec<String>,
@@ -108,6 +112,9 @@ fn request(args: &Args, out: &str) -> Result<(&'static Target, Selection, Option
         let (name, value) = super::named_value("-o", item)?;
         options.set(name, value);
     }
+    if let Some(values) = &args.values {
+        options.set(convert::VALUES.name, values.as_str());
+    }
     target.check(&options).map_err(|error| format!("-o {}", super::words(&error)))?;
     let rows = args.rows.as_deref().map(super::range).transpose()?;
     args.slice.as_deref().map_or(Ok(()), super::is_slice)?;
@@ -177,7 +184,13 @@ fn report(plan: &Plan, out: &str, args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) fn losses_json(losses: &[&Loss]) -> Json {
-    let one = |loss: &&Loss| json!({ "subject": loss.subject, "what": loss.what, "serious": loss.serious });
+    let one = |loss: &&Loss| {
+        json!({
+            "path": if loss.path.is_empty() { String::new() } else { format!("#{}", loss.path) },
+            "subject": loss.subject, "kind": loss.kind.word(), "serious": loss.serious,
+            "possible": loss.possible, "message": loss.what, "what": loss.what,
+        })
+    };
     Json::Array(losses.iter().map(one).collect())
 }
 
@@ -189,6 +202,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             let options: Vec<Json> = target
                 .options()
                 .iter()
+                .chain([&convert::VALUES])
                 .map(|o| json!({ "name": o.name, "help": o.help, "values": o.values, "default": target.default_of(o) }))
                 .collect();
             json!({
@@ -211,7 +225,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for (target, line) in TARGETS.iter().zip(lines) {
         text.push_str(&format!("{line}\n"));
-        for option in target.options() {
+        for option in target.options().iter().chain([&convert::VALUES]) {
             let values = if option.values.is_empty() {
                 String::new()
             } else {

@@ -51,8 +51,15 @@ fn node(
     object.insert("kind".into(), node_.kind().word().into());
     object.insert("label".into(), node_.label.into());
     let attributes: Map<String, Json> =
-        node_.attributes.iter().map(|(k, v)| (k.clone(), attribute(v))).collect();
+        node_.shown_attributes().chain(&node_.reserved).map(|(k, v)| (k.clone(), attribute(v))).collect();
     object.insert("attributes".into(), attributes.into());
+    let names = |list: &[(String, Value)]| -> Json { list.iter().map(|(name, _)| name.as_str()).collect() };
+    if !node_.reader.is_empty() {
+        object.insert("reader".into(), names(&node_.reader));
+    }
+    if !node_.reserved.is_empty() {
+        object.insert("reserved".into(), names(&node_.reserved));
+    }
     object.insert("problem".into(), Json::Null);
     if let Some(value) = &node_.value {
         object.insert("value".into(), value.clone().into());
@@ -179,6 +186,9 @@ fn array_facts(array: &dyn Array) -> Json {
     }
     if let Some(bytes) = facts.bytes_stored {
         object["bytes_stored"] = bytes.into();
+    }
+    if facts.axes.iter().any(|axis| !axis.name.is_empty()) {
+        object["dimensions"] = facts.axes.iter().map(|axis| axis.name.as_str()).collect();
     }
     details(&mut object, &facts.details);
     object

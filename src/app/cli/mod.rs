@@ -87,10 +87,8 @@ impl OpenArgs {
     /// The first option that means nothing to the formats of a document, with those that do.
     fn unknown(&self, document: &Document) -> Option<String> {
         // What a file is packed in hands its options on to what is inside.
-        let named = |name: &str| FORMATS.iter().copied().find(|format| format.name == name);
-        let inside = document.root.attributes.iter().filter(|(name, _)| name == "format");
         let mut formats: Vec<&Format> = vec![document.format];
-        formats.extend(inside.filter_map(|(_, value)| named(&value.to_string())));
+        formats.extend(document.root.formats.iter().filter_map(|id| gander::formats::by_id(id)));
         let known = |formats: &[&Format], name: &str| {
             formats.iter().any(|format| format.options.iter().any(|spec| spec.name == name))
         };

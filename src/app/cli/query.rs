@@ -175,7 +175,7 @@ fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::
         Err(words) => return Ok(super::usage(words)),
     };
     let table: Arc<dyn Table> = answer.clone();
-    let item = Item { name: stem(&name), content: Content::Table(table), attributes: Vec::new() };
+    let item = Item::new(stem(&name), Content::Table(table), Default::default());
     let plan = match gander::convert::plan(&[item], target, &Options::default(), &Selection::default()) {
         Ok(plan) => plan,
         Err(error) => return super::failed(&error, &name, args.json),

@@ -117,7 +117,7 @@ fn line(out: &mut String, node: &Node, level: usize) {
     } else if node.content.is_some() || node.value.is_some() {
         out.push_str(&format!("  {}\n", summary(node)));
     }
-    for (name, value) in &node.attributes {
+    for (name, value) in node.shown_attributes() {
         let value = value.to_string();
         let shown: String = value.chars().take(100).collect();
         let cut = if shown.len() < value.len() {

@@ -66,6 +66,11 @@ impl Inspector {
                     let counted = if name == details::ROWS { rows(target) } else { None };
                     theme::key_value(ui, name, counted.as_deref().unwrap_or(value));
                 }
+                if *subject == Subject::Node {
+                    for (name, value) in &target.node.reader {
+                        theme::key_value(ui, name, &attributes::brief(value));
+                    }
+                }
             });
             self.statistics.ui(ui, jobs, &key, target, &known);
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {

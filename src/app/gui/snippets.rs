@@ -55,7 +55,7 @@ fn code(file: &str, format: &'static str, root: &Node, path: &str, node: &Node) 
 
 /// The text of an attribute.
 fn said<'a>(node: &'a Node, name: &str) -> Option<&'a str> {
-    let (_, value) = node.attributes.iter().find(|(known, _)| known == name)?;
+    let (_, value) = node.shown_attributes().find(|(known, _)| known == name)?;
     match value {
         Value::Text(text) => Some(text),
         Value::Json(_) => None,

@@ -83,8 +83,7 @@ impl Target {
             return None;
         }
         // A wrapper in a wrapper says so before what it holds.
-        let said = self.node.attributes.iter().rev().find(|(name, _)| name == "format")?.1.to_string();
-        FORMATS.iter().find(|format| format.name == said).copied()
+        formats::by_id(self.node.formats.last()?)
     }
 
     /// What its file is opened with.

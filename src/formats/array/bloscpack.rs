@@ -109,7 +109,8 @@ fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
             let mut node = (*document.root).clone();
             node.remarks.extend(document.remarks);
             node.span = None;
-            Ok(node.attribute("format", document.format.name))
+            node.recognised(document.format);
+            Ok(node)
         }
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {

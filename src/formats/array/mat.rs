@@ -67,7 +67,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let text = String::from_utf8_lossy(header.get(..116).unwrap_or_default());
     let text = text.trim_matches(['\0', ' ']);
     if !text.is_empty() {
-        root = root.attribute("header", text);
+        root = root.read_as("header", text);
     }
     let packs = Packs::new(source.clone());
     let context = Context { blob: Blob::File(source.clone()), big, depth: 0 };

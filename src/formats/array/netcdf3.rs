@@ -56,17 +56,18 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut root = Node::new("", "file").listed(children);
     root.attributes = header.attributes.clone();
+    root.attribute_types = header.attribute_types.clone();
     let sides = header.dimensions.iter().enumerate();
     let sides = sides.map(|(n, d)| (d.name.clone(), json!(file.side(n as u64).unwrap_or(d.len))));
-    root.attributes.push(("dimensions".to_owned(), Value::Json(Json::Object(sides.collect()))));
+    root.reader.push(("dimensions".to_owned(), Value::Json(Json::Object(sides.collect()))));
     let name = match header.version {
         1 => "CDF-1, classic",
         2 => "CDF-2, 64-bit offsets",
         _ => "CDF-5, 64-bit data",
     };
-    root.attributes.push(("file format".to_owned(), name.into()));
+    root.reader.push(("file format".to_owned(), name.into()));
     if let Some(record) = file.record.and_then(|n| header.dimensions.get(n as usize)) {
-        root.attributes.push(("record dimension".to_owned(), record.name.clone().into()));
+        root.reader.push(("record dimension".to_owned(), record.name.clone().into()));
     }
     if header.records.is_none() {
         let what = "the writer left the number of records open; the file's length gives it";
@@ -249,6 +250,7 @@ impl<'a> File<'a> {
     fn node(&self, variable: &Variable) -> Node {
         let mut node = Node::new(&variable.name, "variable");
         node.attributes = variable.attributes.clone();
+        node.attribute_types = variable.attribute_types.clone();
         match self.content(variable) {
             Ok((array, problem)) => {
                 node.content = Some(Content::Array(array));

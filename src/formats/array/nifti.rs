@@ -257,8 +257,8 @@ fn describe(header: &Header, node: &mut Node) {
         Version::One => "NIfTI-1",
         Version::Two => "NIfTI-2",
     };
+    node.reader.push(("version".to_owned(), version.into()));
     let mut say = |name: &str, value: Json| node.attributes.push((name.to_owned(), value.into()));
-    say("version", version.into());
     for (name, text) in &header.texts {
         if !text.is_empty() {
             say(name, text.clone().into());

@@ -191,7 +191,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
         Ok(document) => {
             let mut node = (*document.root).clone();
             node.remarks.extend(document.remarks);
-            node.attributes.insert(0, ("format".to_owned(), document.format.name.into()));
+            node.recognised(document.format);
             node
         }
         Err(error) if error.is_cancelled() => return Err(error),
@@ -201,7 +201,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
             if bytes { node.content(Content::Bytes(inner)) } else { node }
         }
     };
-    node.attributes.insert(0, ("compression".to_owned(), word.into()));
+    node.reader.insert(0, ("compression".to_owned(), word.into()));
     if let Some(problem) = notes.problem {
         node.problem = Some(problem);
     }

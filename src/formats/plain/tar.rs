@@ -220,11 +220,11 @@ impl Members for Tar {
         let Some(member) = self.members.get(index) else { return Node::new(name, "member") };
         let mut node = self.content(member, name);
         if let Some(target) = &member.target {
-            node = node.attribute("target", &**target);
+            node = node.read_as("target", &**target);
         }
         let time = member.modified.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
         match time {
-            Some(time) => node.attribute("modified", time.format("%Y-%m-%dT%H:%M:%S+00:00").to_string()),
+            Some(time) => node.read_as("modified", time.format("%Y-%m-%dT%H:%M:%S+00:00").to_string()),
             None => node,
         }
     }

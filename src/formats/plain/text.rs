@@ -57,7 +57,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let text = Text::new(source.clone(), detected.encoding);
     let mut node = Node::new(source.name(), "text");
     if detected.mark > 0 {
-        node = node.attribute("byte order mark", "yes");
+        node = node.read_as("byte order mark", "yes");
     }
     if source.known_len().is_some_and(|len| len <= COUNTED) {
         text.count(task)?;

@@ -78,10 +78,10 @@ impl Members for Zip {
             nested_with(name, label, options, move |task| archive.read(task, &member))
         };
         if member.method != Method::Stored {
-            node = node.attribute("compression", member.method.name());
+            node = node.read_as("compression", member.method.name());
         }
         if let Some(modified) = member.modified() {
-            node = node.attribute("modified", modified);
+            node = node.read_as("modified", modified);
         }
         if !member.comment.is_empty() {
             node = node.attribute("comment", &*member.comment);

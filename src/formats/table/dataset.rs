@@ -258,11 +258,10 @@ fn described(
 ) -> Result<Node> {
     let mut node = Node::new(folder.name(), "dataset");
     node.attributes = first_attributes(task, root, parts)?;
-    node.attributes
-        .insert(0, ("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
+    node.reader.push(("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
     if !columns.is_empty() {
         let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
-        node.attributes.insert(1, ("partitioned by".to_owned(), names.join(", ").into()));
+        node.reader.push(("partitioned by".to_owned(), names.join(", ").into()));
     }
     Ok(node)
 }

@@ -60,12 +60,13 @@ fn open(opening: &Opening) -> Result<Node> {
     let table = OrcTable::open(opening.task, opening.source)?;
     let mut node = Node::new(opening.source.name(), "file");
     let metadata = &table.metadata;
-    let mut put = |name: &str, text: String| node.attributes.push((name.to_owned(), text.into()));
+    let mut put = |name: &str, text: String| node.reader.push((name.to_owned(), text.into()));
     put("compression", table.codec.clone());
     put("format version", metadata.file_format_version().to_owned());
     if let Some(stride) = metadata.row_index_stride() {
         put("row index stride", stride.to_string());
     }
+    let mut put = |name: &str, text: String| node.attributes.push((name.to_owned(), text.into()));
     let mut own: Vec<_> = metadata.user_custom_metadata().iter().collect();
     own.sort();
     for (name, value) in own {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use hdf5::globals as g;
 use hdf5_sys::h5::hsize_t;
 use hdf5_sys::h5i::{H5Idec_ref, hid_t};
-use hdf5_sys::{h5a, h5d, h5f, h5g, h5p, h5s, h5t};
+use hdf5_sys::{h5a, h5d, h5f, h5g, h5l, h5p, h5r, h5s, h5t};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -136,27 +136,109 @@ impl File {
         Ok(Dataset(dataset.map_err(refused)?))
     }
 
-    /// A group at `path`, and those above it; one that is there already stays.
-    pub(super) fn group(&self, path: &str) -> Result<()> {
+    /// The group at `path`; it and those above it are made where they are not there.
+    pub(super) fn group(&self, path: &str) -> Result<Group> {
         let what = format!("HDF5: the group {path:?} could not be made");
-        let links = properties(*g::H5P_LINK_CREATE)?;
-        let path = name(path)?;
-        // SAFETY: live handles and a text that ends with zero.
-        done(&what, || unsafe { h5p::H5Pset_create_intermediate_group(links.0, 1) })?;
-        // SAFETY: as above.
-        handle(&what, || unsafe { h5g::H5Gcreate2(self.0.0, path.as_ptr(), links.0, DEFAULT, DEFAULT) })
-            .map(drop)
+        let mut at = 0;
+        let mut group = None;
+        for part in path.split('/') {
+            at += part.len() + 1;
+            let path = name(path.get(..at - 1).unwrap_or(path))?;
+            // SAFETY: live handles and a text that ends with zero.
+            let there = hdf5::sync::sync(|| unsafe { h5l::H5Lexists(self.0.0, path.as_ptr(), DEFAULT) });
+            // SAFETY: as above.
+            group = Some(handle(&what, || unsafe {
+                match there > 0 {
+                    true => h5g::H5Gopen2(self.0.0, path.as_ptr(), DEFAULT),
+                    false => h5g::H5Gcreate2(self.0.0, path.as_ptr(), DEFAULT, DEFAULT, DEFAULT),
+                }
+            })?);
+        }
+        group.map(Group).ok_or_else(|| Error::bug("a group without a path"))
     }
 
-    /// An attribute of the root group.
-    pub(super) fn attribute(
+    /// What refers to the object at `path`.
+    pub(super) fn reference(&self, path: &str) -> Result<Reference> {
+        let what = format!("HDF5: nothing can refer to {path:?}");
+        let path = name(path)?;
+        let mut reference: Reference = 0;
+        // SAFETY: live handles, a text that ends with zero, and room for one reference.
+        done(&what, || unsafe {
+            let to = (&raw mut reference).cast();
+            h5r::H5Rcreate(to, self.0.0, path.as_ptr(), h5r::H5R_type_t::H5R_OBJECT1, -1)
+        })?;
+        Ok(reference)
+    }
+}
+
+/// A group.
+pub(super) struct Group(Handle);
+
+/// What refers to an object of the file.
+pub(super) type Reference = h5r::hobj_ref_t;
+
+/// Anything that has attributes.
+pub(super) trait Described {
+    /// Its handle.
+    fn handle(&self) -> &Handle;
+
+    /// Writes an attribute; a shape of `None` is a scalar.
+    ///
+    /// # Safety
+    /// Elements of types with places in memory must point to texts that end with zero, or to as many elements
+    /// as they say.
+    unsafe fn attribute(
         &self,
         text: &str,
         datatype: &Type,
         shape: Option<&[u64]>,
         bytes: &[u8],
     ) -> Result<()> {
-        attribute(&self.0, text, datatype, shape, bytes)
+        let what = format!("HDF5: the attribute {text:?} could not be written");
+        let text = name(text)?;
+        let space = space(shape.unwrap_or_default())?;
+        let need = shape.unwrap_or_default().iter().product::<u64>().saturating_mul(datatype.size() as u64);
+        if need != bytes.len() as u64 {
+            return Err(Error::bug(format!("{} bytes for an attribute of {need}", bytes.len())));
+        }
+        // SAFETY: live handles and a text that ends with zero.
+        let attribute = handle(&what, || unsafe {
+            h5a::H5Acreate2(self.handle().0, text.as_ptr(), datatype.0.0, space.0, DEFAULT, DEFAULT)
+        })?;
+        // SAFETY: the buffer holds as many elements as the shape has; see the function's own.
+        done(&what, || unsafe { h5a::H5Awrite(attribute.0, datatype.0.0, bytes.as_ptr().cast()) })
+    }
+
+    /// Writes an attribute without a value.
+    fn empty_attribute(&self, text: &str) -> Result<()> {
+        let what = format!("HDF5: the attribute {text:?} could not be written");
+        let text = name(text)?;
+        // SAFETY: a class of the library's own.
+        let space = handle(&what, || unsafe { h5s::H5Screate(h5s::H5S_class_t::H5S_NULL) })?;
+        let datatype = Type::integer(1, true)?;
+        // SAFETY: live handles and a text that ends with zero.
+        handle(&what, || unsafe {
+            h5a::H5Acreate2(self.handle().0, text.as_ptr(), datatype.0.0, space.0, DEFAULT, DEFAULT)
+        })
+        .map(drop)
+    }
+}
+
+impl Described for File {
+    fn handle(&self) -> &Handle {
+        &self.0
+    }
+}
+
+impl Described for Group {
+    fn handle(&self) -> &Handle {
+        &self.0
+    }
+}
+
+impl Described for Dataset {
+    fn handle(&self) -> &Handle {
+        &self.0
     }
 }
 
@@ -225,33 +307,6 @@ impl Dataset {
             h5d::H5Dwrite_chunk(self.0.0, DEFAULT, 0, start.as_ptr(), bytes.len(), bytes.as_ptr().cast())
         })
     }
-
-    /// An attribute.
-    pub(super) fn attribute(
-        &self,
-        text: &str,
-        datatype: &Type,
-        shape: Option<&[u64]>,
-        bytes: &[u8],
-    ) -> Result<()> {
-        attribute(&self.0, text, datatype, shape, bytes)
-    }
-}
-
-fn attribute(of: &Handle, text: &str, datatype: &Type, shape: Option<&[u64]>, bytes: &[u8]) -> Result<()> {
-    let what = format!("HDF5: the attribute {text:?} could not be written");
-    let text = name(text)?;
-    let space = space(shape.unwrap_or_default())?;
-    let need = shape.unwrap_or_default().iter().product::<u64>().saturating_mul(datatype.size() as u64);
-    if need != bytes.len() as u64 || datatype.has_places() {
-        return Err(Error::bug(format!("{} bytes for an attribute of {need}", bytes.len())));
-    }
-    // SAFETY: live handles and a text that ends with zero.
-    let attribute = handle(&what, || unsafe {
-        h5a::H5Acreate2(of.0, text.as_ptr(), datatype.0.0, space.0, DEFAULT, DEFAULT)
-    })?;
-    // SAFETY: the buffer holds as many elements as the shape has, of a type without places in memory.
-    done(&what, || unsafe { h5a::H5Awrite(attribute.0, datatype.0.0, bytes.as_ptr().cast()) })
 }
 
 fn properties(class: hid_t) -> Result<Handle> {
@@ -383,6 +438,17 @@ impl Type {
         Ok(Type(handle(TYPE, || unsafe { h5t::H5Tvlen_create(*g::H5T_STD_U8LE) })?))
     }
 
+    /// What refers to objects.
+    pub(super) fn reference() -> Result<Self> {
+        Self::copy(*g::H5T_STD_REF_OBJ)
+    }
+
+    /// Sequences of this type; in memory a length and a pointer.
+    pub(super) fn list(&self) -> Result<Self> {
+        // SAFETY: a live handle.
+        Ok(Type(handle(TYPE, || unsafe { h5t::H5Tvlen_create(self.0.0) })?))
+    }
+
     /// Opaque bytes with a tag.
     pub(super) fn opaque(size: usize, tag: &str) -> Result<Self> {
         let tag = name(tag)?;
@@ -418,16 +484,5 @@ impl Type {
     pub(super) fn size(&self) -> usize {
         // SAFETY: a live handle.
         hdf5::sync::sync(|| unsafe { h5t::H5Tget_size(self.0.0) })
-    }
-
-    /// Whether elements hold places in memory.
-    fn has_places(&self) -> bool {
-        hdf5::sync::sync(|| {
-            // SAFETY: a live handle.
-            unsafe {
-                h5t::H5Tis_variable_str(self.0.0) > 0
-                    || h5t::H5Tdetect_class(self.0.0, h5t::H5T_class_t::H5T_VLEN) > 0
-            }
-        })
     }
 }

@@ -3,7 +3,9 @@
 
 use crate::dtype::{DType, Record, TimeBase, TimeUnit};
 use crate::error::{Error, Result};
+use crate::format::{Loss, LossKind};
 use crate::limits;
+use crate::write::note;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
@@ -22,10 +24,13 @@ pub(super) struct Stored {
 }
 
 /// What is worth a word: types that not every reader knows.
-pub(super) fn remark(dtype: &DType) -> Option<&'static str> {
+pub(super) fn remark(dtype: &DType) -> Option<Loss> {
     match dtype {
-        DType::BF16 | DType::Mini(_) => Some("its type is an extension that not every reader of Zarr knows"),
-        DType::Variable(_) => Some("nulls, if there are any, become empty"),
+        DType::BF16 | DType::Mini(_) => {
+            let what = "its type is an extension that not every reader of Zarr knows";
+            Some(note(LossKind::Type, what).if_any())
+        }
+        DType::Variable(_) => Some(note(LossKind::Null, "nulls become empty").if_any()),
         _ => None,
     }
 }
@@ -143,7 +148,7 @@ fn time(unit: TimeUnit) -> Json {
 }
 
 /// Standard Base64 of zeros and other bytes.
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for group in bytes.chunks(3) {

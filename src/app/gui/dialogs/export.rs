@@ -11,7 +11,7 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 use gander::content::Content;
 use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
-use gander::format::{Data, Options};
+use gander::format::{Attributes, Data, Options};
 use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};
@@ -142,6 +142,7 @@ impl Export {
         let types = self.writable(ui, jobs, &items)?;
         self.choose_type(ui, &types);
         let file_type = self.file_type?;
+        form::values(ui, file_type, &items, &mut self.options);
         form::options(ui, file_type, &mut self.options);
         self.selection(ui, &items);
         let plan = self.planned(ui, jobs, &items, file_type);
@@ -190,7 +191,7 @@ impl Export {
         let part = self.part.clone().filter(|_| !self.whole);
         let name = stem(&self.target);
         let shown = self.items.get(jobs, &self.whole, "gathering what to export", move |task| match part {
-            Some((_, data)) => Ok(items_of(name, data, node.attributes.clone())),
+            Some((_, data)) => Ok(items_of(name, data, Attributes::of(&node))),
             None => convert::gather(task, &node, &path),
         });
         let value = shown.value.filter(|_| shown.fresh);
@@ -345,15 +346,15 @@ impl Export {
 }
 
 /// What a view gave, as items.
-fn items_of(name: String, data: Data, attributes: Vec<(String, gander::node::Value)>) -> Vec<Item> {
-    let one = |content| vec![Item { name: name.clone(), content, attributes: attributes.clone() }];
+fn items_of(name: String, data: Data, attributes: Attributes) -> Vec<Item> {
+    let one = |content| vec![Item::new(name.clone(), content, attributes.clone())];
     match data {
         Data::Table(table) => one(Content::Table(table)),
         Data::Image(image) => one(Content::Image(image)),
         Data::Bytes(source) => one(Content::Bytes(source)),
         Data::Arrays(arrays) => arrays
             .into_iter()
-            .map(|(name, array)| Item { name, content: Content::Array(array), attributes: Vec::new() })
+            .map(|(name, array)| Item::new(name, Content::Array(array), attributes.clone()))
             .collect(),
     }
 }

@@ -75,6 +75,14 @@ fn has(value: &Value, wanted: &str) -> bool {
     }
 }
 
+/// A value in one line.
+pub(super) fn brief(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.chars().take(300).collect(),
+        Value::Json(json) => short(json),
+    }
+}
+
 fn short(json: &serde_json::Value) -> String {
     match json {
         serde_json::Value::Array(list) if list.len() > 12 => {

@@ -159,10 +159,7 @@ fn is_folder(node: &Node) -> bool {
 
 /// The formats that were recognised on the way into a node, the outermost first.
 fn formats_of(node: &Node) -> impl Iterator<Item = &'static str> + '_ {
-    node.attributes.iter().filter(|(name, _)| name == "format").filter_map(|(_, value)| {
-        let Value::Text(text) = value else { return None };
-        FORMATS.iter().find(|format| format.name == text.as_str()).map(|format| format.id)
-    })
+    node.formats.iter().copied()
 }
 
 /// The format that a name promises.

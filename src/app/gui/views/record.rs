@@ -30,7 +30,7 @@ impl View for Record {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let theme = Theme::of(ui);
         ui.label(theme::dim(theme, cx.target.node.label));
-        if cx.target.node.attributes.len() > 8 {
+        if of(&cx.target.node).count() > 8 {
             let edit = egui::TextEdit::singleline(&mut self.filter).hint_text("Find an attribute");
             ui.add(edit.desired_width(200.0));
         }
@@ -48,18 +48,18 @@ impl View for Record {
                 ui.add(egui::Label::new(theme::mono(value.as_str())).wrap().selectable(true));
             });
         }
-        if node.attributes.is_empty() && node.value.is_none() {
+        let count = of(&node).count();
+        if count == 0 && node.value.is_none() {
             let words = if node.problem.is_some() { "" } else { "It has no content and no attributes." };
             theme::empty_state(ui, Icon::Tag, &format!("{} {}", node.label, node.name), words);
             return;
         }
-        cx.status.facts = gander::display::plural(node.attributes.len() as u64, "attribute");
+        cx.status.facts = gander::display::plural(count as u64, "attribute");
         let half = if self.chosen.is_some() { ui.available_height() * 0.45 } else { ui.available_height() };
         ScrollArea::vertical().max_height(half).auto_shrink([false, self.chosen.is_some()]).show(ui, |ui| {
             Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| self.lines(ui, &node));
         });
-        let Some((at, (name, value))) = self.chosen.and_then(|at| Some((at, node.attributes.get(at)?)))
-        else {
+        let Some((at, (name, value))) = self.chosen.and_then(|at| Some((at, of(&node).nth(at)?))) else {
             return;
         };
         ui.separator();
@@ -67,12 +67,17 @@ impl View for Record {
     }
 }
 
+/// All that is known beside content: what the reader says, the attributes, and those that are reserved.
+fn of(node: &node::Node) -> impl Iterator<Item = &(String, node::Value)> {
+    node.shown_attributes().chain(&node.reserved)
+}
+
 impl Record {
     fn lines(&mut self, ui: &mut Ui, node: &node::Node) {
         let wanted = self.filter.to_lowercase();
         ui.set_max_width(ui.available_width().min(760.0));
         theme::section_head(ui, "Attributes", None);
-        for (at, (name, value)) in node.attributes.iter().enumerate() {
+        for (at, (name, value)) in of(node).enumerate() {
             if !wanted.is_empty() && !name.to_lowercase().contains(&wanted) {
                 continue;
             }

@@ -11,6 +11,7 @@ use super::message::{Dataspace, Space, text};
 use super::object::{Message, Object, kind};
 use super::shared;
 use crate::cell;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::node::Value;
@@ -156,6 +157,13 @@ impl Attribute {
         let space = Dataspace::parse(&mut file.cursor("dataspace", at, &bytes)).map_err(named)?;
         let data = Bytes::copy_from_slice(cursor.rest());
         Ok(Attribute { name, datatype, space, data })
+    }
+
+    /// The type of its elements, where they are numbers.
+    pub fn dtype(&self) -> Option<DType> {
+        let way =
+            Delivery::new(&self.datatype).ok().filter(|way| way.dims.is_empty() && way.names.is_empty())?;
+        Some(way.dtype).filter(|dtype| dtype.is_real() && *dtype != DType::Bool)
     }
 
     /// Its value, and whether not all of it is in there.

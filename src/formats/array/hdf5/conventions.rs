@@ -66,10 +66,39 @@ pub fn label(attributes: &[(String, Value)]) -> Option<&'static str> {
     grouped::label(attributes)
 }
 
+/// What HDF5 keeps dimension scales in, and what NetCDF-4's library marks its files with
+/// (<https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec>).
+const RESERVED: [&str; 7] = [
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+    "DIMENSION_LABELS",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_nc3_strict",
+    "_NCProperties",
+];
+
+/// Puts the attributes that are bookkeeping apart from those that say something of the data.
+pub fn reserve(node: &mut Node) {
+    let is_scale = cf::text(&node.attributes, "CLASS").as_deref() == Some("DIMENSION_SCALE");
+    let scale = cf::text(&node.attributes, "NAME").filter(|_| is_scale);
+    node.bare_dimension = scale.as_ref().is_some_and(|name| name.starts_with(super::axes::NO_VARIABLE));
+    // A scale may have another name than its dataset; that is told by nothing else.
+    let named = node.bare_dimension || scale.is_some_and(|name| name == node.name);
+    let is_reserved = |name: &str| match name {
+        "CLASS" => is_scale,
+        "NAME" => named,
+        other => RESERVED.contains(&other),
+    };
+    let all = std::mem::take(&mut node.attributes);
+    (node.reserved, node.attributes) = all.into_iter().partition(|(name, _)| is_reserved(name));
+    node.attribute_types.retain(|name, _| !is_reserved(name));
+}
+
 /// Says in a remark what kind of file a root group is.
 pub fn remark(root: &mut Node) {
-    let attributes = root.attributes.as_slice();
-    let text = |name: &str| cf::text(attributes, name);
+    let (attributes, reserved) = (root.attributes.as_slice(), root.reserved.as_slice());
+    let text = |name: &str| cf::text(attributes, name).or_else(|| cf::text(reserved, name));
     let told = if let Some(properties) = text("_NCProperties") {
         let libraries = properties.split(',').filter(|part| !part.starts_with("version="));
         let libraries: Vec<String> = libraries.map(|part| part.replace('=', " ")).collect();

@@ -103,7 +103,7 @@ pub(super) fn root(task: &Task, file: &File, node: &mut Node) -> Result<bool> {
         return Ok(false);
     }
     let text = String::from_utf8_lossy(&first);
-    node.attributes.push(("header".to_owned(), text.trim_matches(['\0', ' ']).into()));
+    node.reader.push(("header".to_owned(), text.trim_matches(['\0', ' ']).into()));
     node.remarks.push("arrays have their dimensions in the file's order, the reverse of MATLAB's".to_owned());
     if let Children::Lazy(inner) = &node.children {
         let first = match inner.page(task, 0..2) {
@@ -200,7 +200,7 @@ impl Said {
             && let Ok(source) = file.source().stream("text", Arc::new(Chars::new(array.clone())))
         {
             let size = sides(&matlab_order(array.shape()));
-            node.attributes.push(("size".to_owned(), size));
+            node.reader.push(("size".to_owned(), size));
             node.content = Some(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8))));
             return Ok(());
         }
@@ -220,7 +220,7 @@ impl Said {
         let mut numbers = Vec::new();
         array.dtype().decode(&read(array.as_ref(), task, &Region::all(array.shape()))?, &mut numbers);
         let size: Vec<u64> = numbers.iter().map(|side| *side as u64).collect();
-        node.attributes.push(("size".to_owned(), sides(&size)));
+        node.reader.push(("size".to_owned(), sides(&size)));
         let nothing = Source::memory("empty", Vec::new());
         match self.class.as_str() {
             "cell" | "struct" => {}
@@ -424,7 +424,7 @@ pub(super) fn cells(
 ) -> Result<()> {
     let places = Places::open(task, book, dataset)?;
     let shape = matlab_order(&dataset.space.dims);
-    node.attributes.push(("size".to_owned(), sides(&shape)));
+    node.reader.push(("size".to_owned(), sides(&shape)));
     node.separator = "";
     // Without groups above there is no way down: it leads back.
     if let Some(above) = above {
@@ -510,8 +510,8 @@ pub(super) fn structs(
     let Some(dims) = shape else { return Ok(false) };
     let shape = matlab_order(&dims);
     let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-    node.attributes.push(("size".to_owned(), sides(&shape)));
-    node.attributes.push(("fields".to_owned(), Json::from(names).into()));
+    node.reader.push(("size".to_owned(), sides(&shape)));
+    node.reader.push(("fields".to_owned(), Json::from(names).into()));
     node.separator = "";
     let inside = Inside { book: book.clone(), above: above.clone() };
     node.children = Children::Lazy(Arc::new(Structs { inside, fields: Arc::new(fields), shape }));

@@ -168,6 +168,7 @@ impl Shown<'_> {
                 _ => {}
             }
         }
+        conventions::reserve(&mut node);
         Ok(node)
     }
 
@@ -193,6 +194,9 @@ impl Shown<'_> {
                 Flavour::NetCdf => axes::single(&value),
                 Flavour::Plain => matlab::spelled(&attribute.name, value),
             };
+            if let Some(dtype) = attribute.dtype() {
+                node.attribute_types.insert(attribute.name.clone(), dtype);
+            }
             node.attributes.push((attribute.name, value));
         }
         if let Some(message) = object.find(kind::COMMENT) {

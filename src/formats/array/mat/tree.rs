@@ -67,7 +67,7 @@ fn fill(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node: 
         Class::Char => node.content = Some(Content::Array(characters(task, context, source, matrix)?)),
         Class::Sparse => sparse(task, context, source, matrix, node)?,
         Class::Cell => {
-            node.attributes.push(shape_attribute(matrix));
+            node.reader.push(shape_attribute(matrix));
             node.separator = "";
             let items = Items::new(context, matrix, matrix.rest, matrix.elements()?)?;
             node.children = Children::Lazy(Arc::new(Cells { items, shape: matrix.shape.clone() }));
@@ -186,7 +186,7 @@ fn sparse(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     if matrix.complex {
         imaginary = Some(numbers_at(task, context, source, next, matrix.end)?.0);
     }
-    node.attributes.push(shape_attribute(matrix));
+    node.reader.push(shape_attribute(matrix));
     node.separator = ".";
     // SciPy's names of the three.
     let parts = [("indices", &rows), ("indptr", &starts), ("data", &real)];
@@ -224,7 +224,7 @@ fn fields(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     let mut at = matrix.rest;
     if matrix.class == Class::Object {
         let class = Tag::read(task, source, context.big, at, matrix.end)?;
-        node.attributes
+        node.reader
             .push(("class".to_owned(), text(&class.data(task, source, 4096, "a class's name")?).into()));
         at = class.end;
     }
@@ -248,8 +248,8 @@ fn fields(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
         node.children = Children::Lazy(Arc::new(Fields { items, names, first: 0 }));
         return Ok(());
     }
-    node.attributes.push(shape_attribute(matrix));
-    node.attributes.push(("fields".to_owned(), Json::from(names.to_vec()).into()));
+    node.reader.push(shape_attribute(matrix));
+    node.reader.push(("fields".to_owned(), Json::from(names.to_vec()).into()));
     node.separator = "";
     let shape = matrix.shape.clone();
     node.children = Children::Lazy(Arc::new(Structs { items, names, shape, count }));
@@ -264,8 +264,8 @@ fn opaque(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     let class_name = text(&class.data(task, source, 4096, "a class's name")?);
     node.remarks
         .push(format!("an object of class {class_name} ({system_name}); its values lie in the workspace"));
-    node.attributes.push(("class".to_owned(), class_name.into()));
-    node.attributes.push(("type system".to_owned(), system_name.into()));
+    node.reader.push(("class".to_owned(), class_name.into()));
+    node.reader.push(("type system".to_owned(), system_name.into()));
     node.separator = ".";
     let items = Items::new(context, matrix, class.end, 1)?;
     let names = Arc::new(vec!["reference".to_owned()]);

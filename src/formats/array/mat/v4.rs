@@ -76,7 +76,7 @@ impl Head {
 pub(super) fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let len = source.len(task)?;
-    let mut root = Node::new("", "file").separator("").attribute("version", "4");
+    let mut root = Node::new("", "file").separator("").read_as("version", "4");
     let mut children = Vec::new();
     let mut at = 0;
     while at < len {
@@ -151,7 +151,7 @@ fn sparse(task: &Task, mut node: Node, stored: Stored, sides: (u64, u64)) -> Res
         Ok(matrix) => {
             let size = serde_json::Value::from(matrix.shape().to_vec());
             Ok(node
-                .attribute("size", size)
+                .read_as("size", size)
                 .remark("too large to be shown with its zeros; its parts are listed"))
         }
         Err(error) if error.is_cancelled() => Err(error),

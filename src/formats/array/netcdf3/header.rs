@@ -8,11 +8,15 @@ use crate::source::Source;
 use crate::task::Task;
 use bytes::Bytes;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// NetCDF's own limit of a variable's dimensions.
 const DIMENSIONS: u64 = 1024;
 /// How much is read at a time.
 const STEP: usize = 64 << 10;
+
+/// The types of attributes that hold numbers.
+pub(super) type Types = BTreeMap<String, DType>;
 
 /// What the header says.
 pub(super) struct Header {
@@ -22,6 +26,7 @@ pub(super) struct Header {
     pub records: Option<u64>,
     pub dimensions: Vec<Dimension>,
     pub attributes: Vec<(String, Value)>,
+    pub attribute_types: Types,
     pub variables: Vec<Variable>,
     /// Why variables after the last one here could not be read.
     pub problem: Option<Error>,
@@ -38,6 +43,7 @@ pub(super) struct Variable {
     /// Indices of dimensions, slowest first.
     pub dimensions: Vec<u64>,
     pub attributes: Vec<(String, Value)>,
+    pub attribute_types: Types,
     pub kind: Kind,
     /// Where its values begin.
     pub begin: u64,
@@ -98,7 +104,7 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
     for _ in 0..cursor.list(10, "dimensions")? {
         dimensions.push(Dimension { name: cursor.name()?, len: cursor.number("a dimension's length")? });
     }
-    let attributes = attributes(&mut cursor)?;
+    let (attributes, attribute_types) = attributes(&mut cursor)?;
     let mut variables = Vec::new();
     let mut problem = None;
     for _ in 0..cursor.list(11, "variables")? {
@@ -111,7 +117,7 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
             }
         }
     }
-    Ok(Header { version, records, dimensions, attributes, variables, problem })
+    Ok(Header { version, records, dimensions, attributes, attribute_types, variables, problem })
 }
 
 fn variable(cursor: &mut Cursor<'_>) -> Result<Variable> {
@@ -126,7 +132,7 @@ fn variable(cursor: &mut Cursor<'_>) -> Result<Variable> {
     for _ in 0..rank {
         dimensions.push(cursor.number("a dimension of a variable")?);
     }
-    let attributes = attributes(cursor)?;
+    let (attributes, attribute_types) = attributes(cursor)?;
     let kind = cursor.kind()?;
     // The size that is stored here overflows for large variables; the shape says it better.
     cursor.number("a variable's size")?;
@@ -135,19 +141,22 @@ fn variable(cursor: &mut Cursor<'_>) -> Result<Variable> {
     } else {
         cursor.u64("where values begin")?
     };
-    Ok(Variable { name, dimensions, attributes, kind, begin, at })
+    Ok(Variable { name, dimensions, attributes, attribute_types, kind, begin, at })
 }
 
-fn attributes(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Value)>> {
-    let mut all = Vec::new();
+fn attributes(cursor: &mut Cursor<'_>) -> Result<(Vec<(String, Value)>, Types)> {
+    let (mut all, mut types) = (Vec::new(), Types::new());
     for _ in 0..cursor.list(12, "attributes")? {
         let name = cursor.name()?;
         let kind = cursor.kind()?;
         let count = cursor.number("the length of an attribute")?;
         let bytes = cursor.padded(count, kind.dtype().size(), "an attribute's value")?;
+        if kind != Kind::Char {
+            types.insert(name.clone(), kind.dtype());
+        }
         all.push((name, value(kind, &bytes)));
     }
-    Ok(all)
+    Ok((all, types))
 }
 
 /// An attribute's value: text, a number, or an array of numbers.

@@ -25,14 +25,14 @@ pub(super) fn node(task: &Task, source: &Source, header: Header) -> Result<Node>
          loaded",
     );
     if let DType::Struct(_) = header.described.dtype {
-        node = node.attribute("dtype", spelled(&header.described.dtype));
+        node = node.read_as("dtype", spelled(&header.described.dtype));
     }
     node.remarks.extend(header.remarks);
     let len = source.len(task)?;
     node.span = Some(header.data..len);
     if len <= header.data {
         node.problem = Some(Error::malformed("array: its pickle is missing").at(header.data));
-        return Ok(node.attribute("shape", serde_json::Value::from(header.shape)));
+        return Ok(node.read_as("shape", serde_json::Value::from(header.shape)));
     }
     let head = source.read_up_to(task, header.data, (len - header.data).min(LOOKED_AT) as usize)?;
     let mut report = pickle::examine(task, &head)?;

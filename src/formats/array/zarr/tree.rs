@@ -256,7 +256,9 @@ fn spelled(document: Option<Json>) -> Option<Vec<(String, Value)>> {
 
 fn array_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, meta: ArrayMeta) -> Result<Node> {
     let mut node = Node::new(name, "array");
-    node.attributes = array::attributes(&meta.attributes);
+    let all = array::attributes(&meta.attributes);
+    // xarray's names of the dimensions, in version 2.
+    (node.reserved, node.attributes) = all.into_iter().partition(|(name, _)| name == "_ARRAY_DIMENSIONS");
     node.remarks.clone_from(&meta.remarks);
     let shape = meta.shape.clone();
     if let Some(report) = python::report(task, &hierarchy.store, path, &meta)? {
@@ -270,7 +272,7 @@ fn array_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, meta: 
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
             let node = node.problem(error);
-            Ok(node.attribute("shape", Json::from(shape)))
+            Ok(node.read_as("shape", Json::from(shape)))
         }
     }
 }

@@ -69,8 +69,8 @@ fn open(opening: &Opening) -> Result<Node> {
         inflated: Cache::new(KEPT),
     };
     let mut node = Node::new(opening.source.name(), "file").content(Content::Table(Arc::new(table)));
-    node.attributes.push(("codec".to_owned(), header.codec.word().into()));
-    node.attributes.push(("schema".to_owned(), header.schema.into()));
+    node.reader.push(("codec".to_owned(), header.codec.word().into()));
+    node.reader.push(("schema".to_owned(), header.schema.into()));
     node.attributes.extend(header.metadata.into_iter().map(|(name, text)| (name, text.into())));
     node.problem = problem;
     Ok(node)

@@ -74,7 +74,7 @@ fn open(opening: &Opening) -> Result<Node> {
         table.count(opening.task)?;
     }
     let mut node = Node::new(opening.source.name(), "table");
-    node.attributes = attributes(&sample.dialect, &sample.encoding_name, sample.mark);
+    node.reader = attributes(&sample.dialect, &sample.encoding_name, sample.mark);
     node.remarks = remarks(&sample, &table);
     Ok(node.content(Content::Table(Arc::new(table))))
 }

@@ -91,7 +91,7 @@ fn open(opening: &Opening) -> Result<Node> {
     remarks.append(&mut root.remarks);
     root.remarks = remarks;
     if let Some(encoding) = document.encoding() {
-        root.attributes.insert(0, ("encoding".to_owned(), encoding.into()));
+        root.reader.insert(0, ("encoding".to_owned(), encoding.into()));
     }
     let told = Arc::new(node::Told { document: document.clone(), range: 0..u64::MAX, met, whole });
     let survey = node::Whole { start: document.start(), document, told: Some(told.clone()) };

@@ -97,7 +97,7 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut node = Node::new(source.name(), "table");
     if foreign {
-        node = node.attribute("encoding", encoding::name(detected.encoding));
+        node = node.read_as("encoding", encoding::name(detected.encoding));
     }
     node.remarks = remarks(&sample);
     Ok(node.content(Content::Table(Arc::new(table))).findings(Arc::new(Told(met))))

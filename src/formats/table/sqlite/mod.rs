@@ -60,7 +60,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let database = Arc::new(Database::open(task, source, &header)?);
     let objects = database.with(task, schema)?;
     let mut root = Node::new(source.name(), "database");
-    root.attributes = attributes(task, &database, &header);
+    root.reader = attributes(task, &database, &header);
     let mut children = Vec::new();
     let is_table = |object: &&Object| matches!(object.kind.as_str(), "table" | "view");
     let tables: Vec<&Object> = objects.iter().filter(is_table).collect();
@@ -159,7 +159,7 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
         (_, true) => "virtual table",
         _ => "table",
     };
-    let mut node = Node::new(&object.name, label).attribute("sql", object.sql.as_str());
+    let mut node = Node::new(&object.name, label).read_as("sql", object.sql.as_str());
     let read = database.with(task, |db| {
         let (columns, key) = described(db, object, label)?;
         let in_order = !matches!(key, Key::Columns(_)) || is_ascending(db, &object.name)?;
@@ -167,11 +167,10 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
     });
     let opened = read.and_then(|(columns, key, foreign, in_order)| {
         for (from, to) in foreign {
-            node.attributes.push((format!("foreign key {from}"), to.into()));
+            node.reader.push((format!("foreign key {from}"), to.into()));
         }
         if let Key::Columns(names) = &key {
-            node.attributes
-                .push(("primary key, in place of row numbers".to_owned(), names.join(", ").into()));
+            node.reader.push(("primary key, in place of row numbers".to_owned(), names.join(", ").into()));
         }
         let root = u32::try_from(object.root).ok().filter(|&root| root > 0);
         let told = Told { name: object.name.clone(), columns, key, root: root.filter(|_| in_order) };

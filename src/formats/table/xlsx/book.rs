@@ -120,7 +120,7 @@ impl Book {
                 "{count} of merged cells: the value stands in the first cell of each ({} …)",
                 range(first)
             ));
-            node = node.attribute("merged cells", ranges.join(", "));
+            node = node.read_as("merged cells", ranges.join(", "));
         }
         Ok(node)
     }

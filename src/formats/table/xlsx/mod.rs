@@ -83,7 +83,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let children = sheets.into_iter().enumerate().map(|(number, sheet)| {
         let mut node = Node::new(&sheet.name, sheet.label);
         if sheet.hidden {
-            node = node.attribute("hidden", "yes");
+            node = node.read_as("hidden", "yes");
         }
         if sheet.label != "sheet" {
             return node;

@@ -58,7 +58,7 @@ impl Gathered {
     pub(super) fn node(mut self, task: &Task) -> Result<Node> {
         let mut node = Node::new("", "sheet");
         if self.formulas > 0 {
-            node = node.attribute("formulas", serde_json::Value::from(self.formulas));
+            node = node.read_as("formulas", serde_json::Value::from(self.formulas));
         }
         if self.unknown > 0 {
             let count = display::plural(self.unknown, "formula");
@@ -104,10 +104,10 @@ impl Gathered {
             arrays.push(array);
         }
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
-        node = node.attribute("header", if header.is_some() { "the first row" } else { "none" });
+        node = node.read_as("header", if header.is_some() { "the first row" } else { "none" });
         if (first, left) != (0, 0) {
             let place = format!("row {}, column {}", u64::from(first) + 1, u64::from(left) + 1);
-            node = node.attribute("begins at", place);
+            node = node.read_as("begins at", place);
         }
         Ok(node.content(Content::Table(Arc::new(MemoryTable::new(batch)))))
     }

@@ -1,7 +1,7 @@
 //! The lines of the export dialogs.
 
 use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
-use gander::convert::{Plan, Target as FileType};
+use gander::convert::{self, Item, Plan, Target as FileType};
 use gander::display;
 use gander::format::Options;
 
@@ -62,6 +62,33 @@ pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) 
             } else {
                 options.set(spec.name, value)
             }
+        }
+    }
+}
+
+/// Whether numbers are written as they are shown or as they are stored, where that is not the same.
+pub(super) fn values(ui: &mut Ui, file_type: &FileType, items: &[Item], options: &mut Options) {
+    if !convert::is_choice(items) {
+        return;
+    }
+    let spec = &convert::VALUES;
+    let usual = if file_type.shows_values() { "shown" } else { "stored" };
+    let before = options.get(spec.name).unwrap_or(usual).to_owned();
+    let mut shown = before == "shown";
+    row(ui, "Values", |ui| {
+        let choices = [(true, "As shown"), (false, "As stored")];
+        theme::segmented(ui, "Values", &mut shown, &choices);
+        let words = match shown {
+            true => "scaled and dated, missing ones empty",
+            false => "the numbers in the file, before scale, offset and fill value",
+        };
+        ui.add(egui::Label::new(theme::dim(Theme::of(ui), words)).truncate()).on_hover_text(spec.help);
+    });
+    let chosen = if shown { "shown" } else { "stored" };
+    if chosen != before {
+        match chosen == usual {
+            true => drop(options.0.remove(spec.name)),
+            false => options.set(spec.name, chosen),
         }
     }
 }
@@ -134,9 +161,11 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
         return;
     }
     let serious = plan.losses.iter().filter(|loss| loss.serious).count() as u64;
-    let note = match serious {
-        0 => "only the outer form changes".to_owned(),
-        serious => format!("{} of them change or drop values", display::count(serious)),
+    let gone = plan.losses.iter().filter(|loss| !loss.kind.is_form()).count() as u64;
+    let note = match (serious, gone) {
+        (0, 0) => "only the outer form changes".to_owned(),
+        (0, gone) => format!("values stay; {} of them drop what is said of values", display::count(gone)),
+        (serious, _) => format!("{} of them change or drop values", display::count(serious)),
     };
     let color = if serious > 0 { theme.bad } else { theme.warn };
     theme::section_head(ui, "What does not survive", Some((&note, color)));

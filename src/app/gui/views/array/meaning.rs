@@ -314,7 +314,7 @@ fn short_name(name: &str) -> String {
 /// The names of the axes in a node's attributes.
 fn names_of(node: &Node, rank: usize) -> Vec<String> {
     const KEYS: [&str; 3] = ["_ARRAY_DIMENSIONS", "dimension_names", "DIMENSION_LABELS"];
-    let list = node.attributes.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
+    let list = node.attributes.iter().chain(&node.reserved).filter(|(key, _)| KEYS.contains(&key.as_str()));
     let names = list.filter_map(|(_, value)| match value {
         Value::Json(json) => json.as_array().cloned(),
         Value::Text(text) => serde_json::from_str(text).ok(),

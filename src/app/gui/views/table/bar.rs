@@ -283,7 +283,7 @@ impl TableView {
         let options = self.bar.options.get_or_insert_with(|| cx.target.options());
         let facts = self.main.table.facts().details;
         let found = |name: &str| {
-            let attribute = cx.target.node.attributes.iter().find(|(other, _)| other == name);
+            let attribute = cx.target.node.reader.iter().find(|(other, _)| other == name);
             let attribute = attribute.map(|(_, value)| value.to_string());
             attribute
                 .or_else(|| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()))

@@ -196,7 +196,7 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
         }
         Some(Content::Bytes(_)) => {}
         Some(Content::Table(_) | Content::Array(_)) | None => {
-            let facts = document.root.attributes.iter().map(|(name, value)| {
+            let facts = document.root.shown_attributes().map(|(name, value)| {
                 let value = match value {
                     gander::node::Value::Text(text) => Json::String(text.clone()),
                     gander::node::Value::Json(json) => json.clone(),

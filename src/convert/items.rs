@@ -1,0 +1,161 @@
+//! What is converted: nodes with their attributes and the groups that they lie in, and the part of them that
+//! was selected.
+
+use crate::adapt::{ArrayView, ImageArray, TableView};
+use crate::content::{Content, Kind, Table};
+use crate::display;
+use crate::error::{Error, Result};
+use crate::format::Attributes;
+use crate::limits;
+use crate::node::{Children, Node};
+use crate::open;
+use crate::task::Task;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One thing to convert.
+#[derive(Clone)]
+pub struct Item {
+    /// What it is called in a file of several (an array's name, a tensor's path).
+    pub name: String,
+    /// The content.
+    pub content: Content,
+    /// Its metadata.
+    pub attributes: Attributes,
+    /// What it lies in, where that goes along; all that were gathered together have the same.
+    pub around: Arc<Around>,
+}
+
+/// What surrounds the items of one source.
+#[derive(Debug, Default)]
+pub struct Around {
+    /// Attributes of the whole, which is called "", and of the groups below it, by name.
+    pub groups: Vec<(String, Attributes)>,
+    /// What holds no content that could be converted: its name, the format's word for it, and whether it has a
+    /// value of its own.
+    pub left_out: Vec<(String, &'static str, bool)>,
+    /// Dimensions without values, which live in the arrays along them: name and length.
+    pub dimensions: Vec<(String, u64)>,
+}
+
+impl Item {
+    /// Content with nothing around it.
+    pub fn new(name: impl Into<String>, content: Content, attributes: Attributes) -> Self {
+        Item { name: name.into(), content, attributes, around: Arc::default() }
+    }
+}
+
+/// What the node at `path` of its document gives to convert: its content, or everything that has content
+/// below it, with names relative to it.
+///
+/// # Errors
+/// The node's problem if it has no content; `Unsupported` for an empty group.
+pub fn gather(task: &Task, node: &Arc<Node>, path: &str) -> Result<Vec<Item>> {
+    let node = node.resolved(task)?;
+    if let Some(content) = &node.content {
+        // A whole file is called by its stem, a node by its path.
+        let name = match path.trim_start_matches('/') {
+            "" => node.name.rsplit_once('.').map_or(node.name.as_str(), |(stem, _)| stem),
+            path => path,
+        };
+        return Ok(vec![Item::new(name, content.clone(), Attributes::of(&node))]);
+    }
+    let (mut found, mut around) = (Vec::new(), Around::default());
+    around.groups.push((String::new(), Attributes::of(&node)));
+    open::walk_all(task, &node, "", limits::DEPTH, &mut |below, path, level| {
+        if let Some(problem) = below.problem.as_ref().filter(|_| below.content.is_none()) {
+            return Err(problem.clone().in_node(path));
+        }
+        let name = path.strip_prefix(node.separator).unwrap_or(path).to_owned();
+        if level > 0 {
+            sort(&name, below, &mut found, &mut around);
+        }
+        // A tensor may have tensors below it; the parts of a table or a picture are its own.
+        let whole = !matches!(below.content, None | Some(Content::Array(_)));
+        // Said before a million files are opened for nothing.
+        if !whole && below.child_count().is_some_and(|count| count > limits::WALKED) {
+            let most = display::count(limits::WALKED);
+            return Err(Error::limit(format!("{path:?} has more than {most} parts; name one of them")));
+        }
+        Ok(!whole)
+    })?;
+    if found.is_empty() {
+        return Err(node
+            .problem
+            .clone()
+            .unwrap_or_else(|| Error::unsupported("there is nothing in it to convert")));
+    }
+    let around = Arc::new(around);
+    let item = |(name, content, attributes)| Item { name, content, attributes, around: around.clone() };
+    Ok(found.into_iter().map(item).collect())
+}
+
+/// Puts a node where it belongs.
+fn sort(name: &str, node: &Node, found: &mut Vec<(String, Content, Attributes)>, around: &mut Around) {
+    match &node.content {
+        Some(Content::Array(array)) if node.bare_dimension => {
+            around.dimensions.push((name.to_owned(), array.shape().first().copied().unwrap_or(0)));
+        }
+        Some(content) => found.push((name.to_owned(), content.clone(), Attributes::of(node))),
+        None if node.value.is_some() || matches!(node.children, Children::None) => {
+            around.left_out.push((name.to_owned(), node.label, node.value.is_some()));
+        }
+        // Modules of names with dots are no groups of their own.
+        None if node.separator != "/" && node.attributes.is_empty() => {}
+        None => around.groups.push((name.to_owned(), Attributes::of(node))),
+    }
+}
+
+/// Which part of the items is converted.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Rows of a table.
+    pub rows: Option<Range<u64>>,
+    /// Columns of a table, by name, in this order.
+    pub columns: Option<Vec<String>>,
+    /// Elements of an array or a picture, in NumPy's notation.
+    pub slice: Option<String>,
+}
+
+/// The part of an item that was selected.
+pub(super) fn select(item: &Item, selection: &Selection) -> Result<Item> {
+    let no = |option: &str, kind: Kind| {
+        Err(Error::unsupported(format!("--{option} does not go with {} ({})", kind.word(), item.name)))
+    };
+    let kind = item.content.kind();
+    if kind != Kind::Table && (selection.rows.is_some() || selection.columns.is_some()) {
+        return no(if selection.rows.is_some() { "rows" } else { "columns" }, kind);
+    }
+    let content = match (&item.content, &selection.slice) {
+        (Content::Table(table), None) => {
+            let fields = table.schema().fields();
+            let columns = match &selection.columns {
+                None => (0..fields.len()).collect(),
+                Some(names) => {
+                    names.iter().map(|name| column(table.as_ref(), name)).collect::<Result<Vec<_>>>()?
+                }
+            };
+            let rows = selection.rows.clone().unwrap_or(0..u64::MAX);
+            if selection.rows.is_none() && selection.columns.is_none() {
+                item.content.clone()
+            } else {
+                Content::Table(Arc::new(TableView::new(table.clone(), rows, columns)?))
+            }
+        }
+        (other, None) => other.clone(),
+        (Content::Array(array), Some(slice)) => {
+            Content::Array(Arc::new(ArrayView::parse(array.clone(), slice)?))
+        }
+        (Content::Image(image), Some(slice)) => {
+            let array = Arc::new(ImageArray::new(image.clone()));
+            Content::Array(Arc::new(ArrayView::parse(array, slice)?))
+        }
+        (_, Some(_)) => return no("slice", kind),
+    };
+    Ok(Item { content, ..item.clone() })
+}
+
+fn column(table: &dyn Table, name: &str) -> Result<usize> {
+    let found = table.schema().fields().iter().position(|field| field.name() == name);
+    found.ok_or_else(|| Error::unsupported(format!("there is no column {name:?}")))
+}

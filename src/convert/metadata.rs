@@ -1,0 +1,222 @@
+//! Attributes, dimensions and groups on their way: which of them belong to what is written, and what is said of
+//! those that the target has no place for.
+
+use super::{Item, Target};
+use crate::content::Content;
+use crate::format::{Attributes, Loss, LossKind, Metadata};
+use crate::node::Value;
+use crate::write::{loss, note};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How many names a sentence has.
+const NAMED: usize = 6;
+
+/// Some names, and whether there are more.
+fn names(list: &[String]) -> String {
+    let shown: Vec<&str> = list.iter().map(String::as_str).take(NAMED).collect();
+    let more = list.len() - shown.len();
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn names_of(attributes: &Attributes) -> String {
+    names(&attributes.list.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
+}
+
+/// The attributes of the whole, and of each array and group by its name.
+#[derive(Default)]
+pub(super) struct Placed {
+    pub(super) whole: Attributes,
+    pub(super) parts: BTreeMap<String, Attributes>,
+}
+
+/// Where the attributes of all items and of what they lie in go. `is_one`: they become one thing without a name
+/// of its own in the target (a table, a picture, the columns of a table).
+pub(super) fn placed(items: &[Item], target: &Target, is_one: bool, losses: &mut Vec<Loss>) -> Placed {
+    let mut placed = Placed::default();
+    let keeps = target.writer.metadata;
+    for around in arounds(items) {
+        for (name, attributes) in &around.groups {
+            if name.is_empty() || is_one {
+                join(&mut placed.whole, name, attributes.clone(), losses);
+            } else {
+                join(placed.parts.entry(name.clone()).or_default(), name, attributes.clone(), losses);
+            }
+        }
+    }
+    for item in items {
+        let own = item.attributes.clone();
+        match is_one {
+            // What is nearest to the values goes first.
+            true => {
+                let whole = std::mem::replace(&mut placed.whole, once(&item.name, own, losses));
+                join(&mut placed.whole, "", whole, losses);
+            }
+            false if keeps == Metadata::Tree || !own.list.is_empty() => {
+                join(placed.parts.entry(item.name.clone()).or_default(), &item.name, own, losses);
+            }
+            false => {}
+        }
+    }
+    match keeps {
+        Metadata::Tree => {}
+        Metadata::Texts => as_texts(&mut placed, losses),
+        Metadata::None => dropped(&mut placed, losses),
+    }
+    placed
+}
+
+/// What surrounds the items, each once.
+fn arounds(items: &[Item]) -> Vec<&Arc<super::Around>> {
+    let mut all: Vec<&Arc<super::Around>> = Vec::new();
+    for item in items {
+        if !all.iter().any(|known| Arc::ptr_eq(known, &item.around)) {
+            all.push(&item.around);
+        }
+    }
+    all
+}
+
+/// Attributes of which no two have the same name.
+fn once(path: &str, attributes: Attributes, losses: &mut Vec<Loss>) -> Attributes {
+    let mut own = Attributes::default();
+    join(&mut own, path, attributes, losses);
+    own
+}
+
+fn join(to: &mut Attributes, path: &str, from: Attributes, losses: &mut Vec<Loss>) {
+    let clashes: BTreeSet<String> = to.join(from).into_iter().collect();
+    for name in clashes {
+        let what = "several attributes have this name: the first is kept";
+        losses.push(note(LossKind::Attribute, what).at(path).of(name));
+    }
+}
+
+/// Pairs of texts hold the attributes of the whole, and those of the parts under longer names.
+fn as_texts(placed: &mut Placed, losses: &mut Vec<Loss>) {
+    let mut moved = Vec::new();
+    for (name, own) in std::mem::take(&mut placed.parts) {
+        if own.list.is_empty() {
+            continue;
+        }
+        let what =
+            format!("its attributes are kept in the file's metadata, behind its name ({})", names_of(&own));
+        losses.push(note(LossKind::Attribute, what).at(&name));
+        let exact = own.list.iter().map(|(key, value)| (format!("{name}.{key}"), value.clone()));
+        moved.extend(exact);
+    }
+    let changed: Vec<String> =
+        placed.whole.list.iter().filter(|(_, value)| is_typed(value)).map(|(n, _)| n.clone()).collect();
+    if !changed.is_empty() {
+        let what = format!("numbers and lists in the metadata are kept as text ({})", names(&changed));
+        losses.push(note(LossKind::Metadata, what));
+    }
+    join(&mut placed.whole, "", moved.into(), losses);
+}
+
+fn is_typed(value: &Value) -> bool {
+    matches!(value, Value::Json(json) if !json.is_string())
+}
+
+fn dropped(placed: &mut Placed, losses: &mut Vec<Loss>) {
+    let whole = std::mem::take(&mut placed.whole);
+    if !whole.list.is_empty() {
+        let what = format!("the metadata are not kept ({})", names_of(&whole));
+        losses.push(note(LossKind::Metadata, what));
+    }
+    for (name, own) in std::mem::take(&mut placed.parts) {
+        if !own.list.is_empty() {
+            let what = format!("its attributes are not kept ({})", names_of(&own));
+            losses.push(note(LossKind::Attribute, what).at(name));
+        }
+    }
+}
+
+/// What is said of what lies around the items: other nodes, dimensions without values.
+pub(super) fn around(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+    let known: BTreeSet<String> = items.iter().flat_map(dimensions).collect();
+    for around in arounds(items) {
+        for (name, label, has_value) in &around.left_out {
+            let made = match has_value {
+                true => {
+                    loss(LossKind::Type, format!("a {label} is no table, array or picture: it is left out"))
+                }
+                false => note(LossKind::Type, format!("a {label} without values of its own is left out")),
+            };
+            losses.push(made.at(name));
+        }
+        for (name, len) in &around.dimensions {
+            let last = name.rsplit('/').next().unwrap_or(name);
+            if target.writer.metadata != Metadata::Tree || !known.contains(last) {
+                let what = format!("the dimension of {len} without values is left out");
+                losses.push(note(LossKind::Name, what).at(name));
+            }
+        }
+        if target.writer.metadata != Metadata::Tree {
+            let empty = |name: &String| !items.iter().any(|item| item.name.starts_with(&format!("{name}/")));
+            for (name, _) in around.groups.iter().filter(|(name, _)| !name.is_empty() && empty(name)) {
+                losses.push(note(LossKind::Metadata, "a group without values is left out").at(name));
+            }
+        }
+    }
+}
+
+/// The names of an item's dimensions.
+fn dimensions(item: &Item) -> Vec<String> {
+    let Content::Array(array) = &item.content else { return Vec::new() };
+    let axes = array.facts().axes;
+    if axes.len() != array.shape().len() {
+        return Vec::new();
+    }
+    axes.into_iter().map(|axis| axis.name).filter(|name| !name.is_empty()).collect()
+}
+
+/// What is said of the dimensions of arrays, and of the coordinates along them.
+pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+    for item in items {
+        let Content::Array(array) = &item.content else { continue };
+        let facts = array.facts();
+        let own = dimensions(item);
+        if target.writer.metadata != Metadata::Tree && !own.is_empty() {
+            let what = format!("the names of its dimensions are not kept ({})", names(&own));
+            losses.push(note(LossKind::Name, what).at(&item.name));
+        }
+        let is_there = |axis: &crate::content::array::Axis, len: &u64| {
+            let mut group = item.name.as_str();
+            let mut above = std::iter::from_fn(|| {
+                let at = group.rsplit_once('/').map_or("", |(group, _)| group);
+                let last = group.is_empty();
+                group = at;
+                (!last).then_some(at)
+            });
+            target.writer.metadata == Metadata::Tree
+                && above.any(|group| {
+                    let path =
+                        if group.is_empty() { axis.name.clone() } else { format!("{group}/{}", axis.name) };
+                    items.iter().any(|other| {
+                        other.name == path
+                            && other.name != item.name
+                            && matches!(&other.content, Content::Array(array) if array.shape() == [*len])
+                    })
+                })
+        };
+        let with = facts.axes.iter().zip(array.shape());
+        let gone: Vec<String> = with
+            .filter(|(axis, len)| {
+                (axis.coordinate.is_some() || axis.regular.is_some()) && !is_there(axis, len)
+            })
+            .map(|(axis, _)| axis.name.clone())
+            .collect();
+        if !gone.is_empty() {
+            let what = format!("the coordinates along its dimensions are not in it ({})", names(&gone));
+            losses.push(note(LossKind::Scale, what).at(&item.name));
+        }
+        let flags =
+            item.attributes.get("flag_meanings").is_some() && target.writer.metadata == Metadata::Tree;
+        if !facts.value_names.is_empty() && !flags {
+            let some: Vec<String> = facts.value_names.iter().map(|(_, name)| name.clone()).collect();
+            let what = format!("the names of its values are not kept ({})", names(&some));
+            losses.push(note(LossKind::Name, what).at(&item.name));
+        }
+    }
+}

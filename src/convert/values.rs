@@ -1,0 +1,173 @@
+//! Values as they are shown or as they are stored. Numbers with a scale, an offset or a value for *missing*
+//! stand for others; counts of time stand for dates. Tables and pictures get what they stand for, arrays what
+//! is stored together with the attributes that say how to read it, unless somebody chose otherwise.
+
+use super::{Item, Target};
+use crate::adapt::Shown;
+use crate::cell;
+use crate::cf;
+use crate::content::array::Scaling;
+use crate::content::{Array, Content, Kind};
+use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options};
+use crate::node::Value;
+use crate::write::{loss, note};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Which values of numbers with a scale are written, for every target.
+pub const VALUES: OptionSpec = OptionSpec {
+    name: "values",
+    help: "What is written of numbers with a scale, offset or fill value: what they stand for (shown) or what is stored; auto: shown in tables and pictures, stored in arrays",
+    values: &["auto", "shown", "stored"],
+    default: "auto",
+};
+
+/// The attributes that say what stored numbers stand for.
+const PACKING: [&str; 8] = [
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "valid_min",
+    "valid_max",
+    "valid_range",
+    "_Unsigned",
+];
+/// The attributes that say which time is counted.
+const COUNTING: [&str; 2] = ["units", "calendar"];
+
+/// Whether what is shown of any of these is not what is stored, so that there is a choice.
+pub fn is_choice(items: &[Item]) -> bool {
+    items.iter().any(|item| match &item.content {
+        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
+        _ => false,
+    })
+}
+
+impl Target {
+    /// Whether values are written as they are shown where nobody chose.
+    pub fn shows_values(&self) -> bool {
+        !self.writer.accepts.contains(&Kind::Array)
+    }
+}
+
+/// Whether shown values are written.
+fn is_shown(target: &Target, options: &Options) -> bool {
+    match options.get(VALUES.name) {
+        Some("shown") => true,
+        Some("stored") => false,
+        _ => target.shows_values(),
+    }
+}
+
+/// The item with the values that are written; what that loses is added.
+pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &mut Vec<Loss>) -> Item {
+    let mut item = item.clone();
+    let Content::Array(array) = &item.content else { return item };
+    let array = array.clone();
+    let is_table =
+        target.writer.accepts.contains(&Kind::Table) && !target.writer.accepts.contains(&Kind::Array);
+    let facts = array.facts();
+    let scaling = facts.scaling.filter(|_| array.dtype().is_real());
+    if is_shown(target, options) && is_table {
+        let Some(shown) = Shown::nullable(array.clone()) else { return item };
+        let (what, gone): (String, Vec<&str>) = match shown.dtype() {
+            _ if scaling.is_none() => ("counts of time become times".to_owned(), COUNTING.to_vec()),
+            dtype => {
+                let times = facts.times.as_ref().is_some_and(|times| times.is_usual());
+                let gone = PACKING.iter().chain(COUNTING.iter().filter(|_| times)).copied().collect();
+                (
+                    format!(
+                        "{} become {dtype}: {}; null where missing",
+                        array.dtype(),
+                        words(scaling.as_ref())
+                    ),
+                    gone,
+                )
+            }
+        };
+        losses.push(note(LossKind::Scale, what).at(&item.name));
+        item.attributes.remove(&gone);
+        item.content = Content::Array(Arc::new(shown));
+        return item;
+    }
+    let Some(scaling) = scaling else { return item };
+    let is_picture = target.writer.accepts.contains(&Kind::Image);
+    if is_shown(target, options) && !is_picture {
+        if let Some(shown) = Shown::floats(array.clone()) {
+            let what =
+                format!("{} become float64: {}; NaN where missing", array.dtype(), words(Some(&scaling)));
+            losses.push(note(LossKind::Scale, what).at(&item.name));
+            item.attributes.remove(&PACKING);
+            item.content = Content::Array(Arc::new(shown));
+        }
+        return item;
+    }
+    match target.writer.metadata {
+        Metadata::Tree => described(&mut item, array.as_ref(), &scaling),
+        _ => {
+            let what = format!("stored numbers are written; they stand for {}", words(Some(&scaling)));
+            // Who asked for stored numbers knows it.
+            let asked = options.get(VALUES.name) == Some("stored");
+            let made = if asked || is_picture {
+                note(LossKind::Scale, what)
+            } else {
+                loss(LossKind::Scale, format!("{what} (values=shown writes that)"))
+            };
+            losses.push(made.at(&item.name));
+        }
+    }
+    item
+}
+
+/// What a scaling does, in words.
+fn words(scaling: Option<&Scaling>) -> String {
+    let Some(scaling) = scaling else { return "what they stand for".to_owned() };
+    let mut out = format!("stored × {} + {}", scaling.scale, scaling.offset);
+    if !scaling.fill.is_empty() {
+        let fill: Vec<String> = scaling.fill.iter().map(|fill| cell::float64(*fill)).collect();
+        out += &format!(", {} is missing", fill.join(", "));
+    }
+    if let Some((low, high)) = scaling.valid {
+        out += &format!(", outside of {low} to {high} missing");
+    }
+    out
+}
+
+/// Gives the item the attributes that say what its numbers stand for, where its own do not.
+fn described(item: &mut Item, array: &dyn Array, scaling: &Scaling) {
+    if cf::scaling(&item.attributes.list, array.dtype()).as_ref() == Some(scaling) {
+        return;
+    }
+    item.attributes.remove(&PACKING);
+    let mut say = |name: &str, value: serde_json::Value| {
+        item.attributes.types.remove(name);
+        item.attributes.list.push((name.to_owned(), Value::Json(value)));
+    };
+    if scaling.scale != 1.0 {
+        say("scale_factor", json!(scaling.scale));
+    }
+    if scaling.offset != 0.0 {
+        say("add_offset", json!(scaling.offset));
+    }
+    let number = |n: f64| match !array.dtype().is_float() && n.fract() == 0.0 && n.abs() < 9e15 {
+        true => json!(n as i64),
+        false => json!(n),
+    };
+    match scaling.fill.as_slice() {
+        [] => {}
+        [one] => say("_FillValue", number(*one)),
+        [one, others @ ..] => {
+            say("_FillValue", number(*one));
+            say("missing_value", others.iter().map(|n| number(*n)).collect());
+        }
+    }
+    if let Some((low, high)) = scaling.valid {
+        if low.is_finite() {
+            say("valid_min", number(low));
+        }
+        if high.is_finite() {
+            say("valid_max", number(high));
+        }
+    }
+}

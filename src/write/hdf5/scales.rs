@@ -1,0 +1,180 @@
+//! Dimension scales: the names of dimensions and the coordinates along them, as HDF5 keeps them and NetCDF-4
+//! is made of them. A dimension that has no array of its name becomes one without values, as NetCDF does it.
+//! <https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html>,
+//! <https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec>
+
+use super::Made;
+use super::attributes;
+use super::library::{Dataset, Described, File, Reference, Storage, Type};
+use crate::error::Result;
+use std::collections::BTreeMap;
+
+/// How NetCDF marks a dimension that has no variable.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+
+/// Which scale each dimension of an array has.
+struct Attached {
+    /// The array's number.
+    array: usize,
+    /// For each dimension the path of its scale.
+    scales: Vec<Option<String>>,
+    /// Names of dimensions that no scale can have.
+    labels: Vec<String>,
+}
+
+/// Everything that is known of the scales of a file.
+#[derive(Default)]
+struct Scales {
+    /// Arrays that are scales of themselves.
+    own: Vec<usize>,
+    /// Dimensions without values: path and length.
+    bare: BTreeMap<String, u64>,
+    attached: Vec<Attached>,
+}
+
+/// Writes the scales of all arrays.
+pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
+    let scales = Scales::of(made);
+    let mut references: BTreeMap<&str, Vec<(Reference, u32)>> = BTreeMap::new();
+    let mut bare = Vec::new();
+    for (path, len) in &scales.bare {
+        let dataset = file.dataset(path, &Type::integer(1, true)?, &[*len], &Storage::default())?;
+        mark(&dataset, &format!("{NO_VARIABLE}{len:10}"))?;
+        bare.push((path.as_str(), dataset));
+    }
+    for attached in &scales.attached {
+        let Some(array) = made.get(attached.array) else { continue };
+        let own = file.reference(&array.path)?;
+        for (dimension, scale) in (0u32..).zip(&attached.scales) {
+            if let Some(scale) = scale {
+                references.entry(scale).or_default().push((own, dimension));
+            }
+        }
+        attached.write(file, &array.dataset)?;
+    }
+    for (path, list) in &references {
+        let known = made.iter().map(|made| (made.path.as_str(), &made.dataset));
+        let mut all = known.chain(bare.iter().map(|(path, dataset)| (*path, dataset)));
+        if let Some((_, dataset)) = all.find(|(known, _)| known == path) {
+            refer(dataset, list)?;
+        }
+    }
+    for number in scales.own {
+        if let Some(made) = made.get(number) {
+            mark(&made.dataset, made.path.rsplit('/').next().unwrap_or(&made.path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a dataset a scale.
+fn mark(dataset: &Dataset, name: &str) -> Result<()> {
+    attributes::text(dataset, "CLASS", "DIMENSION_SCALE")?;
+    attributes::text(dataset, "NAME", name)
+}
+
+/// Writes down whose scale it is.
+fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
+    let members = [
+        ("dataset".to_owned(), 0, Type::reference()?),
+        ("dimension".to_owned(), size_of::<Reference>(), Type::integer(4, false)?),
+    ];
+    let size = size_of::<Reference>() + 8;
+    let datatype = Type::record(size, &members)?;
+    let mut bytes = Vec::with_capacity(list.len() * size);
+    for (reference, dimension) in list {
+        bytes.extend(reference.to_ne_bytes());
+        bytes.extend(dimension.to_le_bytes());
+        bytes.extend([0; 4]);
+    }
+    // SAFETY: a reference is a number, no place in memory.
+    unsafe { dataset.attribute("REFERENCE_LIST", &datatype, Some(&[list.len() as u64]), &bytes) }
+}
+
+impl Attached {
+    fn write(&self, file: &File, dataset: &Dataset) -> Result<()> {
+        let rank = self.scales.len() as u64;
+        if self.scales.iter().any(Option::is_some) {
+            let one = |scale: &Option<String>| scale.as_ref().map(|path| file.reference(path)).transpose();
+            let references: Vec<Option<Reference>> = self.scales.iter().map(one).collect::<Result<_>>()?;
+            let mut bytes = Vec::new();
+            for reference in &references {
+                let place = reference.as_ref().map_or(0, |reference| std::ptr::from_ref(reference) as usize);
+                bytes.extend(usize::from(reference.is_some()).to_ne_bytes());
+                bytes.extend(place.to_ne_bytes());
+            }
+            let datatype = Type::reference()?.list()?;
+            // SAFETY: each element says one or none and points to so many references, which are alive.
+            unsafe { dataset.attribute("DIMENSION_LIST", &datatype, Some(&[rank]), &bytes)? };
+        }
+        if self.labels.iter().any(|label| !label.is_empty()) {
+            attributes::texts(dataset, "DIMENSION_LABELS", &self.labels)?;
+        }
+        Ok(())
+    }
+}
+
+impl Scales {
+    fn of(made: &[Made<'_>]) -> Self {
+        let shapes: BTreeMap<&str, &[u64]> =
+            made.iter().map(|made| (made.path.as_str(), made.array.shape())).collect();
+        let mut scales = Scales::default();
+        for (number, array) in made.iter().enumerate() {
+            let names: Vec<String> = array.array.facts().axes.into_iter().map(|axis| axis.name).collect();
+            let shape = array.array.shape();
+            if names.len() != shape.len() || names.iter().all(String::is_empty) {
+                continue;
+            }
+            let name = array.path.rsplit('/').next().unwrap_or(&array.path);
+            if shape.len() == 1 && names.first().is_some_and(|axis| axis == name) {
+                scales.own.push(number);
+                continue;
+            }
+            let mut attached = Attached { array: number, scales: Vec::new(), labels: Vec::new() };
+            for (name, len) in names.into_iter().zip(shape) {
+                let scale = scales.scale(&shapes, &array.path, &name, *len);
+                attached.labels.push(if scale.is_none() { name } else { String::new() });
+                attached.scales.push(scale);
+            }
+            scales.attached.push(attached);
+        }
+        // What others lie along is a scale, also where its own dimension has another name.
+        for (number, array) in made.iter().enumerate() {
+            let used = scales.attached.iter().flat_map(|attached| &attached.scales).flatten();
+            if used.into_iter().any(|path| *path == array.path) && !scales.own.contains(&number) {
+                scales.own.push(number);
+            }
+        }
+        scales
+    }
+
+    /// The path of the scale of the dimension `name` of the array at `path`: in its group, else in those above.
+    fn scale(&mut self, shapes: &BTreeMap<&str, &[u64]>, path: &str, name: &str, len: u64) -> Option<String> {
+        if name.is_empty() || name.contains(['/', '\0']) || name == "." {
+            return None;
+        }
+        let join = |group: &str| if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") };
+        let own = path.rsplit_once('/').map_or("", |(group, _)| group);
+        let mut group = own;
+        loop {
+            let at = join(group);
+            let is_scale = shapes.get(at.as_str()).map(|shape| **shape == [len]);
+            let is_bare = self.bare.get(&at).map(|known| *known == len);
+            match is_scale.or(is_bare) {
+                Some(true) => return Some(at),
+                // Nearer than any other, and not of this length.
+                Some(false) => return None,
+                None if group.is_empty() => break,
+                None => group = group.rsplit_once('/').map_or("", |(above, _)| above),
+            }
+        }
+        let at = join(own);
+        let below = format!("{at}/");
+        // A group of this name leaves no place for it.
+        if shapes.range(below.as_str()..).next().is_some_and(|(path, _)| path.starts_with(&below)) {
+            return None;
+        }
+        self.bare.insert(at.clone(), len);
+        Some(at)
+    }
+}

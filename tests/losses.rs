@@ -1,0 +1,681 @@
+//! Every node of every fixture × every writer that takes it: what differs between the source and what was
+//! written, when both are opened, was named in the loss report, and what the report names differs.
+//!
+//! A difference is one of kind, type, shape, values, columns (names, types, nullability), attributes, names of
+//! dimensions, coordinates along them, what stored numbers stand for. A loss that depends on values, which a
+//! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
+
+use arrow::datatypes::DataType;
+use gander::adapt::{ArrayTable, ImageArray, Typed};
+use gander::content::{Array, Content, Table};
+use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
+use gander::format::{Attributes, Loss, LossKind, Options};
+use gander::node::{Node, Value};
+use gander::region::Region;
+use gander::{Task, cell, display, open};
+use rayon::prelude::*;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Files above this size are left to other tests; how many there are is counted.
+const LARGEST: u64 = 1 << 20;
+/// Elements of which all values are compared; of larger arrays only the rest of what is known is.
+const COMPARED: u64 = 1 << 16;
+
+/// What can differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Aspect {
+    Missing,
+    Kind,
+    Type,
+    Nullable,
+    Shape,
+    Values,
+    Columns,
+    Dimensions,
+    Coordinates,
+    Meaning,
+    ValueNames,
+    Attribute,
+}
+
+impl Aspect {
+    /// The kinds of losses that say it.
+    fn is_said_by(self, kind: LossKind) -> bool {
+        use LossKind as K;
+        match self {
+            Aspect::Missing | Aspect::Kind | Aspect::Shape => matches!(kind, K::Type | K::Name | K::Metadata),
+            Aspect::Type => matches!(kind, K::Type | K::Nesting | K::Zone | K::Scale),
+            Aspect::Nullable => matches!(kind, K::Type | K::Null | K::Scale),
+            Aspect::Values => {
+                matches!(kind, K::Type | K::Null | K::Nan | K::Zone | K::Precision | K::Nesting | K::Scale)
+            }
+            Aspect::Columns => matches!(kind, K::Name | K::Type),
+            Aspect::Dimensions => matches!(kind, K::Name | K::Type),
+            Aspect::ValueNames => matches!(kind, K::Name),
+            Aspect::Coordinates => matches!(kind, K::Scale),
+            Aspect::Meaning => matches!(kind, K::Scale),
+            Aspect::Attribute => matches!(kind, K::Attribute | K::Metadata | K::Scale),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Difference {
+    path: String,
+    subject: String,
+    aspect: Aspect,
+    /// The two sides, for the message.
+    words: String,
+}
+
+/// A column of a table, or all elements of an array.
+#[derive(Clone)]
+struct Column {
+    name: String,
+    word: String,
+    nullable: bool,
+    cells: Option<Vec<Option<String>>>,
+}
+
+/// One object, as far as it is compared.
+struct Object {
+    kind: &'static str,
+    shape: Vec<u64>,
+    /// The type of an array's elements.
+    dtype: Option<String>,
+    columns: Vec<Column>,
+    dimensions: Vec<String>,
+    coordinates: Vec<(String, Option<Vec<Option<String>>>)>,
+    meaning: Option<String>,
+    value_names: Vec<(i64, String)>,
+    attributes: Attributes,
+}
+
+fn cells(array: &dyn Array) -> Option<Vec<Option<String>>> {
+    let region = Region::all(array.shape());
+    if region.elements().ok()? > COMPARED {
+        return None;
+    }
+    let column = array.column(&Task::new(), &region).ok()?;
+    Some((0..column.len()).map(|row| cell::text(column.as_ref(), row)).collect())
+}
+
+fn columns_of(table: &dyn Table) -> Vec<Column> {
+    let task = Task::new();
+    let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+    let rows = table.count(&task).ok().filter(|rows| rows * (all.len() as u64).max(1) <= COMPARED * 8);
+    let batch = rows.and_then(|rows| table.read(&task, 0..rows, &all).ok());
+    let column = |(n, field): (usize, &Arc<arrow::datatypes::Field>)| Column {
+        name: field.name().clone(),
+        word: display::column_type(field),
+        nullable: field.is_nullable(),
+        cells: batch.as_ref().map(|batch| {
+            (0..batch.num_rows()).map(|row| cell::text(batch.column(n).as_ref(), row)).collect()
+        }),
+    };
+    table.schema().fields().iter().enumerate().map(column).collect()
+}
+
+impl Object {
+    fn of(item: &Item, attributes: Attributes) -> Option<Self> {
+        let mut object = Object {
+            kind: item.content.kind().word(),
+            shape: Vec::new(),
+            dtype: None,
+            columns: Vec::new(),
+            dimensions: Vec::new(),
+            coordinates: Vec::new(),
+            meaning: None,
+            value_names: Vec::new(),
+            attributes,
+        };
+        match &item.content {
+            Content::Table(table) => {
+                let table: Arc<dyn Table> = match Typed::applies(table.as_ref()) {
+                    true => {
+                        let first = Typed::new(table.clone(), &BTreeMap::new());
+                        first.try_all(&Task::new()).ok()?;
+                        Arc::new(Typed::new(table.clone(), &first.misfits()))
+                    }
+                    false => table.clone(),
+                };
+                object.columns = columns_of(table.as_ref());
+                object.shape = vec![table.count(&Task::new()).ok()?];
+            }
+            Content::Array(array) => object.array(array),
+            Content::Image(image) => {
+                object.array(&(Arc::new(ImageArray::new(image.clone())) as Arc<dyn Array>))
+            }
+            Content::Text(_) | Content::Bytes(_) => return None,
+        }
+        Some(object)
+    }
+
+    fn array(&mut self, array: &Arc<dyn Array>) {
+        let facts = array.facts();
+        self.shape = array.shape().to_vec();
+        self.dtype = Some(array.dtype().to_string());
+        let whole = Column {
+            name: String::new(),
+            word: array.dtype().to_string(),
+            nullable: false,
+            cells: cells(array.as_ref()),
+        };
+        self.columns = vec![whole];
+        if facts.axes.len() == self.shape.len() {
+            self.dimensions = facts.axes.iter().map(|axis| axis.name.clone()).collect();
+        }
+        if self.dimensions.iter().all(String::is_empty) {
+            self.dimensions.clear();
+        }
+        for axis in &facts.axes {
+            let values = axis.coordinate.as_ref().map(|array| cells(array.as_ref()));
+            let regular = axis.regular.map(|regular| Some(vec![Some(format!("{regular:?}"))]));
+            if let Some(values) = values.or(regular) {
+                self.coordinates.push((axis.name.clone(), values));
+            }
+        }
+        self.meaning =
+            facts.scaling.filter(|_| array.dtype().is_real()).map(|scaling| format!("{scaling:?}"));
+        self.value_names = facts.value_names;
+    }
+}
+
+/// The Arrow word for the type of an array's elements, where there is one for the same.
+fn arrow_word(dtype: &str) -> &str {
+    match dtype {
+        "float16" => "halffloat",
+        "float32" => "float",
+        "float64" => "double",
+        "str" => "string",
+        "bytes" => "binary",
+        other => other,
+    }
+}
+
+/// Whether two types are the same, in the words of arrays or of tables.
+fn same_type(from: &str, to: &str) -> bool {
+    let is_text =
+        |word: &str| word == "str" || word == "string" || word == "large_string" || word == "string_view";
+    from == to || arrow_word(from) == arrow_word(to) || is_text(from) && is_text(to)
+}
+
+/// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
+fn same_text(a: &Option<String>, b: &Option<String>) -> bool {
+    fn texts(json: Json) -> Json {
+        match json {
+            Json::Number(number) => Json::String(number.to_string()),
+            Json::Bool(bool) => Json::String(bool.to_string()),
+            Json::Array(items) => Json::Array(items.into_iter().map(texts).collect()),
+            Json::Object(members) => Json::Object(members.into_iter().map(|(k, v)| (k, texts(v))).collect()),
+            other => other,
+        }
+    }
+    let nested = |text: &Option<String>| {
+        let json: Json = serde_json::from_str(text.as_deref()?).ok()?;
+        (json.is_array() || json.is_object()).then(|| texts(json))
+    };
+    a == b || nested(a).is_some_and(|a| Some(a) == nested(b))
+}
+
+/// Whether two attributes say the same; a float32 may be spelled as the double that it is.
+fn same_value(from: &Attributes, name: &str, a: &Value, to: &Attributes, b: &Value) -> bool {
+    fn same(a: &Json, b: &Json) -> bool {
+        match (a, b) {
+            (Json::Number(x), Json::Number(y)) => {
+                x.as_f64() == y.as_f64() && (x.as_i64() == y.as_i64() || x.is_f64() || y.is_f64())
+            }
+            (Json::Array(x), Json::Array(y)) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(a, b)| same(a, b))
+            }
+            // One value is that value, as NetCDF has it.
+            (Json::Array(x), one) | (one, Json::Array(x)) if x.len() == 1 => same(&x[0], one),
+            _ => a == b,
+        }
+    }
+    // xarray's spelling of a missing float in Zarr.
+    let number = |list: &Attributes| gander::cf::numbers(&list.list, name);
+    let missing = name == "_FillValue"
+        && !number(from).is_empty()
+        && number(from)
+            .iter()
+            .zip(number(to))
+            .all(|(x, y)| x.to_bits() == y.to_bits() || *x as f32 == y as f32);
+    missing || same(&from.exact(name, a), &to.exact(name, b))
+}
+
+/// What differs between two objects.
+fn differences(path: &str, from: &Object, to: &Object, out: &mut Vec<Difference>) {
+    let mut add = |subject: &str, aspect: Aspect, words: String| {
+        out.push(Difference { path: path.to_owned(), subject: subject.to_owned(), aspect, words });
+    };
+    if from.kind != to.kind {
+        add("", Aspect::Kind, format!("{} → {}", from.kind, to.kind));
+    }
+    if from.shape != to.shape {
+        add("", Aspect::Shape, format!("{:?} → {:?}", from.shape, to.shape));
+    }
+    compare_columns(from, to, &mut add);
+    if from.dimensions != to.dimensions {
+        add("", Aspect::Dimensions, format!("{:?} → {:?}", from.dimensions, to.dimensions));
+    }
+    for (name, values) in &from.coordinates {
+        let there = to.coordinates.iter().find(|(other, _)| other == name);
+        if there.is_none_or(|(_, other)| other != values) {
+            add("", Aspect::Coordinates, name.clone());
+        }
+    }
+    if from.meaning != to.meaning {
+        add("", Aspect::Meaning, format!("{:?} → {:?}", from.meaning, to.meaning));
+    }
+    if from.value_names != to.value_names {
+        add("", Aspect::ValueNames, format!("{:?} → {:?}", from.value_names, to.value_names));
+    }
+    let mut seen = BTreeSet::new();
+    for (name, value) in &from.attributes.list {
+        let first = seen.insert(name);
+        match to.attributes.get(name) {
+            Some(other) if first && same_value(&from.attributes, name, value, &to.attributes, other) => {}
+            Some(_) if !first => add(name, Aspect::Attribute, "it stands twice".to_owned()),
+            Some(other) => add(name, Aspect::Attribute, format!("{value:?} → {other:?}")),
+            None => add(name, Aspect::Attribute, format!("{value:?} is gone")),
+        }
+    }
+    for (name, value) in &to.attributes.list {
+        if from.attributes.get(name).is_none() {
+            add(name, Aspect::Attribute, format!("{value:?} is new"));
+        }
+    }
+}
+
+fn compare_columns(from: &Object, to: &Object, add: &mut dyn FnMut(&str, Aspect, String)) {
+    // An array that became a table, or the other way round: all values in one row after the other.
+    if (from.dtype.is_some()) != (to.dtype.is_some()) {
+        let (array, table) = if from.dtype.is_some() { (from, to) } else { (to, from) };
+        let dtype = array.dtype.as_deref().unwrap_or_default();
+        if table.columns.iter().any(|column| !same_type(dtype, &column.word)) {
+            add(
+                "",
+                Aspect::Type,
+                format!(
+                    "{dtype} and {:?}",
+                    table.columns.iter().map(|c| c.word.as_str()).collect::<Vec<_>>()
+                ),
+            );
+        }
+        let rows = table.columns.first().and_then(|c| c.cells.as_ref()).map_or(0, Vec::len);
+        let all = (0..rows).flat_map(|row| {
+            table
+                .columns
+                .iter()
+                .map(move |c| c.cells.as_ref().and_then(|cells| cells.get(row).cloned().flatten()))
+        });
+        if let Some(cells) = array.columns.first().and_then(|column| column.cells.as_ref())
+            && !all.eq(cells.iter().cloned())
+        {
+            add("", Aspect::Values, "the elements".to_owned());
+        }
+        return;
+    }
+    let names = |object: &Object| object.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+    if names(from) != names(to) {
+        add("", Aspect::Columns, format!("{:?} → {:?}", names(from), names(to)));
+    }
+    for (n, column) in from.columns.iter().enumerate() {
+        let same = to.columns.get(n).filter(|other| other.name == column.name);
+        let Some(other) = same.or_else(|| to.columns.iter().find(|other| other.name == column.name)) else {
+            add(&column.name, Aspect::Missing, "the column is gone".to_owned());
+            continue;
+        };
+        if !same_type(&column.word, &other.word) {
+            add(&column.name, Aspect::Type, format!("{} → {}", column.word, other.word));
+        }
+        if column.nullable != other.nullable {
+            add(&column.name, Aspect::Nullable, format!("{} → {}", column.nullable, other.nullable));
+        }
+        if let (Some(a), Some(b)) = (&column.cells, &other.cells) {
+            let at = a.iter().zip(b).position(|(a, b)| !same_text(a, b));
+            if a.len() != b.len() || at.is_some() {
+                let pair = at.map(|at| (a[at].clone(), b[at].clone()));
+                add(&column.name, Aspect::Values, format!("{pair:?}"));
+            }
+        }
+    }
+}
+
+/// The attributes of an item that is all there is, with those of what it lies in.
+fn with_above(item: &Item) -> Attributes {
+    let mut all = Attributes::default();
+    all.list.extend(item.attributes.list.iter().cloned());
+    all.types.extend(item.attributes.types.clone());
+    for (_, own) in &item.around.groups {
+        for (name, value) in &own.list {
+            if all.get(name).is_none() {
+                all.list.push((name.clone(), value.clone()));
+                all.types.extend(own.types.get(name).map(|dtype| (name.clone(), dtype.clone())));
+            }
+        }
+    }
+    all
+}
+
+/// Arrays that are the columns of one table.
+fn joined(back: &[Item]) -> Option<Object> {
+    let mut whole: Option<Object> = None;
+    for item in back {
+        let Content::Array(array) = &item.content else { return None };
+        let name = item.name.rsplit('/').next().unwrap_or(&item.name);
+        let table = ArrayTable::new(name, array.clone()).ok();
+        let columns = table.map(|table| columns_of(&table)).filter(|columns| columns.len() == 1);
+        let column = match columns.as_deref() {
+            Some([only]) => Column { name: item.name.clone(), ..only.clone() },
+            _ => Column {
+                name: item.name.clone(),
+                word: array.dtype().to_string(),
+                nullable: false,
+                cells: None,
+            },
+        };
+        match &mut whole {
+            Some(whole) => whole.columns.push(column),
+            None => {
+                let mut object = Object::of(item, with_above(item))?;
+                (object.dtype, object.columns) = (None, vec![column]);
+                object.dimensions.clear();
+                object.shape.truncate(1);
+                whole = Some(object);
+            }
+        }
+    }
+    whole
+}
+
+/// All differences between what was converted and what was written.
+fn compare(items: &[Item], target: &Target, back: &[Item]) -> Vec<Difference> {
+    let mut out = Vec::new();
+    if let [from] = items {
+        let is_table = matches!(from.content, Content::Table(_));
+        let to = match back {
+            [only]
+                if !(is_table
+                    && only.content.kind().word() == "array"
+                    && target.writer.many
+                    && target.id != "hdf5") =>
+            {
+                Object::of(only, with_above(only))
+            }
+            several => joined(several),
+        };
+        if let (Some(from), Some(to)) = (Object::of(from, with_above(from)), to) {
+            differences("", &from, &to, &mut out);
+        }
+        around(items, back, target, &mut out);
+        return out;
+    }
+    for from in items {
+        let to = back.iter().find(|to| to.name == from.name);
+        let found = match to {
+            Some(to) => Object::of(to, to.attributes.clone()),
+            None => {
+                let below = |item: &&Item| {
+                    item.name.strip_prefix(&from.name).is_some_and(|rest| rest.starts_with(['/', '.']))
+                };
+                let columns: Vec<Item> = back
+                    .iter()
+                    .filter(below)
+                    .map(|item| {
+                        let name = item.name[from.name.len() + 1..].to_owned();
+                        Item { name, ..item.clone() }
+                    })
+                    .collect();
+                let group = back
+                    .first()
+                    .and_then(|item| item.around.groups.iter().find(|(name, _)| *name == from.name));
+                joined(&columns).map(|object| Object {
+                    attributes: group.map(|(_, own)| own.clone()).unwrap_or_default(),
+                    ..object
+                })
+            }
+        };
+        match (Object::of(from, from.attributes.clone()), found) {
+            (Some(from_object), Some(to)) => differences(&from.name, &from_object, &to, &mut out),
+            (Some(_), None) => out.push(Difference {
+                path: from.name.clone(),
+                subject: String::new(),
+                aspect: Aspect::Missing,
+                words: "it is gone".to_owned(),
+            }),
+            (None, _) => {}
+        }
+    }
+    around(items, back, target, &mut out);
+    out
+}
+
+/// What differs in what lies around the items.
+fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Difference>) {
+    let Some(from) = items.first().map(|item| &item.around) else { return };
+    let mut gone = |path: &str, subject: &str, aspect: Aspect, words: String| {
+        out.push(Difference { path: path.to_owned(), subject: subject.to_owned(), aspect, words });
+    };
+    for (name, label, _) in &from.left_out {
+        gone(name, "", Aspect::Missing, format!("a {label}"));
+    }
+    let mut names = BTreeSet::new();
+    for item in back {
+        if let Content::Array(array) = &item.content {
+            names.extend(array.facts().axes.into_iter().map(|axis| axis.name));
+        }
+    }
+    for (name, _) in &from.dimensions {
+        if !names.contains(name.rsplit('/').next().unwrap_or(name)) {
+            gone(name, "", Aspect::Dimensions, "the dimension".to_owned());
+        }
+    }
+    if items.len() == 1 {
+        return;
+    }
+    let to = back.first().map(|item| item.around.clone()).unwrap_or_default();
+    for (name, own) in &from.groups {
+        let there = to.groups.iter().find(|(other, _)| other == name).map(|(_, own)| own);
+        let is_implied = items.iter().any(|item| item.name.starts_with(&format!("{name}/")));
+        if there.is_none() && !name.is_empty() && !is_implied {
+            gone(name, "", Aspect::Missing, "the group".to_owned());
+        }
+        for (key, value) in &own.list {
+            let other = there.and_then(|there| Some((there, there.get(key)?)));
+            if other.is_none_or(|(there, other)| !same_value(own, key, value, there, other)) {
+                gone(
+                    name,
+                    key,
+                    Aspect::Attribute,
+                    format!("{value:?} → {:?}", other.map(|(_, other)| other)),
+                );
+            }
+        }
+    }
+    // Names that metadata in one place are told apart by.
+    if let Some((_, root)) = to.groups.first().filter(|(name, _)| name.is_empty()) {
+        let own = from.groups.first().map(|(_, own)| own.clone()).unwrap_or_default();
+        for (name, value) in root.list.iter().filter(|(name, _)| own.get(name).is_none()) {
+            let owner = items
+                .iter()
+                .map(|item| item.name.as_str())
+                .chain(from.groups.iter().map(|(name, _)| name.as_str()));
+            let path = owner
+                .filter(|owner| !owner.is_empty() && name.starts_with(&format!("{owner}.")))
+                .max_by_key(|owner| owner.len());
+            gone(path.unwrap_or_default(), name, Aspect::Attribute, format!("{value:?} is new"));
+        }
+    }
+    let _ = target;
+}
+
+fn is_said(difference: &Difference, loss: &Loss) -> bool {
+    let path = loss.path.is_empty() || difference.path.is_empty() || loss.path == difference.path;
+    // An attribute of a part is called after it, too.
+    let subject =
+        loss.subject.is_empty() || loss.subject == difference.subject || difference.subject.is_empty();
+    path && subject && difference.aspect.is_said_by(loss.kind)
+}
+
+/// What came of one node and one writer.
+#[derive(Default)]
+struct Outcome {
+    written: usize,
+    refused: usize,
+    differences: usize,
+    losses: usize,
+    /// Losses that depend on values, and did not come true.
+    untrue: usize,
+    wrong: Vec<String>,
+}
+
+fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
+    let mut outcome = Outcome::default();
+    let task = Task::new();
+    let Ok(plan) = convert::plan(items, target, &Options::default(), &Selection::default()) else {
+        outcome.refused = 1;
+        return outcome;
+    };
+    let Ok(done) = plan.run(&task, out, Consent { overwrite: true, lose: true }) else {
+        outcome.refused = 1;
+        return outcome;
+    };
+    let mut reading = Options::default();
+    match target.id {
+        "tsv" => reading.set("delimiter", "tab"),
+        "csv" => reading.set("delimiter", "comma"),
+        _ => {}
+    }
+    let expected = match target.id {
+        "tsv" => "csv",
+        "arrow-stream" => "arrow",
+        "zarr-zip" => "zarr",
+        id => id,
+    };
+    // Texts may say too little to be told from plain text, and nothing at all is no file of any format.
+    let back = gander::open(&task, out, &reading).ok().filter(|back| back.format.id == expected);
+    let Some(back) = back.and_then(|back| convert::gather(&task, &back.root, "").ok()) else {
+        outcome.refused = 1;
+        return outcome;
+    };
+    outcome.written = 1;
+    let losses: Vec<&Loss> = plan.losses.iter().chain(&done.notes).collect();
+    let differences = compare(items, target, &back);
+    outcome.differences = differences.len();
+    outcome.losses = losses.len();
+    for difference in &differences {
+        if !losses.iter().any(|loss| is_said(difference, loss)) {
+            outcome.wrong.push(format!("not reported: {difference:?}"));
+        }
+    }
+    for loss in losses {
+        if !differences.iter().any(|difference| is_said(difference, loss)) {
+            match loss.possible {
+                true => outcome.untrue += 1,
+                false => outcome.wrong.push(format!("no difference: {loss:?}")),
+            }
+        }
+    }
+    outcome
+}
+
+fn files(skipped: &AtomicUsize) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"))];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if meta.is_dir() && name.ends_with(".zarr") {
+                files.push(path);
+            } else if meta.is_dir() && name != "malformed" {
+                folders.push(path);
+            } else if meta.is_file() && !name.ends_with(".py") && !name.ends_with("golden.txt") {
+                if meta.len() <= LARGEST {
+                    files.push(path);
+                } else {
+                    skipped.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The whole and each of its nodes that has content.
+fn nodes(root: &Arc<Node>) -> Vec<(String, Vec<Item>)> {
+    let task = Task::new();
+    let mut all = Vec::new();
+    let mut add = |node: &Arc<Node>, path: &str| {
+        if let Ok(items) = convert::gather(&task, node, path) {
+            let opaque = |item: &Item| matches!(item.content, Content::Bytes(_) | Content::Text(_));
+            if !items.iter().any(opaque) {
+                all.push((path.to_owned(), items));
+            }
+        }
+    };
+    add(root, "");
+    let _ = open::walk(&task, root, "", 8, &mut |node, path, level| {
+        if level > 0 && node.content.is_some() {
+            add(node, path);
+        }
+        Ok(true)
+    });
+    all
+}
+
+#[test]
+fn the_loss_report_tells_the_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let skipped = AtomicUsize::new(0);
+    let made: Vec<(String, &'static str, Outcome)> = files(&skipped)
+        .par_iter()
+        .enumerate()
+        .flat_map(|(number, path)| {
+            let Ok(document) = gander::open(&Task::new(), path, &Options::default()) else {
+                return Vec::new();
+            };
+            let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
+            let mut out = Vec::new();
+            for (n, (node, items)) in nodes(&document.root).into_iter().enumerate() {
+                for target in TARGETS.iter().filter(|target| target.id != "raw") {
+                    let file = folder.path().join(format!("{number}-{n}.{}", target.extensions[0]));
+                    out.push((format!("{name}#{node}"), target.id, check(&items, target, &file)));
+                    let _ = if target.folder {
+                        std::fs::remove_dir_all(&file)
+                    } else {
+                        std::fs::remove_file(&file)
+                    };
+                }
+            }
+            out
+        })
+        .collect();
+    let mut totals: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (node, id, outcome) in &made {
+        let total = totals.entry(id).or_default();
+        let parts = [outcome.written, outcome.refused, outcome.differences, outcome.losses, outcome.untrue];
+        total.iter_mut().zip(parts).for_each(|(total, part)| *total += part);
+        wrong.extend(outcome.wrong.iter().map(|words| format!("{node} as {id}: {words}")));
+    }
+    println!("written, refused, differences, losses, possible ones that did not come true:\n{totals:#?}");
+    println!("{} files over {LARGEST} bytes left out", skipped.load(Ordering::Relaxed));
+    assert!(wrong.is_empty(), "{} untrue:\n{}", wrong.len(), wrong.join("\n"));
+    for target in TARGETS.iter().filter(|target| target.id != "raw") {
+        let total = totals.get(target.id).copied().unwrap_or_default();
+        assert!(
+            total[0] > 20 && total[2] > 0 && total[3] > 0,
+            "{}: too little was compared: {total:?}",
+            target.id
+        );
+    }
+    let _ = DataType::Null;
+}
