@@ -1,0 +1,359 @@
+//! The end of a file: postscript and footer; and the footer of each stripe.
+//!
+//! Specification: <https://orc.apache.org/specification/ORCv1/#file-tail>; messages:
+//! <https://github.com/apache/orc-format/blob/main/src/main/proto/orc/proto/orc_proto.proto>.
+
+use super::stream::{Codec, Packing, Stream};
+use super::wire::{Value, fields};
+use crate::error::{Error, Result};
+use crate::limits;
+use crate::source::Source;
+use crate::task::Task;
+use std::ops::Range;
+
+/// The chunk that compressed data comes in where the postscript does not say it, in bytes.
+const CHUNK: u64 = 256 << 10;
+
+/// What postscript and footer say.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    pub(super) packing: Packing,
+    /// Numbers of the format's version: 0.11, 0.12, 1.9999.
+    pub(super) version: Vec<u32>,
+    pub(super) stripes: Vec<Stripe>,
+    pub(super) types: Vec<Type>,
+    /// User metadata, in file order.
+    pub(super) metadata: Vec<(String, Vec<u8>)>,
+    /// Of each type, by its number.
+    pub(super) statistics: Vec<Statistics>,
+    pub(super) row_index_stride: u64,
+    pub(super) software: Option<String>,
+}
+
+/// Where a stripe is, in bytes, and how many rows it has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stripe {
+    pub(super) offset: u64,
+    pub(super) index: u64,
+    pub(super) data: u64,
+    pub(super) footer: u64,
+    pub(super) rows: u64,
+}
+
+/// A type as the footer lists it, in the order of a walk through the tree.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Type {
+    /// The number of its kind.
+    pub(super) kind: u64,
+    /// Numbers of the types below.
+    pub(super) children: Vec<u32>,
+    pub(super) names: Vec<String>,
+    pub(super) precision: u32,
+    pub(super) scale: u32,
+}
+
+/// Statistics of a column. What a writer left out is `None`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Statistics {
+    /// Values that are not null.
+    pub(super) values: Option<u64>,
+    pub(super) kind: Extremes,
+}
+
+/// The smallest and the largest value.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Extremes {
+    #[default]
+    None,
+    Int(Option<i64>, Option<i64>),
+    Double(Option<f64>, Option<f64>),
+    /// Texts, and whether they are the values themselves (else they are bounds).
+    Text(Option<(String, bool)>, Option<(String, bool)>),
+    Decimal(Option<String>, Option<String>),
+    /// Days since 1970.
+    Date(Option<i64>, Option<i64>),
+    /// Milliseconds since 1970 in the writer's time zone, and the same in UTC.
+    Timestamp { local: [Option<i64>; 2], utc: [Option<i64>; 2] },
+}
+
+/// What a stripe's footer says.
+#[derive(Debug, Default)]
+pub(super) struct StripeFooter {
+    /// The file's bytes of each stream, with its kind and the number of its type.
+    pub(super) streams: Vec<(StreamKind, u32, Range<u64>)>,
+    pub(super) encodings: Vec<Encoding>,
+    pub(super) zone: Option<String>,
+}
+
+/// What a stream holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamKind {
+    Present,
+    Data,
+    Length,
+    DictionaryData,
+    Secondary,
+    Encrypted,
+    Other,
+}
+
+/// How a column's values are encoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Encoding {
+    /// Integers are in version 2 of the run length encoding.
+    pub(super) v2: bool,
+    pub(super) dictionary: bool,
+    /// The dictionary's entries.
+    pub(super) size: u32,
+}
+
+/// Reads the end of a file of `len` bytes.
+///
+/// # Errors
+/// `Malformed` where it is cut off, `Unsupported` for an unknown compression.
+pub(super) fn read(task: &Task, source: &Source, len: u64) -> Result<Tail> {
+    let short = || Error::malformed(format!("ORC: the file has {len} bytes, too few for a postscript"));
+    let last = len.checked_sub(1).ok_or_else(short)?;
+    let size = source.read(task, last..len)?.first().copied().map_or(0, u64::from);
+    let start = last.checked_sub(size).filter(|_| size > 0).ok_or_else(short)?;
+    let bytes = source.read(task, start..last)?;
+    let mut tail = Tail::default();
+    let (mut footer, mut compression, mut chunk) = (0, 0, CHUNK);
+    fields(&bytes, |number, value| {
+        match number {
+            1 => footer = value.int(),
+            2 => compression = value.int(),
+            3 => chunk = value.int(),
+            4 => value.numbers(&mut tail.version)?,
+            _ => {}
+        }
+        Ok(())
+    })
+    .map_err(|e| e.of("ORC postscript").at(start))?;
+    tail.packing = Packing { codec: Codec::of(compression)?, chunk: chunk.min(limits::CHUNK) as usize };
+    let at = start.checked_sub(footer).filter(|_| footer > 0).ok_or_else(|| {
+        Error::malformed(format!("ORC: a footer of {footer} bytes does not fit a file of {len}")).at(start)
+    })?;
+    let bytes = Stream::new(task, source, tail.packing, at..start)
+        .all(limits::HEADER, "the footer")
+        .map_err(|e| e.of("ORC footer").at(at))?;
+    fields(&bytes, |number, value| tail.field(number, value)).map_err(|e| e.of("ORC footer").at(at))?;
+    for stripe in &tail.stripes {
+        let parts = [stripe.index, stripe.data, stripe.footer];
+        let end = parts.iter().try_fold(stripe.offset, |sum, part| sum.checked_add(*part));
+        if end.is_none_or(|end| end > len) {
+            let what = format!("ORC footer: the stripe at {} is not within the file", stripe.offset);
+            return Err(Error::malformed(what).at(at));
+        }
+    }
+    Ok(tail)
+}
+
+impl Tail {
+    fn field(&mut self, number: u64, value: Value) -> Result<()> {
+        match number {
+            3 => self.stripes.push(stripe(value.bytes())?),
+            4 => self.types.push(type_of(value.bytes())?),
+            5 => {
+                let (mut name, mut content) = (String::new(), Vec::new());
+                fields(value.bytes(), |number, value| {
+                    match number {
+                        1 => name = value.text(),
+                        2 => content = value.bytes().to_vec(),
+                        _ => {}
+                    }
+                    Ok(())
+                })?;
+                self.metadata.push((name, content));
+            }
+            7 => self.statistics.push(statistics(value.bytes())?),
+            8 => self.row_index_stride = value.int(),
+            12 => self.software = Some(value.text()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The footer of a stripe.
+    ///
+    /// # Errors
+    /// `Malformed` where it does not parse or its streams are not in the stripe.
+    pub(super) fn stripe_footer(&self, task: &Task, source: &Source, stripe: &Stripe) -> Result<StripeFooter> {
+        let at = stripe.offset + stripe.index + stripe.data;
+        let bytes = Stream::new(task, source, self.packing, at..at + stripe.footer)
+            .all(limits::HEADER, "the footer of a stripe")
+            .map_err(|e| e.of("ORC stripe footer").at(at))?;
+        let mut footer = StripeFooter::default();
+        let mut start = stripe.offset;
+        fields(&bytes, |number, value| {
+            match number {
+                1 => {
+                    let (kind, column, len) = stream(value.bytes())?;
+                    let end = start.checked_add(len).filter(|&end| end <= at);
+                    let end = end.ok_or_else(|| Error::malformed("a stream is not within its stripe"))?;
+                    footer.streams.push((kind, column, start..end));
+                    start = end;
+                }
+                2 => footer.encodings.push(encoding(value.bytes())?),
+                3 => footer.zone = Some(value.text()).filter(|zone| !zone.is_empty()),
+                _ => {}
+            }
+            Ok(())
+        })
+        .map_err(|e| e.of("ORC stripe footer").at(at))?;
+        Ok(footer)
+    }
+}
+
+impl StripeFooter {
+    /// Where a column's stream is, if it has one.
+    pub(super) fn stream(&self, kind: StreamKind, column: u32) -> Option<Range<u64>> {
+        self.streams.iter().find(|(k, c, _)| *k == kind && *c == column).map(|(_, _, range)| range.clone())
+    }
+}
+
+fn stripe(bytes: &[u8]) -> Result<Stripe> {
+    let mut stripe = Stripe::default();
+    fields(bytes, |number, value| {
+        match number {
+            1 => stripe.offset = value.int(),
+            2 => stripe.index = value.int(),
+            3 => stripe.data = value.int(),
+            4 => stripe.footer = value.int(),
+            5 => stripe.rows = value.int(),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(stripe)
+}
+
+fn type_of(bytes: &[u8]) -> Result<Type> {
+    let mut out = Type::default();
+    fields(bytes, |number, value| {
+        match number {
+            1 => out.kind = value.int(),
+            2 => value.numbers(&mut out.children)?,
+            3 => out.names.push(value.text()),
+            5 => out.precision = value.small()?,
+            6 => out.scale = value.small()?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn stream(bytes: &[u8]) -> Result<(StreamKind, u32, u64)> {
+    let (mut kind, mut column, mut len) = (StreamKind::Present, 0, 0);
+    fields(bytes, |number, value| {
+        match number {
+            1 => {
+                kind = match value.int() {
+                    0 => StreamKind::Present,
+                    1 => StreamKind::Data,
+                    2 => StreamKind::Length,
+                    3 => StreamKind::DictionaryData,
+                    5 => StreamKind::Secondary,
+                    9 | 10 => StreamKind::Encrypted,
+                    _ => StreamKind::Other,
+                }
+            }
+            2 => column = value.small()?,
+            3 => len = value.int(),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok((kind, column, len))
+}
+
+fn encoding(bytes: &[u8]) -> Result<Encoding> {
+    let mut out = Encoding::default();
+    fields(bytes, |number, value| {
+        match (number, value.int()) {
+            (1, kind @ 0..=3) => (out.v2, out.dictionary) = (kind >= 2, kind % 2 == 1),
+            (1, other) => return Err(Error::unsupported(format!("the column encoding {other}"))),
+            (2, _) => out.size = value.small()?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn statistics(bytes: &[u8]) -> Result<Statistics> {
+    let mut out = Statistics::default();
+    fields(bytes, |number, value| {
+        match number {
+            1 => out.values = Some(value.int()),
+            2 | 7 => {
+                let mut ends = [None; 2];
+                fields(value.bytes(), |n, value| {
+                    if let Some(end) = slot(&mut ends, n, 1) {
+                        *end = Some(value.zigzag());
+                    }
+                    Ok(())
+                })?;
+                let [min, max] = ends;
+                out.kind = if number == 2 { Extremes::Int(min, max) } else { Extremes::Date(min, max) };
+            }
+            3 => {
+                let mut ends = [None; 2];
+                fields(value.bytes(), |n, value| {
+                    if let Some(end) = slot(&mut ends, n, 1) {
+                        *end = value.double();
+                    }
+                    Ok(())
+                })?;
+                let [min, max] = ends;
+                out.kind = Extremes::Double(min, max);
+            }
+            4 => out.kind = texts(value.bytes())?,
+            6 => {
+                let mut ends = [None, None];
+                fields(value.bytes(), |n, value| {
+                    if let Some(end) = slot(&mut ends, n, 1) {
+                        *end = Some(value.text());
+                    }
+                    Ok(())
+                })?;
+                let [min, max] = ends;
+                out.kind = Extremes::Decimal(min, max);
+            }
+            9 => {
+                let (mut local, mut utc) = ([None; 2], [None; 2]);
+                fields(value.bytes(), |n, value| {
+                    let end = if n < 3 { slot(&mut local, n, 1) } else { slot(&mut utc, n, 3) };
+                    if let Some(end) = end {
+                        *end = Some(value.zigzag());
+                    }
+                    Ok(())
+                })?;
+                out.kind = Extremes::Timestamp { local, utc };
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// The smallest (field `first`) or the largest (the one after it).
+fn slot<T>(ends: &mut [T; 2], number: u64, first: u64) -> Option<&mut T> {
+    number.checked_sub(first).and_then(|n| ends.get_mut(usize::try_from(n).ok()?))
+}
+
+fn texts(bytes: &[u8]) -> Result<Extremes> {
+    let (mut exact, mut bounds) = ([None, None], [None, None]);
+    fields(bytes, |n, value| {
+        // Between them stands the sum of lengths.
+        let end = if n < 3 { slot(&mut exact, n, 1) } else { slot(&mut bounds, n, 4) };
+        if let Some(end) = end {
+            *end = Some((value.text(), n < 3));
+        }
+        Ok(())
+    })?;
+    let ([min, max], [low, high]) = (exact, bounds);
+    Ok(Extremes::Text(min.or(low), max.or(high)))
+}
