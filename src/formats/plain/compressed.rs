@@ -106,12 +106,16 @@ fn sniff_bzip2(head: &Head) -> Match {
     }
 }
 
-/// xz by its magic; lzma, which has none, by the extension and a header that makes sense.
+/// xz by its magic; lzma, which has none, by a header that makes sense and data behind it that decode.
 fn sniff_xz(head: &Head) -> Match {
-    match *head.first {
-        _ if head.starts_with(xz::MAGIC) => Match::Yes,
-        [properties, 0, 0, ..] if properties < 225 && head.has_extension(&["lzma"]) => Match::Maybe,
-        _ => Match::No,
+    if head.starts_with(xz::MAGIC) {
+        return Match::Yes;
+    }
+    let whole = head.len.is_some_and(|len| len <= head.first.len() as u64);
+    match xz::begins_as_lzma(&head.first, whole) {
+        Some(true) => Match::Yes,
+        Some(false) => Match::Maybe,
+        None => Match::No,
     }
 }
 
@@ -149,7 +153,13 @@ fn open_bzip2(opening: &Opening) -> Result<Node> {
 
 fn open_xz(opening: &Opening) -> Result<Node> {
     if opening.head.starts_with(xz::MAGIC) {
-        return open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new())));
+        return match xz::filters(&opening.head.first)? {
+            0 | 1 => open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new()))),
+            _ => {
+                let source = opening.source.clone();
+                open_spooled(opening, "xz", move || Ok(Box::new(xz::Chained::new(source.clone()))))
+            }
+        };
     }
     open_spooled(opening, "lzma", || Ok(Box::new(xz::Xz::lzma())))
 }
@@ -184,7 +194,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
     {
         return Err(problem.clone());
     }
-    let inner = source.stream(inner_name(source.name()), stream)?;
+    let inner = source.decompressed(inner_name(source.name()), stream)?;
     let mut options = opening.options.clone();
     options.0.remove("format");
     let mut node = match open_source(opening.task, &inner, &options) {
