@@ -230,3 +230,49 @@ fn inner_name(name: &str) -> String {
         _ => name.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::content::Content;
+    use crate::error::ErrorKind;
+    use crate::format::Options;
+    use crate::open::Document;
+    use crate::{Result, Task};
+    use std::path::PathBuf;
+
+    fn opened(name: &str) -> Result<Document> {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/xz").join(name);
+        crate::open(&Task::new(), &path, &Options::default())
+    }
+
+    #[test]
+    fn filters_of_xz_are_undone_and_unknown_ones_named() {
+        let jumps: Vec<u8> =
+            (0..300u32).flat_map(|n| [&[0xe8][..], &(n * 64).to_le_bytes(), b"a goose "].concat()).collect();
+        let kinds =
+            ["filter_x86", "filter_powerpc", "filter_ia64", "filter_arm", "filter_thumb", "filter_sparc"];
+        for name in kinds.iter().chain(&["filters_2", "filters_3"]) {
+            let document = opened(&format!("{name}.bin.xz")).unwrap();
+            assert!(document.root.problem.is_none(), "{name}: {:?}", document.root.problem);
+            let Some(Content::Bytes(source)) = &document.root.content else { panic!("{name}") };
+            let task = Task::new();
+            let bytes = source.read(&task, 0..source.len(&task).unwrap()).unwrap();
+            assert_eq!(bytes.as_ref(), jumps, "{name}");
+        }
+        let error = opened("malformed/filter_unknown.bin.xz").unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("0x7e"), "{error}");
+    }
+
+    #[test]
+    fn lzma_alone_is_a_stream_whatever_its_dictionary_and_name() {
+        for name in ["small_dictionary.csv.lzma", "lzma_without_extension", "old_lzma.txt.lzma"] {
+            let document = opened(name).unwrap();
+            assert_eq!(document.format.id, "xz", "{name}");
+            let table = matches!(document.root.content, Some(Content::Table(_)));
+            assert!(table || name.contains(".txt."), "{name}");
+        }
+        let damaged = opened("malformed/bad_data.csv.lzma");
+        let problem = damaged.map_or_else(Some, |document| document.root.problem.clone());
+        assert_eq!(problem.map(|error| error.kind()), Some(ErrorKind::Malformed));
+    }
+}

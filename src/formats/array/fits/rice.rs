@@ -131,7 +131,7 @@ mod tests {
         let cut = [packed(5, 2, 0, &[0]), vec![0; 4_000]].concat();
         assert!(decode(&cut, 32, 32, 2).is_err());
         let error = decode(&packed(0, 4, 24, &[0xff << 24, 0]), 2, 32, 4);
-        assert_eq!(error.unwrap(), [-2_139_095_040, -2_139_095_040]);
+        assert_eq!(error.unwrap(), [2_139_095_040, 2_139_095_040]);
     }
 
     #[test]

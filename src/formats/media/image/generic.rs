@@ -126,3 +126,29 @@ pub(super) fn refused(error: ImageError) -> Error {
         other => Error::malformed(format!("image: {other}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Content, Rect};
+    use crate::format::Options;
+    use std::path::PathBuf;
+
+    #[test]
+    fn bitmaps_without_a_files_header() {
+        let shown = |name: &str| {
+            let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/bmp").join(name);
+            let bytes = std::fs::read(&path).unwrap();
+            // Its name is no part of what it is known by.
+            let source = Source::memory("picture", bytes);
+            let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            assert_eq!(document.format.id, "bmp", "{name}");
+            let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
+            let info = image.info();
+            image.read(&Task::new(), 0, 0, Rect::all(info.width, info.height)).unwrap()
+        };
+        for name in ["rgb_24", "grey_8", "rgb_565", "rle_8", "top_down", "bilevel_1"] {
+            assert_eq!(shown(&format!("clipboard_{name}.dib")), shown(&format!("{name}.bmp")), "{name}");
+        }
+    }
+}

@@ -473,3 +473,6 @@ fn refused(error: DecodeErrors) -> Error {
         other => Error::malformed(format!("JPEG: {other:?}")),
     }
 }
+
+#[cfg(test)]
+mod tests;
