@@ -302,3 +302,129 @@ fn columns_of_formats_do_not_touch() {
         assert!(stdout.lines().any(named), "{}", format.id);
     }
 }
+
+/// A Zarr array of numbers in chunks of a million, the last of which is too short.
+fn chunks(folder: &Path, count: usize) -> String {
+    let place = folder.join("x.zarr");
+    std::fs::create_dir(&place).unwrap();
+    let meta = serde_json::json!({
+        "zarr_format": 2, "shape": [count * 1_000_000], "chunks": [1_000_000], "dtype": "<f8", "compressor": null,
+        "fill_value": 0, "order": "C", "filters": null,
+    });
+    std::fs::write(place.join(".zarray"), meta.to_string()).unwrap();
+    for n in 0..count {
+        let len = if n + 1 == count { 100 } else { 8_000_000 };
+        std::fs::write(place.join(n.to_string()), vec![0; len]).unwrap();
+    }
+    place.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn values_that_break_off_leave_json_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stdout, stderr, status) = run(&["show", &chunks(folder.path(), 3), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(json["values"].as_array().unwrap().len() >= 1_000_000);
+    assert_eq!(
+        (&json["error"]["kind"], &json["shape"]),
+        (&"malformed".into(), &serde_json::json!([3_000_000]))
+    );
+    // Where nothing was printed yet, the error is all there is.
+    let (stdout, _, status) =
+        run(&["show", &format!("{}/x.zarr", folder.path().display()), "--json", "--slice", "2999990:"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert!(status == Some(1) && json["error"]["kind"] == "malformed" && json["values"].is_null());
+}
+
+/// What `gander` with these arguments prints, in bytes, with as much memory for data as a shell allows it.
+#[cfg(target_os = "linux")]
+fn printed_within(kilobytes: u64, args: &[&str]) -> (usize, Option<i32>) {
+    let line = format!("ulimit -d {kilobytes}; exec \"$0\" \"$@\" | wc -c; exit 0");
+    let mut shell = Command::new("sh");
+    let out = shell.args(["-c", &line, env!("CARGO_BIN_EXE_gander")]).args(args).output().unwrap();
+    (String::from_utf8_lossy(&out.stdout).trim().parse().unwrap_or(0), out.status.code())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pictures_and_arrays_are_printed_in_bounded_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (side, array, picture) = (2_000usize, place("x.npy"), place("x.ppm"));
+    let head = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({side}, {side})}}");
+    let head = format!("{head:<117}\n");
+    let npy = [b"\x93NUMPY\x01\x00\x76\x00", head.as_bytes(), &vec![123; side * side]].concat();
+    std::fs::write(&array, npy).unwrap();
+    let ppm =
+        [format!("P6 {side} {} 255\n", side / 3).as_bytes(), &vec![123; side * (side / 3) * 3]].concat();
+    std::fs::write(&picture, ppm).unwrap();
+    for (path, values) in [(&array, side * side), (&picture, side * (side / 3) * 3)] {
+        // Each is six characters, and stood in memory as a value of its own with its text.
+        let (bytes, status) = printed_within(250_000, &["show", path, "--json"]);
+        assert!(status == Some(0) && bytes > 6 * values && bytes < 7 * values, "{path}: {bytes}");
+        let (bytes, status) = printed_within(250_000, &["show", path, "--slice", ":"]);
+        assert!(status == Some(0) && bytes > 4 * values && bytes < 5 * values, "{path}: {bytes}");
+    }
+    assert!(run(&["show", &array, "--json", "--slice", "7, 3:5"]).0.contains(r#""values":["123","123"]"#));
+}
+
+#[test]
+fn what_a_file_cannot_hold_is_not_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("x.zarr");
+    std::fs::create_dir(&place).unwrap();
+    let meta = r#"{"zarr_format":2,"shape":[9000000000000],"chunks":[1000],"dtype":"<f8","compressor":null,"fill_value":0,"order":"C","filters":null}"#;
+    std::fs::write(place.join(".zarray"), meta).unwrap();
+    let path = place.to_str().unwrap();
+    let (stdout, _, status) = run(&["show", path, "--json"]);
+    assert!(
+        status == Some(1) && stdout.contains(r#""kind":"limit""#),
+        "{}",
+        &stdout[..200.min(stdout.len())]
+    );
+    let (stdout, _, status) = run(&["show", path, "--json", "--slice", "8999999999998:"]);
+    assert!(status == Some(0) && stdout.contains(r#""values":["0.0","0.0"]"#), "{stdout}");
+}
+
+#[test]
+fn a_bad_column_hides_no_other_in_the_last_rows() {
+    let fixture = |name: &str| format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    for (file, bad) in
+        [("orc/malformed/broken_stripe.orc", "name"), ("parquet/malformed/one_bad_column.parquet", "id")]
+    {
+        let (stdout, stderr, status) = run(&["show", &fixture(file), "--rows", "-2..", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        let columns: Vec<&str> =
+            json["columns"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!((status, rows.len()), (Some(0), 2), "{file}: {stderr}");
+        assert!(stderr.contains(&format!("column {bad}: ")), "{file}: {stderr}");
+        let null = columns.iter().position(|c| *c == bad).unwrap();
+        assert!(rows.iter().all(|row| row[null].is_null()), "{file}");
+        assert!(rows[0].as_array().unwrap().iter().any(|cell| cell.is_string()), "{file}");
+        // By their numbers they are the same.
+        let (first, total) = (json["first_row"].as_u64().unwrap(), json["total"].as_u64().unwrap());
+        let same = run(&["show", &fixture(file), "--rows", &format!("{first}..{total}"), "--json"]).0;
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&same).unwrap(), json, "{file}");
+    }
+}
+
+#[test]
+fn many_rows_are_the_same_in_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.csv");
+    let rows: String = (0..20_000).map(|n| format!("{n},\"name, {n}\"\n")).collect();
+    std::fs::write(&path, format!("id,name\n{rows}")).unwrap();
+    let path = path.to_str().unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["show", path, "--rows", "5..", "--json"]).0).unwrap();
+    let shown = json["rows"].as_array().unwrap();
+    assert_eq!((shown.len(), &json["first_row"], &json["total"]), (19_995, &5.into(), &20_000.into()));
+    assert!(
+        shown
+            .iter()
+            .zip(5..)
+            .all(|(row, n)| *row == serde_json::json!([n.to_string(), format!("name, {n}")]))
+    );
+}

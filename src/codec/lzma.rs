@@ -5,8 +5,9 @@ use super::{cut_off, cut_to, too_much};
 use crate::error::{Error, Result};
 use crate::limits;
 use lzma_rust2::filter::FilterConfig;
-use lzma_rust2::{Action, Lzma2Stream, LzmaStream, Status, StreamResult, XzStream};
-use std::io::ErrorKind;
+use lzma_rust2::filter::{bcj::BcjReader, delta::DeltaReader};
+use lzma_rust2::{Action, Lzma2Stream, LzmaStream, Status, StreamResult, XzReader, XzStream};
+use std::io::{ErrorKind, Read};
 
 /// The most memory for a dictionary, in KiB.
 const MEMORY: u32 = (limits::CHUNK >> 10) as u32;
@@ -41,6 +42,9 @@ pub fn decode(input: &[u8], most: usize) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`decode`].
 pub fn xz(input: &[u8], most: usize) -> Result<Vec<u8>> {
+    if crate::stream::xz::filters(input)? > 1 {
+        return read("xz data", &mut XzReader::new_mem_limit(input, true, MEMORY), most);
+    }
     let mut stream = XzStream::new_mem_limit(true, MEMORY);
     run(input, most, "xz data", |from, to, action| stream.process(from, to, action))
 }
@@ -62,6 +66,14 @@ pub fn raw(input: &[u8], filters: &[Filter], most: usize) -> Result<Vec<u8>> {
     let Some((lzma, before)) = filters.split_last() else {
         return Err(Error::malformed("lzma data: a raw stream without filters"));
     };
+    // The decoder undoes one filter by itself, which is what nearly all streams have.
+    let (before, more) = if before.len() > 1 { (&[][..], before) } else { (before, &[][..]) };
+    let decoded = raw_behind(input, lzma, before, most)?;
+    more.iter().rev().try_fold(decoded, |data, filter| undone(&data, filter))
+}
+
+/// LZMA itself, and the filter before it.
+fn raw_behind(input: &[u8], lzma: &Filter, before: &[Filter], most: usize) -> Result<Vec<u8>> {
     let before: Vec<FilterConfig> = before.iter().map(config).collect::<Result<_>>()?;
     let failed = |error: std::io::Error| Error::unsupported(format!("lzma data: {error}"));
     let dictionary = if lzma.value == 0 { 8 << 20 } else { lzma.value };
@@ -80,6 +92,41 @@ pub fn raw(input: &[u8], filters: &[Filter], most: usize) -> Result<Vec<u8>> {
             run(input, most, "lzma data", |from, to, action| stream.process(from, to, action))
         }
         other => Err(Error::unsupported(format!("lzma data: the last filter is {other:#x}, not LZMA"))),
+    }
+}
+
+/// All of `data` before one filter.
+fn undone(data: &[u8], filter: &Filter) -> Result<Vec<u8>> {
+    let start = filter.value as usize;
+    let mut reader: Box<dyn Read + '_> = match filter.id {
+        3 => Box::new(DeltaReader::new(data, filter.value.clamp(1, 256) as usize)),
+        4 => Box::new(BcjReader::new_x86(data, start)),
+        5 => Box::new(BcjReader::new_ppc(data, start)),
+        6 => Box::new(BcjReader::new_ia64(data, start)),
+        7 => Box::new(BcjReader::new_arm(data, start)),
+        8 => Box::new(BcjReader::new_arm_thumb(data, start)),
+        9 => Box::new(BcjReader::new_sparc(data, start)),
+        10 => Box::new(BcjReader::new_arm64(data, start)),
+        11 => Box::new(BcjReader::new_riscv(data, start)),
+        other => return Err(Error::unsupported(format!("lzma data: filter {other:#x}"))),
+    };
+    read("lzma data", &mut *reader, data.len())
+}
+
+/// All that a reader gives, at most so many bytes.
+fn read(what: &str, reader: &mut dyn Read, most: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let wanted = most.saturating_add(1) as u64;
+    reader.take(wanted).read_to_end(&mut out).map_err(|error| refused(&error, what))?;
+    if out.len() > most { Err(too_much(what, most)) } else { Ok(out) }
+}
+
+fn refused(error: &std::io::Error, what: &str) -> Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => cut_off(what),
+        ErrorKind::OutOfMemory => Error::limit(format!("{what}: its dictionary is larger than 1 GiB")),
+        ErrorKind::Unsupported => Error::unsupported(format!("{what}: {error}")),
+        _ => Error::malformed(format!("{what}: {}", error.to_string().to_lowercase())),
     }
 }
 
@@ -124,12 +171,7 @@ fn run_step(input: &[u8], most: usize, what: &str, step: &mut Step) -> Result<Ve
         }
         let (from, to) = (input.get(at..).unwrap_or_default(), out.get_mut(made..).unwrap_or_default());
         let action = if from.is_empty() { Action::Finish } else { Action::Run };
-        let result = step(from, to, action).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => cut_off(what),
-            ErrorKind::OutOfMemory => Error::limit(format!("{what}: its dictionary is larger than 1 GiB")),
-            ErrorKind::Unsupported => Error::unsupported(format!("{what}: {error}")),
-            _ => Error::malformed(format!("{what}: {}", error.to_string().to_lowercase())),
-        })?;
+        let result = step(from, to, action).map_err(|error| refused(&error, what))?;
         at += result.bytes_consumed;
         made += result.bytes_produced;
         if result.status == Status::StreamEnd {
@@ -149,6 +191,23 @@ mod tests {
 
     fn data() -> Vec<u8> {
         (0..100_000u32).map(|n| (n / 50) as u8).collect()
+    }
+
+    #[test]
+    fn several_filters() {
+        let data = data();
+        let mut options = lzma_rust2::XzOptions::with_preset(1);
+        options.filters = vec![FilterConfig::new_delta(2), FilterConfig::new_bcj_arm(0)];
+        let mut writer = lzma_rust2::XzWriter::new(vec![], options).unwrap();
+        writer.write_all(&data).unwrap();
+        let packed = writer.finish().unwrap();
+        assert_eq!(decode(&packed, data.len()).unwrap(), data);
+        assert!(decode(&packed, data.len() - 1).is_err());
+        // The raw stream lies behind the two headers, as far as its own end says.
+        let header = 12 + 4 * (usize::from(packed[12]) + 1);
+        let filter = |id, value| Filter { id, value, literals: (0, 0, 0) };
+        let filters = [filter(3, 2), filter(7, 0), filter(LZMA2, 1 << 20)];
+        assert_eq!(raw(&packed[header..], &filters, data.len()).unwrap(), data);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Source(Arc<Inner>);
 struct Inner {
     name: String,
     path: Option<PathBuf>,
+    /// The file that all of this was decompressed from.
+    packed: Option<PathBuf>,
     depth: u32,
     backing: Backing,
 }
@@ -90,34 +92,42 @@ impl Source {
             .or_else(|| path.components().next_back().map(Component::as_os_str))
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
-        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), depth: 0, backing })))
+        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), packed: None, depth: 0, backing })))
     }
 
     /// Bytes in memory under a name.
     pub fn memory(name: impl Into<String>, bytes: impl Into<Bytes>) -> Source {
-        Source::made(name, None, 0, Backing::Memory(bytes.into()))
+        Source::made(name, 0, Backing::Memory(bytes.into()))
     }
 
     /// Bytes inside this source that are a thing of their own (a stored zip member). Counts as one
     /// level of nesting.
     pub fn member(&self, name: impl Into<String>, range: Range<u64>) -> Result<Source> {
         let (depth, start, len) = (self.deeper()?, range.start, self.within(&range)?);
-        Ok(Source::made(name, None, depth, Backing::Slice { parent: self.clone(), start, len }))
+        Ok(Source::made(name, depth, Backing::Slice { parent: self.clone(), start, len }))
     }
 
     /// Bytes that are made from this source on demand (a decompressed stream). One level of nesting.
     pub fn stream(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
         let bytes = Arc::new(GuardedStream(bytes));
-        Ok(Source::made(name, None, self.deeper()?, Backing::Stream(bytes)))
+        Ok(Source::made(name, self.deeper()?, Backing::Stream(bytes)))
     }
 
     /// Bytes made from this source that are in memory now (an inflated zip member). One level.
     pub fn inflated(&self, name: impl Into<String>, bytes: Bytes) -> Result<Source> {
-        Ok(Source::made(name, None, self.deeper()?, Backing::Memory(bytes)))
+        Ok(Source::made(name, self.deeper()?, Backing::Memory(bytes)))
     }
 
-    fn made(name: impl Into<String>, path: Option<PathBuf>, depth: u32, backing: Backing) -> Source {
-        Source(Arc::new(Inner { name: name.into(), path, depth, backing }))
+    /// All of this source, decompressed on demand: the same file in another form, whose neighbours are this
+    /// one's. One level of nesting.
+    pub fn decompressed(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
+        let packed = self.0.path.clone().or_else(|| self.0.packed.clone());
+        let (name, backing) = (name.into(), Backing::Stream(bytes));
+        Ok(Source(Arc::new(Inner { name, path: None, packed, depth: self.deeper()?, backing })))
+    }
+
+    fn made(name: impl Into<String>, depth: u32, backing: Backing) -> Source {
+        Source(Arc::new(Inner { name: name.into(), path: None, packed: None, depth, backing }))
     }
 
     fn deeper(&self) -> Result<u32> {
@@ -306,8 +316,8 @@ impl Source {
 
     /// A file beside this one (another shard, an index). Never outside the file's own folder.
     pub fn sibling(&self, task: &Task, name: &str) -> Result<Source> {
-        let path =
-            self.path().ok_or_else(|| Error::unsupported("a file inside another has no neighbours"))?;
+        let path = self.0.path.as_deref().or(self.0.packed.as_deref());
+        let path = path.ok_or_else(|| Error::unsupported("a file inside another has no neighbours"))?;
         let folder = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,

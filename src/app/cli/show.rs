@@ -1,12 +1,17 @@
 //! `gander show`: values — rows of a table, elements of an array, lines of a text, pixels.
 
+mod lists;
+mod out;
+
 use super::{json, progress};
 use arrow::array::RecordBatch;
-use gander::content::{Array, Content, Image, Pixels, Rect, Rows, Table, Text};
+use gander::content::{Array, Content, Image, Rect, Rows, Table, Text};
 use gander::node::Node;
 use gander::region::Region;
 use gander::source::Source;
 use gander::{Error, Task, cell, display, limits};
+use lists::{Lists, append};
+use out::Out;
 use serde_json::{Value as Json, json};
 use std::ops::Range;
 use std::process::ExitCode;
@@ -36,6 +41,12 @@ pub(crate) struct Args {
 const ROWS: u64 = 20;
 /// Elements of an array printed as text.
 const ELEMENTS: u64 = 1_000;
+/// Rows of a table and lines of a text that are read at once, at first.
+const STEP: u64 = 4_096;
+/// About how many bytes of rows are read at once then.
+const STEP_BYTES: u64 = 16 << 20;
+/// Bytes of a file that are read at once.
+const PIECE: u64 = 64 << 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -56,19 +67,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         return Ok(super::usage(words));
     }
-    let mut notes = Vec::new();
+    let (mut notes, mut out) = (Vec::new(), Out::default());
+    let bytes = document.source.known_len();
     let printed = progress::with_progress(&task, || {
-        gander::open::guarded(|| values(&task, args, rows, &node, &mut notes))
+        let shown = gander::open::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
+        let rest = if shown.is_ok() || out.has_begun() { out.print() } else { Ok(()) };
+        shown.and(rest)
     });
     notes.iter().for_each(|note| eprintln!("{note}"));
     match printed {
-        Ok(printed) => {
-            super::print(&printed)?;
+        // A closed pipe is no error.
+        Err(_) if out.is_closed() => Ok(ExitCode::SUCCESS),
+        Ok(()) => {
             let cut = super::found(&node, &path);
             let status = super::status(&document);
             Ok(if cut { ExitCode::from(1) } else { status })
         }
-        Err(error) => super::failed(&error, &path, args.json),
+        // With JSON the error is the end of what was printed of the object.
+        Err(error) => super::failed(&error, &path, args.json && !out.has_begun()),
     }
 }
 
@@ -84,23 +100,32 @@ fn fits(slice: &str, node: &Node) -> Result<(), String> {
     }
 }
 
-/// The values of a node as they are printed. What could not be read of them is added to `notes`.
+/// Prints the values of a node, which lies in a file of so many bytes. What could not be read of them is added
+/// to `notes`.
 fn values(
     task: &Task,
     args: &Args,
     rows: Wanted,
     node: &Node,
+    file: Option<u64>,
+    out: &mut Out,
     notes: &mut Vec<String>,
-) -> Result<String, Error> {
+) -> Result<(), Error> {
     match &node.content {
-        Some(Content::Table(t)) => table(task, args, rows, t.as_ref(), notes),
-        Some(Content::Array(a)) => array(task, args, a.as_ref()),
-        Some(Content::Text(t)) => lines(task, args, rows, t),
-        Some(Content::Image(i)) => pixels(task, args, i.as_ref()),
-        Some(Content::Bytes(s)) => bytes(task, args, rows, s),
+        Some(Content::Table(t)) => table(task, args, rows, t.as_ref(), out, notes),
+        Some(Content::Array(a)) => array(task, args, a.as_ref(), file, out),
+        Some(Content::Text(t)) => lines(task, args, rows, t, out),
+        Some(Content::Image(i)) => pixels(task, args, i.as_ref(), out),
+        Some(Content::Bytes(s)) => bytes(task, args, rows, s, out),
         None => match (&node.problem, &node.value) {
-            (_, Some(value)) if args.json => Ok(format!("{}\n", json!({ "value": value }))),
-            (_, Some(value)) => Ok(format!("{value}\n")),
+            (_, Some(value)) => {
+                out.put(&if args.json {
+                    format!("{}\n", json!({ "value": value }))
+                } else {
+                    format!("{value}\n")
+                });
+                Ok(())
+            }
             (Some(problem), None) => Err(problem.clone()),
             (None, None) => Err(Error::unsupported(
                 "this node is a group without values; `gander tree` lists what is in it",
@@ -132,8 +157,9 @@ fn table(
     args: &Args,
     rows: Wanted,
     table: &dyn Table,
+    out: &mut Out,
     notes: &mut Vec<String>,
-) -> Result<String, Error> {
+) -> Result<(), Error> {
     let schema = table.schema();
     let mut columns: Vec<usize> = (0..schema.fields().len()).collect();
     if !args.columns.is_empty() {
@@ -143,8 +169,11 @@ fn table(
             columns.push(index.ok_or_else(|| Error::io(format!("there is no column {name:?}")))?);
         }
     }
-    let (first, batch) = match rows {
-        Wanted::Last(count) => table.tail(task, count, &columns)?,
+    let (first, batch, rest) = match rows {
+        Wanted::Last(count) => {
+            let (first, batch) = last(table, task, count, &columns, notes)?;
+            (first, batch, 0..0)
+        }
         Wanted::Range(rows) => {
             // Rows behind the known ones of an estimated count would only be near ones.
             if let Rows::About { known, .. } = table.rows()
@@ -152,19 +181,74 @@ fn table(
             {
                 table.count(task)?;
             }
-            (Some(rows.start), read_partly(table, task, rows, &columns, notes)?)
+            // For people columns are aligned, so all rows are read first.
+            let end = if args.json { rows.end.min(rows.start.saturating_add(STEP)) } else { rows.end };
+            let batch = read_partly(table, task, rows.start..end, &columns, notes)?;
+            (Some(rows.start), batch, end..rows.end)
         }
     };
-    if args.json {
-        let cells =
-            |row: usize| -> Json { batch.columns().iter().map(|c| cell::text(c.as_ref(), row)).collect() };
-        let names: Vec<&str> = columns.iter().map(|&c| schema.field(c).name().as_str()).collect();
-        let rows: Vec<Json> = (0..batch.num_rows()).map(cells).collect();
-        let object =
-            json!({ "columns": names, "first_row": first, "rows": rows, "total": table.rows().exact(), });
-        return Ok(format!("{object}\n"));
+    if !args.json {
+        out.put(&aligned(table, &columns, first, &batch));
+        return Ok(());
     }
-    Ok(aligned(table, &columns, first, &batch))
+    let names: Vec<&str> = columns.iter().map(|&c| schema.field(c).name().as_str()).collect();
+    out.put(&format!("{{\"columns\":{},\"first_row\":{},\"rows\":[", json!(names), json!(first)));
+    let all = rows_as_json(task, table, &columns, batch, rest, out, notes);
+    out.put("]");
+    out.end_object(all, |out| out.put(&format!(",\"total\":{}", json!(table.rows().exact()))))
+}
+
+/// Writes the rows of `batch` as lists of texts, and after them those of `rest` as they are read.
+fn rows_as_json(
+    task: &Task,
+    table: &dyn Table,
+    columns: &[usize],
+    mut batch: RecordBatch,
+    mut rest: Range<u64>,
+    out: &mut Out,
+    notes: &mut Vec<String>,
+) -> Result<(), Error> {
+    let mut is_first = true;
+    let mut step = STEP;
+    loop {
+        for row in 0..batch.num_rows() {
+            if !std::mem::take(&mut is_first) {
+                out.put(",");
+            }
+            let cells: Vec<Option<String>> =
+                batch.columns().iter().map(|c| cell::text(c.as_ref(), row)).collect();
+            append(&cells, out.text());
+            out.pass()?;
+        }
+        if batch.num_rows() == 0 || rest.start >= rest.end {
+            return Ok(());
+        }
+        let (count, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        step = (STEP_BYTES * count / bytes.max(1)).clamp(64, step.saturating_mul(8));
+        let end = rest.start.saturating_add(step.min(table.scan_step(rest.start)).max(1)).min(rest.end);
+        batch = read_partly(table, task, rest.start..end, columns, notes)?;
+        rest.start = end;
+    }
+}
+
+/// The last rows, and the number of the first of them where it is known. A column that cannot be read is null,
+/// with a word about it among the notes.
+fn last(
+    table: &dyn Table,
+    task: &Task,
+    count: u64,
+    columns: &[usize],
+    notes: &mut Vec<String>,
+) -> Result<(Option<u64>, RecordBatch), Error> {
+    match table.tail(task, count, columns) {
+        Err(error) if !error.is_cancelled() && columns.len() > 1 => {
+            // By their numbers each column can be read by itself.
+            let total = table.count(task).map_err(|_| error)?;
+            let first = total.saturating_sub(count);
+            Ok((Some(first), read_partly(table, task, first..total, columns, notes)?))
+        }
+        other => other,
+    }
 }
 
 /// A batch in which a column that cannot be read is null, with a word about it among the notes.
@@ -190,7 +274,11 @@ fn read_partly(
     for (result, field) in each.into_iter().zip(schema.fields()) {
         fields.push(field.as_ref().clone().with_nullable(true));
         arrays.push(result.unwrap_or_else(|error| {
-            notes.push(format!("column {}: {}", field.name(), error.message()));
+            // Of many steps the first that fails tells.
+            let which = format!("column {}: ", field.name());
+            if !notes.iter().any(|note| note.starts_with(&which)) {
+                notes.push(format!("{which}{}", error.message()));
+            }
             arrow::array::new_null_array(field.data_type(), len)
         }));
     }
@@ -239,7 +327,7 @@ pub(crate) fn aligned(
     out
 }
 
-fn array(task: &Task, args: &Args, array: &dyn Array) -> Result<String, Error> {
+fn array(task: &Task, args: &Args, array: &dyn Array, file: Option<u64>, out: &mut Out) -> Result<(), Error> {
     let shape = array.shape();
     let (mut region, single) = Region::parse(args.slice.as_deref().unwrap_or(""), shape)?;
     let mut cut = String::new();
@@ -257,44 +345,54 @@ fn array(task: &Task, args: &Args, array: &dyn Array) -> Result<String, Error> {
     let no_bytes = array.dtype().size() == 0 && !array.dtype().is_variable();
     let nothing = region.elements()? == 0 || no_bytes;
     if nothing && !args.json {
-        return Ok(format!("no elements; the shape is {}\n", display::shape(shape)));
+        out.put(&format!("no elements; the shape is {}\n", display::shape(shape)));
+        return Ok(());
     }
-    // Without elements the outer sides may still be huge: their empty lists are left out then.
-    let lists = kept.iter().fold(1u64, |product, &side| product.saturating_mul(side.max(1)));
-    let values = if nothing && lists > ELEMENTS {
-        json!([])
-    } else if array.dtype().is_variable() {
-        cell::nested_column(&array.column(task, &region)?, &kept)
-    } else {
-        let data = gander::content::array::read(array, task, &region)?;
-        cell::nested(array.dtype(), &kept, &data).unwrap_or(Json::Null)
-    };
+    claimed(&region, array, file)?;
+    let mut lists = Lists::new(&kept, args.json);
     if !args.json {
-        return Ok(format!("{}\n{cut}", rows_of(&values, 0)));
+        let shown = lists.array(task, array, &region, out);
+        lists.end(out.text());
+        out.put(&format!("\n{cut}"));
+        return shown;
     }
-    let object = json!({
-        "dtype": json::dtype(array.dtype()), "shape": kept, "slice": region.text(shape, &single), "values": values,
+    let head = json!({
+        "dtype": json::dtype(array.dtype()), "shape": kept, "slice": region.text(shape, &single),
     });
-    Ok(format!("{object}\n"))
-}
-
-/// Nested lists, one innermost list a line.
-fn rows_of(values: &Json, level: usize) -> String {
-    match values {
-        Json::Array(items) if items.iter().any(Json::is_array) => {
-            let inner: Vec<String> = items.iter().map(|item| rows_of(item, level + 1)).collect();
-            format!("[{}]", inner.join(&format!("\n{}", " ".repeat(level + 1))))
-        }
-        Json::Array(items) => {
-            let inner: Vec<String> = items.iter().map(|item| rows_of(item, level)).collect();
-            format!("[{}]", inner.join(" "))
-        }
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
+    begin_values(&head, out);
+    if nothing {
+        // Without elements the outer sides may still be huge: their empty lists are left out then.
+        let lists = kept.iter().fold(1u64, |product, &side| product.saturating_mul(side.max(1)));
+        let empty = if lists > ELEMENTS { None } else { cell::nested(array.dtype(), &kept, &[]) };
+        out.put(&format!("{}}}\n", empty.unwrap_or_else(|| json!([]))));
+        return Ok(());
     }
+    let shown = lists.array(task, array, &region, out);
+    lists.end(out.text());
+    out.end_object(shown, |_| {})
 }
 
-fn lines(task: &Task, args: &Args, rows: Wanted, text: &Text) -> Result<String, Error> {
+/// Begins an object with these members and one more, `values`, which follows.
+fn begin_values(head: &Json, out: &mut Out) {
+    let head = head.to_string();
+    out.put(head.strip_suffix('}').unwrap_or(&head));
+    out.put(",\"values\":");
+}
+
+/// Refuses to list more elements than a file of so many bytes can hold: what a few bytes claim would never end.
+fn claimed(region: &Region, array: &dyn Array, file: Option<u64>) -> Result<(), Error> {
+    let bytes = region.elements()?.saturating_mul(array.dtype().size().max(1));
+    let most = file.unwrap_or(0).saturating_mul(limits::RATIO).max(limits::READ);
+    if bytes <= most {
+        return Ok(());
+    }
+    let (count, shape) = (display::count(region.elements()?), display::shape(array.shape()));
+    Err(Error::limit(format!(
+        "{count} elements of the shape {shape} are more than its file can hold; ask for some by --slice"
+    )))
+}
+
+fn lines(task: &Task, args: &Args, rows: Wanted, text: &Text, out: &mut Out) -> Result<(), Error> {
     let range = match rows {
         Wanted::Range(range) => range,
         Wanted::Last(count) => {
@@ -303,46 +401,82 @@ fn lines(task: &Task, args: &Args, rows: Wanted, text: &Text) -> Result<String, 
         }
     };
     let first = range.start;
-    let lines = text.read(task, range)?;
     if args.json {
-        return Ok(format!("{}\n", json!({ "first_line": first, "lines": lines })));
+        out.put(&format!("{{\"first_line\":{first},\"lines\":["));
     }
-    let mut out = lines.join("\n") + "\n";
+    let mut at = first;
+    let mut read = || {
+        while at < range.end {
+            let lines = text.read(task, at..range.end.min(at.saturating_add(STEP)))?;
+            for line in &lines {
+                match args.json {
+                    true if at > first => out.put(","),
+                    _ => {}
+                }
+                match args.json {
+                    true => append(line, out.text()),
+                    false => out.put(&format!("{line}\n")),
+                }
+                at += 1;
+                out.pass()?;
+            }
+            if lines.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    };
+    let shown = read();
+    if args.json {
+        out.put("]");
+        return out.end_object(shown, |_| {});
+    }
+    shown?;
+    if at == first {
+        out.put("\n");
+    }
     let total = text.lines();
-    if total.exact() != Some(first + lines.len() as u64) && args.rows.is_none() {
-        out.push_str(&format!("… {} of {total} lines; ask for more by --rows\n", lines.len()));
+    if total.exact() != Some(at) && args.rows.is_none() {
+        let count = at - first;
+        out.put(&format!("… {count} of {total} lines; ask for more by --rows\n"));
     }
-    Ok(out)
+    Ok(())
 }
 
-fn pixels(task: &Task, args: &Args, image: &dyn Image) -> Result<String, Error> {
+fn pixels(task: &Task, args: &Args, image: &dyn Image, out: &mut Out) -> Result<(), Error> {
     let info = image.info();
-    let (region, _) = Region::parse(args.slice.as_deref().unwrap_or(""), &[info.height, info.width])?;
+    let (width, height, channels) = (info.width, info.height, info.channels);
+    let (region, _) = Region::parse(args.slice.as_deref().unwrap_or(""), &[height, width])?;
     let (y, x) = (region.0[0], region.0[1]);
-    let rect = Rect { x: x.start, y: y.start, width: x.count, height: y.count };
-    let pixels = image.read(task, 0, 0, rect)?;
-    let Pixels { width, height, channels, .. } = pixels;
-    limits::check(width * height * u64::from(channels), 16 << 20, "the printed pixels")?;
-    let dtype = pixels.sample.dtype();
-    let shape = [height, width, u64::from(channels)];
-    let values = cell::nested(&dtype, &shape, &pixels.data).unwrap_or(Json::Null);
-    if args.json {
-        let slice = region.text(&[info.height, info.width], &[false, false]);
-        return Ok(format!(
-            "{}\n",
-            json!({ "dtype": dtype.to_string(), "shape": shape, "slice": slice, "values": values })
-        ));
-    }
-    if args.slice.is_none() {
-        return Ok(format!(
+    let dtype = info.sample.dtype();
+    if args.slice.is_none() && !args.json {
+        image.read(task, 0, 0, Rect::all(width, height))?;
+        out.put(&format!(
             "image {width}×{height}, {channels} channels of {dtype}; --slice Y,X prints pixels\n"
         ));
+        return Ok(());
     }
-    Ok(format!("{}\n", rows_of(&values, 0)))
+    let shape = [y.count, x.count, u64::from(channels)];
+    let mut lists = Lists::new(&shape, args.json);
+    if args.json {
+        let slice = region.text(&[height, width], &[false, false]);
+        begin_values(&json!({ "dtype": dtype.to_string(), "shape": shape, "slice": slice }), out);
+    }
+    if region.elements()? == 0 {
+        out.put(if args.json { "[]}\n" } else { "[]\n" });
+        return Ok(());
+    }
+    let shown = lists.image(task, image, (y, x), out);
+    lists.end(out.text());
+    if args.json {
+        return out.end_object(shown, |_| {});
+    }
+    out.put("\n");
+    shown
 }
 
 /// A hex dump of 16 bytes a line.
-fn bytes(task: &Task, args: &Args, rows: Wanted, source: &Source) -> Result<String, Error> {
+fn bytes(task: &Task, args: &Args, rows: Wanted, source: &Source, out: &mut Out) -> Result<(), Error> {
     let len = source.len(task)?;
     let range = match rows {
         Wanted::Range(lines) => {
@@ -350,20 +484,43 @@ fn bytes(task: &Task, args: &Args, rows: Wanted, source: &Source) -> Result<Stri
         }
         Wanted::Last(count) => (len.div_ceil(16).saturating_sub(count) * 16)..len,
     };
-    let data = source.read(task, range.clone())?;
-    let mut lines = Vec::new();
-    for (n, row) in data.chunks(16).enumerate() {
-        let hex: Vec<String> = row.iter().map(|b| format!("{b:02x}")).collect();
-        let ascii: String =
-            row.iter().map(|&b| if (32..127).contains(&b) { b as char } else { '·' }).collect();
-        lines.push(format!("{:08x}  {:<47}  {ascii}", range.start + 16 * n as u64, hex.join(" ")));
-    }
     if args.json {
-        return Ok(format!("{}\n", json!({ "first_line": range.start / 16, "lines": lines, "length": len })));
+        out.put(&format!("{{\"first_line\":{},\"lines\":[", range.start / 16));
     }
+    let mut at = range.start;
+    let mut read = || {
+        while at < range.end {
+            let data = source.read(task, at..range.end.min(at + PIECE))?;
+            for row in data.chunks(16) {
+                let hex: Vec<String> = row.iter().map(|b| format!("{b:02x}")).collect();
+                let ascii: String =
+                    row.iter().map(|&b| if (32..127).contains(&b) { b as char } else { '·' }).collect();
+                let line = format!("{at:08x}  {:<47}  {ascii}", hex.join(" "));
+                match args.json {
+                    true => {
+                        out.put(if at > range.start { "," } else { "" });
+                        append(&line, out.text());
+                    }
+                    false => out.put(&format!("{line}\n")),
+                }
+                at += row.len() as u64;
+                out.pass()?;
+            }
+        }
+        Ok(())
+    };
+    let shown = read();
+    if args.json {
+        out.put("]");
+        return out.end_object(shown, |out| out.put(&format!(",\"length\":{len}")));
+    }
+    shown?;
     let rest = len.saturating_sub(range.end);
     if rest > 0 {
-        lines.push(format!("… {} more bytes; ask for them by --rows (16 bytes a row)", display::count(rest)));
+        out.put(&format!("… {} more bytes; ask for them by --rows (16 bytes a row)", display::count(rest)));
     }
-    Ok(lines.join("\n") + "\n")
+    if rest > 0 || range.is_empty() {
+        out.put("\n");
+    }
+    Ok(())
 }

@@ -13,6 +13,7 @@
 //! | `data` | the values of datasets |
 //! | `second` | libhdf5, where it has filters as plugins that Gander lacks |
 //! | `axes`, `conventions` | dimension scales, NetCDF-4, NeXus, PyTables, AnnData, Keras |
+//! | `variables` | names of NetCDF-4's variables that are not those of their links |
 //! | `nexus` | the dataset that a NeXus file begins with |
 //! | `matlab` | MATLAB's classes in files of version 7.3 |
 //! | `frames` | data frames whose columns are datasets |
@@ -39,6 +40,7 @@ mod second;
 pub mod shared;
 pub mod superblock;
 pub mod tree;
+mod variables;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,8 @@
 //! <https://surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat>.
 //!
 //! The first index is the fastest in the file. Indices stand here as there, so an array is `[i, j, k, t]` as in
-//! nibabel. Compressed volumes (`.nii.gz`, `.mgz`) come through the gzip reader.
+//! nibabel. Compressed volumes (`.nii.gz`, `.mgz`) come through the gzip reader; header and image of a pair may
+//! each be compressed, together or alone.
 
 mod affine;
 mod header;
@@ -20,7 +21,7 @@ use crate::limits;
 use crate::node::Node;
 use crate::sniff::{Head, Magic, Match, has_extension};
 use crate::source::Source;
-use crate::stream::{Codec, Spooled, gzip::Gzip};
+use crate::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
 use crate::task::Task;
 use header::{Header, Version};
 use serde_json::{Value as Json, json};
@@ -62,7 +63,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let has_header = Header::parse(&opening.head.first);
     if has_extension(source.name(), &["img"]) && has_header.as_ref().map_or(true, |h| !h.single) {
-        let Some(beside) = neighbour(task, source, &["hdr", "HDR"])? else {
+        let Some(beside) = neighbour(task, source, "hdr")? else {
             let node = Node::new("", "image").content(Content::Bytes(source.clone()));
             return Ok(node.remark("there is no header (.hdr) beside it that says what its bytes are"));
         };
@@ -77,7 +78,7 @@ fn open(opening: &Opening) -> Result<Node> {
         extensions(task, &header, source, header.offset, &mut node);
         return Ok(node);
     }
-    let Some(image) = neighbour(task, source, &["img", "IMG", "img.gz"])? else {
+    let Some(image) = neighbour(task, source, "img")? else {
         let mut node = Node::new("", "header");
         describe(&header, &mut node);
         return Ok(node.problem(Error::io("the image (.img) that this header describes is not beside it")));
@@ -92,19 +93,29 @@ fn open(opening: &Opening) -> Result<Node> {
     Ok(node)
 }
 
-/// The file of the same name with another ending, decompressed where it is.
-fn neighbour(task: &Task, source: &Source, endings: &[&str]) -> Result<Option<Source>> {
+/// The file of the same name with another ending, decompressed where it is packed by itself.
+fn neighbour(task: &Task, source: &Source, ending: &str) -> Result<Option<Source>> {
+    type Make = fn() -> Result<Box<dyn Codec>>;
+    const PACKED: [(&str, Make); 3] = [
+        ("gz", || Ok(Box::new(Gzip::new()?))),
+        ("bz2", || Ok(Box::new(Bzip2::new()))),
+        ("zst", || Ok(Box::new(Zstd::new()?))),
+    ];
     let stem = source.name().rsplit_once('.').map_or(source.name(), |(stem, _)| stem);
-    for ending in endings {
-        match source.sibling(task, &format!("{stem}.{ending}")) {
-            Ok(found) if ending.ends_with(".gz") => {
-                let make = || Ok(Box::new(Gzip::new()?) as Box<dyn Codec>);
-                let stream = Spooled::new(found.clone(), 0, Box::new(make)).deflated();
-                return found.stream(format!("{stem}.img"), Arc::new(stream)).map(Some);
-            }
-            Ok(found) => return Ok(Some(found)),
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(_) => {}
+    let beside = |name: String| match source.sibling(task, &name) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(_) => Ok(None),
+    };
+    for ending in [ending.to_owned(), ending.to_uppercase()] {
+        if let Some(found) = beside(format!("{stem}.{ending}"))? {
+            return Ok(Some(found));
+        }
+        for (packed, make) in PACKED {
+            let Some(found) = beside(format!("{stem}.{ending}.{packed}"))? else { continue };
+            let stream = Spooled::new(found.clone(), 0, Box::new(make));
+            let stream = if packed == "gz" { stream.deflated() } else { stream };
+            return found.stream(format!("{stem}.{ending}"), Arc::new(stream)).map(Some);
         }
     }
     Ok(None)

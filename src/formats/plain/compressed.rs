@@ -106,12 +106,16 @@ fn sniff_bzip2(head: &Head) -> Match {
     }
 }
 
-/// xz by its magic; lzma, which has none, by the extension and a header that makes sense.
+/// xz by its magic; lzma, which has none, by a header that makes sense and data behind it that decode.
 fn sniff_xz(head: &Head) -> Match {
-    match *head.first {
-        _ if head.starts_with(xz::MAGIC) => Match::Yes,
-        [properties, 0, 0, ..] if properties < 225 && head.has_extension(&["lzma"]) => Match::Maybe,
-        _ => Match::No,
+    if head.starts_with(xz::MAGIC) {
+        return Match::Yes;
+    }
+    let whole = head.len.is_some_and(|len| len <= head.first.len() as u64);
+    match xz::begins_as_lzma(&head.first, whole) {
+        Some(true) => Match::Yes,
+        Some(false) => Match::Maybe,
+        None => Match::No,
     }
 }
 
@@ -149,7 +153,13 @@ fn open_bzip2(opening: &Opening) -> Result<Node> {
 
 fn open_xz(opening: &Opening) -> Result<Node> {
     if opening.head.starts_with(xz::MAGIC) {
-        return open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new())));
+        return match xz::filters(&opening.head.first)? {
+            0 | 1 => open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new()))),
+            _ => {
+                let source = opening.source.clone();
+                open_spooled(opening, "xz", move || Ok(Box::new(xz::Chained::new(source.clone()))))
+            }
+        };
     }
     open_spooled(opening, "lzma", || Ok(Box::new(xz::Xz::lzma())))
 }
@@ -184,7 +194,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
     {
         return Err(problem.clone());
     }
-    let inner = source.stream(inner_name(source.name()), stream)?;
+    let inner = source.decompressed(inner_name(source.name()), stream)?;
     let mut options = opening.options.clone();
     options.0.remove("format");
     let mut node = match open_source(opening.task, &inner, &options) {
@@ -218,5 +228,51 @@ fn inner_name(name: &str) -> String {
         Some((stem, _)) if sniff::has_extension(name, &TARS) => format!("{stem}.tar"),
         Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
         _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::content::Content;
+    use crate::error::ErrorKind;
+    use crate::format::Options;
+    use crate::open::Document;
+    use crate::{Result, Task};
+    use std::path::PathBuf;
+
+    fn opened(name: &str) -> Result<Document> {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/xz").join(name);
+        crate::open(&Task::new(), &path, &Options::default())
+    }
+
+    #[test]
+    fn filters_of_xz_are_undone_and_unknown_ones_named() {
+        let jumps: Vec<u8> =
+            (0..300u32).flat_map(|n| [&[0xe8][..], &(n * 64).to_le_bytes(), b"a goose "].concat()).collect();
+        let kinds =
+            ["filter_x86", "filter_powerpc", "filter_ia64", "filter_arm", "filter_thumb", "filter_sparc"];
+        for name in kinds.iter().chain(&["filters_2", "filters_3"]) {
+            let document = opened(&format!("{name}.bin.xz")).unwrap();
+            assert!(document.root.problem.is_none(), "{name}: {:?}", document.root.problem);
+            let Some(Content::Bytes(source)) = &document.root.content else { panic!("{name}") };
+            let task = Task::new();
+            let bytes = source.read(&task, 0..source.len(&task).unwrap()).unwrap();
+            assert_eq!(bytes.as_ref(), jumps, "{name}");
+        }
+        let error = opened("malformed/filter_unknown.bin.xz").unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("0x7e"), "{error}");
+    }
+
+    #[test]
+    fn lzma_alone_is_a_stream_whatever_its_dictionary_and_name() {
+        for name in ["small_dictionary.csv.lzma", "lzma_without_extension", "old_lzma.txt.lzma"] {
+            let document = opened(name).unwrap();
+            assert_eq!(document.format.id, "xz", "{name}");
+            let table = matches!(document.root.content, Some(Content::Table(_)));
+            assert!(table || name.contains(".txt."), "{name}");
+        }
+        let damaged = opened("malformed/bad_data.csv.lzma");
+        let problem = damaged.map_or_else(Some, |document| document.root.problem.clone());
+        assert_eq!(problem.map(|error| error.kind()), Some(ErrorKind::Malformed));
     }
 }

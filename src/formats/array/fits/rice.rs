@@ -29,8 +29,10 @@ pub(super) fn decode(input: &[u8], count: usize, block: usize, size: u32) -> Res
                     return Err(Error::malformed(format!("Rice data: a split of {} bits", split - 1)));
                 }
                 split => {
-                    let high = stream.zeros()?;
-                    high << (split - 1) | stream.take(split - 1)?
+                    let high = u64::from(stream.zeros()?) << (split - 1);
+                    // What a pixel is wide bounds the zeros, not a word of the machine: without low bits a
+                    // difference of 50 is 100 of them.
+                    u32::try_from(high).map_err(|_| wide())? | stream.take(split - 1)?
                 }
             };
             // The sign is the lowest bit.
@@ -76,33 +78,61 @@ impl Bits<'_> {
 
     /// How many zeros come before the next one, which is taken too.
     fn zeros(&mut self) -> Result<u32> {
-        let mut zeros = 0;
+        let mut zeros = 0u32;
         loop {
             let rest = self.held & ((1 << self.left) - 1);
             if rest != 0 {
                 let top = 63 - rest.leading_zeros();
-                zeros += self.left - 1 - top;
+                zeros = zeros.checked_add(self.left - 1 - top).ok_or_else(wide)?;
                 self.left = top;
-                // More do not fit into a pixel.
-                return if zeros < 32 {
-                    Ok(zeros)
-                } else {
-                    Err(Error::malformed("Rice data: a difference of more than 32 bits"))
-                };
+                return Ok(zeros);
             }
-            zeros += self.left;
+            zeros = zeros.checked_add(self.left).ok_or_else(wide)?;
             self.left = 0;
-            if zeros > 64 {
-                return Err(Error::malformed("Rice data: a difference of more than 32 bits"));
-            }
             self.fill()?;
         }
     }
 }
 
+fn wide() -> Error {
+    Error::malformed("Rice data: a difference of more than 32 bits")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A block as encoders write it: the first pixel, the split, then each difference.
+    fn packed(first: u32, size: u32, split: u32, differences: &[u32]) -> Vec<u8> {
+        let field = [0, 3, 4, 0, 5][size as usize];
+        let mut bits = format!("{first:0width$b}{:0field$b}", split + 1, width = 8 * size as usize);
+        for &difference in differences {
+            bits += &"0".repeat((difference >> split) as usize);
+            bits += "1";
+            let low = format!("{:032b}", difference & ((1 << split) - 1));
+            bits += &low[32 - split as usize..];
+        }
+        bits += &"0".repeat(bits.len().next_multiple_of(8) - bits.len());
+        (0..bits.len() / 8).map(|n| u8::from_str_radix(&bits[8 * n..8 * n + 8], 2).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_step_in_a_flat_row_is_a_long_run_of_zeros() {
+        for (size, split, step) in
+            [(1, 0, 50), (1, 1, 100), (2, 0, 16), (2, 0, 3_000), (2, 3, 9_999), (4, 0, 70_000)]
+        {
+            let mut differences = [0; 32];
+            differences[7] = 2 * step;
+            let decoded = decode(&packed(5, size, split, &differences), 32, 32, size).unwrap();
+            let expected: Vec<i32> = (0..32).map(|n| if n < 7 { 5 } else { 5 + step as i32 }).collect();
+            assert_eq!(decoded, expected, "{size} bytes, {split} low bits, a step of {step}");
+        }
+        // All that is left being zeros, no one ends the run.
+        let cut = [packed(5, 2, 0, &[0]), vec![0; 4_000]].concat();
+        assert!(decode(&cut, 32, 32, 2).is_err());
+        let error = decode(&packed(0, 4, 24, &[0xff << 24, 0]), 2, 32, 4);
+        assert_eq!(error.unwrap(), [2_139_095_040, 2_139_095_040]);
+    }
 
     #[test]
     fn a_block_by_hand() {

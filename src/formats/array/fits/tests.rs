@@ -155,6 +155,11 @@ fn compressed_integers_are_those_of_astropy() {
 }
 
 #[test]
+fn steps_in_flat_rows_are_those_of_astropy() {
+    compare("compressed_steps");
+}
+
+#[test]
 fn quantised_and_dithered_floats_are_those_of_astropy() {
     compare("compressed_floats");
 }

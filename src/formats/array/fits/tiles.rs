@@ -87,7 +87,7 @@ pub(super) fn fill(source: &Source, header: &Header, bytes: u64, node: &mut Node
     };
     let float = pixels.stored.is_float() && quantised != "NONE";
     let tiles = Tiles {
-        codec: codec(header, &name, &pixels.stored)?,
+        codec: codec(header, &name)?,
         compressed: find("COMPRESSED_DATA"),
         gzip: find("GZIP_COMPRESSED_DATA"),
         raw: find("UNCOMPRESSED_DATA"),
@@ -147,7 +147,7 @@ fn tile_shape(header: &Header, shape: &[u64]) -> Result<Vec<u64>> {
     Ok(tile)
 }
 
-fn codec(header: &Header, name: &str, stored: &DType) -> Result<Codec> {
+fn codec(header: &Header, name: &str) -> Result<Codec> {
     let parameter = |name: &str| {
         let at =
             (1..=99).find(|n| header.text(&format!("ZNAME{n}")).is_some_and(|found| found.trim() == name))?;
@@ -155,8 +155,8 @@ fn codec(header: &Header, name: &str, stored: &DType) -> Result<Codec> {
     };
     Ok(match name {
         "RICE_1" | "RICE_ONE" => {
-            let default = if stored.is_float() { 4.0 } else { stored.size() as f64 };
-            let size = parameter("BYTEPIX").unwrap_or(default) as u32;
+            // Four bytes where nothing is said, whatever the image's own pixels are.
+            let size = parameter("BYTEPIX").unwrap_or(4.0) as u32;
             Codec::Rice { block: parameter("BLOCKSIZE").unwrap_or(32.0) as usize, size }
         }
         "GZIP_1" => Codec::Gzip { shuffled: false },

@@ -38,7 +38,7 @@ pub struct Seen<'a> {
 
 /// Attributes that lie in another dataset, with its values.
 pub struct Scale {
-    attributes: Vec<(String, Value)>,
+    pub(super) attributes: Vec<(String, Value)>,
     array: Arc<dyn Array>,
 }
 
@@ -151,6 +151,10 @@ impl Seen<'_> {
             let Ok(Some(links)) = self.book.links(task, *group) else { continue };
             for link in links.page(task, 0..LOOKED_AT).unwrap_or_default() {
                 let Some(scale) = self.book.scale(task, *group, &link.name) else { continue };
+                // Variables along a dimension have its number too; its name is that of the scale.
+                if cf::text(&scale.attributes, "CLASS").as_deref() != Some("DIMENSION_SCALE") {
+                    continue;
+                }
                 let Some(number) = cf::numbers(&scale.attributes, "_Netcdf4Dimid").first().copied() else {
                     continue;
                 };

@@ -348,3 +348,42 @@ fn a_group_that_holds_itself_twice_over_ends() {
     let deep = "/a/b".repeat(12);
     assert!(document.root.find(&Task::new(), &deep).unwrap().is_some());
 }
+
+#[test]
+fn variables_called_as_a_dimension_have_its_name() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/netcdf4/same_names.nc");
+    let document = crate::open(&Task::new(), &path, &Options::default()).unwrap();
+    let listed = names(&document.root);
+    assert_eq!(listed, ["x", "y", "t", "u", "q", "inner"]);
+    assert_eq!(document.root.child_count(), Some(6));
+    // By pages of any size the same.
+    for size in 1..7 {
+        let page = |start: u64| document.root.child_page(&Task::new(), start..start + size).unwrap();
+        let all: Vec<String> =
+            (0..6).step_by(size as usize).flat_map(page).map(|child| child.name.clone()).collect();
+        assert_eq!(all, listed, "{size}");
+    }
+    // What netCDF4-python reads of them.
+    assert_eq!(values(&at(&document, "/x")), ["1.0", "2.0", "3.0", "4.0"]);
+    assert_eq!(attribute(&at(&document, "/x"), "units"), json!("m"));
+    assert_eq!(values(&at(&document, "/t")), ["0", "1", "2", "3", "4", "5"]);
+    assert_eq!(values(&at(&document, "/q")), ["7.0"]);
+    assert_eq!(values(&at(&document, "/inner/z")), ["7", "8", "9"]);
+    assert_eq!(values(&at(&document, "/inner/x")), ["1", "2"]);
+    assert_eq!(names(&at(&document, "/inner")), ["z", "x"]);
+    let axes = |path: &str| -> Vec<String> {
+        let Some(Content::Array(array)) = &at(&document, path).content else { panic!("{path}") };
+        array.facts().axes.iter().map(|axis| axis.name.clone()).collect()
+    };
+    assert_eq!((axes("/x"), axes("/t")), (vec!["y".to_owned()], vec!["x".to_owned(), "t".to_owned()]));
+    assert_eq!(
+        (axes("/u"), axes("/y")),
+        (vec!["x".to_owned(), "t".to_owned()], vec!["y".to_owned(), "x".to_owned()])
+    );
+    // As plain HDF5, which knows nothing of NetCDF, the links are what they are.
+    let mut options = Options::default();
+    options.set("format", "hdf5");
+    let plain = crate::open(&Task::new(), &path, &options).unwrap();
+    assert!(names(&plain.root).contains(&"_nc4_non_coord_x".to_owned()));
+    assert_eq!(values(&at(&plain, "/x")).len(), 3);
+}

@@ -12,6 +12,7 @@ use super::members::GroupOf;
 use super::message::Layout;
 use super::nexus::{self, Plot};
 use super::object::{Dataset, Object, kind};
+use super::variables::Variables;
 use crate::cf;
 use crate::content::{Array, Content};
 use crate::error::{Error, Result};
@@ -58,6 +59,8 @@ struct Group {
     book: Arc<Book>,
     links: Arc<Links>,
     above: Arc<Above>,
+    /// The names of a NetCDF-4 group's variables.
+    variables: Variables,
     /// It is shown elsewhere already: children are found by name, but not listed.
     closed: bool,
     /// The damage that the group's node tells of already.
@@ -296,8 +299,12 @@ impl Shown<'_> {
         }
         let plot = nexus::plot(task, self.book, object.address, &node.attributes)?;
         grouped::complete(task, &members, node)?;
-        let group =
-            Group { book: self.book.clone(), links, above, closed, told, plot, nodes: Mutex::default() };
+        let variables = match self.book.flavour {
+            Flavour::NetCdf => Variables::of(task, self.book, object.address, &links)?,
+            Flavour::Plain => Variables::default(),
+        };
+        let book = self.book.clone();
+        let group = Group { book, links, above, variables, closed, told, plot, nodes: Mutex::default() };
         node.children = match group.links.count() {
             Some(0) => Children::None,
             _ => Children::Lazy(Arc::new(group)),
@@ -338,11 +345,12 @@ impl Group {
             Some(plot) if *plot.signal == *link.name => plot.axes.as_slice(),
             _ => &[],
         };
+        let name = self.variables.shown(&link.name);
         let shown = |link_label| Shown {
             axes,
             book: &self.book,
             above: Some(&self.above),
-            name: &link.name,
+            name,
             link: link_label,
             referred: false,
         };
@@ -387,7 +395,7 @@ impl Group {
 
 impl Listing for Group {
     fn count(&self) -> Option<u64> {
-        if self.closed { Some(0) } else { self.links.count() }
+        if self.closed { Some(0) } else { self.links.count().map(|count| self.variables.count(count)) }
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -396,7 +404,11 @@ impl Listing for Group {
         }
         let range = range.start..range.end.min(range.start.saturating_add(limits::LISTED));
         let mut page = Vec::new();
-        for (n, link) in (range.start..).zip(self.links.page(task, range.clone())?) {
+        let mut links = Vec::new();
+        for part in self.variables.places(range.clone()) {
+            links.extend((part.start..).zip(self.links.page(task, part)?));
+        }
+        for (n, link) in links {
             task.check()?;
             let known = self.nodes.lock().get(&n).cloned();
             let node = match known {
@@ -425,7 +437,7 @@ impl Listing for Group {
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
-        match self.links.find(task, name)? {
+        match self.links.find(task, &self.variables.link(name))? {
             Some(link) => self.node(task, &link).map(Some),
             None => Ok(None),
         }

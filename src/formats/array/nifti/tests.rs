@@ -87,6 +87,48 @@ fn headers_beside_their_images() {
 }
 
 #[test]
+fn headers_and_images_may_be_compressed() {
+    let plain = texts(&*array(&opened("nifti/pair.hdr").unwrap()), "");
+    for name in [
+        "packed_header.hdr.gz",
+        "packed_header.img",
+        "packed_image.hdr",
+        "packed_image.img.gz",
+        "packed_both.hdr.gz",
+        "packed_both.img.gz",
+    ] {
+        let file = opened(&format!("nifti/{name}")).unwrap();
+        assert!(file.root.problem.is_none(), "{name}: {:?}", file.root.problem);
+        assert_eq!(texts(&*array(&file), ""), plain, "{name}");
+    }
+    // Alone they have no neighbours, wherever they are.
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("alone.hdr.gz");
+    std::fs::copy(format!("{FIXTURES}nifti/packed_both.hdr.gz"), &alone).unwrap();
+    let alone = crate::open(&Task::new(), &alone, &Options::default()).unwrap();
+    assert!(alone.root.problem.as_ref().unwrap().message().contains("is not beside it"));
+    // With other endings, and with capitals.
+    for (header, image) in [("HDR", "IMG.bz2"), ("hdr", "img.zst")] {
+        let values = std::fs::read(format!("{FIXTURES}nifti/pair.img")).unwrap();
+        let packed = match image.ends_with("zst") {
+            true => zstd::encode_all(values.as_slice(), 1).unwrap(),
+            false => {
+                let mut encoder =
+                    ::bzip2::read::BzEncoder::new(values.as_slice(), ::bzip2::Compression::fast());
+                let mut out = Vec::new();
+                std::io::Read::read_to_end(&mut encoder, &mut out).unwrap();
+                out
+            }
+        };
+        let place = folder.path().join(format!("other.{header}"));
+        std::fs::copy(format!("{FIXTURES}nifti/pair.hdr"), &place).unwrap();
+        std::fs::write(folder.path().join(format!("other.{image}")), packed).unwrap();
+        let file = crate::open(&Task::new(), &place, &Options::default()).unwrap();
+        assert_eq!(texts(&*array(&file), ""), plain, "{header} {image}");
+    }
+}
+
+#[test]
 fn extensions_are_children() {
     let file = opened("nifti/version_2.nii").unwrap();
     let child = file.root.find(&Task::new(), "/extension 1").unwrap().unwrap();

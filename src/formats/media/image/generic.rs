@@ -1,5 +1,4 @@
-//! Formats that the `image` crate decodes and whose headers it reads in full: BMP, QOI, Radiance HDR,
-//! TGA.
+//! Formats that the `image` crate decodes and whose headers it reads in full: BMP, QOI, Radiance HDR.
 
 use super::picture::{self, Codec, Header, blank};
 use crate::content::{Pixels, Sample};
@@ -26,12 +25,6 @@ pub(super) fn open_qoi(opening: &Opening) -> Result<Node> {
 }
 pub(super) fn open_hdr(opening: &Opening) -> Result<Node> {
     open(opening, ImageFormat::Hdr)
-}
-pub(super) fn open_ico(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Ico)
-}
-pub(super) fn open_tga(opening: &Opening) -> Result<Node> {
-    open(opening, ImageFormat::Tga)
 }
 
 fn open(opening: &Opening, format: ImageFormat) -> Result<Node> {
@@ -66,6 +59,12 @@ fn decoder(task: &Task, source: &Source, format: ImageFormat) -> Result<Box<dyn 
     if format == ImageFormat::Hdr {
         // Both signatures of the format, and headers as they come.
         let mut decoder = image::codecs::hdr::HdrDecoder::new_nonstrict(reader).map_err(refused)?;
+        decoder.set_limits(limit).map_err(refused)?;
+        return Ok(Box::new(decoder));
+    }
+    if format == ImageFormat::Bmp && source.read_up_to(task, 0, 2)?.as_ref() != b"BM" {
+        // A bitmap without the header of a file.
+        let mut decoder = image::codecs::bmp::BmpDecoder::new_without_file_header(reader).map_err(refused)?;
         decoder.set_limits(limit).map_err(refused)?;
         return Ok(Box::new(decoder));
     }
@@ -125,5 +124,31 @@ pub(super) fn refused(error: ImageError) -> Error {
         ImageError::Limits(what) => Error::limit(format!("image: {what}")),
         ImageError::Unsupported(what) => Error::unsupported(what.to_string()),
         other => Error::malformed(format!("image: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Content, Rect};
+    use crate::format::Options;
+    use std::path::PathBuf;
+
+    #[test]
+    fn bitmaps_without_a_files_header() {
+        let shown = |name: &str| {
+            let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/bmp").join(name);
+            let bytes = std::fs::read(&path).unwrap();
+            // Its name is no part of what it is known by.
+            let source = Source::memory("picture", bytes);
+            let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            assert_eq!(document.format.id, "bmp", "{name}");
+            let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
+            let info = image.info();
+            image.read(&Task::new(), 0, 0, Rect::all(info.width, info.height)).unwrap()
+        };
+        for name in ["rgb_24", "grey_8", "rgb_565", "rle_8", "top_down", "bilevel_1"] {
+            assert_eq!(shown(&format!("clipboard_{name}.dib")), shown(&format!("{name}.bmp")), "{name}");
+        }
     }
 }

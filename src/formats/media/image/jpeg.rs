@@ -1,17 +1,22 @@
 //! JPEG (ITU-T T.81, JFIF in T.871). <https://www.w3.org/Graphics/JPEG/itu-t81.pdf>
 //!
-//! Opening walks the marker segments up to the first scan; zune-jpeg decodes. It hands out YCbCr,
-//! CMYK and YCCK as they are: the way to RGB is libjpeg's, in its fixed-point numbers, so that
-//! pictures without chroma subsampling differ from libjpeg's only where the inverse transform does.
+//! Opening walks the marker segments up to the first scan; zune-jpeg decodes what nearly all files are, and
+//! jpeg-decoder what zune-jpeg takes wrongly: sequential files whose components come in several scans, and
+//! sampling factors of which the first component's are not the largest or that are no powers of two. Both hand
+//! out the components as they are stored. What colours they are is told as libjpeg does it, and the way to RGB
+//! is libjpeg's, in its fixed-point numbers, so that pictures without chroma subsampling differ from libjpeg's
+//! only where the inverse transform does.
 
 use super::exif;
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
 use crate::content::{Pixels, Sample};
 use crate::error::{Error, Result};
 use crate::format::Opening;
+use crate::limits;
 use crate::node::Node;
 use crate::source::Source;
 use crate::task::Task;
+use bytes::Bytes;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -26,12 +31,16 @@ const STEP: u64 = 1 << 20;
 pub(super) fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let mut walk = Walk::default();
-    let scan = walk.run(task, source)?;
+    let scan = walk.run(task, &|at, len| source.read_up_to(task, at, len))?;
+    let coding = walk.coding();
     let Some(frame) = walk.frame.take() else {
         return Err(Error::malformed("JPEG: it ends or its scan begins before a frame header (SOF)").at(scan));
     };
     let mut header = walk.header;
-    describe(&mut header, &frame, walk.adobe);
+    describe(&mut header, &frame, coding.colours);
+    if coding.apart {
+        header.detail("scans", "one for each component, or some of them");
+    }
     header.detail("ICC profile", if walk.profile { "yes" } else { "no" });
     if let Some(refusal) = frame.refusal() {
         header.info.sample = if frame.precision > 8 { Sample::U16 } else { Sample::U8 };
@@ -42,8 +51,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
         let what = "JPEG: its end marker (EOI) is missing; the file may be cut off";
         header.problem = Some(Error::malformed(what).at(source.len(task)?));
     }
-    let inverted = walk.adobe.is_some();
-    picture::node(source, header, Jpeg { inverted })
+    picture::node(source, header, Jpeg { coding })
 }
 
 /// A frame header.
@@ -54,6 +62,8 @@ struct Frame {
     height: u16,
     /// (horizontal, vertical) sampling of each component.
     sampling: Vec<(u8, u8)>,
+    /// What each component is called.
+    ids: Vec<u8>,
     at: u64,
 }
 
@@ -87,22 +97,82 @@ impl Frame {
     }
 }
 
+/// What components are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colours {
+    Grey,
+    Rgb,
+    YCbCr,
+    Cmyk,
+    /// The complement of cyan, magenta and yellow as YCbCr, and black.
+    Ycck,
+}
+
+/// How the components are stored.
+#[derive(Clone, Copy, Debug)]
+struct Coding {
+    colours: Colours,
+    /// Adobe writes CMYK with 255 for no ink.
+    inverted: bool,
+    /// The components come in several scans although the file is sequential.
+    apart: bool,
+    /// Sampling factors that zune-jpeg takes wrongly.
+    uneven: bool,
+    /// Where Adobe's segment is.
+    adobe: Option<u64>,
+}
+
 #[derive(Default)]
 struct Walk {
     header: Header,
     frame: Option<Frame>,
-    /// The transform byte of Adobe's segment.
-    adobe: Option<u8>,
+    /// Whether JFIF's segment is there.
+    jfif: bool,
+    /// Where Adobe's segment is, and its transform byte.
+    adobe: Option<(u64, u8)>,
     profile: bool,
+    /// The components of the first scan.
+    scanned: Option<u8>,
 }
 
 impl Walk {
-    /// Walks up to the first scan; where that begins.
-    fn run(&mut self, task: &Task, source: &Source) -> Result<u64> {
+    /// The rules of libjpeg: JFIF is YCbCr whatever Adobe says, and of three components any transform but none
+    /// is YCbCr.
+    fn coding(&self) -> Coding {
+        let (ids, sampling) = match &self.frame {
+            Some(frame) => (frame.ids.as_slice(), frame.sampling.as_slice()),
+            None => Default::default(),
+        };
+        let transform = self.adobe.map(|(_, transform)| transform);
+        let colours = match (ids, transform) {
+            ([_], _) => Colours::Grey,
+            ([_, _, _, _], None | Some(0)) => Colours::Cmyk,
+            ([_, _, _, _], Some(_)) => Colours::Ycck,
+            (_, Some(0)) if !self.jfif => Colours::Rgb,
+            ([b'R', b'G', b'B'], None) if !self.jfif => Colours::Rgb,
+            _ => Colours::YCbCr,
+        };
+        let sequential = self.frame.as_ref().is_some_and(|frame| matches!(frame.kind, 0xc0 | 0xc1));
+        let apart = self.scanned.is_some_and(|count| usize::from(count) < ids.len());
+        let first = sampling.first().copied().unwrap_or((1, 1));
+        let even = |&(h, v): &(u8, u8)| {
+            [h, v].iter().all(|n| matches!(n, 1 | 2 | 4)) && h <= first.0 && v <= first.1
+        };
+        Coding {
+            colours,
+            inverted: self.adobe.is_some(),
+            apart: sequential && apart,
+            uneven: sampling.len() > 1 && !sampling.iter().all(even),
+            adobe: self.adobe.map(|(at, _)| at),
+        }
+    }
+
+    /// Walks up to the first scan; where that begins. `read` gives up to so many bytes from a place on.
+    fn run(&mut self, task: &Task, read: &dyn Fn(u64, usize) -> Result<Bytes>) -> Result<u64> {
         let mut at = 2u64;
         for _ in 0..SEGMENTS {
             task.check()?;
-            let head = source.read_up_to(task, at, 4)?;
+            let head = read(at, 4)?;
             let Some(&[0xff, marker]) = head.first_chunk() else {
                 if head.len() < 2 {
                     self.cut(at);
@@ -115,13 +185,17 @@ impl Walk {
             match marker {
                 0xff => at += 1,
                 0x01 | 0xd0..=0xd8 => at += 2,
-                0xd9 | 0xda => return Ok(at),
+                0xd9 => return Ok(at),
+                0xda => {
+                    self.scanned = read(at + 4, 1)?.first().copied();
+                    return Ok(at);
+                }
                 _ => {
                     let Some(len) = bytes_at(&head, 2).map(u16::from_be_bytes) else {
                         self.cut(at);
                         return Ok(at);
                     };
-                    let body = source.read_up_to(task, at + 4, usize::from(len.saturating_sub(2)))?;
+                    let body = read(at + 4, usize::from(len.saturating_sub(2)))?;
                     self.segment(marker, &body, at)?;
                     at += 2 + u64::from(len.max(2));
                 }
@@ -140,6 +214,7 @@ impl Walk {
                 self.frame = Some(frame(marker, body, at)?);
             }
             0xe0 if body.starts_with(b"JFIF\0") => {
+                self.jfif = true;
                 if let (Some(&unit), Some(x), Some(y)) = (body.get(7), bytes_at(body, 8), bytes_at(body, 10))
                 {
                     let (x, y) = (u16::from_be_bytes(x), u16::from_be_bytes(y));
@@ -155,7 +230,9 @@ impl Walk {
                 }
             }
             0xe2 if body.starts_with(b"ICC_PROFILE\0") => self.profile = true,
-            0xee if body.starts_with(b"Adobe") => self.adobe = body.get(11).copied(),
+            0xee if body.starts_with(b"Adobe") => {
+                self.adobe = body.get(11).map(|&transform| (at, transform));
+            }
             0xfe => {
                 let text = String::from_utf8(body.to_vec()).unwrap_or_else(|_| latin1(body));
                 self.header.attribute("comment", text.trim_end_matches('\0'));
@@ -176,23 +253,25 @@ fn frame(kind: u8, body: &[u8], at: u64) -> Result<Frame> {
         return Err(Error::malformed("JPEG: its frame header is too short").at(at));
     };
     let components = body.get(6..).unwrap_or_default().as_chunks::<3>().0;
-    let sampling = components.iter().take(count.into()).map(|c| (c[1] >> 4, c[1] & 15)).collect();
+    let components = components.get(..components.len().min(count.into())).unwrap_or_default();
+    let sampling = components.iter().map(|c| (c[1] >> 4, c[1] & 15)).collect();
+    let ids = components.iter().map(|c| c[0]).collect();
     let (height, width) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     if width == 0 || height == 0 {
         return Err(Error::malformed(format!("JPEG: an image of {width} × {height} pixels")).at(at));
     }
-    Ok(Frame { kind, precision, width, height, sampling, at })
+    Ok(Frame { kind, precision, width, height, sampling, ids, at })
 }
 
-fn describe(header: &mut Header, frame: &Frame, adobe: Option<u8>) {
+fn describe(header: &mut Header, frame: &Frame, colours: Colours) {
     header.detail("process", frame.process());
-    let colours = match (frame.sampling.len(), adobe) {
-        (1, _) => "grey",
-        (3, Some(0)) => "RGB",
-        (3, _) => "YCbCr",
-        (4, Some(2)) => "YCCK",
-        (4, _) => "CMYK",
-        _ => "unknown",
+    let colours = match colours {
+        _ if !matches!(frame.sampling.len(), 1 | 3 | 4) => "unknown",
+        Colours::Grey => "grey",
+        Colours::Rgb => "RGB",
+        Colours::YCbCr => "YCbCr",
+        Colours::Cmyk => "CMYK",
+        Colours::Ycck => "YCCK",
     };
     header.detail("colour type", colours);
     if let (3 | 4, Some(&(h, v))) = (frame.sampling.len(), frame.sampling.first()) {
@@ -244,30 +323,63 @@ impl Codec for Refused {
 }
 
 struct Jpeg {
-    /// Adobe writes CMYK with 255 for no ink.
-    inverted: bool,
+    coding: Coding,
 }
 
 impl Codec for Jpeg {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
         let bytes = source.read(task, 0..source.len(task)?)?;
-        let (mut raw, space) = components(task, &bytes, partial)?;
+        let mut raw = decode(task, &bytes, self.coding, partial)?;
         if raw.channels > 1 {
             raw.channels = 3;
         }
-        match space {
-            ColorSpace::YCbCr => raw.data.as_chunks_mut::<3>().0.iter_mut().for_each(to_rgb),
-            ColorSpace::CMYK | ColorSpace::YCCK => {
-                raw.data = inks(&raw.data, space == ColorSpace::YCCK, self.inverted);
+        match self.coding.colours {
+            Colours::YCbCr => raw.data.as_chunks_mut::<3>().0.iter_mut().for_each(to_rgb),
+            colours @ (Colours::Cmyk | Colours::Ycck) => {
+                raw.data = inks(&raw.data, colours == Colours::Ycck, self.coding.inverted);
             }
-            _ => {}
+            Colours::Grey | Colours::Rgb => {}
         }
         Ok(raw)
     }
 }
 
-/// The components of a JPEG as they are stored, and what they are taken for.
-pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<(Pixels, ColorSpace)> {
+/// The components of a JPEG in another file as they are stored.
+///
+/// # Errors
+/// `Unsupported` for processes that are not read, by their names; `Malformed` for damage.
+pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<Pixels> {
+    let mut walk = Walk::default();
+    let part = |at: u64, len: usize| {
+        let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+        Ok(Bytes::copy_from_slice(rest.get(..len).unwrap_or(rest)))
+    };
+    walk.run(task, &part)?;
+    if let Some(refusal) = walk.frame.as_ref().and_then(Frame::refusal) {
+        return Err(Error::unsupported(refusal));
+    }
+    decode(task, bytes, walk.coding(), partial)
+}
+
+/// The components as they are stored.
+fn decode(task: &Task, bytes: &[u8], coding: Coding, partial: bool) -> Result<Pixels> {
+    // What the components are was told already; both decoders would judge by Adobe's segment alone.
+    let mut without = Vec::new();
+    let bytes = match coding.adobe.and_then(|at| usize::try_from(at).ok()) {
+        Some(at) => {
+            without.extend_from_slice(bytes);
+            without.get_mut(at + 4..at + 9).into_iter().for_each(|name| name.fill(b' '));
+            &without
+        }
+        None => bytes,
+    };
+    let raw = if coding.apart || coding.uneven { rare(bytes)? } else { usual(task, bytes, partial)? };
+    task.check()?;
+    Ok(raw)
+}
+
+/// By zune-jpeg.
+fn usual(task: &Task, bytes: &[u8], partial: bool) -> Result<Pixels> {
     let options = DecoderOptions::default()
         .set_strict_mode(false)
         .set_max_width(usize::from(u16::MAX))
@@ -284,8 +396,40 @@ pub(super) fn components(task: &Task, bytes: &[u8], partial: bool) -> Result<(Pi
             return Err(refused(error));
         }
     }
-    task.check()?;
-    Ok((raw, space))
+    Ok(raw)
+}
+
+/// By jpeg-decoder.
+fn rare(bytes: &[u8]) -> Result<Pixels> {
+    use jpeg_decoder::{ColorTransform, Decoder, Error as Fault};
+    let refused = |error: Fault| match error {
+        Fault::Unsupported(what) => Error::unsupported(format!("JPEG: {what:?}")),
+        Fault::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Error::malformed("JPEG: its pixels end too early; the file may be cut off")
+        }
+        other => Error::malformed(format!("JPEG: {other}")),
+    };
+    let mut decoder = Decoder::new(bytes);
+    decoder.set_max_decoding_buffer_size(limits::CHUNK as usize);
+    decoder.read_info().map_err(refused)?;
+    let info = decoder.info().ok_or_else(|| Error::malformed("JPEG: it has no frame header"))?;
+    let channels = info.pixel_format.pixel_bytes() as u32;
+    // No conversion of three components; of four each is turned over, which is undone below.
+    match channels {
+        3 => decoder.set_color_transform(ColorTransform::RGB),
+        4 => decoder.set_color_transform(ColorTransform::CMYK),
+        _ => {}
+    }
+    let mut raw = blank(info.width.into(), info.height.into(), channels, Sample::U8, false)?;
+    let data = decoder.decode().map_err(refused)?;
+    if data.len() != raw.data.len() {
+        return Err(Error::bug("a decoder's size is not its pixels'"));
+    }
+    raw.data = data;
+    if channels == 4 {
+        raw.data.iter_mut().for_each(|value| *value = 255 - *value);
+    }
+    Ok(raw)
 }
 
 /// YCbCr to RGB as in JFIF, in libjpeg's 16-bit fixed point with its rounding.
@@ -329,3 +473,6 @@ fn refused(error: DecodeErrors) -> Error {
         other => Error::malformed(format!("JPEG: {other:?}")),
     }
 }
+
+#[cfg(test)]
+mod tests;

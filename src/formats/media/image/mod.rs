@@ -9,10 +9,12 @@ mod exif;
 mod exr;
 mod generic;
 mod gif;
+mod ico;
 mod jpeg;
 mod pfm;
 mod picture;
 mod png;
+mod tga;
 mod tiff;
 mod webp;
 
@@ -124,7 +126,7 @@ pub static ICO: Format = Format {
     mime: &["image/vnd.microsoft.icon"],
     sniff: Some(sniff_ico),
     reads: IMAGE,
-    ..Format::new("ico", "ICO", generic::open_ico)
+    ..Format::new("ico", "ICO", ico::open)
 };
 
 /// Truevision TGA.
@@ -133,7 +135,7 @@ pub static TGA: Format = Format {
     mime: &["image/x-tga"],
     sniff: Some(sniff_tga),
     reads: IMAGE,
-    ..Format::new("tga", "TGA", generic::open_tga)
+    ..Format::new("tga", "TGA", tga::open)
 };
 
 fn sniff_webp(head: &Head) -> Match {
@@ -144,14 +146,27 @@ fn sniff_webp(head: &Head) -> Match {
 }
 
 /// "BM" alone would take any text that starts so: the size of the second header must be one of the
-/// known ones, and the pixels lie behind the headers.
+/// known ones, and the pixels lie behind the headers. A bitmap as Windows' clipboard has it begins with that
+/// second header, which says one plane, a depth and how the pixels are compressed.
 fn sniff_bmp(head: &Head) -> Match {
     let known = |size: u32| matches!(size, 12 | 16 | 40 | 52 | 56 | 64 | 108 | 124);
-    let header = head.first.get(14..18).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
-    match header {
-        Some(size) if head.starts_with(b"BM") && known(size) => Match::Yes,
-        _ if head.starts_with(b"BM") => Match::Maybe,
-        _ => Match::No,
+    let number =
+        |at: usize| head.first.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+    if head.starts_with(b"BM") {
+        return if number(14).is_some_and(known) { Match::Yes } else { Match::Maybe };
+    }
+    let (Some(size), Some(planes), Some(compression)) = (number(0), number(12), number(16)) else {
+        return Match::No;
+    };
+    let (planes, depth) = (planes & 0xffff, planes >> 16);
+    let sides = number(4).zip(number(8)).is_some_and(|(width, height)| {
+        (1..1 << 16).contains(&width) && (1..1 << 16).contains(&(height as i32).unsigned_abs())
+    });
+    let usual = matches!(size, 40 | 52 | 56 | 108 | 124) && compression <= 6 && sides;
+    match usual && planes == 1 && matches!(depth, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
+        true => Match::Yes,
+        false if known(size) && head.has_extension(&["dib"]) => Match::Maybe,
+        false => Match::No,
     }
 }
 

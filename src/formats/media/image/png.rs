@@ -22,10 +22,15 @@ const TEXT: u64 = 1 << 20;
 
 /// Reads the chunks' heads and the metadata.
 pub(super) fn open(opening: &Opening) -> Result<Node> {
+    whole(opening.task, opening.source)
+}
+
+/// The node of a source that is a PNG.
+pub(super) fn whole(task: &Task, source: &Source) -> Result<Node> {
     let mut walk = Walk::default();
-    walk.run(opening.task, opening.source)?;
+    walk.run(task, source)?;
     let header = walk.finish()?;
-    picture::node(opening.source, header, Png)
+    picture::node(source, header, Png)
 }
 
 /// What the walk over the chunks has seen.

@@ -546,6 +546,11 @@ mod tests {
             assert_eq!(pixels(name).data, coded.data, "{name}");
         }
         assert_eq!(pixels("tiles_16").data, pixels("strips_of_4_rows").data);
+        // Tiles whose places stand in the fields of strips.
+        for name in ["tiles_in_fields_of_strips", "plain_tiles_in_fields_of_strips"] {
+            assert!(opened(name).root.problem.is_none(), "{name}");
+            assert_eq!(pixels(name).data, pixels("tiles_16").data, "{name}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn jpeg_chunk(task: &Task, page: &Page, stored: &[u8], shape: &Shape, partial: b
         }
         _ => stored,
     };
-    let (mut pixels, _) = jpeg::components(task, stored, partial)?;
+    let mut pixels = jpeg::components(task, stored, partial)?;
     let fits = u64::from(pixels.channels) == shape.channels && pixels.width >= shape.width;
     if !fits || page.sample != Sample::U8 {
         let what = format!(

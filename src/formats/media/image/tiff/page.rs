@@ -92,6 +92,12 @@ pub(super) struct Page {
     pub(super) refusal: Option<Error>,
 }
 
+/// The field of tiles or of strips, the other one where it is the only one there.
+fn either(directory: &Directory, tiled: bool, tiles: u16, strips: u16) -> Option<Field> {
+    let (own, other) = if tiled { (tiles, strips) } else { (strips, tiles) };
+    directory.field(own).or_else(|| directory.field(other)).cloned()
+}
+
 impl Page {
     /// Reads what a directory says.
     ///
@@ -135,8 +141,9 @@ impl Page {
             extra: numbers(338)?.unwrap_or_default(),
             tiled,
             chunk,
-            offsets: directory.field(if tiled { 324 } else { 273 }).cloned(),
-            counts: directory.field(if tiled { 325 } else { 279 }).cloned(),
+            // Some writers give the places of tiles in the fields of strips, and readers take either.
+            offsets: either(directory, tiled, 324, 273),
+            counts: either(directory, tiled, 325, 279),
             palette: numbers(320)?,
             jpeg_tables: match directory.field(347) {
                 Some(field) => Some(field.raw(task, source)?),
