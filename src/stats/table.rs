@@ -8,7 +8,7 @@ use crate::content::Table;
 use crate::error::Result;
 use crate::lines::types;
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, NullArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::*;
 use rayon::prelude::*;
@@ -78,17 +78,35 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     let schema = table.schema();
     let mut folds: Vec<Result<Fold>> =
         columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
+    // Columns of nulls alone have nothing to read, however long they are; of one that failed the rest says no
+    // more.
+    let is_null = |column: &usize| {
+        schema.fields().get(*column).is_some_and(|field| matches!(field.data_type(), DataType::Null))
+    };
+    for (fold, _) in folds.iter_mut().zip(columns).filter(|(_, column)| rows > 0 && is_null(column)) {
+        let nulls: ArrayRef = Arc::new(NullArray::new(usize::try_from(rows).unwrap_or(usize::MAX)));
+        if let Ok(fold) = fold {
+            fold.add(&nulls)?;
+        }
+    }
+    let running = |(fold, column): &(&mut Result<Fold>, &usize)| fold.is_ok() && !is_null(column);
+    let still = |folds: &[Result<Fold>]| -> Vec<usize> {
+        let running = |(fold, column): &(&Result<Fold>, &usize)| fold.is_ok() && !is_null(column);
+        folds.iter().zip(columns).filter(running).map(|(_, column)| *column).collect()
+    };
+    let mut live = still(&folds);
     let mut at = 0;
-    while at < rows {
+    while at < rows && !live.is_empty() {
         let alike = table.alike(task, at)?.min(rows - at);
         if alike > ALIKE {
-            let one = crate::content::table::read_each(table, task, at..at + 1, columns)?;
-            for (fold, array) in folds.iter_mut().zip(one) {
+            let one = crate::content::table::read_each(table, task, at..at + 1, &live)?;
+            for ((fold, _), array) in folds.iter_mut().zip(columns).filter(running).zip(one) {
                 let Ok(running) = fold else { continue };
                 if let Err(error) = array.and_then(|array| running.add_many(&array, alike)) {
                     *fold = Err(error);
                 }
             }
+            live = still(&folds);
             at += alike;
             task.advance(alike)?;
             continue;
@@ -104,7 +122,7 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
             at = end;
         }
         let read = |step: &Range<u64>| {
-            let arrays = crate::content::table::read_each(table, task, step.clone(), columns)?;
+            let arrays = crate::content::table::read_each(table, task, step.clone(), &live)?;
             task.advance(step.end - step.start)?;
             Ok(arrays)
         };
@@ -113,15 +131,17 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         // By columns, the last first, each with its steps in order: sums come out the same whatever the
         // threads do.
         let last = |_| read.iter_mut().filter_map(Vec::pop).collect();
-        let by_column: Vec<Vec<Result<ArrayRef>>> = columns.iter().map(last).collect();
-        folds.par_iter_mut().rev().zip(by_column).for_each(|(fold, arrays)| {
+        let by_column: Vec<Vec<Result<ArrayRef>>> = live.iter().map(last).collect();
+        let mut folding: Vec<_> = folds.iter_mut().zip(columns).filter(running).collect();
+        folding.par_iter_mut().rev().zip(by_column).for_each(|((fold, _), arrays)| {
             for array in arrays {
                 let Ok(running) = fold else { return };
                 if let Err(error) = array.and_then(|array| running.add(&array)) {
-                    *fold = Err(error);
+                    **fold = Err(error);
                 }
             }
         });
+        live = still(&folds);
         task.check()?;
     }
     Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(Fold::finish)).collect() })

@@ -8,6 +8,7 @@
 //! <https://github.com/wesm/feather/blob/master/doc/FORMAT.md>.
 
 mod batch;
+mod capacity;
 mod decode;
 mod feather;
 mod flat;

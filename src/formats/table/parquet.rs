@@ -2,10 +2,13 @@
 //!
 //! Opening reads the footer only. Specification: <https://parquet.apache.org/docs/file-format/>.
 
+mod elements;
 mod facts;
 mod footer;
-mod foreign;
+mod pages;
+mod repair;
 mod table;
+mod thrift;
 
 #[cfg(test)]
 mod tests;

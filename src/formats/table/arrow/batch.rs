@@ -61,7 +61,8 @@ impl Batch {
         Batch::of(batch).map(Arc::new).map_err(|e| e.at(metadata.start))
     }
 
-    fn of(batch: ipc::RecordBatch) -> Result<Batch> {
+    /// A record batch's description.
+    pub(super) fn of(batch: ipc::RecordBatch) -> Result<Batch> {
         let size =
             |n: i64| u64::try_from(n).map_err(|_| Error::malformed(format!("record batch: a size of {n}")));
         let mut out = Batch::default();

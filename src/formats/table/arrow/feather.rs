@@ -5,6 +5,7 @@
 //! <https://github.com/wesm/feather/blob/master/doc/FORMAT.md>.
 
 use super::batch::Batch;
+use super::capacity;
 use super::flat;
 use super::index::{BatchAt, DictionaryAt, Header, Index, Opened};
 use super::schema::{IpcSchema, Plan};
@@ -52,6 +53,9 @@ pub(super) fn open(task: &Task, source: &Source) -> Result<Opened> {
         }
     }
     let Columns { fields, plans, batch, dictionaries, remarks } = columns;
+    if !capacity::holds(plans.iter().map(AsRef::as_ref), &batch, start, false, rows) {
+        return Err(wrong(format!("it claims {rows} rows, which none of its columns has room for")).at(start));
+    }
     let schema = IpcSchema {
         schema: Arc::new(Schema::new(fields)),
         plans,

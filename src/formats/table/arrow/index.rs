@@ -5,8 +5,9 @@
 //! read at open; a longer file or stream is walked on when somebody asks for later rows.
 
 use super::batch::Batch;
+use super::capacity;
 use super::flat;
-use super::schema::{self, Cursor, IpcSchema};
+use super::schema::{self, Cursor, IpcSchema, Plan};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::sniff::{Head, Match};
@@ -133,6 +134,9 @@ pub(super) struct Index {
     walk: Mutex<Walk>,
     /// Columns without nulls by the schema, and their field node.
     without_nulls: Vec<(usize, usize)>,
+    /// What the columns need of a batch's buffers.
+    plans: Vec<Arc<Plan>>,
+    old_unions: bool,
 }
 
 /// How the next message is found.
@@ -179,7 +183,8 @@ impl Index {
             plan.skip(&mut at, &[], schema.old_unions);
         }
         let known = Known { starts: vec![0], ..Known::default() };
-        Index { known: RwLock::new(known), walk: Mutex::new(walk), without_nulls }
+        let (plans, old_unions) = (schema.plans.clone(), schema.old_unions);
+        Index { known: RwLock::new(known), walk: Mutex::new(walk), without_nulls, plans, old_unions }
     }
 
     /// An index of what is known in full.
@@ -187,7 +192,8 @@ impl Index {
         let starts = vec![0, batch.rows];
         let known = Known { batches: vec![batch], starts, dictionaries, complete: true, ..Known::default() };
         let walk = Mutex::new(Walk::Blocks(Vec::new().into_iter()));
-        Index { known: RwLock::new(known), walk, without_nulls: Vec::new() }
+        let (without_nulls, plans) = (Vec::new(), Vec::new());
+        Index { known: RwLock::new(known), walk, without_nulls, plans, old_unions: false }
     }
 
     /// Looks at what is known; for a moment only.
@@ -237,7 +243,7 @@ impl Index {
                 };
                 let found = block.place().and_then(|(offset, body)| {
                     let message = message(task, source, offset)?.ok_or_else(|| nothing(offset))?;
-                    self.add(&message, Some(body))
+                    self.add(source, &message, Some(body))
                 });
                 match found {
                     Err(error) if error.is_cancelled() => return Err(error),
@@ -262,7 +268,7 @@ impl Index {
                     let what = format!("stream: it is cut off in message {number} (counted from 0)");
                     return Err(Error::malformed(what).at(*at));
                 }
-                self.add(&message, None).map_err(|e| e.at(*at))?;
+                self.add(source, &message, None).map_err(|e| e.at(*at))?;
                 *at = end;
                 Ok(())
             }
@@ -287,7 +293,7 @@ impl Index {
     }
 
     /// Adds a message's batch or dictionary; other messages are passed over.
-    fn add(&self, found: &Message, body: Option<Range<u64>>) -> Result<()> {
+    fn add(&self, source: &Source, found: &Message, body: Option<Range<u64>>) -> Result<()> {
         let body = body.unwrap_or(found.body.clone());
         let header = Header::Message(found.metadata.clone());
         let parsed = found.parse()?;
@@ -306,6 +312,13 @@ impl Index {
         };
         let rows = u64::try_from(batch.length())
             .map_err(|_| Error::malformed(format!("record batch: it has {} rows", batch.length())))?;
+        let there = body.end.min(source.known_len().unwrap_or(u64::MAX)).saturating_sub(body.start);
+        let plans = self.plans.iter().map(AsRef::as_ref);
+        if !capacity::holds(plans, &Batch::of(batch)?, there, self.old_unions, rows) {
+            return Err(Error::malformed(format!(
+                "record batch: it claims {rows} rows, which none of its columns has room for"
+            )));
+        }
         let mut known = self.known.write();
         let total = known.rows().checked_add(rows).filter(|&total| total <= i64::MAX as u64);
         let total =
@@ -491,7 +504,7 @@ fn begin(
             if message.parse()?.header_type() != ipc::MessageHeader::DictionaryBatch {
                 return Err(Error::malformed("footer: a dictionary that is none").at(offset));
             }
-            index.add(&message, Some(body))
+            index.add(source, &message, Some(body))
         });
         match found {
             Err(error) if error.is_cancelled() => return Err(error),

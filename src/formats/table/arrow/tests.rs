@@ -248,6 +248,64 @@ fn every_window_over_a_border_of_batches() {
     }
 }
 
+/// A stream or file of one batch of three rows, whose header then claims `rows`.
+fn claiming(rows: u64, column: ArrayRef, stream: bool) -> Vec<u8> {
+    assert_eq!(column.len(), 3);
+    let schema = Arc::new(Schema::new(vec![Field::new("x", column.data_type().clone(), true)]));
+    let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
+    let mut bytes = Vec::new();
+    if stream {
+        StreamWriter::try_new(&mut bytes, &schema).unwrap().write(&batch).unwrap();
+    } else {
+        let mut writer = FileWriter::try_new(&mut bytes, &schema).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    }
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(8).position(|w| w == 3u64.to_le_bytes()) {
+        bytes[at + found..at + found + 8].copy_from_slice(&rows.to_le_bytes());
+        at += found + 8;
+    }
+    bytes
+}
+
+#[test]
+fn rows_that_no_buffer_has_room_for_are_not_believed() {
+    let columns: [ArrayRef; 4] = [
+        Arc::new(Int64Array::from(vec![7, 8, 9])),
+        Arc::new(BooleanArray::from(vec![true, false, true])),
+        Arc::new(StringArray::from(vec!["a", "b", "c"])),
+        Arc::new(FixedSizeListArray::new_null(
+            Arc::new(Field::new("i", arrow::datatypes::DataType::Int8, true)),
+            2,
+            3,
+        )),
+    ];
+    for (stream, column) in
+        [true, false].into_iter().flat_map(|s| columns.iter().map(move |c| (s, c.clone())))
+    {
+        let source = Source::memory("x", claiming(10u64.pow(17), column, stream));
+        let document = open_source(&Task::new(), &source, &Options::default()).unwrap();
+        let table = table_of(&document);
+        assert_eq!(table.count(&Task::new()).unwrap(), 0);
+        let said = document.root.problem.is_some() || !document.root.remarks.is_empty();
+        assert!(said, "stream: {stream}");
+    }
+}
+
+#[test]
+fn nulls_alone_cost_nothing_however_many() {
+    let rows = 10u64.pow(17);
+    for stream in [true, false] {
+        let table = in_memory("x", claiming(rows, Arc::new(NullArray::new(3)), stream));
+        assert_eq!(table.rows(), Rows::Exact(rows));
+        let statistics = crate::stats::table(&*table, &Task::new(), &[0]).unwrap();
+        assert_eq!(statistics.columns[0].as_ref().unwrap().nulls, rows);
+        assert_eq!(table.read(&Task::new(), rows - 2..rows, &[0]).unwrap().num_rows(), 2);
+        assert_eq!(table.read(&Task::new(), 0..rows, &[0]).unwrap().num_rows() as u64, rows);
+    }
+}
+
 #[test]
 fn opening_reads_headers_only() {
     let bytes = written(false, IpcWriteOptions::default());

@@ -47,6 +47,16 @@ impl Codec {
         }
     }
 
+    /// The most bytes that it gives for one.
+    fn ratio(self) -> u64 {
+        match self {
+            Codec::Null => 1,
+            Codec::Deflate => 1032,
+            Codec::Snappy => 64,
+            Codec::Bzip2 | Codec::Xz | Codec::Zstandard => 1 << 20,
+        }
+    }
+
     /// A block's bytes without their compression.
     pub(super) fn inflate(self, stored: Bytes) -> Result<Bytes> {
         let bytes = stored.as_ref();
@@ -101,6 +111,9 @@ pub(super) struct Index {
     pub(super) blocks: Vec<Block>,
     next: u64,
     sync: [u8; 16],
+    /// The fewest bytes of a record, and the most that the codec gives for one.
+    least: u64,
+    ratio: u64,
     /// Whether all blocks are known.
     pub(super) ended: bool,
     /// What is wrong at `next`: blocks after it cannot be found.
@@ -108,8 +121,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(start: u64, sync: [u8; 16]) -> Self {
-        Index { blocks: Vec::new(), next: start, sync, ended: false, broken: None }
+    /// The blocks from `start` on, of records of at least `least` bytes.
+    pub(super) fn new(start: u64, sync: [u8; 16], least: u64, codec: Codec) -> Self {
+        let ratio = codec.ratio();
+        Index { blocks: Vec::new(), next: start, sync, least, ratio, ended: false, broken: None }
     }
 
     /// Rows of the known blocks.
@@ -163,8 +178,15 @@ impl Index {
             Ok(sync) if *sync != self.sync => return Err(wrong("no sync marker follows it")),
             Ok(_) => {}
         }
+        if u128::from(count) * u128::from(self.least) > u128::from(size) * u128::from(self.ratio) {
+            let what = format!("it claims {count} records, which its {size} bytes have no room for");
+            return Err(wrong(&what));
+        }
         let first = self.rows();
-        first.checked_add(count).ok_or_else(|| wrong("its count of records is beyond 64 bits"))?;
+        first
+            .checked_add(count)
+            .filter(|&total| total <= i64::MAX as u64)
+            .ok_or_else(|| wrong("its count of records is beyond 64 bits"))?;
         if count > 0 {
             self.blocks.push(Block { first, count, span: start..end });
         }

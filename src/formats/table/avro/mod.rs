@@ -23,7 +23,7 @@ use crate::node::Node;
 use crate::sniff::Magic;
 use crate::source::Source;
 use crate::task::Task;
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::array::{Array, ArrayRef, NullArray, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
 use blocks::{Codec, Index};
 use build::Builder;
@@ -54,7 +54,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let header = Header::read(opening.task, opening.source)?;
     let root = schema::parse(&header.schema)?;
     let (fields, record) = schema::columns(&root)?;
-    let mut index = Index::new(header.end, header.sync);
+    let mut index = Index::new(header.end, header.sync, root.least(0), header.codec);
     let problem = index.extend(opening.task, opening.source, EAGER, u64::MAX).err();
     if let Some(error) = problem.as_ref().filter(|error| error.is_cancelled()) {
         return Err(error.clone());
@@ -186,6 +186,11 @@ impl AvroTable {
 
     /// The columns `columns` of some rows of one block.
     fn decode(&self, task: &Task, piece: &Piece, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        // Nulls take no bytes: however many there are, there is nothing to read.
+        if self.root.least(0) == 0 && self.columns().iter().all(|of| matches!(of, Type::Null)) {
+            let count = (piece.rows.end - piece.rows.start) as usize;
+            return Ok(columns.iter().map(|_| Arc::new(NullArray::new(count)) as ArrayRef).collect());
+        }
         let bytes = self.inflated(task, piece)?;
         limits::check(piece.block.count, bytes.len() as u64 + (1 << 20), "a block's records")?;
         let mut cursor = Cursor::new(&bytes, 0);

@@ -32,6 +32,23 @@ pub(super) enum Type {
     Recursive(Whole),
 }
 
+impl Type {
+    /// The fewest bytes that a value takes.
+    pub(super) fn least(&self, depth: usize) -> u64 {
+        match self {
+            Type::Null | Type::Recursive(_) => 0,
+            Type::Float => 4,
+            Type::Double => 8,
+            Type::Fixed(size, _) => *size as u64,
+            Type::Record(fields) if depth < limits::DEPTH => {
+                fields.types.iter().map(|of| of.least(depth + 1)).fold(0, u64::saturating_add)
+            }
+            Type::Record(_) => 0,
+            _ => 1,
+        }
+    }
+}
+
 /// The fields of a record.
 #[derive(Debug)]
 pub(super) struct Fields {

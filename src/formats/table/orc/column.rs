@@ -316,9 +316,10 @@ impl Column {
                 children.iter_mut().try_for_each(|child| child.skip(count, rows.nulls.as_ref()))
             }
             Values::List(lengths, children) => {
-                let total = lengths.read(values)?.iter().try_fold(0usize, |sum, &len| {
-                    sum.checked_add(usize::try_from(len).ok()?)
-                });
+                let total = lengths
+                    .read(values)?
+                    .iter()
+                    .try_fold(0usize, |sum, &len| sum.checked_add(usize::try_from(len).ok()?));
                 let mut left = total.ok_or_else(|| Error::malformed("a length of a list"))?;
                 // In parts, since what is below may be a struct, whose bitmap is as long.
                 while left > 0 {
@@ -425,12 +426,7 @@ fn binary(dtype: &DataType, rows: &Rows, lengths: Vec<i64>, bytes: Vec<u8>) -> R
     })
 }
 
-fn words(
-    dtype: &DataType,
-    rows: &Rows,
-    indexes: &mut Integers,
-    dictionary: &Dictionary,
-) -> Result<ArrayRef> {
+fn words(dtype: &DataType, rows: &Rows, indexes: &mut Integers, dictionary: &Dictionary) -> Result<ArrayRef> {
     let mut bytes = Vec::new();
     let mut lengths = Vec::with_capacity(rows.values);
     for index in indexes.read(rows.values)? {
@@ -442,12 +438,7 @@ fn words(
     binary(dtype, rows, lengths, bytes)
 }
 
-fn decimals(
-    dtype: &DataType,
-    rows: &Rows,
-    stream: &mut Stream,
-    scales: &mut Integers,
-) -> Result<ArrayRef> {
+fn decimals(dtype: &DataType, rows: &Rows, stream: &mut Stream, scales: &mut Integers) -> Result<ArrayRef> {
     let DataType::Decimal128(precision, scale) = *dtype else { return Err(Error::bug("no decimal")) };
     let scales = scales.read(rows.values)?;
     let mut values = Vec::with_capacity(rows.values);
@@ -455,7 +446,9 @@ fn decimals(
         let digits = stream.wide()?;
         let digits = (digits >> 1) as i128 ^ -((digits & 1) as i128);
         values.push(rescaled(digits, own, scale).ok_or_else(|| {
-            Error::malformed(format!("{digits} with {own} digits after the point is no decimal({precision}, {scale})"))
+            Error::malformed(format!(
+                "{digits} with {own} digits after the point is no decimal({precision}, {scale})"
+            ))
         })?);
     }
     Ok(Arc::new(rows.primitive::<Decimal128Type>(values).with_data_type(dtype.clone())))
@@ -485,9 +478,10 @@ fn lists(
     let mut end = 0i32;
     let mut offsets = vec![0];
     for len in lengths {
-        end = i32::try_from(len).ok().filter(|len| *len >= 0).and_then(|len| end.checked_add(len)).ok_or_else(
-            || Error::malformed(format!("lists of {len} values and more, the limit is {}", i32::MAX)),
-        )?;
+        end =
+            i32::try_from(len).ok().filter(|len| *len >= 0).and_then(|len| end.checked_add(len)).ok_or_else(
+                || Error::malformed(format!("lists of {len} values and more, the limit is {}", i32::MAX)),
+            )?;
         offsets.push(end);
     }
     limits::check(end as u64 * 8, limits::CHUNK, "the lists of one block")?;
@@ -506,12 +500,7 @@ fn lists(
 }
 
 /// Values of several types. A null is a null of the first one.
-fn unions(
-    dtype: &DataType,
-    rows: &Rows,
-    tags: &mut ByteRuns,
-    children: &mut [Column],
-) -> Result<ArrayRef> {
+fn unions(dtype: &DataType, rows: &Rows, tags: &mut ByteRuns, children: &mut [Column]) -> Result<ArrayRef> {
     let DataType::Union(fields, _) = dtype else { return Err(Error::bug("no union")) };
     let mut dense = Vec::new();
     tags.read(rows.values, &mut dense)?;
@@ -542,6 +531,5 @@ mod tests {
         assert_eq!(rescaled(0, i64::MIN + 1, 1), Some(0));
         assert_eq!(rescaled(i128::MAX, 0, 1), None);
         assert_eq!(rescaled(5, -2, 0), Some(500));
-
     }
 }

@@ -119,11 +119,6 @@ impl Integers {
         Integers { stream, signed, v2, run: Vec::new(), at: 0, scratch: Vec::new() }
     }
 
-    /// Bytes in memory.
-    pub(super) fn memory(&self) -> usize {
-        self.stream.memory() + self.run.capacity() * 8 + self.scratch.capacity()
-    }
-
     /// Calls `each` with the next `count` values, a part of them at a time.
     pub(super) fn each(&mut self, mut count: usize, mut each: impl FnMut(&[i64])) -> Result<()> {
         while count > 0 {

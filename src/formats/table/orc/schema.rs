@@ -113,12 +113,7 @@ fn furthest(plan: &Plan) -> u32 {
     plan.children.last().map_or(plan.id, furthest)
 }
 
-fn plan(
-    tail: &Tail,
-    id: u32,
-    depth: usize,
-    unit: &mut dyn FnMut(u32) -> Result<TimeUnit>,
-) -> Result<Plan> {
+fn plan(tail: &Tail, id: u32, depth: usize, unit: &mut dyn FnMut(u32) -> Result<TimeUnit>) -> Result<Plan> {
     if depth > limits::DEPTH {
         return Err(Error::limit(format!("the schema nests deeper than {} levels", limits::DEPTH)));
     }

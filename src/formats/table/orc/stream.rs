@@ -103,7 +103,14 @@ pub(super) struct Stream {
 impl Stream {
     /// The stream in the bytes `range` of the file.
     pub(super) fn new(task: &Task, source: &Source, packing: Packing, range: Range<u64>) -> Stream {
-        Stream { source: source.clone(), task: task.clone(), packing, rest: range, block: Bytes::new(), at: 0 }
+        Stream {
+            source: source.clone(),
+            task: task.clone(),
+            packing,
+            rest: range,
+            block: Bytes::new(),
+            at: 0,
+        }
     }
 
     /// From now on it is `task` that can be cancelled.
@@ -161,7 +168,8 @@ impl Stream {
     pub(super) fn read(&mut self, mut count: usize, out: &mut Vec<u8>) -> Result<()> {
         while count > 0 {
             let ready = self.ready()?;
-            let part = ready.get(..count.min(ready.len())).filter(|part| !part.is_empty()).ok_or_else(over)?;
+            let part =
+                ready.get(..count.min(ready.len())).filter(|part| !part.is_empty()).ok_or_else(over)?;
             // What is there is taken: a count that lies does not get memory.
             out.try_reserve(part.len()).map_err(|_| Error::limit("no memory for a stream's bytes"))?;
             out.extend_from_slice(part);

@@ -32,6 +32,9 @@ const STATES: usize = 64 << 20;
 const FOOTERS: usize = 16 << 20;
 /// On the way to a far row, a state is kept every so many rows.
 const STATION: u64 = 16 * BLOCK;
+/// The most rows that a byte of a stripe can hold: a run of 1040 equal booleans takes two bytes, and
+/// Zstandard, which gives most, makes 32,768 bytes of one.
+const MOST: u64 = 520 << 15;
 /// Blocks that one step of a scan covers.
 const STEP: u64 = 8;
 
@@ -114,7 +117,13 @@ impl OrcTable {
         };
         let remarks = columns.plans.iter().zip(&columns.fields).filter_map(has).collect();
         let mut starts = vec![0u64];
+        let hollow = columns.plans.iter().all(is_hollow);
         for stripe in &tail.stripes {
+            if !hollow && stripe.rows > stripe.data.saturating_mul(MOST) {
+                let Stripe { offset, rows, data, .. } = stripe;
+                let what = format!("ORC footer: the stripe at {offset} claims {rows} rows in {data} bytes");
+                return Err(Error::malformed(what));
+            }
             let rows = starts.last().copied().unwrap_or(0).checked_add(stripe.rows);
             let rows = rows.filter(|&rows| rows <= i64::MAX as u64);
             starts.push(rows.ok_or_else(|| Error::malformed("ORC footer: its rows are beyond 63 bits"))?);
@@ -170,7 +179,8 @@ impl OrcTable {
     /// A column's state at or before a row of a stripe.
     fn state(&self, task: &Task, stripe: usize, column: usize, row: u64) -> Result<State> {
         let stations = (0..=row / STATION).rev().map(|n| n * STATION);
-        let found = std::iter::once(row).chain(stations).find_map(|at| self.states.get(&(stripe, column, at)));
+        let found =
+            std::iter::once(row).chain(stations).find_map(|at| self.states.get(&(stripe, column, at)));
         if let Some(mut state) = found {
             state.set_task(task);
             return Ok(state);
@@ -257,7 +267,7 @@ fn holds(plan: &Plan, id: u32) -> bool {
     plan.id == id || plan.children.iter().any(|child| holds(child, id))
 }
 
-/// Whether a type has no values of its own, so that nothing bounds how many rows there are.
+/// Whether a type has no values of its own, so that nothing says how many rows there are.
 fn is_hollow(plan: &Plan) -> bool {
     plan.kind == Kind::Struct && plan.children.iter().all(is_hollow)
 }

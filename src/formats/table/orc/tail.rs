@@ -73,7 +73,10 @@ pub(super) enum Extremes {
     /// Days since 1970.
     Date(Option<i64>, Option<i64>),
     /// Milliseconds since 1970 in the writer's time zone, and the same in UTC.
-    Timestamp { local: [Option<i64>; 2], utc: [Option<i64>; 2] },
+    Timestamp {
+        local: [Option<i64>; 2],
+        utc: [Option<i64>; 2],
+    },
 }
 
 /// What a stripe's footer says.
@@ -178,7 +181,12 @@ impl Tail {
     ///
     /// # Errors
     /// `Malformed` where it does not parse or its streams are not in the stripe.
-    pub(super) fn stripe_footer(&self, task: &Task, source: &Source, stripe: &Stripe) -> Result<StripeFooter> {
+    pub(super) fn stripe_footer(
+        &self,
+        task: &Task,
+        source: &Source,
+        stripe: &Stripe,
+    ) -> Result<StripeFooter> {
         let at = stripe.offset + stripe.index + stripe.data;
         let bytes = Stream::new(task, source, self.packing, at..at + stripe.footer)
             .all(limits::HEADER, "the footer of a stripe")

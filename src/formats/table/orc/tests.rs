@@ -1,6 +1,11 @@
+use super::table::BLOCK;
 use super::*;
+use crate::content::Table;
+use crate::error::Error;
 use crate::format::Options;
 use crate::open::open_source;
+use crate::source::Source;
+use crate::task::Task;
 
 fn table(name: &str) -> Result<Arc<dyn Table>> {
     let path = format!("{}/fixtures/orc/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -43,20 +48,125 @@ fn the_footer_names_the_ends_of_texts_and_times() {
     assert!(max.starts_with("2024-01-31T12:00:00.123"), "{max}");
 }
 
+/// The texts of a column.
+fn column(table: &dyn Table, name: &str) -> Vec<Option<String>> {
+    let batch = table.read(&Task::new(), 0..100, &[table.schema().index_of(name).unwrap()]).unwrap();
+    (0..batch.num_rows()).map(|row| crate::cell::text(batch.column(0), row)).collect()
+}
+
+fn some(texts: &[&str]) -> Vec<Option<String>> {
+    texts.iter().map(|text| Some((*text).to_owned())).collect()
+}
+
 #[test]
-fn an_end_that_is_not_there_is_none() {
-    let of = |known: TypeStatistics, data_type: DataType| ends(Some(&known), &data_type);
-    let text = TypeStatistics::String {
-        lower_bound: String::new(),
-        upper_bound: "z".into(),
-        sum: 0,
-        is_exact_min: false,
-        is_exact_max: false,
+fn times_beyond_nanoseconds_are_in_microseconds() {
+    let table = table("times.orc").unwrap();
+    let wide = ["2020-01-01T00:00:00", "9999-12-31T00:00:00", "0001-01-01T00:00:00.000001"];
+    assert_eq!(column(&*table, "wide")[..3], some(&wide));
+    let fine =
+        ["1970-01-01T00:00:00.000000001", "2020-09-13T12:26:40.123456789", "1969-12-31T23:59:58.499999999"];
+    assert_eq!(column(&*table, "fine")[..3], some(&fine));
+    assert_eq!(column(&*table, "moment")[2].as_deref(), Some("1600-01-01T00:00:00+00:00"));
+    assert_eq!(column(&*table, "list")[1].as_deref(), Some("[\"9999-01-01T00:00:00\",null]"));
+    assert_eq!(column(&*table, "nulls"), [None, None, None, None]);
+    // Only where it is needed: the others keep their digits.
+    let unit = |name: &str| table.schema().field_with_name(name).unwrap().data_type().to_string();
+    assert_eq!([unit("fine"), unit("nulls")], ["Timestamp(ns)", "Timestamp(ns)"]);
+}
+
+#[test]
+fn without_statistics_the_times_themselves_decide() {
+    let table = table("times_without_statistics.orc").unwrap();
+    let far = ["9999-12-31T00:00:00.123456", "1970-01-01T00:00:00"];
+    assert_eq!(column(&*table, "far"), some(&far), "on the clock in Los Angeles");
+    let near = ["2015-01-01T00:00:00.123456789", "2015-06-30T01:00:00.500"];
+    assert_eq!(column(&*table, "near"), some(&near));
+}
+
+#[test]
+fn what_older_and_newer_writers_make() {
+    let only = |name: &str| {
+        let table = table(name).unwrap();
+        column(&*table, table.schema().field(0).name())
     };
-    assert_eq!(of(text, DataType::Utf8), (None, Some("z".into()), true));
-    let local = TypeStatistics::Timestamp { min: 7, max: 9, min_utc: 0, max_utc: 0 };
-    let kind = DataType::Timestamp(arrow::datatypes::TimeUnit::Nanosecond, None);
-    assert_eq!(of(local, kind), (None, None, false));
+    assert_eq!(only("no_metadata_length.orc"), some(&["7", "-8"]));
+    assert_eq!(only("root_is_no_struct.orc"), some(&["1", "-2", "4611686018427387904"]));
+    let decimals =
+        ["123.450000000000000000", "-7.000000000000000000", "1.000000000000000001", "0.000000000000000000"];
+    assert_eq!(only("hive_decimals.orc"), some(&decimals));
+    let decimals = ["123.45", "123.45", "123.45", "-1.50", "-0.75", "0.00", "0.75"];
+    assert_eq!(only("decimals_as_integers.orc"), some(&decimals));
+    let wrapped = [
+        "9223372036854775805",
+        "9223372036854775806",
+        "-9223372036854775553",
+        "-9223372036854775808",
+        "-9223372036854775807",
+    ];
+    assert_eq!(only("patched_base_wraps.orc"), some(&wrapped));
+}
+
+#[test]
+fn a_read_from_anywhere_goes_on_from_where_another_ended() {
+    let path = format!("{}/fixtures/orc/blocks.orc", env!("CARGO_MANIFEST_DIR"));
+    let task = Task::new();
+    let fresh = || OrcTable::open(&task, &Source::open(&task, path.as_ref()).unwrap()).unwrap();
+    let whole = fresh().read(&task, 0..9000, &[0, 1, 2, 3]).unwrap();
+    // The second block alone, without the first; then the first.
+    let table = fresh();
+    for rows in [8192..9000, 8190..8200, 0..10] {
+        let part = table.read(&task, rows.clone(), &[0, 1, 2, 3]).unwrap();
+        assert_eq!(part, whole.slice(rows.start as usize, (rows.end - rows.start) as usize));
+    }
+}
+
+#[test]
+fn every_count_of_a_stripe_is_held_against_its_bytes() {
+    // 10^15 rows in the footer of a file of integers, which are two in truth.
+    let path = format!("{}/fixtures/orc/no_metadata_length.orc", env!("CARGO_MANIFEST_DIR"));
+    let whole = std::fs::read(path).unwrap();
+    let at = whole.windows(4).position(|w| w == [0x28, 2, 0x22, 0x07]).expect("rows of the stripe");
+    let mut rows = vec![0x28];
+    let mut left = 10u64.pow(15);
+    while left >= 0x80 {
+        rows.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    rows.push(left as u8);
+    let more = (rows.len() - 2) as u8;
+    let mut bytes = whole[..at].to_vec();
+    bytes.extend(&rows);
+    bytes.extend(&whole[at + 2..]);
+    // The lengths around it: of the stripe's message, and of the footer in the postscript.
+    let stripe = bytes[..at].iter().rposition(|byte| *byte == 0x1a).unwrap() + 1;
+    bytes[stripe] += more;
+    let postscript = bytes.len() - 1 - usize::from(*bytes.last().unwrap());
+    bytes[postscript + 1] += more;
+    let error = OrcTable::open(&Task::new(), &Source::memory("x.orc", bytes)).err().unwrap();
+    assert!(error.to_string().contains("rows"), "{error}");
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+    #[test]
+    fn flipped_bytes_end_in_errors_not_panics(
+        file in 0usize..4,
+        flips in proptest::collection::vec((0usize..100_000, 0u8..=255), 1..6),
+    ) {
+        let name = ["types", "times", "hive_decimals", "patched_base_wraps"][file];
+        let path = format!("{}/fixtures/orc/{name}.orc", env!("CARGO_MANIFEST_DIR"));
+        let mut bytes = std::fs::read(path).unwrap();
+        for (at, byte) in flips {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        let task = Task::new();
+        if let Ok(table) = OrcTable::open(&task, &Source::memory("x.orc", bytes)) {
+            for column in 0..table.schema().fields().len() {
+                let _ = table.read(&task, 0..10, &[column]);
+            }
+        }
+    }
 }
 
 #[test]

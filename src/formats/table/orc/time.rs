@@ -118,13 +118,13 @@ impl Clock {
     /// # Errors
     /// `Malformed` for more than 999,999,999 nanoseconds, and for times that the unit does not reach.
     pub(super) fn time(&self, seconds: i64, nanos: i64) -> Result<i64> {
-        // The last three bits say how many zeros were left off, from two on.
-        let digits = (nanos as u64) >> 3;
+        // The last three bits say how many zeros were left off, from two on. Arrow's writer counts back from
+        // seconds before 1970: its nanoseconds are negative there.
         let zeros = match nanos & 7 {
             0 => 0,
             zeros => zeros as u32 + 1,
         };
-        let nanos = digits.checked_mul(10u64.pow(zeros)).filter(|nanos| *nanos < 1_000_000_000);
+        let nanos = (nanos >> 3).checked_mul(10i64.pow(zeros)).filter(|nanos| nanos.abs() < 1_000_000_000);
         let nanos = nanos.ok_or_else(|| Error::malformed("a time has a second or more in nanoseconds"))?;
         let beyond = || Error::malformed("a time is beyond the years that are counted");
         let mut seconds = seconds.checked_add(self.base).ok_or_else(beyond)?;
@@ -133,11 +133,8 @@ impl Clock {
             seconds -= 1;
         }
         let local = seconds.checked_add(self.zone.offset(seconds)).ok_or_else(beyond)?;
-        let (units, part) = match self.unit {
-            TimeUnit::Nanosecond => (1_000_000_000, nanos),
-            _ => (1_000_000, nanos / 1000),
-        };
-        let time = i128::from(local) * units + i128::from(part);
+        let time = i128::from(local) * 1_000_000_000 + i128::from(nanos);
+        let time = if self.unit == TimeUnit::Nanosecond { time } else { time.div_euclid(1000) };
         i64::try_from(time).map_err(|_| match self.unit {
             TimeUnit::Nanosecond => Error::malformed(
                 "a time is beyond the years 1677 to 2262, though the file's statistics promise none",
@@ -160,7 +157,8 @@ pub(super) fn unit(task: &Task, source: &Source, tail: &Tail, id: u32) -> Result
     }
     let fits = match known.map(|known| &known.kind) {
         Some(Extremes::Timestamp { local, utc }) => {
-            let pair = |ends: &[Option<i64>; 2]| if let [Some(a), Some(b)] = ends { Some((*a, *b)) } else { None };
+            let pair =
+                |ends: &[Option<i64>; 2]| if let [Some(a), Some(b)] = ends { Some((*a, *b)) } else { None };
             let within = |(a, b): (i64, i64)| [a, b].iter().all(|end| (end / 1000).abs() <= REACH);
             match (pair(utc), pair(local)) {
                 (Some(ends), _) | (None, Some(ends)) => Some(within(ends)),
@@ -196,7 +194,9 @@ fn looked_at(task: &Task, source: &Source, tail: &Tail, id: u32) -> Result<bool>
         let stream = Stream::new(task, source, tail.packing, range);
         let mut seconds = Integers::new(stream, true, v2);
         while let Some(run) = seconds.next_run()? {
-            if run.iter().any(|&seconds| seconds.checked_add(BASE).is_none_or(|s| s.unsigned_abs() > REACH as u64))
+            if run
+                .iter()
+                .any(|&seconds| seconds.checked_add(BASE).is_none_or(|s| s.unsigned_abs() > REACH as u64))
             {
                 return Ok(false);
             }
@@ -241,6 +241,9 @@ mod tests {
         let far = 253_402_214_400 - BASE;
         assert!(nano.time(far, 0).is_err());
         assert_eq!(micro.time(far, 0).unwrap(), 253_402_214_400_000_000);
+        // Negative nanoseconds, and digits that are left off towards the past.
+        assert_eq!(nano.time(-BASE - 1, -500_000_001 << 3).unwrap(), -1_500_000_001);
+        assert_eq!(micro.time(-BASE - 1, -500_000_001 << 3).unwrap(), -1_500_001);
         assert!(micro.time(0, 100_000_000 << 3 | 2).is_err());
         assert!(micro.time(i64::MAX, 0).is_err());
     }

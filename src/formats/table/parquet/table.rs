@@ -4,7 +4,7 @@
 //! one data page; small reads are decoded in aligned windows that a cache keeps.
 
 use super::footer::{Chunks, Footer, options};
-use super::{facts, in_column};
+use super::{facts, in_column, pages};
 use crate::cache::Cache;
 use crate::content::table::{ParquetFile, batch, cut};
 use crate::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
@@ -162,6 +162,46 @@ impl ParquetTable {
         join(parts, || self.schema.field(column).data_type().clone())
     }
 
+    /// The metadata for a column that could not be read with `used`: its chunks around `rows` as long as their
+    /// pages are, and no page index. `None` where that is what was used.
+    fn mended(
+        &self,
+        task: &Task,
+        used: &ArrowReaderMetadata,
+        column: usize,
+        rows: &Range<u64>,
+    ) -> Result<Option<ArrowReaderMetadata>> {
+        task.check()?;
+        let mut changed = used.metadata().offset_index().is_some();
+        let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
+        let end = self.starts.partition_point(|&start| start < rows.end);
+        let root = self.roots.get(column).copied();
+        let mut builder = (**self.metadata()).clone().into_builder();
+        for (n, group) in builder.take_row_groups().into_iter().enumerate() {
+            if !(first..end).contains(&n) {
+                builder = builder.add_row_group(group);
+                continue;
+            }
+            let mut columns = group.columns().to_vec();
+            for (leaf, chunk) in columns.iter_mut().enumerate() {
+                if Some(group.schema_descr().get_column_root_idx(leaf)) != root {
+                    continue;
+                }
+                let size = match pages::extent(task, &self.source, chunk, self.len) {
+                    Err(error) if error.is_cancelled() => return Err(error),
+                    size => size.ok().and_then(|size| i64::try_from(size).ok()),
+                };
+                if let Some(size) = size.filter(|&size| size != chunk.compressed_size()) {
+                    *chunk = chunk.clone().into_builder().set_total_compressed_size(size).build()?;
+                    changed = true;
+                }
+            }
+            builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
+        }
+        let metadata = || ArrowReaderMetadata::try_new(Arc::new(builder.build()), options(self.plain_schema));
+        Ok(if changed { Some(metadata()?) } else { None })
+    }
+
     /// Decodes one column of the rows `rows`, which are there.
     fn decode(
         &self,
@@ -220,8 +260,20 @@ impl Table for ParquetTable {
         } else {
             let metadata = self.indexed(task)?;
             let one = |&column: &usize| {
-                distrusted("a page", || self.column(task, &metadata, column, rows.clone()))
-                    .map_err(|e| in_column(e, self.name(column)))
+                let read = |metadata: &ArrowReaderMetadata| {
+                    distrusted("a page", || self.column(task, metadata, column, rows.clone()))
+                };
+                let read =
+                    read(&metadata).or_else(|error| match self.mended(task, &metadata, column, &rows)? {
+                        Some(metadata) if !error.is_cancelled() => {
+                            read(&metadata).map_err(|other| match other {
+                                other if other.is_cancelled() => other,
+                                _ => error,
+                            })
+                        }
+                        _ => Err(error),
+                    });
+                read.map_err(|e| in_column(e, self.name(column)))
             };
             // Of several errors the first column's is told, not the one that was there first.
             let read: Vec<Result<_>> = columns.par_iter().map(one).collect();

@@ -133,28 +133,98 @@ fn facts_and_statistics_come_from_the_footer() {
 fn hostile_footers_are_stopped_before_the_crate_sees_them() {
     // field 2: a list of one struct whose field 5 (children, i32) is 2^30
     let schema = [0x29, 0x1c, 0x55, 0x80, 0x80, 0x80, 0x80, 0x08, 0x00, 0x00];
-    assert!(footer::check(&schema).unwrap_err().to_string().contains("children"));
+    assert!(repair::footer(&schema, &mut Vec::new()).unwrap_err().to_string().contains("children"));
     // field 4: a list of 2^28 structs
     let groups = [0x49, 0xfc, 0x80, 0x80, 0x80, 0x80, 0x01, 0x00];
-    assert!(footer::check(&groups).is_err());
+    assert!(repair::footer(&groups, &mut Vec::new()).is_err());
 }
 
 #[test]
-fn odd_list_types_are_told_from_the_error() {
-    // 3 is a byte, 4, 5 and 6 are integers of 16, 32 and 64 bits, 12 is a struct
-    let said = |wanted: &str, found: &str| {
-        footer::wrong_list(&format!("x: Expected list element type of {wanted} but got {found}"))
+fn repairs_leave_sound_footers_as_they_are() {
+    // The same rows and types as without them.
+    for name in ["all_types", "nested", "row_groups_5", "wide_60", "uuid", "decimals_as_integers"] {
+        let file = std::fs::read(fixture(&format!("{name}.parquet"))).unwrap();
+        let size = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap()) as usize;
+        let bytes = &file[file.len() - 8 - size..file.len() - 8];
+        let mut remarks = Vec::new();
+        let mended = repair::footer(bytes, &mut remarks).unwrap();
+        assert!(remarks.is_empty(), "{name}: {remarks:?}");
+        let parse =
+            |bytes: &[u8]| parquet::file::metadata::ParquetMetaDataReader::decode_metadata(bytes).unwrap();
+        let (plain, mended) = (parse(bytes), parse(&mended));
+        assert_eq!(plain.file_metadata(), mended.file_metadata(), "{name}");
+        for (a, b) in plain.row_groups().iter().zip(mended.row_groups()) {
+            for (a, b) in a.columns().iter().zip(b.columns()) {
+                assert_eq!(a.statistics(), b.statistics(), "{name}");
+                assert_eq!(a.byte_range(), b.byte_range(), "{name}");
+                assert!(a.encodings().eq(b.encodings()), "{name}");
+            }
+        }
+    }
+}
+
+/// A file with an integer of 64 bits of its footer replaced: the one that stands before the field `after`.
+fn replaced(name: &str, after: u8, old: i64, new: i64) -> Arc<dyn Table> {
+    let mut bytes = std::fs::read(fixture(name)).unwrap();
+    let number = |value: i64| {
+        let mut out = vec![0x16];
+        thrift::put_integer(&mut out, value);
+        out.push(after);
+        out
     };
-    assert_eq!(said("Struct", "Byte"), Some((12, 3)));
-    assert_eq!(said("I64", "I16"), Some((6, 4)));
-    assert_eq!(said("Struct", "I16"), None);
-    assert_eq!(said("I32", "I64"), None);
+    let (old, new) = (number(old), number(new));
+    let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&old)).collect();
+    let [at] = places[..] else { panic!("{name}: {places:?}") };
+    bytes.splice(at..at + old.len(), new.iter().copied());
+    let size_at = bytes.len() - 8;
+    let size = u32::from_le_bytes(bytes[size_at..size_at + 4].try_into().unwrap());
+    let size = size + new.len() as u32 - old.len() as u32;
+    bytes[size_at..size_at + 4].copy_from_slice(&size.to_le_bytes());
+    let source = crate::source::Source::memory("x.parquet", bytes);
+    let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    match document.root.content.clone() {
+        Some(Content::Table(table)) => table,
+        _ => panic!("{name} is no table"),
+    }
+}
+
+#[test]
+fn a_footer_that_counts_no_rows_has_those_of_its_row_groups() {
+    let plain = table("one_column.parquet");
+    let rows = plain.rows().number();
+    // num_rows stands before the list of row groups
+    let odd = replaced("one_column.parquet", 0x19, rows as i64, 0);
+    assert_eq!(odd.rows(), Rows::Exact(rows));
+    assert_eq!(
+        odd.read(&Task::new(), 0..rows, &[0]).unwrap(),
+        plain.read(&Task::new(), 0..rows, &[0]).unwrap()
+    );
+}
+
+#[test]
+fn a_chunk_reaches_as_far_as_its_pages() {
+    let plain = table("no_page_index.parquet");
+    let rows = plain.rows().number();
+    let file = std::fs::read(fixture("no_page_index.parquet")).unwrap();
+    let metadata = parquet::file::metadata::ParquetMetaDataReader::new()
+        .parse_and_finish(&bytes::Bytes::from(file))
+        .unwrap();
+    let last = metadata.num_row_groups() - 1;
+    let columns = metadata.row_group(last).columns();
+    let (column, chunk) = columns.iter().enumerate().next_back().unwrap();
+    let whole = plain.read(&Task::new(), 0..rows, &[column]).unwrap();
+    for by in [-9, 5] {
+        // total_compressed_size stands before the offset of the first page
+        let size = chunk.compressed_size();
+        let odd = replaced("no_page_index.parquet", 0x26, size, size + by);
+        assert_eq!(odd.read(&Task::new(), 0..rows, &[column]).unwrap(), whole, "{by}");
+    }
 }
 
 proptest::proptest! {
     #[test]
     fn the_walk_over_a_footer_always_ends(bytes: Vec<u8>) {
-        let _ = footer::check(&bytes);
+        let _ = repair::footer(&bytes, &mut Vec::new());
     }
 }
 
