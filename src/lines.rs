@@ -18,5 +18,5 @@ pub mod types;
 
 pub use index::Index;
 pub use paged::{Paged, Records, Step};
-pub use scan::Rules;
+pub use scan::{Ends, Rules};
 pub use table::{Form, Gather, TextTable};

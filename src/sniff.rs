@@ -106,10 +106,13 @@ impl Head {
     }
 
     /// Whether the start reads as text of some encoding: no control characters but tab, line ends,
-    /// form feed and escape — or a byte order mark of UTF-16.
+    /// form feed and escape — or a byte order mark of UTF-16 or UTF-32.
     pub fn is_text(&self) -> bool {
         if self.first.starts_with(&[0xff, 0xfe]) || self.first.starts_with(&[0xfe, 0xff]) {
             return self.first.len() >= 2;
+        }
+        if self.first.starts_with(&[0, 0, 0xfe, 0xff]) {
+            return self.first.len().is_multiple_of(4);
         }
         let control = |b: &u8| *b < 32 && !matches!(*b, b'\t' | b'\n' | b'\r' | 12 | 27) || *b == 127;
         // A stray control byte in many text bytes is tolerated: dumps have them.

@@ -4,7 +4,7 @@ use super::Rows;
 use crate::error::Result;
 use crate::guard::guarded;
 use crate::limits;
-use crate::lines::encoding::{self, Detected};
+use crate::lines::encoding::{self, Charset, Detected};
 use crate::lines::{Index, Rules};
 use crate::source::Source;
 use crate::task::Task;
@@ -23,7 +23,7 @@ const WINDOW: usize = 256 << 10;
 /// as far as it was read.
 pub struct Text {
     source: Source,
-    encoding: &'static Encoding,
+    encoding: Charset,
     /// Made by the first read.
     lines: OnceLock<Lines>,
 }
@@ -40,15 +40,15 @@ pub struct Line {
 /// The lines of a text.
 struct Lines {
     index: Index,
-    /// What the index's source is in: UTF-8 for UTF-16.
+    /// What the index's source is in: UTF-8 for UTF-16 and UTF-32.
     encoding: &'static Encoding,
     line_bytes: f64,
 }
 
 impl Text {
     /// Text in `source`, in `encoding`. A byte order mark of it is no part of the text.
-    pub fn new(source: Source, encoding: &'static Encoding) -> Self {
-        Text { source, encoding, lines: OnceLock::new() }
+    pub fn new(source: Source, encoding: impl Into<Charset>) -> Self {
+        Text { source, encoding: encoding.into(), lines: OnceLock::new() }
     }
 
     /// The bytes.
@@ -58,7 +58,7 @@ impl Text {
 
     /// The encoding's name, lower case: `utf-8`, `windows-1252`.
     pub fn encoding(&self) -> String {
-        encoding::name(self.encoding)
+        self.encoding.name()
     }
 
     /// How many lines, as far as is known now.
@@ -77,8 +77,8 @@ impl Text {
         }
     }
 
-    /// The lines `range` (cut to what is there), decoded, without their line ends (LF or CR LF; CR
-    /// where there is no LF). A line over [`LONGEST`] bytes is cut and says how many are left out.
+    /// The lines `range` (cut to what is there), decoded, without their line ends (LF, CR LF or
+    /// CR). A line over [`LONGEST`] bytes is cut and says how many are left out.
     pub fn read(&self, task: &Task, range: Range<u64>) -> Result<Vec<String>> {
         Ok(self.beginnings(task, range)?.into_iter().map(Line::noted).collect())
     }
@@ -137,21 +137,25 @@ impl Text {
     ) -> Result<()> {
         let lines = self.prepared(task)?;
         let Some(mut at) = lines.index.locate(task, start)? else { return Ok(()) };
-        let (end, source) = (lines.index.rules().end, lines.index.source());
+        let source = lines.index.source();
         let mut line = Growing { longest: sizes.longest, ..Growing::default() };
-        let mut bytes = 0u64;
+        let (mut bytes, mut returned) = (0u64, false);
         loop {
             task.check()?;
             let piece = source.read_up_to(task, at, sizes.window)?;
             let mut rest: &[u8] = &piece;
-            while let Some(n) = memchr::memchr(end, rest) {
+            while let Some(n) = memchr::memchr2(b'\n', b'\r', rest) {
                 let (part, after) = rest.split_at(n);
+                // The LF of a CR LF ends nothing more.
+                let pair = returned && n == 0 && after.starts_with(b"\n");
                 line.add(part);
-                if !each(line.take(lines.encoding))? {
+                if !pair && !each(line.take(lines.encoding))? {
                     return Ok(());
                 }
+                returned = after.starts_with(b"\r");
                 rest = after.get(1..).unwrap_or_default();
             }
+            returned &= rest.is_empty();
             line.add(rest);
             bytes += piece.len() as u64;
             limits::check(bytes, sizes.most, "the text of these lines")?;
@@ -178,9 +182,9 @@ impl Text {
 
     fn characters_of(&self, task: &Task) -> Result<u64> {
         let lines = self.prepared(task)?;
-        let (end, source) = (lines.index.rules().end, lines.index.source());
+        let source = lines.index.source();
         let mut decoder = lines.encoding.new_decoder_without_bom_handling();
-        let (mut at, mut count, mut returned) = (lines.index.start(), 0u64, false);
+        let (mut at, mut count) = (lines.index.start(), 0u64);
         let mut text = String::with_capacity(3 * WINDOW + 16);
         loop {
             task.check()?;
@@ -188,13 +192,7 @@ impl Text {
             let last = piece.len() < WINDOW;
             text.clear();
             let _ = decoder.decode_to_string(&piece, &mut text, last);
-            for c in text.chars() {
-                let ends = c == char::from(end);
-                count += u64::from(!ends);
-                // The return before a line feed belongs to the line's end.
-                count -= u64::from(ends && returned && end == b'\n');
-                returned = c == '\r';
-            }
+            count += text.chars().filter(|c| !matches!(c, '\n' | '\r')).count() as u64;
             at += piece.len() as u64;
             if last {
                 return Ok(count);
@@ -206,16 +204,16 @@ impl Text {
         if let Some(lines) = self.lines.get() {
             return Ok(lines);
         }
-        let first = self.source.read_up_to(task, 0, 3)?;
-        let mark = Encoding::for_bom(&first).filter(|(marked, _)| *marked == self.encoding);
-        let detected =
-            Detected { encoding: self.encoding, mark: mark.map_or(0, |(_, length)| length as u64) };
+        // A mark and the character behind it, which tells UTF-32 from UTF-16.
+        let first = self.source.read_up_to(task, 0, 8)?;
+        let detected = Detected { encoding: self.encoding, mark: self.encoding.mark(&first) };
         let (view, start, encoding) = encoding::ascii_view(&self.source, detected)?;
         let sample = view.read_up_to(task, start, SAMPLE)?;
-        let end = if sample.contains(&b'\n') || !sample.contains(&b'\r') { b'\n' } else { b'\r' };
-        let ends = memchr::memchr_iter(end, &sample).count();
+        // Those of CR LF once.
+        let (feeds, returns) = (memchr::memchr_iter(b'\n', &sample), memchr::memchr_iter(b'\r', &sample));
+        let ends = feeds.count().max(returns.count());
         let lines = Lines {
-            index: Index::new(view, Rules::text(end), start),
+            index: Index::new(view, Rules::text(), start),
             encoding,
             line_bytes: (sample.len() as f64 / ends.max(1) as f64).max(1.0),
         };
@@ -265,9 +263,6 @@ impl Growing {
     /// The line, and everything is as at the beginning.
     fn take(&mut self, encoding: &'static Encoding) -> Line {
         let mut kept: &[u8] = &self.kept;
-        if self.left_out == 0 && kept.last() == Some(&b'\r') {
-            kept = &kept[..kept.len() - 1];
-        }
         if self.left_out > 0 && encoding == encoding_rs::UTF_8 {
             // Not through the middle of a character.
             let whole = kept.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0);
@@ -296,6 +291,7 @@ mod tests {
         let all = |bytes: &'static [u8]| text(bytes).read(&task, 0..u64::MAX).unwrap();
         assert_eq!(all(b"a\r\nb\n\nc"), ["a", "b", "", "c"]);
         assert_eq!(all(b"a\rb\r"), ["a", "b"]);
+        assert_eq!(all(b"a\rb\n\rc\r\n\r\r\nd\r"), ["a", "b", "", "c", "", "", "d"]);
         assert_eq!(all(b"\xef\xbb\xbfa\n"), ["a"]);
         assert_eq!(all(b"\n"), [""]);
         let text = text(&b"a\r\nb\n\nc"[..]);
@@ -336,9 +332,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_range_is_what_split_gives(words in prop::collection::vec(prop::sample::select(vec!["a", "\n", "é", "\r\n", "\n"]), 1..200), from in 0u64..60, most in 0u64..60) {
+        fn any_range_is_what_split_gives(words in prop::collection::vec(prop::sample::select(vec!["a", "\n", "é", "\r\n", "\r"]), 1..200), from in 0u64..60, most in 0u64..60) {
             let whole = words.concat();
-            let expected: Vec<&str> = whole.lines().collect();
+            let ends = whole.replace("\r\n", "\n").replace('\r', "\n");
+            let expected: Vec<&str> = ends.lines().collect();
             let text = text(whole.clone());
             let task = Task::new();
             let end = (from + most).min(expected.len() as u64);

@@ -107,21 +107,13 @@ impl Document {
     /// The text in `source`. Reads its first bytes: UTF-8, unless a mark or zeros tell UTF-16 or UTF-32.
     pub fn new(task: &Task, source: &Source) -> Result<Document> {
         let first = source.read_up_to(task, 0, HEAD)?;
-        let (view, start, foreign) = match encoding::utf32(&first) {
-            Some(big) => {
-                let name = if big { "utf-32be" } else { "utf-32le" };
-                (encoding::utf32_view(source, big)?, 0, Some(name.to_owned()))
-            }
-            None => {
-                let found = encoding::detect(&first);
-                let wide = found.encoding.name().starts_with("UTF-16");
-                // JSON is UTF-8 where nothing says otherwise (RFC 8259, section 8.1).
-                let detected =
-                    if wide || found.mark > 0 { found } else { Detected { encoding: UTF_8, mark: 0 } };
-                let (view, start, _) = encoding::ascii_view(source, detected)?;
-                (view, start, wide.then(|| encoding::name(found.encoding)))
-            }
-        };
+        let found = encoding::detect(&first);
+        let wide = found.encoding.is_wide();
+        // JSON is UTF-8 where nothing says otherwise (RFC 8259, section 8.1).
+        let detected =
+            if wide || found.mark > 0 { found } else { Detected { encoding: UTF_8.into(), mark: 0 } };
+        let (view, start, _) = encoding::ascii_view(source, detected)?;
+        let foreign = wide.then(|| found.encoding.name());
         Ok(Document::of(view, start, foreign))
     }
 

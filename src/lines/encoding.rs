@@ -1,7 +1,7 @@
-//! Encodings: which one a text has, decoding of pieces, and UTF-16 as a stream of UTF-8.
+//! Encodings: which one a text has, decoding of pieces, and UTF-16 and UTF-32 as a stream of UTF-8.
 //!
-//! All encodings but UTF-16 keep line ends, quotes and the usual delimiters as single ASCII bytes, so
-//! records are split before they are decoded. UTF-16 is decoded first: its source becomes a stream
+//! All encodings but these two keep line ends, quotes and the usual delimiters as single ASCII bytes, so
+//! records are split before they are decoded. UTF-16 and UTF-32 are decoded first: their source becomes a stream
 //! of UTF-8 with its own checkpoints. Names and labels: <https://encoding.spec.whatwg.org/>.
 
 use crate::error::{Error, Result};
@@ -13,41 +13,109 @@ use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The encoding of a text: one of the Encoding Standard, or UTF-32, which that leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charset {
+    /// One of the Encoding Standard.
+    Standard(&'static Encoding),
+    /// UTF-32, the least significant byte first.
+    Utf32Le,
+    /// UTF-32, the most significant byte first.
+    Utf32Be,
+}
+
+impl From<&'static Encoding> for Charset {
+    fn from(encoding: &'static Encoding) -> Self {
+        Charset::Standard(encoding)
+    }
+}
+
+impl Charset {
+    /// The name as people write it: lower case.
+    pub fn name(self) -> String {
+        match self {
+            Charset::Standard(encoding) => encoding.name().to_lowercase(),
+            Charset::Utf32Le => "utf-32le".to_owned(),
+            Charset::Utf32Be => "utf-32be".to_owned(),
+        }
+    }
+
+    /// Bytes of a unit, where that is more than one.
+    fn unit(self) -> Option<u64> {
+        match self {
+            Charset::Standard(encoding) => is_utf16(encoding).then_some(2),
+            Charset::Utf32Le | Charset::Utf32Be => Some(4),
+        }
+    }
+
+    /// Whether it is UTF-16 or UTF-32.
+    pub fn is_wide(self) -> bool {
+        self.unit().is_some()
+    }
+
+    /// Bytes of its byte order mark at the beginning of a text, 0 where there is none.
+    pub fn mark(self, first: &[u8]) -> u64 {
+        marked(first).filter(|found| found.encoding == self).map_or(0, |found| found.mark)
+    }
+}
+
 /// The encoding of a text and the length of its byte order mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// The encoding.
-    pub encoding: &'static Encoding,
+    pub encoding: Charset,
     /// Bytes of the byte order mark; 0 without one.
     pub mark: u64,
 }
 
 /// Guesses the encoding from the first bytes: byte order mark, zero bytes, valid UTF-8, statistics.
 pub fn detect(sample: &[u8]) -> Detected {
-    if let Some((encoding, mark)) = Encoding::for_bom(sample) {
-        return Detected { encoding, mark: mark as u64 };
+    if let Some(found) = marked(sample) {
+        return found;
     }
-    let encoding = utf16_by_zeros(sample).unwrap_or_else(|| {
+    let encoding = utf32_by_zeros(sample).or_else(|| utf16_by_zeros(sample).map(Charset::from));
+    let encoding = encoding.unwrap_or_else(|| {
         if mostly_utf8(sample) {
-            return UTF_8;
+            return UTF_8.into();
         }
         let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
         detector.feed(sample, false);
-        detector.guess(None, Utf8Detection::Allow)
+        detector.guess(None, Utf8Detection::Allow).into()
     });
     Detected { encoding, mark: 0 }
+}
+
+/// What a byte order mark says. That of UTF-32 begins like the one of UTF-16.
+fn marked(sample: &[u8]) -> Option<Detected> {
+    match sample {
+        [0xff, 0xfe, 0, 0, rest @ ..] if rest.len() != 1 && rest.get(..2) != Some(&[0, 0]) => {
+            Some(Detected { encoding: Charset::Utf32Le, mark: 4 })
+        }
+        [0, 0, 0xfe, 0xff, ..] => Some(Detected { encoding: Charset::Utf32Be, mark: 4 }),
+        _ => Encoding::for_bom(sample)
+            .map(|(found, mark)| Detected { encoding: found.into(), mark: mark as u64 }),
+    }
 }
 
 /// The encoding with this label (`utf-8`, `latin1`), if the option was set; else the detected one.
 pub fn choose(option: Option<&str>, sample: &[u8]) -> Result<Detected> {
     let Some(label) = option.filter(|label| *label != "auto") else { return Ok(detect(sample)) };
+    let encoding = match label.to_lowercase().as_str() {
+        "utf-32" | "utf32" if detect(sample).encoding == Charset::Utf32Be => Charset::Utf32Be,
+        "utf-32" | "utf32" | "utf-32le" | "utf-32-le" => Charset::Utf32Le,
+        "utf-32be" | "utf-32-be" => Charset::Utf32Be,
+        _ => Charset::Standard(standard(label)?),
+    };
+    Ok(Detected { encoding, mark: encoding.mark(sample) })
+}
+
+fn standard(label: &str) -> Result<&'static Encoding> {
     let encoding = Encoding::for_label(label.as_bytes())
         .ok_or_else(|| Error::unsupported(format!("encoding={label}: no encoding has this name")))?;
     if !encoding.is_ascii_compatible() && !is_utf16(encoding) {
         return Err(Error::unsupported(format!("encoding={label}: lines of it are not found")));
     }
-    let mark = Encoding::for_bom(sample).filter(|(marked, _)| *marked == encoding).map_or(0, |(_, n)| n);
-    Ok(Detected { encoding, mark: mark as u64 })
+    Ok(encoding)
 }
 
 /// Whether the bytes are text for somebody who was told so by the file's name: of an encoding with
@@ -55,10 +123,14 @@ pub fn choose(option: Option<&str>, sample: &[u8]) -> Result<Detected> {
 pub fn is_plausible(sample: &[u8]) -> bool {
     let found = detect(sample);
     let body = sample.get(found.mark as usize..).unwrap_or_default();
-    if found.encoding != UTF_8 && found.mark == 0 && body.contains(&0) && !is_utf16(found.encoding) {
+    let narrow = found.encoding != UTF_8.into() && !found.encoding.is_wide();
+    if narrow && found.mark == 0 && body.contains(&0) {
         return false;
     }
-    let text = decode(found.encoding, body);
+    let text = match found.encoding {
+        Charset::Standard(encoding) => decode(encoding, body),
+        wide => Cow::Owned(utf32(body, wide == Charset::Utf32Be).0),
+    };
     let (mut strange, mut count) = (0usize, 0usize);
     for c in text.chars() {
         count += 1;
@@ -73,10 +145,28 @@ fn is_utf16(encoding: &'static Encoding) -> bool {
     encoding == UTF_16LE || encoding == UTF_16BE
 }
 
-/// The name as people write it: lower case.
-pub fn name(encoding: &'static Encoding) -> String {
-    encoding.name().to_lowercase()
+/// Text in UTF-32 that is mostly ASCII: units that are characters, none of them a control character.
+fn utf32_by_zeros(sample: &[u8]) -> Option<Charset> {
+    let units = sample.get(..TOLD).unwrap_or(sample).as_chunks::<4>().0;
+    let is_text = |big: bool| {
+        let unit = |unit: &[u8; 4]| if big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
+        let mut plain = 0;
+        let all = units.iter().all(|bytes| {
+            let c = char::from_u32(unit(bytes));
+            plain += usize::from(c.is_some_and(|c| c.is_ascii()));
+            c.is_some_and(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}'))
+        });
+        units.len() > 1 && all && plain * 10 >= units.len() * 7
+    };
+    match () {
+        _ if is_text(false) => Some(Charset::Utf32Le),
+        _ if is_text(true) => Some(Charset::Utf32Be),
+        _ => None,
+    }
 }
+
+/// Bytes that tell UTF-32.
+const TOLD: usize = 4 << 10;
 
 /// ASCII text in UTF-16 has a zero in every second byte.
 fn utf16_by_zeros(sample: &[u8]) -> Option<&'static Encoding> {
@@ -130,32 +220,24 @@ pub fn decode<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Cow<'a, str> 
 }
 
 /// The source as bytes that keep ASCII as single bytes, where they begin, and their encoding: for
-/// UTF-16 a stream of UTF-8, else the source itself.
+/// UTF-16 and UTF-32 a stream of UTF-8, else the source itself.
 pub fn ascii_view(source: &Source, detected: Detected) -> Result<(Source, u64, &'static Encoding)> {
-    if !is_utf16(detected.encoding) {
-        return Ok((source.clone(), detected.mark, detected.encoding));
-    }
-    Ok((wide(source, 2, detected.encoding == UTF_16BE, detected.mark)?, 0, UTF_8))
+    let unit = match (detected.encoding, detected.encoding.unit()) {
+        (Charset::Standard(encoding), None) => return Ok((source.clone(), detected.mark, encoding)),
+        (_, unit) => unit.unwrap_or(1),
+    };
+    let big = [Charset::Utf32Be, UTF_16BE.into()].contains(&detected.encoding);
+    let known = Mutex::new(WideKnown { marks: vec![(detected.mark, 0)], len: None });
+    let wide = Wide { source: source.clone(), unit, big, known };
+    Ok((source.stream(source.name(), Arc::new(wide))?, 0, UTF_8))
 }
 
-/// Whether a text begins with the byte order mark of UTF-32 (which begins like that of UTF-16), and if so
-/// whether the big end comes first. Only JSON and XML are ever written so.
-pub fn utf32(sample: &[u8]) -> Option<bool> {
-    match sample {
-        [0xff, 0xfe, 0, 0, rest @ ..] if rest.len() != 1 && rest.get(..2) != Some(&[0, 0]) => Some(false),
-        [0, 0, 0xfe, 0xff, ..] => Some(true),
-        _ => None,
-    }
-}
-
-/// A source in UTF-32 with a byte order mark as a stream of UTF-8.
-pub fn utf32_view(source: &Source, big: bool) -> Result<Source> {
-    wide(source, 4, big, 4)
-}
-
-fn wide(source: &Source, unit: u64, big: bool, mark: u64) -> Result<Source> {
-    let known = Mutex::new(WideKnown { marks: vec![(mark, 0)], len: None });
-    source.stream(source.name(), Arc::new(Wide { source: source.clone(), unit, big, known }))
+/// UTF-32 as text, and how many bytes it took.
+fn utf32(bytes: &[u8], big: bool) -> (String, u64) {
+    let units = bytes.as_chunks::<4>().0;
+    let unit = |u: &[u8; 4]| if big { u32::from_be_bytes(*u) } else { u32::from_le_bytes(*u) };
+    let text = units.iter().map(|u| char::from_u32(unit(u)).unwrap_or('\u{fffd}')).collect();
+    (text, units.len() as u64 * 4)
 }
 
 /// UTF-16 or UTF-32 as UTF-8.
@@ -183,7 +265,7 @@ impl Wide {
         let last = bytes.len() < PIECE;
         let (mut text, mut taken) = match self.unit {
             2 => self.utf16(&bytes, last),
-            _ => self.utf32(&bytes),
+            _ => utf32(&bytes, self.big),
         };
         if last && !(bytes.len() as u64).is_multiple_of(self.unit) {
             text.push('\u{fffd}');
@@ -202,13 +284,6 @@ impl Wide {
         }
         let text = char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or('\u{fffd}')).collect();
         (text, units.len() as u64 * 2)
-    }
-
-    fn utf32(&self, bytes: &[u8]) -> (String, u64) {
-        let units = bytes.as_chunks::<4>().0;
-        let unit = |u: &[u8; 4]| if self.big { u32::from_be_bytes(*u) } else { u32::from_le_bytes(*u) };
-        let text = units.iter().map(|u| char::from_u32(unit(u)).unwrap_or('\u{fffd}')).collect();
-        (text, units.len() as u64 * 4)
     }
 
     /// Goes from the last mark that is not behind `offset` piece by piece; `visit` gets each piece
@@ -281,7 +356,7 @@ mod tests {
 
     #[test]
     fn marks_zeros_and_statistics() {
-        let found = |bytes: &[u8]| (name(detect(bytes).encoding), detect(bytes).mark);
+        let found = |bytes: &[u8]| (detect(bytes).encoding.name(), detect(bytes).mark);
         assert_eq!(found(b"a,b\n"), ("utf-8".into(), 0));
         assert_eq!(found(b"\xef\xbb\xbfa,b\n"), ("utf-8".into(), 3));
         assert_eq!(found(&utf16("a,b\n1,2\n", false)), ("utf-16le".into(), 0));
@@ -298,7 +373,7 @@ mod tests {
         let text = "goose 😀 naïve 東京\n".repeat(20_000);
         for big in [false, true] {
             let source = Source::memory("t", utf16(&text, big));
-            let detected = Detected { encoding: if big { UTF_16BE } else { UTF_16LE }, mark: 0 };
+            let detected = Detected { encoding: if big { UTF_16BE } else { UTF_16LE }.into(), mark: 0 };
             let (view, start, _) = ascii_view(&source, detected).unwrap();
             let task = Task::new();
             assert_eq!((start, view.known_len()), (0, None));
@@ -311,19 +386,30 @@ mod tests {
         }
     }
 
+    fn utf32_of(text: &str, big: bool) -> Vec<u8> {
+        let bytes = |c: char| if big { (c as u32).to_be_bytes() } else { (c as u32).to_le_bytes() };
+        text.chars().flat_map(bytes).collect()
+    }
+
     #[test]
-    fn utf32_with_a_mark() {
+    fn utf32_with_and_without_a_mark() {
         let text = "{\"a\": \"😀 naïve\"}".repeat(9_000);
-        for big in [false, true] {
-            let bytes = |c: char| if big { (c as u32).to_be_bytes() } else { (c as u32).to_le_bytes() };
-            let written: Vec<u8> = "\u{feff}".chars().chain(text.chars()).flat_map(bytes).collect();
-            assert_eq!(utf32(&written), Some(big));
-            let view = utf32_view(&Source::memory("t", written), big).unwrap();
+        for (big, mark) in [(false, ""), (true, ""), (false, "\u{feff}"), (true, "\u{feff}")] {
+            let written = utf32_of(&format!("{mark}{text}"), big);
+            let found = detect(&written);
+            assert_eq!(found.encoding, if big { Charset::Utf32Be } else { Charset::Utf32Le });
+            assert_eq!((found.mark, is_plausible(&written)), (4 * mark.chars().count() as u64, true));
+            assert_eq!(choose(Some("utf-32"), &written).unwrap(), found);
+            let (view, start, encoding) = ascii_view(&Source::memory("t", written), found).unwrap();
             let task = Task::new();
-            let read = view.read_up_to(&task, 0, 1 << 20).unwrap();
-            assert!(read == text.as_bytes());
+            let read = view.read_up_to(&task, start, 1 << 20).unwrap();
+            assert!(read == text.as_bytes() && encoding == UTF_8);
             assert_eq!(view.read(&task, 140_000..140_100).unwrap(), text.as_bytes()[140_000..140_100]);
         }
-        assert_eq!(utf32(b"\xff\xfe{\0}\0"), None);
+        // A mark of UTF-16 before two zeros of text, numbers of 32 bits, and text in UTF-16.
+        assert_eq!(detect(b"\xff\xfe{\0}\0").encoding, UTF_16LE.into());
+        let numbers: Vec<u8> = (0..500u32).flat_map(u32::to_le_bytes).collect();
+        assert!(!matches!(detect(&numbers).encoding, Charset::Utf32Le | Charset::Utf32Be));
+        assert_eq!(detect(&utf16("a,b\n1,2\n", true)).encoding, UTF_16BE.into());
     }
 }

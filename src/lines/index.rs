@@ -63,7 +63,7 @@ impl Index {
     }
 
     fn with_segments(source: Source, rules: Rules, start: u64, segment: u64) -> Self {
-        let first = Checkpoint { at: start, scan: Scan::start(&rules) };
+        let first = Checkpoint { at: start, scan: Scan::start() };
         let known = Mutex::new(Known { checkpoints: vec![first], total: None });
         Index { source, rules, start, segment, known, building: Mutex::new(()) }
     }
@@ -139,7 +139,8 @@ impl Index {
                 search.feed(&self.rules, bytes);
                 if search.ended >= target {
                     let mut exact = scan;
-                    return Ok(exact.find(&self.rules, bytes, target).map(|offset| at + offset as u64));
+                    let Some(behind) = exact.find(&self.rules, bytes, target) else { return Ok(None) };
+                    return self.behind_pair(task, at, bytes, behind).map(Some);
                 }
                 scan = search;
             } else {
@@ -153,6 +154,19 @@ impl Index {
                 self.known.lock().push(Checkpoint { at, scan });
             }
         }
+    }
+
+    /// The place behind the line end before `bytes[behind]`, which may be the first half of a CR LF: among
+    /// lines that may be blank its second half is no line of its own. `bytes` begin at byte `at`.
+    fn behind_pair(&self, task: &Task, at: u64, bytes: &[u8], behind: usize) -> Result<u64> {
+        let place = at + behind as u64;
+        let returned = self.rules.blanks && behind.checked_sub(1).and_then(|i| bytes.get(i)) == Some(&b'\r');
+        let feeds = match bytes.get(behind) {
+            _ if !returned => false,
+            Some(byte) => *byte == b'\n',
+            None => self.source.read_up_to(task, place, 1)?.first() == Some(&b'\n'),
+        };
+        Ok(place + u64::from(feeds))
     }
 
     /// Counts all records: finishes the index. Progress in bytes.
@@ -277,10 +291,7 @@ impl Index {
 impl Known {
     fn frontier(&self) -> Checkpoint {
         // The list is never empty: it begins with the start.
-        self.checkpoints.last().copied().unwrap_or(Checkpoint {
-            at: 0,
-            scan: Scan { state: State::Out, ended: 0, before: [b'\n'; 2], filled: false },
-        })
+        self.checkpoints.last().copied().unwrap_or(Checkpoint { at: 0, scan: Scan::start() })
     }
 
     /// The last checkpoint before the end of record `record - 1`.
@@ -328,16 +339,18 @@ pub fn fill(source: &Source, task: &Task, at: u64, buffer: &mut Vec<u8>, most: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::scan::Ends;
     use proptest::prelude::*;
 
     fn starts(rules: &Rules, text: &[u8]) -> Vec<u64> {
-        let mut scan = Scan::start(rules);
+        let mut scan = Scan::start();
         let mut found = vec![0];
         for (i, &byte) in text.iter().enumerate() {
             let ended = scan.ended;
             scan.step(rules, byte);
             if scan.ended > ended {
-                found.push(i as u64 + 1);
+                let pair = rules.blanks && byte == b'\r' && text.get(i + 1) == Some(&b'\n');
+                found.push(i as u64 + 1 + u64::from(pair));
             }
         }
         if !scan.open_record(rules) {
@@ -350,9 +363,10 @@ mod tests {
         #[test]
         fn any_segment_size_gives_the_sequential_index(
             text in prop::collection::vec(prop::sample::select(b"\"\"\",\n\nab\r ".to_vec()), 0..600),
-            segment in 2u64..80, blanks: bool, spaces: bool, quoted: bool,
+            segment in 2u64..80, blanks: bool, spaces: bool, quoted: bool, any: bool,
         ) {
-            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks, spaces };
+            let ends = if any { Ends::Any } else { Ends::LineFeed };
+            let rules = Rules { ends, quote: quoted.then_some(b'"'), delimiter: b',', padded: false, runs: false, blanks, spaces };
             let task = Task::new();
             let expected = starts(&rules, &text);
             let source = Source::memory("t", text.clone());
@@ -366,8 +380,9 @@ mod tests {
         }
 
         #[test]
-        fn a_record_is_found_without_an_index(text in prop::collection::vec(prop::sample::select(b"\",\nab".to_vec()), 1..300)) {
-            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: true, spaces: false };
+        fn a_record_is_found_without_an_index(text in prop::collection::vec(prop::sample::select(b"\",\n\rab".to_vec()), 1..300), any: bool) {
+            let ends = if any { Ends::Any } else { Ends::LineFeed };
+            let rules = Rules { ends, quote: Some(b'"'), delimiter: b',', padded: false, runs: false, blanks: true, spaces: false };
             let index = Index::new(Source::memory("t", text.clone()), rules, 0);
             let task = Task::new();
             for (record, &at) in starts(&rules, &text).iter().enumerate() {
@@ -378,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_count_stops_and_can_be_done_again() {
-        let index = Index::new(Source::memory("t", "1,2\n".repeat(1 << 20)), Rules::text(b'\n'), 0);
+        let index = Index::new(Source::memory("t", "1,2\n".repeat(1 << 20)), Rules::text(), 0);
         let task = Task::new();
         task.cancel();
         assert!(index.count(&task).unwrap_err().is_cancelled());

@@ -56,7 +56,7 @@ pub trait Records {
 pub fn line(rules: &Rules, bytes: &[u8], mut at: usize, last: bool, found: &mut Range<usize>) -> Step {
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let end = memchr::memchr(rules.end, rest);
+        let end = rules.ends.find(rest);
         let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         let space = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
         let empty =
@@ -66,7 +66,9 @@ pub fn line(rules: &Rules, bytes: &[u8], mut at: usize, last: bool, found: &mut 
             (Some(end), true) => at += end + 1,
             (Some(end), false) => {
                 *found = at..at + end;
-                return Step::Record(at + end + 1);
+                // The second half of a CR LF would be a blank line, where these count.
+                let pair = rules.blanks && rest.get(end..end + 2) == Some(b"\r\n");
+                return Step::Record(at + end + 1 + usize::from(pair));
             }
             (None, true) if last || rest.is_empty() => return Step::End,
             (None, _) if last => {
@@ -289,13 +291,14 @@ fn too_long(place: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::scan::Ends;
 
     /// Records of two fields; keeps the first one.
     struct Firsts(Vec<String>, Range<usize>);
 
     impl Records for Firsts {
         fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
-            let mut scan = crate::lines::scan::Scan::start(&RULES);
+            let mut scan = crate::lines::scan::Scan::start();
             match scan.find(&RULES, &bytes[at..], 1) {
                 Some(end) => {
                     self.1 = at..at + end;
@@ -317,8 +320,15 @@ mod tests {
         }
     }
 
-    const RULES: Rules =
-        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+    const RULES: Rules = Rules {
+        ends: Ends::Any,
+        quote: Some(b'"'),
+        delimiter: b',',
+        padded: false,
+        runs: false,
+        blanks: false,
+        spaces: false,
+    };
 
     fn rows(quoted: u64) -> Paged {
         let cell =

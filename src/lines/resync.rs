@@ -19,7 +19,7 @@ pub struct Begin {
 /// `at_end` says that the file ends with it; `fit` judges the records from an offset on (0 to 1).
 pub fn first(rules: &Rules, bytes: &[u8], at_end: bool, fit: &dyn Fn(usize) -> f64) -> Option<Begin> {
     let Some(quote) = rules.quote else {
-        let at = memchr::memchr(rules.end, bytes)? + 1;
+        let at = rules.ends.find(bytes)? + 1;
         return Some(Begin { at, sure: true });
     };
     // Right behind a quote a third state would be possible.
@@ -68,9 +68,17 @@ fn undecided(out: Option<usize>, within: Option<usize>, fit: &dyn Fn(usize) -> f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines::scan::Ends;
 
-    const RULES: Rules =
-        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+    const RULES: Rules = Rules {
+        ends: Ends::Any,
+        quote: Some(b'"'),
+        delimiter: b',',
+        padded: false,
+        runs: false,
+        blanks: false,
+        spaces: false,
+    };
 
     fn begin(text: &str, at_end: bool) -> Option<(&str, bool)> {
         let found = first(&RULES, text.as_bytes(), at_end, &|_| 0.5)?;

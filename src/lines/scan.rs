@@ -5,15 +5,63 @@
 //! soon agree, which is what makes the parallel index cheap: a block without quotes is counted for
 //! both beliefs by its bit masks alone.
 
+/// Which bytes end a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// LF. A CR right before it belongs to the end, any other is text.
+    LineFeed,
+    /// LF, CR LF and CR, even in one text.
+    Any,
+}
+
+impl Ends {
+    /// Whether this byte ends a line. That of a CR LF is the CR; the LF behind it ends nothing more.
+    pub fn contains(self, byte: u8) -> bool {
+        byte == b'\n' || byte == b'\r' && self == Ends::Any
+    }
+
+    /// The lines of `bytes`, each with its end.
+    pub fn split(self, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let mut rest = bytes;
+        std::iter::from_fn(move || {
+            let length = self.find(rest).map_or(rest.len(), |end| {
+                let pair = rest.get(end..end + 2) == Some(b"\r\n");
+                end + 1 + usize::from(pair)
+            });
+            let (line, behind) = rest.split_at(length);
+            rest = behind;
+            (!line.is_empty()).then_some(line)
+        })
+    }
+
+    /// A line without its end.
+    pub fn strip(self, line: &[u8]) -> &[u8] {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        if self == Ends::Any { text.strip_suffix(b"\r").unwrap_or(text) } else { text }
+    }
+
+    /// The first byte that ends a line.
+    pub fn find(self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Ends::LineFeed => memchr::memchr(b'\n', bytes),
+            Ends::Any => memchr::memchr2(b'\n', b'\r', bytes),
+        }
+    }
+}
+
 /// What ends a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The byte that ends a line: `\n`, or `\r` for files of old Macs.
-    pub end: u8,
+    /// Which bytes end a line.
+    pub ends: Ends,
     /// The quote, if there is one: line ends inside quotes end nothing.
     pub quote: Option<u8>,
     /// The delimiter before a quote that opens; without quotes of no meaning.
     pub delimiter: u8,
+    /// Whether a space may stand between a delimiter and a quote that opens.
+    pub padded: bool,
+    /// Whether several delimiters in a row are one, and those at the beginning and end of a line none.
+    pub runs: bool,
     /// Whether an empty line is a record (a line of text) or nothing (a table).
     pub blanks: bool,
     /// Whether a line of nothing but spaces and tabs is empty too.
@@ -22,8 +70,16 @@ pub struct Rules {
 
 impl Rules {
     /// Lines of plain text.
-    pub fn text(end: u8) -> Self {
-        Rules { end, quote: None, delimiter: 0, blanks: true, spaces: false }
+    pub fn text() -> Self {
+        Rules {
+            ends: Ends::Any,
+            quote: None,
+            delimiter: 0,
+            padded: false,
+            runs: false,
+            blanks: true,
+            spaces: false,
+        }
     }
 }
 
@@ -56,8 +112,8 @@ pub struct Scan {
 
 impl Scan {
     /// A scan at the beginning of a record.
-    pub fn start(rules: &Rules) -> Self {
-        Scan { state: State::Out, ended: 0, before: [rules.end; 2], filled: false }
+    pub fn start() -> Self {
+        Scan { state: State::Out, ended: 0, before: [b'\n'; 2], filled: false }
     }
 
     /// Goes over `bytes`.
@@ -96,30 +152,35 @@ impl Scan {
         } else if is_quote {
             self.state = match self.state {
                 State::In => State::Closing,
-                _ if opens(rules, self.before[1]) => State::In,
+                _ if opens(rules, self.before) => State::In,
                 other => other,
             };
         }
-        if self.state == State::Out && byte == rules.end && (rules.blanks || !self.blank(rules)) {
+        let ends = rules.ends.contains(byte);
+        if self.state == State::Out && ends && !self.ends_nothing(rules, byte) {
             self.ended += 1;
         }
         if rules.spaces {
-            self.filled = byte != rules.end && (self.filled || !is_space(byte));
+            self.filled = !ends && (self.filled || !is_space(byte));
         }
         self.before = [self.before[1], byte];
     }
 
-    /// Whether a line that ended here would be blank.
-    fn blank(&self, rules: &Rules) -> bool {
-        if rules.spaces {
-            return !self.filled;
+    /// Whether the line end `byte` ends no record: that of a blank line, where these are none, or the
+    /// second half of a CR LF.
+    fn ends_nothing(&self, rules: &Rules, byte: u8) -> bool {
+        match rules.ends {
+            _ if rules.blanks => rules.ends == Ends::Any && byte == b'\n' && self.before[1] == b'\r',
+            _ if rules.spaces => !self.filled,
+            Ends::Any => matches!(self.before[1], b'\n' | b'\r'),
+            Ends::LineFeed => self.before[1] == b'\n' || self.before == *b"\n\r",
         }
-        self.before[1] == rules.end || self.before == [rules.end, b'\r']
     }
 
     /// Whether the record that is open at the end of the file counts as one.
     pub fn open_record(&self, rules: &Rules) -> bool {
-        let open = if rules.spaces && !rules.blanks { self.filled } else { self.before[1] != rules.end };
+        let open =
+            if rules.spaces && !rules.blanks { self.filled } else { !rules.ends.contains(self.before[1]) };
         open || self.state == State::In
     }
 }
@@ -129,8 +190,10 @@ pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-fn opens(rules: &Rules, before: u8) -> bool {
-    before == rules.delimiter || before == rules.end
+/// Whether a quote behind these bytes opens a field.
+fn opens(rules: &Rules, before: Before) -> bool {
+    let borders = |byte: u8| byte == rules.delimiter || rules.ends.contains(byte);
+    borders(before[1]) || rules.padded && before[1] == b' ' && borders(before[0])
 }
 
 /// Two scans over the same bytes that began with different beliefs: outside and inside of quotes.
@@ -145,7 +208,7 @@ pub struct Pair {
 impl Pair {
     /// Both beliefs after the bytes `before`; where spaces matter, the last one is no space.
     pub fn after(rules: &Rules, before: Before) -> Self {
-        let filled = rules.spaces && before[1] != rules.end;
+        let filled = rules.spaces && !rules.ends.contains(before[1]);
         Pair {
             out: Scan { state: State::Out, ended: 0, before, filled },
             within: Scan { state: State::In, ended: 0, before, filled },
@@ -161,14 +224,13 @@ impl Pair {
             }
             return;
         }
-        let quote = rules.quote.unwrap_or(rules.end);
+        let quote = rules.quote.unwrap_or(b'\n');
         let (blocks, rest) = bytes.as_chunks::<64>();
         let mut before = self.out.before;
         for block in blocks {
-            let (ends, quotes, returns) = masks(block, rules.end, quote, !rules.blanks);
+            let (feeds, quotes, returns) = masks(block, quote);
             let quotes = if rules.quote.is_some() { quotes } else { 0 };
-            let counted =
-                if rules.blanks { ends } else { ends & !blank_ends(ends, returns, before, rules.end) };
+            let counted = counted(rules, feeds, returns, before);
             if quotes == 0 {
                 let n = u64::from(counted.count_ones());
                 self.out.plain(n);
@@ -176,12 +238,12 @@ impl Pair {
             } else {
                 let same = self.out.state == self.within.state;
                 let ended = self.out.ended;
-                self.out.quoted(rules, block, counted, quotes, before[1]);
+                self.out.quoted(rules, block, counted, quotes, before);
                 if same {
                     self.within.state = self.out.state;
                     self.within.ended += self.out.ended - ended;
                 } else {
-                    self.within.quoted(rules, block, counted, quotes, before[1]);
+                    self.within.quoted(rules, block, counted, quotes, before);
                 }
             }
             before = [block[62], block[63]];
@@ -209,7 +271,7 @@ impl Scan {
     }
 
     /// A block with quotes: from quote to quote.
-    fn quoted(&mut self, rules: &Rules, block: &[u8; 64], ends: u64, quotes: u64, before: u8) {
+    fn quoted(&mut self, rules: &Rules, block: &[u8; 64], ends: u64, quotes: u64, before: Before) {
         let mut at = 0u32;
         loop {
             let left = if at < 64 { quotes & (u64::MAX << at) } else { 0 };
@@ -228,7 +290,11 @@ impl Scan {
             if next >= 64 {
                 return;
             }
-            let previous = if next == 0 { before } else { block[next as usize - 1] };
+            let previous = match next as usize {
+                0 => before,
+                1 => [before[1], block[0]],
+                next => [block[next - 2], block[next - 1]],
+            };
             self.state = match self.state {
                 State::In => State::Closing,
                 _ if opens(rules, previous) => State::In,
@@ -245,22 +311,29 @@ fn bits(from: u32, to: u32) -> u64 {
     below(to) & !below(from)
 }
 
-/// Ends of blank lines: right after an end, or after an end and a carriage return.
+/// Which of the line feeds and carriage returns in a block end a record where they stand outside of quotes.
 #[inline]
-fn blank_ends(ends: u64, returns: u64, before: Before, end: u8) -> u64 {
-    let last = u64::from(before[1] == end);
-    let after_end = ends << 1 | last;
-    let last_return = u64::from(before[1] == b'\r' && before[0] == end);
-    let after_both = (returns & after_end) << 1 | last_return;
-    ends & (after_end | after_both)
+fn counted(rules: &Rules, feeds: u64, returns: u64, before: Before) -> u64 {
+    let after = |mask: u64, byte: bool| mask << 1 | u64::from(byte);
+    let after_return = after(returns, before[1] == b'\r');
+    let after_feed = after(feeds, before[1] == b'\n');
+    match (rules.ends, rules.blanks) {
+        (Ends::LineFeed, true) => feeds,
+        (Ends::LineFeed, false) => {
+            let after_both = after(returns & after_feed, before == *b"\n\r");
+            feeds & !(after_feed | after_both)
+        }
+        (Ends::Any, true) => returns | feeds & !after_return,
+        (Ends::Any, false) => (feeds | returns) & !(after_feed | after_return),
+    }
 }
 
-/// The places of line ends, quotes and (if asked for) carriage returns in a block.
+/// The places of line feeds, quotes and carriage returns in a block.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn masks(block: &[u8; 64], end: u8, quote: u8, returns: bool) -> (u64, u64, u64) {
+fn masks(block: &[u8; 64], quote: u8) -> (u64, u64, u64) {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
-    let (mut ends, mut quotes, mut carriage) = (0u64, 0u64, 0u64);
+    let (mut feeds, mut quotes, mut returns) = (0u64, 0u64, 0u64);
     for (i, part) in block.as_chunks::<16>().0.iter().enumerate() {
         // SAFETY: SSE2 belongs to every x86-64; the load takes 16 bytes without alignment, and
         // `part` has 16.
@@ -270,23 +343,21 @@ fn masks(block: &[u8; 64], end: u8, quote: u8, returns: bool) -> (u64, u64, u64)
                 let mask = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8)));
                 u64::from(mask as u32) << (16 * i)
             };
-            ends |= find(end);
+            feeds |= find(b'\n');
             quotes |= find(quote);
-            if returns {
-                carriage |= find(b'\r');
-            }
+            returns |= find(b'\r');
         }
     }
-    (ends, quotes, carriage)
+    (feeds, quotes, returns)
 }
 
-/// The places of line ends, quotes and (if asked for) carriage returns in a block.
+/// The places of line feeds, quotes and carriage returns in a block.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn masks(block: &[u8; 64], end: u8, quote: u8, returns: bool) -> (u64, u64, u64) {
+fn masks(block: &[u8; 64], quote: u8) -> (u64, u64, u64) {
     let find =
         |byte: u8| block.iter().enumerate().fold(0u64, |mask, (i, &b)| mask | u64::from(b == byte) << i);
-    (find(end), find(quote), if returns { find(b'\r') } else { 0 })
+    (find(b'\n'), find(quote), find(b'\r'))
 }
 
 #[cfg(test)]
@@ -303,50 +374,75 @@ mod tests {
 
     #[test]
     fn blank_lines_quotes_and_lone_quotes() {
-        let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
-        let ended = |text: &str| bytewise(&rules, Scan::start(&rules), text.as_bytes()).ended;
+        let rules = Rules {
+            ends: Ends::LineFeed,
+            quote: Some(b'"'),
+            delimiter: b',',
+            padded: false,
+            runs: false,
+            blanks: false,
+            spaces: false,
+        };
+        let ended = |text: &str| bytewise(&rules, Scan::start(), text.as_bytes()).ended;
         assert_eq!(ended("a,b\n\n\r\n1,2\r\n"), 2);
         assert_eq!(ended("a,\"x\ny\"\n\"p\"\"\n\",1\n"), 2);
         assert_eq!(ended("5\" pipe,x\nab\"cd,y\n"), 2);
         assert_eq!(ended("\"\n\n\"\n"), 1);
         assert_eq!(ended(" \n1\n"), 2);
+        let any = Rules { ends: Ends::Any, ..rules };
+        let ended = |rules: &Rules, text: &str| bytewise(rules, Scan::start(), text.as_bytes()).ended;
+        assert_eq!(ended(&any, "a,b\r1,2\r\r\r3,4\n5,\"x\r\n\ry\"\r\n"), 4);
+        assert_eq!(ended(&Rules::text(), "a\r\r\nb\n\n\rc\r\n"), 6);
         let spaces = Rules { spaces: true, ..rules };
-        assert_eq!(bytewise(&spaces, Scan::start(&spaces), b" \n1 \n \t\r\n2\n").ended, 2);
+        assert_eq!(bytewise(&spaces, Scan::start(), b" \n1 \n \t\r\n2\n").ended, 2);
+    }
+
+    #[test]
+    fn lines_of_bytes() {
+        let lines = |ends: Ends, text: &'static str| {
+            ends.split(text.as_bytes())
+                .map(|line| std::str::from_utf8(ends.strip(line)).unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lines(Ends::Any, "a\r\nb\r\rc\n\nd"), ["a", "b", "", "c", "", "d"]);
+        assert_eq!(lines(Ends::LineFeed, "a\r\nb\rc\n"), ["a\r", "b\rc"]);
     }
 
     proptest! {
         #[test]
         fn blocks_agree_with_single_bytes(
-            text in prop::collection::vec(prop::sample::select(b"\"\",\n\n\r ab".to_vec()), 0..400),
-            split in 0usize..400, blanks: bool, spaces: bool, quoted: bool, inside: bool,
+            text in prop::collection::vec(prop::sample::select(b"\"\",\n\n\r  ab".to_vec()), 0..400),
+            split in 0usize..400, blanks: bool, spaces: bool, quoted: bool, inside: bool, any: bool, padded: bool,
         ) {
-            let rules = Rules { end: b'\n', quote: quoted.then_some(b'"'), delimiter: b',', blanks, spaces };
-            let begin = if inside && quoted { Scan { state: State::In, ..Scan::start(&rules) } } else { Scan::start(&rules) };
+            let ends = if any { Ends::Any } else { Ends::LineFeed };
+            let rules = Rules { ends, quote: quoted.then_some(b'"'), delimiter: b',', padded, runs: false, blanks, spaces };
+            let begin = if inside && quoted { Scan { state: State::In, ..Scan::start() } } else { Scan::start() };
             let slow = bytewise(&rules, begin, &text);
             let mut fast = begin;
             let (left, right) = text.split_at(split.min(text.len()));
             fast.feed(&rules, left);
             fast.feed(&rules, right);
             prop_assert_eq!(fast, slow);
-            let mut pair = Pair { out: Scan::start(&rules), within: Scan { state: State::In, ..Scan::start(&rules) } };
+            let mut pair = Pair { out: Scan::start(), within: Scan { state: State::In, ..Scan::start() } };
             pair.feed(&rules, &text);
             if quoted {
-                prop_assert_eq!(pair.within, bytewise(&rules, Scan { state: State::In, ..Scan::start(&rules) }, &text));
+                prop_assert_eq!(pair.within, bytewise(&rules, Scan { state: State::In, ..Scan::start() }, &text));
             }
         }
 
         #[test]
-        fn find_stops_right_after_the_end(text in prop::collection::vec(prop::sample::select(b"\",\nab".to_vec()), 0..300)) {
-            let rules = Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
-            let total = bytewise(&rules, Scan::start(&rules), &text).ended;
+        fn find_stops_right_after_the_end(text in prop::collection::vec(prop::sample::select(b"\",\n\rab".to_vec()), 0..300), any: bool) {
+            let ends = if any { Ends::Any } else { Ends::LineFeed };
+            let rules = Rules { ends, quote: Some(b'"'), delimiter: b',', padded: false, runs: false, blanks: false, spaces: false };
+            let total = bytewise(&rules, Scan::start(), &text).ended;
             for target in 1..=total {
-                let mut scan = Scan::start(&rules);
+                let mut scan = Scan::start();
                 let at = scan.find(&rules, &text, target).unwrap();
-                prop_assert_eq!(text[at - 1], b'\n');
-                prop_assert_eq!(bytewise(&rules, Scan::start(&rules), &text[..at]).ended, target);
-                prop_assert_eq!(bytewise(&rules, Scan::start(&rules), &text[..at - 1]).ended, target - 1);
+                prop_assert!(ends.contains(text[at - 1]));
+                prop_assert_eq!(bytewise(&rules, Scan::start(), &text[..at]).ended, target);
+                prop_assert_eq!(bytewise(&rules, Scan::start(), &text[..at - 1]).ended, target - 1);
             }
-            prop_assert!(Scan::start(&rules).find(&rules, &text, total + 1).is_none());
+            prop_assert!(Scan::start().find(&rules, &text, total + 1).is_none());
         }
     }
 }

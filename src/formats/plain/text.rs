@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Which encoding.
 const ENCODING: OptionSpec = OptionSpec {
     name: "encoding",
-    help: "how characters are stored: utf-8, utf-16le, windows-1252, shift_jis …",
+    help: "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
     values: &[],
     default: "auto",
 };
@@ -47,7 +47,7 @@ fn sniff(head: &Head) -> Match {
 /// plain ones among them.
 fn is_likely(bytes: &[u8]) -> bool {
     let plain = bytes.iter().filter(|b| b.is_ascii()).count();
-    encoding::detect(bytes).encoding.name().starts_with("UTF-") || plain * 4 >= bytes.len()
+    encoding::detect(bytes).encoding.name().starts_with("utf-") || plain * 4 >= bytes.len()
 }
 
 fn open(opening: &Opening) -> Result<Node> {
@@ -94,11 +94,16 @@ mod tests {
             ("utf8_bom.txt", "utf-8"),
             ("utf16le_bom.txt", "utf-16le"),
             ("utf16be_bom.txt", "utf-16be"),
+            ("utf32le_bom.txt", "utf-32le"),
+            ("utf32be_bom.txt", "utf-32be"),
             ("crlf.txt", "utf-8"),
         ] {
             assert_eq!(fixture(name), (expected.to_owned(), lines.clone()), "{name}");
         }
         assert_eq!(fixture("latin_1.txt").0, "windows-1252");
+        let western = fixture("latin_1.txt").1;
+        assert_eq!(fixture("utf32le.txt"), ("utf-32le".to_owned(), western.clone()));
+        assert_eq!(fixture("utf32be.txt"), ("utf-32be".to_owned(), western));
     }
 
     #[test]
@@ -113,6 +118,8 @@ mod tests {
             }
         }
         assert_eq!(fixture("carriage_returns.txt").1, ["an old", "mac", "file"]);
+        assert_eq!(fixture("progress.log").1, ["begin", " 10 %", " 20 %", "100 %", "done"]);
+        assert_eq!(fixture("mixed_endings.txt").1, ["unix", "dos", "mac", "end"]);
         assert_eq!(fixture("no_final_newline.txt").1.last().unwrap(), "third has no end");
         assert_eq!(fixture("malformed/utf8_cut.txt").1, ["fine", "ends in half a \u{fffd}"]);
     }

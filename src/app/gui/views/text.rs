@@ -40,11 +40,13 @@ const COPIED: u64 = 2_000_000;
 
 /// The option of readers of texts.
 const ENCODING: &str = "encoding";
-/// Encodings that are offered, of those that <https://encoding.spec.whatwg.org/> names.
-const ENCODINGS: [&str; 13] = [
+/// Encodings that are offered: UTF-32, and some that <https://encoding.spec.whatwg.org/> names.
+const ENCODINGS: [&str; 15] = [
     "utf-8",
     "utf-16le",
     "utf-16be",
+    "utf-32le",
+    "utf-32be",
     "windows-1252",
     "iso-8859-2",
     "iso-8859-15",

@@ -1,12 +1,14 @@
 //! The dialect: delimiter, quote, line ends, comment lines before the table, header or not — read off
-//! a sample by how consistent the rows become, each changeable by an option.
+//! a sample, each changeable by an option.
 
+use super::delimiter;
 use super::record::{self, Field, Step};
 use crate::error::{Error, Result};
 use crate::format::{OptionSpec, Options};
 use crate::lines::types::{self, Guess};
-use crate::lines::{Rules, encoding};
+use crate::lines::{Ends, Rules, encoding};
 use encoding_rs::Encoding;
+use std::ops::Range;
 
 /// Which delimiter.
 pub(super) const DELIMITER: OptionSpec = OptionSpec {
@@ -32,15 +34,10 @@ pub(super) const HEADER: OptionSpec = OptionSpec {
 /// Which encoding.
 pub(super) const ENCODING: OptionSpec = OptionSpec {
     name: "encoding",
-    help: "how characters are stored: utf-8, utf-16le, windows-1252, shift_jis …",
+    help: "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
     values: &[],
     default: "auto",
 };
-
-/// Delimiters that are tried, the usual one first.
-const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
-/// Records of the sample that decide on the delimiter.
-const JUDGED: usize = 400;
 
 /// How a text is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,19 +48,8 @@ pub(super) struct Dialect {
     pub(super) skip: usize,
     /// How many comment lines these are.
     pub(super) comments: usize,
-    /// Whether a carriage return stands before the first line's end.
-    pub(super) returns: bool,
-}
-
-/// How well a delimiter fits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Score {
-    /// The share of rows that have the usual number of fields.
-    pub(super) share: f64,
-    /// The usual number of fields.
-    pub(super) fields: usize,
-    /// Rows that were looked at.
-    pub(super) rows: usize,
+    /// The kinds of line ends that the first records have: LF, CR LF, CR.
+    pub(super) ends: Vec<&'static str>,
 }
 
 /// Reads the dialect off `sample`; `whole` says that it is the whole text.
@@ -74,143 +60,91 @@ pub(super) fn detect(
     text: &'static Encoding,
     options: &Options,
 ) -> Result<Dialect> {
-    let end = if sample.contains(&b'\n') || !sample.contains(&b'\r') { b'\n' } else { b'\r' };
     let quote = quote_option(options)?;
     let delimiter = delimiter_option(options)?;
-    let (skip, comments) = comment_lines(sample, end);
-    let body = sample.get(skip..).unwrap_or_default();
-    let rules = |delimiter: u8| {
-        let rules = Rules { end, quote: Some(b'"'), delimiter, blanks: false, spaces: false };
-        Rules { quote: quote.unwrap_or_else(|| quote_of(body, &rules, whole)), ..rules }
-    };
-    let delimiter = delimiter.unwrap_or_else(|| {
-        let candidates = DELIMITERS.map(|delimiter| (delimiter, score(body, &rules(delimiter), whole)));
-        best(&candidates, tab_first)
-            .unwrap_or_else(|| if spaced(body, &rules(b' '), whole) { b' ' } else { usual(tab_first) })
-    });
-    let rules = rules(delimiter);
+    let lines = comment_lines(sample);
+    let from = |at: usize| sample.get(at..).unwrap_or_default();
+    let body = from(lines.last().map_or(0, |line| line.end));
+    let usual = if tab_first { b'\t' } else { b',' };
+    let delimiter = delimiter.unwrap_or_else(|| delimiter::best(body, whole, usual, quote).unwrap_or(usual));
+    let rules = delimiter::rules(body, whole, delimiter, quote);
+    let below = header(body, &rules, whole, text);
+    let named = lines.last().filter(|line| names_columns(from(line.start), &rules, whole, below));
+    let skip = named.map_or(sample.len() - body.len(), |line| line.start);
     let header = match options.choice(&HEADER)? {
         "yes" => true,
         "no" => false,
-        _ => has_header(body, &rules, whole, text),
+        _ => named.is_some() || below != Header::None,
     };
-    let returns = end == b'\n'
-        && memchr::memchr(end, body).is_some_and(|at| body.get(..at).is_some_and(|l| l.ends_with(b"\r")));
-    Ok(Dialect { rules, header, skip, comments, returns })
+    let comments = lines.len() - usize::from(named.is_some());
+    Ok(Dialect { rules, header, skip, comments, ends: line_ends(from(skip), &rules, whole) })
 }
 
-fn usual(tab_first: bool) -> u8 {
-    if tab_first { b'\t' } else { b',' }
-}
-
-/// The delimiter under which the rows are most consistent; `None` where no one splits them.
-fn best(candidates: &[(u8, Score)], tab_first: bool) -> Option<u8> {
-    let worth = |delimiter: u8, score: &Score| match score.fields {
-        0 | 1 => 0.0,
-        // Consistency decides; more fields and the extension's delimiter break ties.
-        n => {
-            let bonus = if delimiter == usual(tab_first) { 0.05 } else { 0.0 };
-            score.share * score.share * (1.0 + (n.min(50) as f64).ln() / 10.0) + bonus
-        }
-    };
-    let mut found = (None, 0.0);
-    for (delimiter, score) in candidates {
-        let worth = worth(*delimiter, score);
-        if worth > found.1 {
-            found = (Some(*delimiter), worth);
-        }
-    }
-    found.0
-}
-
-/// Whether single spaces split the text into a table: every row alike, and numbers among them.
-fn spaced(sample: &[u8], rules: &Rules, whole: bool) -> bool {
-    let score = score(sample, rules, whole);
-    score.fields > 1 && score.rows > 1 && score.share == 1.0 && has_numbers(sample, rules, whole)
-}
-
-/// Whether a column is typed in every row but the first.
-pub(super) fn has_numbers(sample: &[u8], rules: &Rules, whole: bool) -> bool {
-    let (mut at, mut fields) = (0, Vec::new());
-    let mut columns: Vec<Guess> = Vec::new();
-    let mut rows = 0;
-    while rows < JUDGED
-        && let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields)
-    {
-        if rows == 0 {
-            columns = vec![Guess::new(); fields.len()];
-        } else {
-            for (guess, field) in columns.iter_mut().zip(&fields) {
-                guess.see(&String::from_utf8_lossy(&record::unquote(sample, field, rules.quote)));
-            }
+/// The kinds of line ends of the first records, the first one first.
+fn line_ends(body: &[u8], rules: &Rules, whole: bool) -> Vec<&'static str> {
+    let (mut at, mut fields, mut found) = (0, Vec::new(), Vec::new());
+    for _ in 0..delimiter::JUDGED {
+        let Step::Record(after) = record::next(body, at, rules, whole, &mut fields) else { break };
+        let kind = match (body.get(after - 1), body.get(after)) {
+            (Some(b'\r'), Some(b'\n')) => "CR LF",
+            (Some(b'\r'), _) => "CR",
+            (Some(b'\n'), _) => "LF",
+            _ => break,
+        };
+        if !found.contains(&kind) {
+            found.push(kind);
         }
         at = after;
-        rows += 1;
     }
-    columns.iter().any(|guess| guess.seen() && guess.is_number())
+    found
 }
 
-/// How consistent the rows are under `rules`. A last row that is cut does not count.
-pub(super) fn score(sample: &[u8], rules: &Rules, whole: bool) -> Score {
-    let mut counts: Vec<usize> = Vec::new();
-    let (mut at, mut fields) = (0, Vec::new());
-    while let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields) {
-        counts.push(fields.len());
-        at = after;
-        if counts.len() >= JUDGED {
+/// The lines that begin with `#` before one that does not, if there is one, with their ends; blank lines among
+/// them are none.
+fn comment_lines(sample: &[u8]) -> Vec<Range<usize>> {
+    let (mut at, mut lines) = (0, Vec::new());
+    loop {
+        let rest = sample.get(at..).unwrap_or_default();
+        at += rest.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        if sample.get(at) != Some(&b'#') {
             break;
         }
+        let rest = sample.get(at..).unwrap_or_default();
+        let Some(end) = Ends::Any.find(rest) else { return Vec::new() };
+        let pair = rest.get(end..end + 2) == Some(b"\r\n");
+        lines.push(at..at + end + 1 + usize::from(pair));
+        at = lines.last().map_or(at, |line| line.end);
     }
-    let rows = counts.len();
-    counts.sort_unstable();
-    let mut usual = (0, 0);
-    for group in counts.chunk_by(|a, b| a == b) {
-        if group.len() >= usual.1 {
-            usual = (group.first().copied().unwrap_or(0), group.len());
-        }
-    }
-    Score { share: if rows == 0 { 0.0 } else { usual.1 as f64 / rows as f64 }, fields: usual.0, rows }
+    if at >= sample.len() { Vec::new() } else { lines }
 }
 
-/// Whether `"` quotes fields in this sample, or is only text: then no field closes as it should.
-fn quote_of(sample: &[u8], rules: &Rules, whole: bool) -> Option<u8> {
-    let quote = rules.quote?;
-    let (mut at, mut fields, mut proper, mut odd) = (0, Vec::<Field>::new(), 0, 0);
-    for _ in 0..JUDGED {
-        let Step::Record(after) = record::next(sample, at, rules, whole, &mut fields) else { break };
-        for field in fields.iter().filter(|field| field.quoted) {
-            let raw = sample.get(field.start..field.end).unwrap_or_default();
-            let closed = raw.len() > 1 && raw.last() == Some(&quote);
-            let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-            let pairs = memchr::memchr_iter(quote, inner).count().is_multiple_of(2);
-            if closed && pairs { proper += 1 } else { odd += 1 }
-        }
-        at = after;
-    }
-    if proper == 0 && odd > 0 { None } else { Some(quote) }
+/// Whether the `#` that `text` begins with belongs to the name of its first column (`#chrom`, `#,name`,
+/// `# id;value`): the line has as many fields as the one below, which is no header itself.
+fn names_columns(text: &[u8], rules: &Rules, whole: bool, below: Header) -> bool {
+    let (mut fields, mut next) = (Vec::new(), Vec::new());
+    let Step::Record(after) = record::next(text, 0, rules, whole, &mut fields) else { return false };
+    record::next(text, after, rules, whole, &mut next);
+    let spaced = matches!(text, [b'#', b' ' | b'#', ..]) && rules.delimiter != b' ';
+    fields.len() > 1
+        && fields.len() == next.len()
+        && below != Header::OverValues
+        && (!spaced || below == Header::None)
 }
 
-/// Lines that begin with `#` before a line that does not: their bytes and number.
-fn comment_lines(sample: &[u8], end: u8) -> (usize, usize) {
-    let (mut at, mut lines) = (0, 0);
-    while sample.get(at) == Some(&b'#') {
-        let Some(n) = memchr::memchr(end, sample.get(at..).unwrap_or_default()) else { return (0, 0) };
-        // `#chrom<tab>start`: the header of a genomics table, not a comment.
-        let line = sample.get(at..at + n).unwrap_or_default();
-        if line.get(1).is_some_and(u8::is_ascii_alphanumeric)
-            && (line.contains(&b'\t') || line.contains(&b','))
-        {
-            break;
-        }
-        at += n + 1;
-        lines += 1;
-    }
-    if at >= sample.len() { (0, 0) } else { (at, lines) }
+/// What is said for the first row's being a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Header {
+    /// Nothing: it is data.
+    None,
+    /// It is text, as everything is.
+    OverTexts,
+    /// It is text above values of other types.
+    OverValues,
 }
 
 /// Whether the first row names the columns: its cells are text where the column below is typed, or
 /// everything is text. Typed cells in typed columns are data.
-fn has_header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding) -> bool {
+fn header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding) -> Header {
     let (mut at, mut fields) = (0, Vec::new());
     let mut first: Vec<String> = Vec::new();
     let mut columns: Vec<Guess> = Vec::new();
@@ -233,13 +167,14 @@ fn has_header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding
     let named_columns = first.iter().zip(&columns).filter(|(name, _)| !name.trim().is_empty());
     let text_over_typed = named_columns.filter(|(name, guess)| guess.is_typed() && !typed_cell(name)).count();
     if text_over_typed > 0 {
-        return true;
+        return Header::OverValues;
     }
-    if first.iter().any(typed_cell) {
-        return rows > 1 && years_over_other(&first, &columns);
+    match first.iter().any(typed_cell) {
+        true if rows > 1 && years_over_other(&first, &columns) => Header::OverValues,
+        true => Header::None,
+        // Nothing but text: names do not come back as data.
+        false => Header::OverTexts,
     }
-    // Nothing but text: names do not come back as data.
-    true
 }
 
 /// `year,2022,2023` above other numbers: years as names.

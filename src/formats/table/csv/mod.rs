@@ -6,6 +6,7 @@
 //! Cells stay text: the guess stands in the field's metadata, so that a cell that does not fit keeps
 //! its value. Rows are found through the sparse index of [`crate::lines`] ([`table`]).
 
+mod delimiter;
 mod dialect;
 mod record;
 mod sample;
@@ -59,12 +60,12 @@ fn is_strict_table(head: &Head) -> bool {
         return false;
     };
     let body = head.first.get(dialect.skip..).unwrap_or_default();
-    let score = dialect::score(body, &dialect.rules, whole);
-    score.fields > 1
-        && score.share == 1.0
-        && score.rows >= STRICT_ROWS
-        && dialect.rules.delimiter != b' '
-        && dialect::has_numbers(body, &dialect.rules, whole)
+    let shape = delimiter::Shape::of(body, &dialect.rules, whole);
+    shape.fields > 1
+        && shape.share == 1.0
+        && shape.rows >= STRICT_ROWS
+        && delimiter::is_usual(dialect.rules.delimiter)
+        && delimiter::has_numbers(body, &dialect.rules, whole)
 }
 
 fn open(opening: &Opening) -> Result<Node> {
@@ -82,11 +83,7 @@ fn open(opening: &Opening) -> Result<Node> {
 /// What was detected or set, for the inspector.
 fn attributes(dialect: &Dialect, encoding: &str, mark: bool) -> Vec<(String, crate::node::Value)> {
     let marked = if mark { format!("{encoding}, byte order mark") } else { encoding.to_owned() };
-    let end = match (dialect.rules.end, dialect.returns) {
-        (b'\n', true) => "CR LF",
-        (b'\n', false) => "LF",
-        _ => "CR",
-    };
+    let ends = if dialect.ends.is_empty() { "LF".to_owned() } else { dialect.ends.join(", ") };
     let quote = dialect.rules.quote.map_or("none".to_owned(), dialect::byte_name);
     let header = if dialect.header { "yes" } else { "no" };
     let list = [
@@ -94,7 +91,7 @@ fn attributes(dialect: &Dialect, encoding: &str, mark: bool) -> Vec<(String, cra
         ("quote", quote),
         ("header", header.to_owned()),
         ("encoding", marked),
-        ("line ends", end.to_owned()),
+        ("line ends", ends),
     ];
     list.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }

@@ -1,11 +1,12 @@
 //! One record: its fields in the bytes, and their text (RFC 4180 and what is found in the wild).
 //!
-//! A quote opens only at a field's beginning; elsewhere it is text. Text behind a closing quote
-//! belongs to the field. This agrees, byte for byte, with `lines::scan`, which counts the records.
+//! A quote opens only at a field's beginning, or behind a space there if the rules say so; elsewhere it is text. Text behind a closing quote
+//! belongs to the field. LF, CR LF and CR end a record outside of quotes. This agrees, byte for byte, with
+//! `lines::scan` of the same rules, which counts the records.
 
 use crate::lines::Rules;
 pub(super) use crate::lines::Step;
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
 /// Where a field lies in the bytes, quotes included.
@@ -20,14 +21,19 @@ pub(super) struct Field {
 /// Splits the record at `at` into `fields`. `last` says that the file ends with these bytes.
 pub(super) fn next(bytes: &[u8], at: usize, rules: &Rules, last: bool, fields: &mut Vec<Field>) -> Step {
     fields.clear();
-    let begin = match skip_blank(bytes, at, rules) {
-        begin if begin >= bytes.len() => return Step::End,
-        begin => begin,
+    let blank = bytes.get(at..).unwrap_or_default().iter().position(|byte| !matches!(byte, b'\n' | b'\r'));
+    let Some(begin) = blank.map(|blank| at + blank) else { return Step::End };
+    let skip = |at: usize| {
+        let delimiters = |rest: &[u8]| rest.iter().take_while(|byte| **byte == rules.delimiter).count();
+        if rules.runs { at + bytes.get(at..).map_or(0, delimiters) } else { at }
     };
-    let mut at = begin;
+    let mut at = skip(begin);
     loop {
+        // The space before a quote is no part of the field.
+        let space = rules.padded && bytes.get(at) == Some(&b' ');
+        let quoted = rules.quote.is_some() && bytes.get(at + usize::from(space)).copied() == rules.quote;
+        at += usize::from(space && quoted);
         let start = at;
-        let quoted = rules.quote.is_some() && bytes.get(at).copied() == rules.quote;
         if quoted {
             match close(bytes, at + 1, rules.quote.unwrap_or_default()) {
                 Some(after) => at = after,
@@ -42,20 +48,26 @@ pub(super) fn next(bytes: &[u8], at: usize, rules: &Rules, last: bool, fields: &
             }
         }
         let rest = bytes.get(at..).unwrap_or_default();
-        let Some(found) = memchr2(rules.delimiter, rules.end, rest).map(|i| at + i) else {
+        let Some(found) = memchr3(rules.delimiter, b'\n', b'\r', rest).map(|i| at + i) else {
             if !last {
                 return Step::Partial(begin);
             }
             fields.push(Field { start, end: bytes.len(), quoted });
             return Step::Record(bytes.len());
         };
-        if bytes.get(found) == Some(&rules.end) {
-            let carriage = rules.end == b'\n' && found > start && bytes.get(found - 1) == Some(&b'\r');
-            fields.push(Field { start, end: found - usize::from(carriage), quoted });
-            return Step::Record(found + 1);
-        }
         fields.push(Field { start, end: found, quoted });
         at = found + 1;
+        let ends = |place: usize| matches!(bytes.get(place), Some(b'\n' | b'\r'));
+        // The LF behind a CR is a blank line, which is skipped.
+        if ends(found) {
+            return Step::Record(at);
+        }
+        if rules.runs {
+            at = skip(at);
+            if ends(at) || last && at == bytes.len() {
+                return Step::Record(at + usize::from(ends(at)));
+            }
+        }
     }
 }
 
@@ -67,16 +79,6 @@ fn close(bytes: &[u8], mut at: usize, quote: u8) -> Option<usize> {
             return Some(found + 1);
         }
         at = found + 2;
-    }
-}
-
-fn skip_blank(bytes: &[u8], mut at: usize, rules: &Rules) -> usize {
-    loop {
-        match (bytes.get(at), bytes.get(at + 1)) {
-            (Some(a), _) if *a == rules.end => at += 1,
-            (Some(b'\r'), Some(b)) if *b == rules.end => at += 2,
-            _ => return at,
-        }
     }
 }
 
@@ -110,16 +112,27 @@ pub(super) fn unquote<'a>(bytes: &'a [u8], field: &Field, quote: Option<u8>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::scan::Scan;
+    use crate::lines::scan::{Ends, Scan};
     use proptest::prelude::*;
 
-    const RULES: Rules =
-        Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+    const RULES: Rules = Rules {
+        ends: Ends::Any,
+        quote: Some(b'"'),
+        delimiter: b',',
+        padded: false,
+        runs: false,
+        blanks: false,
+        spaces: false,
+    };
 
     fn all(bytes: &[u8]) -> Vec<Vec<String>> {
+        split(bytes, &RULES)
+    }
+
+    fn split(bytes: &[u8], rules: &Rules) -> Vec<Vec<String>> {
         let (mut rows, mut at, mut fields) = (Vec::new(), 0, Vec::new());
-        while let Step::Record(after) = next(bytes, at, &RULES, true, &mut fields) {
-            let text = |f: &Field| String::from_utf8_lossy(&unquote(bytes, f, RULES.quote)).into_owned();
+        while let Step::Record(after) = next(bytes, at, rules, true, &mut fields) {
+            let text = |f: &Field| String::from_utf8_lossy(&unquote(bytes, f, rules.quote)).into_owned();
             rows.push(fields.iter().map(text).collect());
             at = after;
         }
@@ -133,15 +146,55 @@ mod tests {
         assert_eq!(all(b"\"x\"y,1\n\"p\" ,2"), [["xy", "1"], ["p ", "2"]]);
         assert_eq!(all(b"\n\r\n1,\r\n\n2,\"a\r\nb\"\r\n"), [["1", ""], ["2", "a\r\nb"]]);
         assert_eq!(all(b"1,\"open\n2,x"), [["1", "open\n2,x"]]);
+        assert_eq!(
+            all(b"1,2\r3,\"a\rb\"\r\r\n\n5,6\n\r7,8\r"),
+            [["1", "2"], ["3", "a\rb"], ["5", "6"], ["7", "8"]]
+        );
+    }
+
+    #[test]
+    fn runs_of_delimiters() {
+        let rules = Rules { delimiter: b' ', runs: true, ..RULES };
+        let all = |bytes: &[u8]| split(bytes, &rules);
+        assert_eq!(
+            all(b"  1  a\n2 \"b  c\"   \n\n 3   d \r\n4 e  "),
+            [["1", "a"], ["2", "b  c"], ["3", "d"], ["4", "e"]]
+        );
+        assert_eq!(all(b"a\n  \nb"), [["a"], [""], ["b"]]);
+    }
+
+    #[test]
+    fn a_space_before_a_quote() {
+        let rules = Rules { padded: true, ..RULES };
+        let all = |bytes: &[u8]| split(bytes, &rules);
+        assert_eq!(
+            all(b"a, \"b, c\", d \n \"1\", 2,  \"3\"\n"),
+            [["a", "b, c", " d "], ["1", " 2", "  \"3\""]]
+        );
     }
 
     proptest! {
         #[test]
-        fn the_scanner_counts_what_the_parser_splits(text in prop::collection::vec(prop::sample::select(b"\"\",,\n\n\rab".to_vec()), 0..300)) {
-            let mut scan = Scan::start(&RULES);
-            scan.feed(&RULES, &text);
-            let counted = scan.ended + u64::from(scan.open_record(&RULES));
-            prop_assert_eq!(all(&text).len() as u64, counted);
+        fn the_scanner_counts_what_the_parser_splits_at_runs(text in prop::collection::vec(prop::sample::select(b"\"\"    \n\n\r  ab".to_vec()), 0..300), cut in 0usize..300) {
+            let rules = Rules { delimiter: b' ', runs: true, ..RULES };
+            let mut scan = Scan::start();
+            scan.feed(&rules, &text);
+            let counted = scan.ended + u64::from(scan.open_record(&rules));
+            prop_assert_eq!(split(&text, &rules).len() as u64, counted);
+            let (mut whole, mut part) = (Vec::new(), Vec::new());
+            if let Step::Record(after) = next(&text[..cut.min(text.len())], 0, &rules, false, &mut part) {
+                prop_assert_eq!(next(&text, 0, &rules, true, &mut whole), Step::Record(after));
+                prop_assert_eq!(part, whole);
+            }
+        }
+
+        #[test]
+        fn the_scanner_counts_what_the_parser_splits(text in prop::collection::vec(prop::sample::select(b"\"\",,\n\n\r  ab".to_vec()), 0..300), padded: bool) {
+            let rules = Rules { padded, ..RULES };
+            let mut scan = Scan::start();
+            scan.feed(&rules, &text);
+            let counted = scan.ended + u64::from(scan.open_record(&rules));
+            prop_assert_eq!(split(&text, &rules).len() as u64, counted);
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! What is known of a table before its rows are read: samples from the beginning and from places
 //! further on give encoding, dialect, columns, types, and how long a row is.
 
+use super::delimiter;
 use super::dialect::{self, Dialect};
 use super::record::{self, Field, Step};
 use crate::error::Result;
@@ -64,14 +65,14 @@ impl Sample {
             let whole = bytes.len() < size;
             let dialect = dialect::detect(&bytes, whole, tab_first, text, options)?;
             let body = bytes.slice(dialect.skip.min(bytes.len())..);
-            let rows = dialect::score(&body, &dialect.rules, whole).rows;
+            let rows = delimiter::Shape::of(&body, &dialect.rules, whole).rows;
             if !whole && rows < ENOUGH && size < HEAD_MOST {
                 size *= 8;
                 continue;
             }
             let mut look = Look::new(dialect.rules, text);
             look.piece(&body, whole, dialect.header);
-            // Pieces of UTF-16 are none of the view.
+            // Pieces of UTF-16 and UTF-32 are none of the view.
             if !whole && view.is_random_access() {
                 further.iter().enumerate().for_each(|(i, piece)| look.place(piece, i + 1 == further.len()));
             }
@@ -81,7 +82,7 @@ impl Sample {
                 view,
                 start,
                 encoding: text,
-                encoding_name: encoding::name(detected.encoding),
+                encoding_name: detected.encoding.name(),
                 mark: detected.mark > 0,
                 dialect,
                 schema: found.schema,

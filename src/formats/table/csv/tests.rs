@@ -57,6 +57,10 @@ fn the_same_table_in_every_dress() {
         "utf8_bom.csv",
         "utf16le_bom.csv",
         "utf16be_bom.csv",
+        "utf32le_bom.csv",
+        "utf32be_bom.csv",
+        "utf32le.csv",
+        "utf32be.csv",
     ] {
         let (other_columns, other_rows, _) = fixture(name);
         assert_eq!(other_columns, columns, "{name}");
@@ -68,6 +72,9 @@ fn the_same_table_in_every_dress() {
 fn line_ends_and_headers() {
     assert_eq!(fixture("carriage_returns.csv").1, "1¦x⏎2¦y⏎3¦z");
     assert_eq!(fixture("mixed_endings.csv").1, "1¦x⏎2¦y⏎3¦z");
+    let (columns, rows, node) = fixture("carriage_returns_and_one_newline.csv");
+    assert_eq!((columns.as_str(), rows.as_str()), ("a: int64, b: string", "1¦2⏎3¦4\r\n5⏎6¦7⏎8¦9"));
+    assert!(node.attributes.contains(&("line ends".to_owned(), "CR, LF".into())));
     assert_eq!(fixture("no_final_newline.csv").1, "1¦x⏎2¦y");
     assert_eq!(fixture("blank_lines.csv").1, "1¦x⏎2¦y⏎   ¦∅⏎3¦z");
     assert_eq!(fixture("header_only.csv").1, "");
@@ -75,6 +82,39 @@ fn line_ends_and_headers() {
     assert_eq!(fixture("no_header_text.csv").0, "column0: string, column1: int64, column2: date32[day]");
     assert_eq!(fixture("one_column_empty_cells.csv").1, "1⏎⏎3");
     assert_eq!(fixture("comments.csv").2.remarks, ["2 comment lines before the table skipped"]);
+}
+
+#[test]
+fn number_signs_of_headers_and_comments() {
+    let (columns, rows, node) = fixture("number_sign_in_header.csv");
+    assert_eq!(columns, "#: int64, Name: string, Type: string");
+    assert_eq!((rows.as_str(), node.remarks.len()), ("1¦Bulbasaur¦Grass⏎2¦Ivysaur¦Grass", 0));
+    let (columns, _, node) = fixture("comments_and_header.csv");
+    assert_eq!(columns, "#chrom: string, start: int64, end: int64");
+    assert_eq!(node.remarks, ["2 comment lines before the table skipped"]);
+}
+
+#[test]
+fn delimiters_and_quotes_in_the_wild() {
+    let of = |name: &str| {
+        let (columns, rows, node) = fixture(name);
+        (columns, rows.split('⏎').next().unwrap_or_default().to_owned(), node.remarks.len())
+    };
+    let expected = |columns: &str, first: &str| (columns.to_owned(), first.to_owned(), 0);
+    assert_eq!(
+        of("decimal_commas_everywhere.csv"),
+        expected("Preis: string, Währung: string", "0,50¦€ 0,25")
+    );
+    assert_eq!(of("number_sign.csv").1, "Sevilla¦Écija¦CALLE¦MAYOR, 6¦41400¦954831228");
+    let columns = "day: string, qty: int64, what it is: string, url: string";
+    let first = "28/01/2018¦2¦Boots, for long ways¦https://www.example.com/1";
+    assert_eq!(of("spaces_and_quotes.csv"), expected(columns, first));
+    assert_eq!(
+        of("spaces_before_quotes.csv"),
+        expected("name: string, note: string, n: int64", "goose¦flies, swims\nand walks¦1")
+    );
+    assert_eq!(of("apostrophes.csv").1, "Hatch¦£ 2,00¦£ 100000,30");
+    assert_eq!(of("space_after_comma.csv"), expected("a: int64,  b: int64,  c: string", "1¦ 2¦x, y"));
 }
 
 #[test]
@@ -178,7 +218,7 @@ proptest! {
     fn the_tail_is_the_true_tail(rows in tables(), cut in 0usize..200, count in 1u64..6) {
         // As the table reads it: from a place in the middle, certain or not at all.
         let bytes = written(&rows);
-        let rules = crate::lines::Rules { end: b'\n', quote: Some(b'"'), delimiter: b',', blanks: false, spaces: false };
+        let rules = crate::lines::Rules { ends: crate::lines::Ends::Any, quote: Some(b'"'), delimiter: b',', padded: false, runs: false, blanks: false, spaces: false };
         let cut = cut.min(bytes.len() - 1);
         let found = crate::lines::resync::first(&rules, &bytes[cut..], true, &|_| 0.0);
         if let Some(begin) = found.filter(|begin| begin.sure) {
@@ -242,5 +282,57 @@ fn a_long_table_has_its_tail_before_it_is_counted() {
     for row in [0u64, 49, 50, 20_000, 39_999] {
         let got = rows_of(&table.read(&Task::new(), row..row + 1, &[1]).unwrap());
         assert_eq!(got, [[Some(rows[row as usize + 1][1].clone())]]);
+    }
+}
+
+/// A table and the text of it in some dialect.
+#[derive(Clone, Debug)]
+struct Dressed {
+    rows: Vec<Vec<String>>,
+    delimiter: char,
+    text: String,
+}
+
+/// Columns of words, numbers, decimal commas, dates and quoted texts, with a header of words.
+fn dressed() -> impl Strategy<Value = Dressed> {
+    let delimiter = prop::sample::select(vec![',', ';', '\t', '|', '#', '^', '~']);
+    let end = prop::sample::select(vec!["\n", "\r\n", "\r"]);
+    let kinds = prop::collection::vec(0usize..6, 2..7);
+    let numbers = prop::collection::vec(prop::collection::vec(0u32..100_000, 7), 4..30);
+    (delimiter, end, kinds, numbers, any::<bool>()).prop_map(|(delimiter, end, kinds, numbers, all)| {
+        let words = ["goose", "grey duck", "Köln", "swan 2", "d'Or", "x-ray"];
+        let cell = |kind: usize, n: u32| match kind {
+            0 => n.to_string(),
+            1 => format!("{}.{}", n / 100, n % 100),
+            2 => format!("{},{}", n / 100, n % 100),
+            3 => format!("{}-{:02}-{:02}", 1990 + n % 40, n % 12 + 1, n % 28 + 1),
+            4 => words[n as usize % words.len()].to_owned(),
+            _ => format!("{}; {}\n, \"{n}\"", words[n as usize % words.len()], words[n as usize % 5]),
+        };
+        let header =
+            kinds.iter().enumerate().map(|(i, kind)| format!("{} {i}{kind}", words[i % 2])).collect();
+        let body = numbers.iter().map(|row| kinds.iter().zip(row).map(|(kind, n)| cell(*kind, *n)).collect());
+        let rows: Vec<Vec<String>> = std::iter::once(header).chain(body).collect();
+        let written = |text: &String| match all || text.contains([delimiter, '"', '\n']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text.clone(),
+        };
+        let line = |row: &Vec<String>| {
+            row.iter().map(written).collect::<Vec<_>>().join(&delimiter.to_string()) + end
+        };
+        let text = rows.iter().map(line).collect();
+        Dressed { rows, delimiter, text }
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_table_is_found_again_in_any_dialect(dressed in dressed()) {
+        let (node, table) = open_with("x.csv", dressed.text.as_bytes(), &[("header", "no"), ("encoding", "utf-8")]);
+        let delimiter = dialect::byte_name(dressed.delimiter as u8);
+        prop_assert!(node.attributes.contains(&("delimiter".to_owned(), delimiter.into())), "{:?}", node.attributes);
+        let columns: Vec<usize> = (0..dressed.rows[0].len()).collect();
+        let rows: Vec<Vec<Option<String>>> = dressed.rows.iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
+        prop_assert_eq!(rows_of(&table.read(&Task::new(), 0..u64::MAX, &columns).unwrap()), rows);
     }
 }

@@ -41,8 +41,7 @@ fn sniff(head: &Head) -> Match {
     if head.is_folder || head.first.is_empty() {
         return Match::No;
     }
-    let wide = encoding::utf32(&head.first).is_some();
-    if !wide && !encoding::is_plausible(&head.first) {
+    if !encoding::is_plausible(&head.first) {
         return Match::No;
     }
     if head.has_extension(FORMAT.extensions) {

@@ -4,7 +4,8 @@
 //! off a sample — the beginning, and some places all over a long file — and never enforced: scalars are
 //! delivered as their text, objects and lists as the JSON that stands in the file, and the type that they fit
 //! is the field's metadata. What has no column — fields that come up elsewhere, lines that are no JSON —
-//! stands in a last column `…`. Lines that are no JSON are counted as they are met.
+//! stands in a last column `…`. Lines that are no JSON are counted as they are met. CR ends lines where what
+//! stands before it is JSON for itself.
 
 use crate::content::{Content, Kind, Table};
 use crate::display;
@@ -13,7 +14,7 @@ use crate::format::{Format, Opening};
 use crate::json::met::Met;
 use crate::json::record::{self, Columns, Parsed, REST, Sample};
 use crate::json::text;
-use crate::lines::{Paged, Rules, TextTable, encoding};
+use crate::lines::{Ends, Paged, Rules, TextTable, encoding};
 use crate::node::{Findings, Node};
 use crate::sniff::{Head, Match};
 use crate::source::Source;
@@ -38,6 +39,9 @@ const HEAD_MOST: usize = 32 << 20;
 const PLACE: u64 = 64 << 10;
 const PLACES: u64 = 4;
 
+/// Pieces between CRs that tell whether these end lines.
+const VOTES: usize = 100;
+
 /// Whether a line holds nothing but white space.
 fn is_blank(line: &[u8]) -> bool {
     text::space(line) == line.len()
@@ -56,40 +60,67 @@ fn sniff(head: &Head) -> Match {
         return Match::No;
     }
     // Two lines that are objects, whole each: no other format looks like that.
-    let mut lines = head.first.split_inclusive(|&b| b == b'\n').filter(|l| !is_blank(l));
+    let ends = ends(&head.first);
+    let mut lines = ends.split(&head.first).filter(|l| !is_blank(l));
     let mut is_object = || {
-        lines.next().is_some_and(|l| l.ends_with(b"\n") && matches!(record::parse(l), Ok(Parsed::Object(_))))
+        lines.next().is_some_and(|l| is_ended(ends, l) && matches!(record::parse(l), Ok(Parsed::Object(_))))
     };
     if is_object() && is_object() { Match::Yes } else { Match::No }
+}
+
+/// Whether a line is there up to its end.
+fn is_ended(ends: Ends, line: &[u8]) -> bool {
+    line.last().is_some_and(|byte| ends.contains(*byte))
+}
+
+/// What ends the lines of `bytes`. A CR is white space within a JSON value, so that one without an LF ends a line
+/// only if the pieces between are values themselves.
+fn ends(bytes: &[u8]) -> Ends {
+    let (mut pieces, mut values) = (0, 0);
+    for line in Ends::LineFeed.split(bytes) {
+        let text = Ends::Any.strip(line);
+        if !text.contains(&b'\r') {
+            continue;
+        }
+        for piece in Ends::Any.split(text).filter(|piece| !is_blank(piece)).take(VOTES) {
+            pieces += 1;
+            values += usize::from(record::parse(piece).is_ok());
+        }
+        if pieces >= VOTES {
+            break;
+        }
+    }
+    if values * 2 > pieces { Ends::Any } else { Ends::LineFeed }
 }
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let first = source.read_up_to(task, 0, 64)?;
     let mut detected = encoding::detect(&first);
-    if detected.mark == 0 && !matches!(detected.encoding.name(), "UTF-16LE" | "UTF-16BE") {
+    if detected.mark == 0 && !detected.encoding.is_wide() {
         // JSON is UTF-8 where no mark says otherwise (RFC 8259, section 8.1).
-        detected.encoding = encoding_rs::UTF_8;
+        detected.encoding = encoding_rs::UTF_8.into();
     }
     let (view, start, _) = encoding::ascii_view(source, detected)?;
     let mut size = HEAD;
-    let (bytes, whole) = loop {
+    let (bytes, whole, ends) = loop {
         let bytes = view.read_up_to(task, start, size)?;
         let whole = bytes.len() < size;
-        if whole || size >= HEAD_MOST || memchr::memchr_iter(b'\n', &bytes).nth(10).is_some() {
-            break (bytes, whole);
+        let ends = ends(&bytes);
+        if whole || size >= HEAD_MOST || ends.split(&bytes).nth(10).is_some() {
+            break (bytes, whole, ends);
         }
         size *= 8;
     };
-    let (mut sample, spaces) = take(&bytes, whole);
+    let (mut sample, spaces) = take(&bytes, whole, ends);
     let seen = start + bytes.len() as u64;
-    let foreign = detected.encoding != encoding_rs::UTF_8;
+    let foreign = detected.encoding != encoding_rs::UTF_8.into();
     let met = Arc::new(Met::new(if whole { u64::MAX } else { start + sample.bytes }, foreign));
     if !whole {
-        look_around(opening.task, &view, seen, &mut sample, &met)?;
+        look_around(opening.task, &view, seen, ends, &mut sample, &met)?;
     }
     sample.end();
-    let rules = Rules { end: b'\n', quote: None, delimiter: 0, blanks: false, spaces };
+    let rules = Rules { ends, quote: None, delimiter: 0, padded: false, runs: false, blanks: false, spaces };
     let rows = Paged::new(view, rules, start, 0, sample.row_bytes(), sample.rows());
     let table = TextTable::new(rows, Columns::new(rules, &sample, met.clone()));
     if whole {
@@ -97,7 +128,7 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut node = Node::new(source.name(), "table");
     if foreign {
-        node = node.read_as("encoding", encoding::name(detected.encoding));
+        node = node.read_as("encoding", detected.encoding.name());
     }
     node.remarks = remarks(&sample);
     Ok(node.content(Content::Table(Arc::new(table))).findings(Arc::new(Told(met))))
@@ -118,7 +149,14 @@ impl Findings for Told {
 }
 
 /// Adds lines from some places behind byte `from` to a sample: fields and types that come up late.
-fn look_around(task: &Task, view: &Source, from: u64, sample: &mut Sample, met: &Met) -> Result<()> {
+fn look_around(
+    task: &Task,
+    view: &Source,
+    from: u64,
+    ends: Ends,
+    sample: &mut Sample,
+    met: &Met,
+) -> Result<()> {
     let Some(len) = view.known_len().filter(|_| view.is_random_access()) else { return Ok(()) };
     let rest = len.saturating_sub(from);
     for n in 1..=PLACES {
@@ -128,12 +166,11 @@ fn look_around(task: &Task, view: &Source, from: u64, sample: &mut Sample, met: 
         let bytes = view.read_up_to(task, at, PLACE as usize)?;
         let at_end = at + bytes.len() as u64 >= len;
         // The first line has begun before.
-        let Some(first) = memchr::memchr(b'\n', &bytes) else { continue };
+        let Some(first) = ends.find(&bytes) else { continue };
         let mut place = first + 1;
-        for line in bytes.get(place..).unwrap_or_default().split_inclusive(|&b| b == b'\n') {
-            if (line.ends_with(b"\n") || at_end) && !is_blank(line) {
-                let text = line.strip_suffix(b"\n").unwrap_or(line);
-                sample.see_at(text, at + place as u64, met);
+        for line in ends.split(bytes.get(place..).unwrap_or_default()) {
+            if (is_ended(ends, line) || at_end) && !is_blank(line) {
+                sample.see_at(ends.strip(line), at + place as u64, met);
             }
             place += line.len();
         }
@@ -163,17 +200,17 @@ fn remarks(sample: &Sample) -> Vec<String> {
 }
 
 /// What the first lines tell before [`Sample::end`], and whether there is one of nothing but spaces.
-fn take(bytes: &[u8], whole: bool) -> (Sample, bool) {
+fn take(bytes: &[u8], whole: bool, ends: Ends) -> (Sample, bool) {
     let (mut sample, mut spaces) = (Sample { whole, ..Sample::default() }, false);
-    for (n, text) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
-        if !text.ends_with(b"\n") && !whole && n > 0 {
+    for (n, text) in ends.split(bytes).enumerate() {
+        if !is_ended(ends, text) && !whole && n > 0 {
             break;
         }
         if is_blank(text) {
-            spaces |= !matches!(text, b"\n" | b"\r\n" | b"");
+            spaces |= !matches!(text, b"\n" | b"\r\n" | b"\r" | b"");
             continue;
         }
-        sample.see(text.strip_suffix(b"\n").unwrap_or(text), n as u64 + 1);
+        sample.see(ends.strip(text), n as u64 + 1);
     }
     (sample, spaces)
 }

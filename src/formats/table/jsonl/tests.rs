@@ -57,7 +57,14 @@ fn the_same_rows_in_every_dress() {
         place: struct<city: string, lat: double>";
     assert_eq!((columns.as_str(), node.remarks.len()), (expected, 0));
     assert!(cells.contains("4¦two\nlines 東京¦1e+300¦∅¦∅¦{\"city\": \"Rom\", \"lat\": 41}"), "{cells}");
-    for name in ["objects_crlf.jsonl", "objects_bom.jsonl", "no_final_newline.jsonl", "objects_named.json"] {
+    for name in [
+        "objects_crlf.jsonl",
+        "objects_bom.jsonl",
+        "no_final_newline.jsonl",
+        "objects_named.json",
+        "carriage_returns.jsonl",
+        "objects_utf32.jsonl",
+    ] {
         let (c, r, _) = fixture(name);
         assert_eq!((c, r), (columns.clone(), cells.clone()), "{name}");
     }
@@ -193,4 +200,21 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_carriage_return_ends_lines_where_values_do() {
+    let (columns, cells, node) = fixture("carriage_returns_and_one_newline.ndjson");
+    assert_eq!((columns.as_str(), cells.as_str(), node.remarks.len()), ("a: int64", "1⏎2⏎3⏎4", 0));
+    let (columns, cells, node) = fixture("carriage_returns_within.jsonl");
+    assert_eq!(columns, "a: int64, b: list<item: string>");
+    assert_eq!((cells.as_str(), node.remarks.len()), ("1¦[\r]⏎2¦∅", 0));
+    // By what stands in it, without a name.
+    let (_, table) = open_text("unnamed", "{\"a\":1}\r{\"a\":2}\r");
+    assert_eq!(self::cells(table.as_ref(), 0..9), "1⏎2");
+    let long: String = (0..100_000).map(|i| format!("{{\"a\":{i}}}\r")).collect();
+    let (_, table) = open_text("x.ndjson", long);
+    assert_eq!(table.count(&Task::new()).unwrap(), 100_000);
+    let tail = table.tail(&Task::new(), 2, &[0]).unwrap().1;
+    assert_eq!(cell::text(tail.column(0), 1), Some("99999".into()));
 }

@@ -5,7 +5,7 @@ use crate::adapt;
 use crate::dtype::{DType, Field};
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::lines::{Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
+use crate::lines::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use crate::source::Source;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
@@ -14,7 +14,15 @@ use std::ops::Range;
 /// Bytes of a value and the space behind it, where nothing better is known.
 const VALUE: f64 = 9.0;
 /// Lines of numbers; empty ones are none.
-const RULES: Rules = Rules { end: b'\n', quote: None, delimiter: b' ', blanks: false, spaces: true };
+const RULES: Rules = Rules {
+    ends: Ends::Any,
+    quote: None,
+    delimiter: b' ',
+    padded: false,
+    runs: false,
+    blanks: false,
+    spaces: true,
+};
 
 /// A table of lines.
 pub(super) type Lines = TextTable<Points>;
