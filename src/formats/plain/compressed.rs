@@ -259,7 +259,7 @@ mod tests {
             let bytes = source.read(&task, 0..source.len(&task).unwrap()).unwrap();
             assert_eq!(bytes.as_ref(), jumps, "{name}");
         }
-        let error = opened("malformed/filter_unknown.bin.xz").unwrap_err();
+        let error = opened("malformed/filter_unknown.bin.xz").err().unwrap();
         assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("0x7e"), "{error}");
     }
 

@@ -31,7 +31,8 @@ struct Entry {
     width: u64,
     height: u64,
     bits: u16,
-    /// Where its picture lies, as far as the file reaches.
+    /// Where its picture begins, and where the file ends: writers are wrong about sizes, while each picture tells
+    /// its own.
     start: u64,
     end: u64,
 }
@@ -94,8 +95,7 @@ fn directory(task: &Task, source: &Source) -> Result<(Vec<Entry>, Option<Error>)
             continue;
         }
         let bits = bytes_at(entry, 6).map(u16::from_le_bytes).unwrap_or_default();
-        let end = start.saturating_add(size).min(len);
-        entries.push(Entry { width: side(0), height: side(1), bits, start, end });
+        entries.push(Entry { width: side(0), height: side(1), bits, start, end: len });
     }
     Ok((entries, problem))
 }
@@ -105,7 +105,7 @@ fn one(task: &Task, source: &Source, entry: &Entry) -> Result<Node> {
     let inside = source.member(source.name(), entry.start..entry.end)?;
     if inside.read_up_to(task, 0, PNG.len())?.as_ref() == PNG {
         let mut node = png::whole(task, &inside)?;
-        node.span = Some(entry.start..entry.end);
+        node.span = None;
         return Ok(node);
     }
     let bitmap = Bitmap::read(task, &inside).map_err(|error| error.at(entry.start))?;
@@ -118,8 +118,9 @@ fn one(task: &Task, source: &Source, entry: &Entry) -> Result<Node> {
         let what = "ICO: the pixels of its picture reach beyond it; the file may be cut off";
         header.problem = Some(Error::malformed(what).at(entry.end));
     }
+    let end = entry.start.saturating_add(bitmap.end()).min(entry.end);
     let mut node = picture::node(&inside, header, bitmap)?;
-    node.span = Some(entry.start..entry.end);
+    node.span = Some(entry.start..end);
     Ok(node)
 }
 
@@ -180,6 +181,15 @@ impl Bitmap {
         if self.packed { 0 } else { self.mask() }
     }
 
+    /// Where the mask ends; compressed colours may be as long as they like.
+    fn end(&self) -> u64 {
+        if self.packed {
+            u64::MAX
+        } else {
+            self.mask().saturating_add(self.row(1).saturating_mul(self.height))
+        }
+    }
+
     /// The row that is shown as the `y`-th.
     fn stored(&self, y: u64) -> u64 {
         if self.down { y } else { self.height - 1 - y }
@@ -211,7 +221,8 @@ impl Bitmap {
 
 impl Codec for Bitmap {
     fn frame(&self, task: &Task, source: &Source, _frame: u64, partial: bool) -> Result<Pixels> {
-        let len = limits::check(source.len(task)?, limits::CHUNK, "the bitmap of an icon")?;
+        let len = source.len(task)?.min(self.end());
+        let len = limits::check(len, limits::CHUNK, "the bitmap of an icon")?;
         let bytes = source.read_up_to(task, 0, len)?;
         // The decoder is told the height without the mask.
         let mut plain = bytes.to_vec();

@@ -128,8 +128,8 @@ struct Walk {
     frame: Option<Frame>,
     /// Whether JFIF's segment is there.
     jfif: bool,
-    /// Where Adobe's segment is, and its transform byte.
-    adobe: Option<(u64, u8)>,
+    /// Where Adobe's segment is, and its transform byte unless it ends before.
+    adobe: Option<(u64, Option<u8>)>,
     profile: bool,
     /// The components of the first scan.
     scanned: Option<u8>,
@@ -143,7 +143,7 @@ impl Walk {
             Some(frame) => (frame.ids.as_slice(), frame.sampling.as_slice()),
             None => Default::default(),
         };
-        let transform = self.adobe.map(|(_, transform)| transform);
+        let transform = self.adobe.and_then(|(_, transform)| transform);
         let colours = match (ids, transform) {
             ([_], _) => Colours::Grey,
             ([_, _, _, _], None | Some(0)) => Colours::Cmyk,
@@ -231,7 +231,7 @@ impl Walk {
             }
             0xe2 if body.starts_with(b"ICC_PROFILE\0") => self.profile = true,
             0xee if body.starts_with(b"Adobe") => {
-                self.adobe = body.get(11).map(|&transform| (at, transform));
+                self.adobe = Some((at, body.get(11).copied()));
             }
             0xfe => {
                 let text = String::from_utf8(body.to_vec()).unwrap_or_else(|_| latin1(body));
