@@ -100,7 +100,7 @@ impl Place<'_> {
     /// `Malformed` where a dictionary does not fit, `Unsupported` for an unknown time zone or encryption.
     pub(super) fn column(&self, plan: &Plan) -> Result<Column> {
         let id = plan.id;
-        if self.footer.stream(StreamKind::Encrypted, id).is_some() {
+        if self.tail.encrypted && self.footer.stream(StreamKind::Encrypted, id).is_some() {
             return Err(Error::unsupported("an encrypted column"));
         }
         let encoding = self.footer.encodings.get(id as usize).copied();
