@@ -357,13 +357,12 @@ pub(super) fn starts(metadata: &ParquetMetaData, len: u64) -> Result<Vec<u64>> {
     };
     for (n, group) in metadata.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).ok();
-        total = rows
-            .and_then(|rows| total.checked_add(rows))
-            .filter(|&total| total <= most)
-            .ok_or_else(|| {
+        total = rows.and_then(|rows| total.checked_add(rows)).filter(|&total| total <= most).ok_or_else(
+            || {
                 let rows = group.num_rows();
                 Error::malformed(format!("footer: row group {n} has {rows} rows in a file of {len} bytes"))
-            })?;
+            },
+        )?;
         starts.push(total);
     }
     Ok(starts)
