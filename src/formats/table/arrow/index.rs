@@ -268,9 +268,16 @@ impl Index {
                     let what = format!("stream: it is cut off in message {number} (counted from 0)");
                     return Err(Error::malformed(what).at(*at));
                 }
-                self.add(source, &message, None).map_err(|e| e.at(*at))?;
+                let found = self.add(source, &message, None).map_err(|e| e.at(*at));
                 *at = end;
-                Ok(())
+                match found {
+                    // A batch that is wrong in itself leaves the next one where it is.
+                    Err(error) if message.is_batch() => {
+                        self.lost(error);
+                        Ok(())
+                    }
+                    other => other,
+                }
             }
         }
     }
@@ -351,6 +358,10 @@ pub(super) struct Message {
 }
 
 impl Message {
+    fn is_batch(&self) -> bool {
+        self.parse().is_ok_and(|message| message.header_type() == ipc::MessageHeader::RecordBatch)
+    }
+
     fn parse(&self) -> Result<ipc::Message<'_>> {
         parse(&self.bytes).map_err(|e| e.at(self.metadata.start))
     }

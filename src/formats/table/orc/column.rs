@@ -100,7 +100,7 @@ impl Place<'_> {
     /// `Malformed` where a dictionary does not fit, `Unsupported` for an unknown time zone or encryption.
     pub(super) fn column(&self, plan: &Plan) -> Result<Column> {
         let id = plan.id;
-        if self.footer.stream(StreamKind::Encrypted, id).is_some() {
+        if self.tail.encrypted && self.footer.stream(StreamKind::Encrypted, id).is_some() {
             return Err(Error::unsupported("an encrypted column"));
         }
         let encoding = self.footer.encodings.get(id as usize).copied();
@@ -456,10 +456,12 @@ fn decimals(dtype: &DataType, rows: &Rows, stream: &mut Stream, scales: &mut Int
 
 /// Digits of one scale as digits of another; `None` where some would be lost.
 fn rescaled(digits: i128, from: i64, to: i8) -> Option<i128> {
+    if digits == 0 {
+        return Some(0);
+    }
     let more = i64::from(to).checked_sub(from)?;
     let factor = |by: i64| 10i128.checked_pow(u32::try_from(by).ok()?);
     match more {
-        _ if digits == 0 => Some(0),
         0.. => digits.checked_mul(factor(more)?),
         _ => {
             let factor = factor(more.checked_neg()?)?;

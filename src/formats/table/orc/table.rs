@@ -35,8 +35,10 @@ const STATION: u64 = 16 * BLOCK;
 /// The most rows that a byte of a stripe can hold: a run of 1040 equal booleans takes two bytes, and
 /// Zstandard, which gives most, makes 32,768 bytes of one.
 const MOST: u64 = 520 << 15;
-/// Blocks that one step of a scan covers.
+/// Blocks that one step of a scan covers, at most,
 const STEP: u64 = 8;
+/// and about how many cells.
+const CELLS: u64 = 4 << 20;
 
 /// The rows of a file.
 pub(super) struct OrcTable {
@@ -298,7 +300,8 @@ impl Table for OrcTable {
     fn scan_step(&self, at: u64) -> u64 {
         // To the end of a block, so that none is decoded twice.
         let end = self.blocks(&(at..at + 1)).first().map_or(at + BLOCK, |(_, first, count)| first + count);
-        end - at + BLOCK * (STEP - 1)
+        let blocks = (CELLS / self.schema.fields().len().max(1) as u64 / BLOCK).clamp(1, STEP);
+        end - at + BLOCK * (blocks - 1)
     }
 
     fn facts(&self) -> TableFacts {

@@ -28,6 +28,8 @@ pub(super) struct Tail {
     pub(super) statistics: Vec<Statistics>,
     pub(super) row_index_stride: u64,
     pub(super) software: Option<String>,
+    /// Whether some columns are encrypted.
+    pub(super) encrypted: bool,
 }
 
 /// Where a stripe is, in bytes, and how many rows it has.
@@ -171,6 +173,7 @@ impl Tail {
             }
             7 => self.statistics.push(statistics(value.bytes())?),
             8 => self.row_index_stride = value.int(),
+            10 => self.encrypted = true,
             12 => self.software = Some(value.text()),
             _ => {}
         }

@@ -31,6 +31,8 @@ const KEPT: usize = 64 << 20;
 const WINDOW: u64 = 512 << 10;
 /// Rows of one decoded batch; between batches a read can be cancelled.
 const BATCH: u64 = 65_536;
+/// The most rows for a byte of the file: a page has up to 2^31 values, and more than eight bytes.
+const MOST: u64 = 1 << 28;
 /// About how many raw bytes one step of a scan covers.
 const SCAN: u64 = 64 << 20;
 
@@ -63,7 +65,7 @@ impl ParquetTable {
     pub(super) fn new(source: Source, footer: Footer) -> Result<Self> {
         let schema = footer.metadata.schema().clone();
         let metadata = footer.metadata.metadata();
-        let starts = starts(metadata)?;
+        let starts = starts(metadata, footer.len)?;
         let roots = roots(metadata, &schema)?;
         let windows = windows(metadata, &roots, starts.last().copied().unwrap_or(0));
         Ok(ParquetTable {
@@ -344,17 +346,23 @@ fn join(mut parts: Vec<ArrayRef>, dtype: impl FnOnce() -> arrow::datatypes::Data
     }
 }
 
-fn starts(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
+/// The first row of each row group, and the number of all rows of a file of `len` bytes.
+pub(super) fn starts(metadata: &ParquetMetaData, len: u64) -> Result<Vec<u64>> {
     let mut starts = vec![0u64];
     let mut total = 0u64;
+    // Without columns nothing says how many rows there are.
+    let most = match metadata.file_metadata().schema_descr().num_columns() {
+        0 => i64::MAX as u64,
+        _ => len.saturating_mul(MOST).min(i64::MAX as u64),
+    };
     for (n, group) in metadata.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).ok();
-        total = rows
-            .and_then(|rows| total.checked_add(rows))
-            .filter(|&total| total <= i64::MAX as u64)
-            .ok_or_else(|| {
-                Error::malformed(format!("footer: row group {n} has {} rows", group.num_rows()))
-            })?;
+        total = rows.and_then(|rows| total.checked_add(rows)).filter(|&total| total <= most).ok_or_else(
+            || {
+                let rows = group.num_rows();
+                Error::malformed(format!("footer: row group {n} has {rows} rows in a file of {len} bytes"))
+            },
+        )?;
         starts.push(total);
     }
     Ok(starts)

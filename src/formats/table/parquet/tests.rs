@@ -202,6 +202,21 @@ fn a_footer_that_counts_no_rows_has_those_of_its_row_groups() {
 }
 
 #[test]
+fn rows_that_a_file_has_no_room_for_are_refused() {
+    let path = fixture("one_column.parquet");
+    let metadata = parquet::file::metadata::ParquetMetaDataReader::new()
+        .parse_and_finish(&std::fs::File::open(path).unwrap())
+        .unwrap();
+    let mut builder = metadata.clone().into_builder();
+    for group in builder.take_row_groups() {
+        builder = builder.add_row_group(group.into_builder().set_num_rows(1 << 50).build().unwrap());
+    }
+    let odd = builder.build();
+    assert!(table::starts(&metadata, 1 << 10).is_ok());
+    assert!(table::starts(&odd, 1 << 10).unwrap_err().to_string().contains("rows"));
+}
+
+#[test]
 fn a_chunk_reaches_as_far_as_its_pages() {
     let plain = table("no_page_index.parquet");
     let rows = plain.rows().number();
