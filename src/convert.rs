@@ -250,10 +250,17 @@ impl Plan {
                     Some(task) => table.count(task)?,
                     None => table.rows().number(),
                 };
+                let becomes = if self.target.writer.many {
+                    "each column becomes an array"
+                } else {
+                    "the table becomes an array"
+                };
+                losses.push(note(LossKind::Type, becomes).at(name));
                 Data::Arrays(self.columns(name, table, rows, losses)?)
             }
             Content::Array(array) if accepts(Kind::Array) => one(array),
             Content::Array(array) if accepts(Kind::Image) => {
+                losses.push(note(LossKind::Type, "the array becomes a picture").at(name));
                 if !is_picture(array.dtype(), array.shape()) && array.shape().first() == Some(&1) {
                     // A picture that lies alone in a batch.
                     let first = ArrayView::parse(array, "0")?;
@@ -271,10 +278,15 @@ impl Plan {
                         losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
                     }
                 }
+                let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
+                losses.push(note(LossKind::Type, what).at(name));
                 Data::Table(Arc::new(ArrayTable::new(name, array)?))
             }
             Content::Image(image) if accepts(Kind::Image) => Data::Image(image),
-            Content::Image(image) if accepts(Kind::Array) => one(Arc::new(ImageArray::new(image))),
+            Content::Image(image) if accepts(Kind::Array) => {
+                losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
+                one(Arc::new(ImageArray::new(image)))
+            }
             Content::Text(text) if accepts(Kind::Bytes) => Data::Bytes(text.source().clone()),
             Content::Bytes(source) if accepts(Kind::Bytes) => Data::Bytes(source),
             other => {
