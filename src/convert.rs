@@ -32,7 +32,7 @@ use crate::task::Task;
 use crate::write::{self, array_bytes, loss, note};
 use crate::{open, output};
 use arrow::datatypes::DataType;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -202,11 +202,21 @@ impl Plan {
             }
             _ => true,
         };
-        metadata::around(&self.items, self.target, &mut losses);
+        metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
         let payload = Payload { data, attributes: whole, parts };
-        losses.extend((self.target.writer.losses)(&payload, &self.options));
+        let of_writer = (self.target.writer.losses)(&payload, &self.options);
+        // Of what is left out nothing more is to be said.
+        let left_out = |loss: &&Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
+        let gone: BTreeSet<String> = of_writer
+            .iter()
+            .filter(left_out)
+            .map(|loss| loss.path.clone())
+            .filter(|path| !path.is_empty())
+            .collect();
+        losses.retain(|loss| !metadata::is_of_any(loss, &gone));
+        losses.extend(of_writer);
         Ok(Built { payload, losses, typed })
     }
 
@@ -320,8 +330,15 @@ impl Plan {
             match table.statistics(index).and_then(|s| s.nulls) {
                 Some(0) => {}
                 Some(nulls) => {
-                    let what = format!("its {nulls} null cells become NaN, not-a-time or zero");
-                    losses.push(loss(LossKind::Null, what).at(name).of(field.name()));
+                    let time = field.data_type().is_temporal();
+                    let made = match time {
+                        // Which is how arrays say null.
+                        true => {
+                            note(LossKind::Null, format!("its {nulls} null cells become not-a-time")).if_any()
+                        }
+                        false => loss(LossKind::Null, format!("its {nulls} null cells become NaN or zero")),
+                    };
+                    losses.push(made.at(name).of(field.name()));
                 }
                 None if field.is_nullable() => {
                     let what = "a null cell, if there is one, stops the conversion";

@@ -111,7 +111,7 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
         return item;
     }
     match target.writer.metadata {
-        Metadata::Tree => described(&mut item, array.as_ref(), &scaling),
+        Metadata::Tree => described(&mut item, array.as_ref(), &scaling, losses),
         _ => {
             let what = format!("stored numbers are written; they stand for {}", words(Some(&scaling)));
             // Who asked for stored numbers knows it.
@@ -174,10 +174,12 @@ fn words(scaling: Option<&Scaling>) -> String {
 }
 
 /// Gives the item the attributes that say what its numbers stand for, where its own do not.
-fn described(item: &mut Item, array: &dyn Array, scaling: &Scaling) {
+fn described(item: &mut Item, array: &dyn Array, scaling: &Scaling, losses: &mut Vec<Loss>) {
     if cf::scaling(&item.attributes.list, array.dtype()).as_ref() == Some(scaling) {
         return;
     }
+    let what = format!("attributes are added that say what its numbers stand for: {}", words(Some(scaling)));
+    losses.push(note(LossKind::Attribute, what).at(&item.name));
     item.attributes.remove(&PACKING);
     let mut say = |name: &str, value: serde_json::Value| {
         item.attributes.types.remove(name);
