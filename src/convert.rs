@@ -32,7 +32,7 @@ use crate::task::Task;
 use crate::write::{self, array_bytes, loss, note};
 use crate::{open, output};
 use arrow::datatypes::DataType;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -202,11 +202,21 @@ impl Plan {
             }
             _ => true,
         };
-        metadata::around(&self.items, self.target, &mut losses);
+        metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
         let payload = Payload { data, attributes: whole, parts };
-        losses.extend((self.target.writer.losses)(&payload, &self.options));
+        let of_writer = (self.target.writer.losses)(&payload, &self.options);
+        // Of what is left out nothing more is to be said.
+        let left_out = |loss: &&Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
+        let gone: BTreeSet<String> = of_writer
+            .iter()
+            .filter(left_out)
+            .map(|loss| loss.path.clone())
+            .filter(|path| !path.is_empty())
+            .collect();
+        losses.retain(|loss| !metadata::is_of_any(loss, &gone));
+        losses.extend(of_writer);
         Ok(Built { payload, losses, typed })
     }
 
@@ -250,10 +260,17 @@ impl Plan {
                     Some(task) => table.count(task)?,
                     None => table.rows().number(),
                 };
+                let becomes = if self.target.writer.many {
+                    "each column becomes an array"
+                } else {
+                    "the table becomes an array"
+                };
+                losses.push(note(LossKind::Type, becomes).at(name));
                 Data::Arrays(self.columns(name, table, rows, losses)?)
             }
             Content::Array(array) if accepts(Kind::Array) => one(array),
             Content::Array(array) if accepts(Kind::Image) => {
+                losses.push(note(LossKind::Type, "the array becomes a picture").at(name));
                 if !is_picture(array.dtype(), array.shape()) && array.shape().first() == Some(&1) {
                     // A picture that lies alone in a batch.
                     let first = ArrayView::parse(array, "0")?;
@@ -271,10 +288,15 @@ impl Plan {
                         losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
                     }
                 }
+                let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
+                losses.push(note(LossKind::Type, what).at(name));
                 Data::Table(Arc::new(ArrayTable::new(name, array)?))
             }
             Content::Image(image) if accepts(Kind::Image) => Data::Image(image),
-            Content::Image(image) if accepts(Kind::Array) => one(Arc::new(ImageArray::new(image))),
+            Content::Image(image) if accepts(Kind::Array) => {
+                losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
+                one(Arc::new(ImageArray::new(image)))
+            }
             Content::Text(text) if accepts(Kind::Bytes) => Data::Bytes(text.source().clone()),
             Content::Bytes(source) if accepts(Kind::Bytes) => Data::Bytes(source),
             other => {
@@ -308,8 +330,15 @@ impl Plan {
             match table.statistics(index).and_then(|s| s.nulls) {
                 Some(0) => {}
                 Some(nulls) => {
-                    let what = format!("its {nulls} null cells become NaN, not-a-time or zero");
-                    losses.push(loss(LossKind::Null, what).at(name).of(field.name()));
+                    let time = field.data_type().is_temporal();
+                    let made = match time {
+                        // Which is how arrays say null.
+                        true => {
+                            note(LossKind::Null, format!("its {nulls} null cells become not-a-time")).if_any()
+                        }
+                        false => loss(LossKind::Null, format!("its {nulls} null cells become NaN or zero")),
+                    };
+                    losses.push(made.at(name).of(field.name()));
                 }
                 None if field.is_nullable() => {
                     let what = "a null cell, if there is one, stops the conversion";

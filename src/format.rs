@@ -129,6 +129,8 @@ pub struct Writer {
     pub many: bool,
     /// What it keeps of attributes, names of dimensions and groups.
     pub metadata: Metadata,
+    /// Whether the coordinates of a dimension are marked as such.
+    pub scales: bool,
     /// Whether it holds texts only, so that the text columns of a source stay as they are.
     pub texts: bool,
     /// What may be set.
@@ -281,7 +283,8 @@ pub struct Loss {
     pub what: String,
     /// Whether values or their meaning change or vanish (refused without consent).
     pub serious: bool,
-    /// Whether it depends on values, which a plan does not read: what is named may not be there.
+    /// Whether it depends on values, which a plan does not read, or on the program that reads the result: what
+    /// is named may not come true.
     pub possible: bool,
 }
 

@@ -2,6 +2,7 @@
 //! those that the target has no place for.
 
 use super::{Item, Target};
+use crate::cf;
 use crate::content::Content;
 use crate::format::{Attributes, Loss, LossKind, Metadata};
 use crate::node::Value;
@@ -105,17 +106,27 @@ fn as_texts(placed: &mut Placed, losses: &mut Vec<Loss>) {
         let exact = own.list.iter().map(|(key, value)| (format!("{name}.{key}"), value.clone()));
         moved.extend(exact);
     }
-    let changed: Vec<String> =
-        placed.whole.list.iter().filter(|(_, value)| is_typed(value)).map(|(n, _)| n.clone()).collect();
-    if !changed.is_empty() {
-        let what = format!("numbers and lists in the metadata are kept as text ({})", names(&changed));
+    let typed = placed.whole.list.iter().filter(|(_, value)| is_typed(value));
+    let (nested, numbers): (Vec<_>, Vec<_>) = typed.partition(|(_, value)| is_nested(value));
+    let list = |of: Vec<&(String, Value)>| of.into_iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    if !numbers.is_empty() {
+        let what = format!("numbers in the metadata are kept as text ({})", names(&list(numbers)));
         losses.push(note(LossKind::Metadata, what));
+    }
+    if !nested.is_empty() {
+        let what =
+            format!("lists and objects in the metadata are kept as JSON text ({})", names(&list(nested)));
+        losses.push(note(LossKind::Metadata, what).if_any());
     }
     join(&mut placed.whole, "", moved.into(), losses);
 }
 
 fn is_typed(value: &Value) -> bool {
     matches!(value, Value::Json(json) if !json.is_string())
+}
+
+fn is_nested(value: &Value) -> bool {
+    matches!(value, Value::Json(json) if json.is_array() || json.is_object())
 }
 
 fn dropped(placed: &mut Placed, losses: &mut Vec<Loss>) {
@@ -133,7 +144,7 @@ fn dropped(placed: &mut Placed, losses: &mut Vec<Loss>) {
 }
 
 /// What is said of what lies around the items: other nodes, dimensions without values.
-pub(super) fn around(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut Vec<Loss>) {
     let known: BTreeSet<String> = items.iter().flat_map(dimensions).collect();
     for around in arounds(items) {
         for (name, label, has_value) in &around.left_out {
@@ -152,13 +163,19 @@ pub(super) fn around(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
                 losses.push(note(LossKind::Name, what).at(name));
             }
         }
-        if target.writer.metadata != Metadata::Tree {
-            let empty = |name: &String| !items.iter().any(|item| item.name.starts_with(&format!("{name}/")));
+        if target.writer.metadata != Metadata::Tree || is_one {
+            let empty = |name: &String| !items.iter().any(|item| is_below(&item.name, name));
             for (name, _) in around.groups.iter().filter(|(name, _)| !name.is_empty() && empty(name)) {
                 losses.push(note(LossKind::Metadata, "a group without values is left out").at(name));
             }
         }
     }
+}
+
+/// Whether a name is that of something in the group `group`.
+fn is_below(name: &str, group: &str) -> bool {
+    let rest = name.strip_prefix(group);
+    rest.is_some_and(|rest| rest.starts_with(|c: char| !c.is_alphanumeric() && c != '_'))
 }
 
 /// The names of an item's dimensions.
@@ -173,50 +190,76 @@ fn dimensions(item: &Item) -> Vec<String> {
 
 /// What is said of the dimensions of arrays, and of the coordinates along them.
 pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
+    let is_tree = target.writer.metadata == Metadata::Tree;
+    let mut used: BTreeSet<&str> = BTreeSet::new();
     for item in items {
         let Content::Array(array) = &item.content else { continue };
         let facts = array.facts();
         let own = dimensions(item);
-        if target.writer.metadata != Metadata::Tree && !own.is_empty() {
+        if !is_tree && !own.is_empty() {
             let what = format!("the names of its dimensions are not kept ({})", names(&own));
             losses.push(note(LossKind::Name, what).at(&item.name));
         }
-        let is_there = |axis: &crate::content::array::Axis, len: &u64| {
-            let mut group = item.name.as_str();
-            let mut above = std::iter::from_fn(|| {
-                let at = group.rsplit_once('/').map_or("", |(group, _)| group);
-                let last = group.is_empty();
-                group = at;
-                (!last).then_some(at)
-            });
-            target.writer.metadata == Metadata::Tree
-                && above.any(|group| {
-                    let path =
-                        if group.is_empty() { axis.name.clone() } else { format!("{group}/{}", axis.name) };
-                    items.iter().any(|other| {
-                        other.name == path
-                            && other.name != item.name
-                            && matches!(&other.content, Content::Array(array) if array.shape() == [*len])
-                    })
-                })
-        };
-        let with = facts.axes.iter().zip(array.shape());
-        let gone: Vec<String> = with
-            .filter(|(axis, len)| {
-                (axis.coordinate.is_some() || axis.regular.is_some()) && !is_there(axis, len)
-            })
-            .map(|(axis, _)| axis.name.clone())
-            .collect();
+        let others = cf::text(&item.attributes.list, "coordinates").unwrap_or_default();
+        let mut gone = Vec::new();
+        for (axis, len) in facts.axes.iter().zip(array.shape()) {
+            let known = std::iter::once(axis.name.as_str()).chain(others.split_whitespace());
+            let scale = known.filter(|_| is_tree).find_map(|name| beside(items, &item.name, name, *len));
+            used.extend(scale);
+            if scale.is_none()
+                && axis.name != last(&item.name)
+                && (axis.coordinate.is_some() || axis.regular.is_some())
+            {
+                gone.push(axis.name.clone());
+            }
+        }
         if !gone.is_empty() {
             let what = format!("the coordinates along its dimensions are not in it ({})", names(&gone));
             losses.push(note(LossKind::Scale, what).at(&item.name));
         }
-        let flags =
-            item.attributes.get("flag_meanings").is_some() && target.writer.metadata == Metadata::Tree;
+        let flags = item.attributes.get("flag_meanings").is_some() && is_tree;
         if !facts.value_names.is_empty() && !flags {
             let some: Vec<String> = facts.value_names.iter().map(|(_, name)| name.clone()).collect();
             let what = format!("the names of its values are not kept ({})", names(&some));
             losses.push(note(LossKind::Name, what).at(&item.name));
         }
     }
+    for item in items.iter().filter(|item| used.contains(item.name.as_str())) {
+        if dimensions(item).is_empty() && target.writer.scales {
+            let what = "it becomes the scale of the dimension that has its name";
+            losses.push(note(LossKind::Name, what).at(&item.name));
+        }
+    }
+}
+
+/// The last part of a path.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The array of a name and length that the array at `path` finds: beside it, or beside a group above.
+fn beside<'a>(items: &'a [Item], path: &str, name: &str, len: u64) -> Option<&'a str> {
+    let mut group = path;
+    loop {
+        group = group.rsplit_once('/').map_or("", |(group, _)| group);
+        let wanted = if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") };
+        let fits = |item: &&Item| {
+            let is_scale =
+                matches!(&item.content, Content::Array(array) if array.shape().first() == Some(&len));
+            item.name == wanted && item.name != path && is_scale
+        };
+        match items.iter().find(fits) {
+            Some(found) => return Some(&found.name),
+            None if group.is_empty() => return None,
+            None => {}
+        }
+    }
+}
+
+/// Whether the metadata of a table's columns or of an array are of no interest, since it is left out.
+pub(super) fn is_of_any(loss: &Loss, gone: &BTreeSet<String>) -> bool {
+    let Loss { path, subject, .. } = loss;
+    let column = [format!("{path}.{subject}"), format!("{path}/{subject}")];
+    gone.contains(path)
+        || !subject.is_empty() && (gone.contains(subject) || column.iter().any(|name| gone.contains(name)))
 }

@@ -8,10 +8,11 @@ use crate::cell;
 use crate::cf;
 use crate::content::array::Scaling;
 use crate::content::{Array, Content, Kind};
+use crate::dtype::DType;
 use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options};
 use crate::node::Value;
 use crate::write::{loss, note};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// Which values of numbers with a scale are written, for every target.
@@ -33,6 +34,9 @@ const PACKING: [&str; 8] = [
     "valid_range",
     "_Unsigned",
 ];
+/// The attributes that are compared with elements.
+const OF_ELEMENTS: [&str; 7] =
+    ["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
 /// The attributes that say which time is counted.
 const COUNTING: [&str; 2] = ["units", "calendar"];
 
@@ -65,6 +69,9 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
     let mut item = item.clone();
     let Content::Array(array) = &item.content else { return item };
     let array = array.clone();
+    if target.writer.metadata == Metadata::Tree {
+        unsigned(&mut item, array.dtype(), losses);
+    }
     let is_table =
         target.writer.accepts.contains(&Kind::Table) && !target.writer.accepts.contains(&Kind::Array);
     let facts = array.facts();
@@ -104,7 +111,7 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
         return item;
     }
     match target.writer.metadata {
-        Metadata::Tree => described(&mut item, array.as_ref(), &scaling),
+        Metadata::Tree => described(&mut item, array.as_ref(), &scaling, losses),
         _ => {
             let what = format!("stored numbers are written; they stand for {}", words(Some(&scaling)));
             // Who asked for stored numbers knows it.
@@ -118,6 +125,38 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
         }
     }
     item
+}
+
+/// Attributes have a sign even where `_Unsigned` takes it from the elements. Where the elements have a type
+/// without a sign, their attributes are as they are, and nothing is left to be said.
+fn unsigned(item: &mut Item, dtype: &DType, losses: &mut Vec<Loss>) {
+    let is_unsigned = matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
+    if !is_unsigned || item.attributes.get("_Unsigned").is_none() {
+        return;
+    }
+    fn turned(json: &Json, dtype: &DType) -> Json {
+        match json {
+            Json::Array(items) => items.iter().map(|item| turned(item, dtype)).collect(),
+            other => match (other.as_i64().filter(|n| *n < 0), dtype) {
+                (Some(n), DType::U8) => json!(n as u8),
+                (Some(n), DType::U16) => json!(n as u16),
+                (Some(n), DType::U32) => json!(n as u32),
+                (Some(n), _) => json!(n as u64),
+                (None, _) => other.clone(),
+            },
+        }
+    }
+    item.attributes.remove(&["_Unsigned"]);
+    for (name, value) in &mut item.attributes.list {
+        if OF_ELEMENTS.contains(&name.as_str())
+            && let Value::Json(json) = value
+        {
+            *value = Value::Json(turned(json, dtype));
+            item.attributes.types.insert(name.clone(), dtype.clone());
+        }
+    }
+    let what = format!("_Unsigned is not needed: the elements are {dtype}, and what is said of them too");
+    losses.push(note(LossKind::Attribute, what).at(&item.name));
 }
 
 /// What a scaling does, in words.
@@ -135,10 +174,12 @@ fn words(scaling: Option<&Scaling>) -> String {
 }
 
 /// Gives the item the attributes that say what its numbers stand for, where its own do not.
-fn described(item: &mut Item, array: &dyn Array, scaling: &Scaling) {
+fn described(item: &mut Item, array: &dyn Array, scaling: &Scaling, losses: &mut Vec<Loss>) {
     if cf::scaling(&item.attributes.list, array.dtype()).as_ref() == Some(scaling) {
         return;
     }
+    let what = format!("attributes are added that say what its numbers stand for: {}", words(Some(scaling)));
+    losses.push(note(LossKind::Attribute, what).at(&item.name));
     item.attributes.remove(&PACKING);
     let mut say = |name: &str, value: serde_json::Value| {
         item.attributes.types.remove(name);

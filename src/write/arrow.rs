@@ -39,6 +39,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
     metadata: Metadata::Texts,
+    scales: false,
     texts: false,
     options: &[CONTAINER, COMPRESSION],
     losses,

@@ -40,6 +40,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
     metadata: Metadata::None,
+    scales: false,
     texts: true,
     options: &[DELIMITER, HEADER, QUOTE, NULL, LINES],
     losses,
@@ -50,8 +51,10 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
     let mut losses = Vec::new();
     let fields = table.schema().fields();
-    if fields.iter().any(|f| *f.data_type() != DataType::Utf8) {
-        losses.push(note(LossKind::Type, "cells become text; a reader infers their types again").if_any());
+    losses.push(note(LossKind::Type, "cells become text; a reader infers their types again").if_any());
+    if fields.len() == 1 && options.get(NULL.name).unwrap_or_default().is_empty() {
+        let what = "a null of the only column is written as empty text: a blank line would be no row";
+        losses.push(note(LossKind::Null, what).if_any());
     }
     for field in fields {
         if field.data_type().is_nested() && !matches!(field.data_type(), DataType::RunEndEncoded(_, _)) {

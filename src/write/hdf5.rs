@@ -72,6 +72,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array, Kind::Table],
     many: true,
     metadata: Metadata::Tree,
+    scales: true,
     texts: false,
     options: &[COMPRESSION, LEVEL, SHUFFLE, CHUNK, TABLES, NAME, NULLS],
     losses,
@@ -89,9 +90,17 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         Data::Arrays(arrays) => {
             for (name, array) in arrays {
                 array_losses(name, "", array.dtype(), &mut losses);
+                let is_there = types::is_there(array.dtype()) || is_mixed(array.dtype());
+                if array.dtype().record().is_some() && array.shape().len() < 2 && is_there {
+                    losses.push(note(LossKind::Type, "its records are the rows of a table").at(name));
+                }
             }
         }
         Data::Table(table) => {
+            if table.schema().fields().iter().any(|field| !field.is_nullable()) {
+                let what = "HDF5 does not say that a column has no nulls";
+                losses.push(note(LossKind::Null, what));
+            }
             for field in table.schema().fields() {
                 column_losses("", field.name(), field.data_type(), &mut losses);
             }
@@ -138,7 +147,12 @@ fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>
 fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
     let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let inner = match data_type {
-        DataType::Dictionary(_, values) => return column_losses(path, name, values, losses),
+        DataType::Dictionary(_, values) => {
+            losses.push(
+                note(LossKind::Type, "the dictionary encoding is lost, the values stay").at(path).of(name),
+            );
+            return column_losses(path, name, values, losses);
+        }
         DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
         _ => Vec::new(),
     };
@@ -155,7 +169,9 @@ fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<
         }
         _ => return,
     };
-    losses.push(note(LossKind::Type, what).at(path).of(name));
+    // Gander and h5py read these back as the times that they are.
+    let possible = matches!(Cell::of(data_type), Cell::Fixed(..));
+    losses.push(Loss { possible, ..note(LossKind::Type, what).at(path).of(name) });
 }
 
 /// What was set.

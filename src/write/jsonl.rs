@@ -31,6 +31,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
     metadata: Metadata::None,
+    scales: false,
     texts: false,
     options: &[NAN, NULLS],
     losses,
@@ -52,7 +53,7 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
             );
         }
         if has(&|t| t.is_temporal()) {
-            losses.push(note(LossKind::Type, "times are written as ISO 8601 text").of(field.name()));
+            losses.push(note(LossKind::Type, "times are written as ISO 8601 text").of(field.name()).if_any());
         }
         if has(&|t| t.is_binary() || matches!(t, DataType::FixedSizeBinary(_))) {
             losses.push(note(LossKind::Type, "binary is written as hexadecimal text").of(field.name()));

@@ -21,6 +21,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array],
     many: false,
     metadata: Metadata::None,
+    scales: false,
     texts: false,
     options: &[LAYOUT],
     losses,

@@ -23,6 +23,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array],
     many: true,
     metadata: Metadata::None,
+    scales: false,
     texts: false,
     options: &[COMPRESSION],
     losses,

@@ -53,6 +53,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Table],
     many: false,
     metadata: Metadata::Texts,
+    scales: false,
     texts: false,
     options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
     losses,

@@ -27,6 +27,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Image],
     many: false,
     metadata: Metadata::Texts,
+    scales: false,
     texts: false,
     options: &[FRAME, LEVEL],
     losses,

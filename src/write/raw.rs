@@ -15,6 +15,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Bytes, Kind::Array],
     many: false,
     metadata: Metadata::None,
+    scales: false,
     texts: false,
     options: &[],
     losses,

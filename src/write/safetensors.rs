@@ -17,6 +17,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array],
     many: true,
     metadata: Metadata::Texts,
+    scales: false,
     texts: false,
     options: &[],
     losses,

@@ -50,6 +50,7 @@ pub const WRITER: Writer = Writer {
     accepts: &[Kind::Array],
     many: true,
     metadata: Metadata::Tree,
+    scales: false,
     texts: false,
     options: &[COMPRESSION, CHUNKS, SHARDS],
     losses,

@@ -60,7 +60,14 @@ pub(super) fn write(object: &dyn Described, attributes: &Attributes, dtype: &DTy
 pub(super) fn text(object: &dyn Described, name: &str, text: &str) -> Result<()> {
     let bytes = [text.as_bytes(), &[0]].concat();
     // SAFETY: a type without places in memory.
-    unsafe { object.attribute(name, &Type::text(bytes.len(), !text.is_ascii())?, None, &bytes) }
+    unsafe { object.attribute(name, &Type::ended_text(bytes.len(), !text.is_ascii())?, None, &bytes) }
+}
+
+/// Writes whole numbers: one, or a list.
+pub(super) fn numbers_of(object: &dyn Described, name: &str, numbers: &[i32], is_list: bool) -> Result<()> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let shape = is_list.then(|| vec![numbers.len() as u64]);
+    put(object, name, &Kept::Numbers(DType::I32, bytes, shape))
 }
 
 /// Writes a list of texts.

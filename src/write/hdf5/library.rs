@@ -415,6 +415,13 @@ impl Type {
         Ok(kind)
     }
 
+    /// Text that ends with zero, as the library's own attributes are.
+    pub(super) fn ended_text(size: usize, utf8: bool) -> Result<Self> {
+        let kind = Self::copy(*g::H5T_C_S1)?;
+        kind.string(size, h5t::H5T_str_t::H5T_STR_NULLTERM, utf8)?;
+        Ok(kind)
+    }
+
     /// UTF-8 text of any length; in memory a pointer to text that ends with zero.
     pub(super) fn texts() -> Result<Self> {
         let kind = Self::copy(*g::H5T_C_S1)?;

@@ -6,6 +6,7 @@
 use super::Made;
 use super::attributes;
 use super::library::{Dataset, Described, File, Reference, Storage, Type};
+use crate::content::Array;
 use crate::error::Result;
 use std::collections::BTreeMap;
 
@@ -20,13 +21,15 @@ struct Attached {
     scales: Vec<Option<String>>,
     /// Names of dimensions that no scale can have.
     labels: Vec<String>,
+    /// It is the scale of its own first dimension, and has others.
+    is_scale: bool,
 }
 
 /// Everything that is known of the scales of a file.
 #[derive(Default)]
 struct Scales {
-    /// Arrays that are scales of themselves.
-    own: Vec<usize>,
+    /// Arrays that are scales, by path.
+    own: BTreeMap<String, usize>,
     /// Dimensions without values: path and length.
     bare: BTreeMap<String, u64>,
     attached: Vec<Attached>,
@@ -42,8 +45,29 @@ pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
         mark(&dataset, &format!("{NO_VARIABLE}{len:10}"))?;
         bare.push((path.as_str(), dataset));
     }
+    for (path, number) in &scales.own {
+        if let Some(made) = made.get(*number) {
+            mark(&made.dataset, path.rsplit('/').next().unwrap_or(path))?;
+        }
+    }
+    let known = scales.own.iter().filter_map(|(path, n)| Some((path.as_str(), &made.get(*n)?.dataset)));
+    let all: BTreeMap<&str, &Dataset> = known.chain(bare.iter().map(|(path, set)| (*path, set))).collect();
+    // NetCDF numbers its dimensions.
+    let numbers: BTreeMap<&str, i32> = all.keys().copied().zip(0..).collect();
+    for (path, dataset) in &all {
+        let number = numbers.get(path).copied().unwrap_or_default();
+        attributes::numbers_of(*dataset, "_Netcdf4Dimid", &[number], false)?;
+    }
     for attached in &scales.attached {
         let Some(array) = made.get(attached.array) else { continue };
+        if attached.is_scale {
+            let number = |path: &Option<String>| path.as_deref().and_then(|path| numbers.get(path).copied());
+            let list: Option<Vec<i32>> = attached.scales.iter().map(number).collect();
+            if let Some(list) = list {
+                attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?;
+            }
+            continue;
+        }
         let own = file.reference(&array.path)?;
         for (dimension, scale) in (0u32..).zip(&attached.scales) {
             if let Some(scale) = scale {
@@ -52,19 +76,10 @@ pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
         }
         attached.write(file, &array.dataset)?;
     }
-    for (path, list) in &references {
-        let known = made.iter().map(|made| (made.path.as_str(), &made.dataset));
-        let mut all = known.chain(bare.iter().map(|(path, dataset)| (*path, dataset)));
-        if let Some((_, dataset)) = all.find(|(known, _)| known == path) {
-            refer(dataset, list)?;
-        }
-    }
-    for number in scales.own {
-        if let Some(made) = made.get(number) {
-            mark(&made.dataset, made.path.rsplit('/').next().unwrap_or(&made.path))?;
-        }
-    }
-    Ok(())
+    references.iter().try_for_each(|(path, list)| match all.get(path) {
+        Some(dataset) => refer(dataset, list),
+        None => Ok(()),
+    })
 }
 
 /// Makes a dataset a scale.
@@ -118,20 +133,26 @@ impl Scales {
     fn of(made: &[Made<'_>]) -> Self {
         let shapes: BTreeMap<&str, &[u64]> =
             made.iter().map(|made| (made.path.as_str(), made.array.shape())).collect();
+        let names = |array: &dyn Array| -> Vec<String> {
+            let axes = array.facts().axes;
+            let whole = axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty());
+            if whole { axes.into_iter().map(|axis| axis.name).collect() } else { Vec::new() }
+        };
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let mut scales = Scales::default();
         for (number, array) in made.iter().enumerate() {
-            let names: Vec<String> = array.array.facts().axes.into_iter().map(|axis| axis.name).collect();
-            let shape = array.array.shape();
-            if names.len() != shape.len() || names.iter().all(String::is_empty) {
+            if names(array.array).first() == Some(&last(&array.path)) {
+                scales.own.insert(array.path.clone(), number);
+            }
+        }
+        for (number, array) in made.iter().enumerate() {
+            let is_scale = scales.own.contains_key(&array.path);
+            let names = names(array.array);
+            if names.is_empty() || is_scale && names.len() == 1 {
                 continue;
             }
-            let name = array.path.rsplit('/').next().unwrap_or(&array.path);
-            if shape.len() == 1 && names.first().is_some_and(|axis| axis == name) {
-                scales.own.push(number);
-                continue;
-            }
-            let mut attached = Attached { array: number, scales: Vec::new(), labels: Vec::new() };
-            for (name, len) in names.into_iter().zip(shape) {
+            let mut attached = Attached { array: number, scales: Vec::new(), labels: Vec::new(), is_scale };
+            for (name, len) in names.into_iter().zip(array.array.shape()) {
                 let scale = scales.scale(&shapes, &array.path, &name, *len);
                 attached.labels.push(if scale.is_none() { name } else { String::new() });
                 attached.scales.push(scale);
@@ -140,9 +161,9 @@ impl Scales {
         }
         // What others lie along is a scale, also where its own dimension has another name.
         for (number, array) in made.iter().enumerate() {
-            let used = scales.attached.iter().flat_map(|attached| &attached.scales).flatten();
-            if used.into_iter().any(|path| *path == array.path) && !scales.own.contains(&number) {
-                scales.own.push(number);
+            let mut used = scales.attached.iter().flat_map(|attached| &attached.scales).flatten();
+            if used.any(|path| *path == array.path) {
+                scales.own.insert(array.path.clone(), number);
             }
         }
         scales
@@ -158,7 +179,9 @@ impl Scales {
         let mut group = own;
         loop {
             let at = join(group);
-            let is_scale = shapes.get(at.as_str()).map(|shape| **shape == [len]);
+            let is_scale = shapes
+                .get(at.as_str())
+                .map(|shape| shape.first() == Some(&len) && (shape.len() == 1 || self.own.contains_key(&at)));
             let is_bare = self.bare.get(&at).map(|known| *known == len);
             match is_scale.or(is_bare) {
                 Some(true) => return Some(at),

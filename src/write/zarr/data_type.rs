@@ -30,6 +30,9 @@ pub(super) fn remark(dtype: &DType) -> Option<Loss> {
             let what = "its type is an extension that not every reader of Zarr knows";
             Some(note(LossKind::Type, what).if_any())
         }
+        DType::Variable(kind) if kind.word != "str" => {
+            Some(note(LossKind::Type, format!("its elements ({}) become text or bytes", kind.word)))
+        }
         DType::Variable(_) => Some(note(LossKind::Null, "nulls become empty").if_any()),
         _ => None,
     }
