@@ -12,7 +12,7 @@ mod typed;
 pub use cast::Cast;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use picture::{ArrayImage, ImageArray, is_picture};
-pub use records::{ArrayTable, arrow_of, column};
+pub use records::{ArrayTable, Held, arrow_of, column};
 pub use typed::{Misfit, Typed, inferred, is_json};
 
 use crate::content::array::{Axis, Gap};
