@@ -34,7 +34,10 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The same for decoders that are not ours and that panic on bytes which break their format's rules:
 /// a panic says that `what` (the footer, a column) is malformed.
 pub fn distrusted<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    caught(work, |words, _| Error::malformed(format!("{what} cannot be decoded: {words}")))
+    let outer = DISTRUSTED.replace(true);
+    let done = caught(work, |words, _| Error::malformed(format!("{what} cannot be decoded: {words}")));
+    DISTRUSTED.set(outer);
+    done
 }
 
 /// The same for what cannot fail: what is not known after a panic is `otherwise`.
@@ -45,6 +48,8 @@ fn known<T>(otherwise: T, work: impl FnOnce() -> T) -> T {
 thread_local! {
     /// How many guards stand around what this thread does.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// Whether a panic is the file's fault, so that nobody wants its trace.
+    static DISTRUSTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Where the last panics were, with their words: a panic in a pool's thread is caught in another.
@@ -52,24 +57,33 @@ static PLACES: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
 /// How many of them are kept.
 const KEPT: usize = 16;
 
-/// Notes where a panic is. Of one that a guard catches nothing is printed: it becomes an error, which says it.
+/// Notes where a panic is. Of one that a guard catches nothing is printed: it becomes an error, which says it
+/// (a mistake of Gander with its trace where `RUST_BACKTRACE` asks for one).
 fn note_places() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             // What panics in a pool's thread is thrown again where somebody waits for it.
-            let foreseen = DEPTH.get() > 0 || rayon::current_thread_index().is_some();
-            if !foreseen || std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
+            let caught = DEPTH.get() > 0 || rayon::current_thread_index().is_some();
+            let traced = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+            if !caught || traced && !DISTRUSTED.get() {
                 before(info);
             }
             if let Some(place) = info.location() {
                 let mut places = PLACES.lock();
                 places.truncate(KEPT - 1);
-                places.push_front((words_of(info.payload()), place.to_string()));
+                let place = format!("{}:{}", in_crate(place.file()), place.line());
+                places.push_front((words_of(info.payload()), place));
             }
         }));
     });
+}
+
+/// The path of a source file from its crate on, whatever machine it was built on.
+fn in_crate(file: &str) -> &str {
+    let start = file.rfind("/src/").and_then(|src| file[..src].rfind('/'));
+    start.and_then(|start| file.get(start + 1..)).unwrap_or(file)
 }
 
 /// What a panic says.

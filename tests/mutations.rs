@@ -1,6 +1,14 @@
 //! Damaged documents of each format, whole folders too: an error or what is left, soon, and never memory
-//! beyond the limits. `GANDER_MUTATIONS=N` makes N of each format (20 without it), `GANDER_MUTATED=DIR`
+//! beyond the limits. Half of them are damaged as files get damaged, half below their compression and checksums
+//! ([`layers`]). `GANDER_MUTATIONS=N` makes N of each format (20 without it), `GANDER_MUTATED=DIR`
 //! takes the documents from another folder, which has one folder a format as `fixtures/` does.
+//!
+//! `tests/mutants.py` takes many through the command line, each process with limits of its own; what is damaged
+//! below its layers is written for it by [`mutants_are_written`].
+
+mod headers;
+mod layers;
+mod words;
 
 use crate::fixtures::{Random, read_all, root};
 use gander::format::Options;
@@ -156,7 +164,10 @@ fn of_document(document: &Path, count: usize) -> (Vec<String>, Duration) {
         let whole = std::fs::read(part).unwrap();
         let mut bytes = whole.clone();
         if !bytes.is_empty() {
-            damage(&mut bytes, &mut random);
+            match round % 2 {
+                0 => damage(&mut bytes, &mut random),
+                _ => layers::damage(&mut bytes, &mut random),
+            }
         }
         // Never in place: what is mapped of the former round must not change under it.
         let exchanged = |bytes: &[u8]| {
@@ -206,4 +217,43 @@ fn damaged_documents_end_soon_and_within_limits() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     let largest = LARGEST.load(Ordering::Relaxed) as u64;
     assert!(largest <= limits::READ, "{largest} bytes were asked for at once");
+}
+
+/// Writes `GANDER_MUTATIONS` documents that are damaged below their layers into the folder `GANDER_MUTANTS`, from
+/// `GANDER_SEED` on; all formats alike.
+#[test]
+#[ignore = "writes files for tests/mutants.py"]
+fn mutants_are_written() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let to = PathBuf::from(std::env::var_os("GANDER_MUTANTS").expect("GANDER_MUTANTS names the folder"));
+    let from = std::env::var_os("GANDER_MUTATED").map_or_else(root, PathBuf::from);
+    let mut formats: Vec<PathBuf> = std::fs::read_dir(from).unwrap().flatten().map(|e| e.path()).collect();
+    formats.retain(|path| path.is_dir() && !path.ends_with("showcase"));
+    formats.sort();
+    let formats: Vec<Vec<PathBuf>> = formats.iter().map(|folder| documents(folder)).collect();
+    let formats: Vec<Vec<PathBuf>> = formats.into_iter().filter(|documents| !documents.is_empty()).collect();
+    let (seed, count) = (number("GANDER_SEED").unwrap_or(0), number("GANDER_MUTATIONS").unwrap_or(100));
+    (seed..seed + count).into_par_iter().for_each(|n| {
+        let mut random = Random(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
+        random.below(2);
+        let documents = &formats[n as usize % formats.len()];
+        let document = &documents[random.below(documents.len())];
+        let path = to.join(format!("{n:06}-{}", document.file_name().unwrap().to_string_lossy()));
+        let mut originals = Vec::new();
+        parts(document, &mut originals);
+        // A document of many files has one or some of them changed.
+        let changed: Vec<usize> = (0..=random.below(2)).map(|_| random.below(originals.len())).collect();
+        for (at, original) in originals.iter().enumerate() {
+            let inside = original.strip_prefix(document).unwrap();
+            let to = if inside.as_os_str().is_empty() { path.clone() } else { path.join(inside) };
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            let mut bytes = std::fs::read(original).unwrap();
+            if changed.contains(&at) && !bytes.is_empty() {
+                for _ in 0..=random.below(3) / 2 {
+                    layers::damage(&mut bytes, &mut random);
+                }
+            }
+            std::fs::write(to, bytes).unwrap();
+        }
+    });
 }

@@ -105,14 +105,42 @@ fn time_of(unit: TimeUnit) -> Option<(types::TimeUnit, i64)> {
     Some((base, steps * i64::from(unit.count)))
 }
 
+/// The rows of an array (places along its first dimension) that the file holds something of, in order, once
+/// somebody asked.
+#[derive(Default)]
+pub struct Held(OnceLock<Option<Vec<Range<u64>>>>);
+
+impl Held {
+    /// How many rows of `array`, which is the same at each call, from `at` on are known to be equal: [`Table::alike`].
+    ///
+    /// # Errors
+    /// As [`Array::stored`].
+    pub fn alike(&self, task: &Task, array: &dyn Array, at: u64) -> Result<u64> {
+        if self.0.get().is_none() {
+            let rows = |region: &Region| region.0.first().map_or(0..1, |span| span.start..span.end());
+            let found = array.stored(task)?.map(|stored| {
+                let mut all: Vec<Range<u64>> = stored.regions.iter().map(rows).collect();
+                all.sort_by_key(|rows| rows.start);
+                all
+            });
+            let _ = self.0.set(found);
+        }
+        let Some(Some(there)) = self.0.get() else { return Ok(0) };
+        let next = there.partition_point(|rows| rows.start <= at);
+        let within = next.checked_sub(1).and_then(|n| there.get(n)).is_some_and(|rows| rows.end > at);
+        let all = array.shape().first().copied().unwrap_or(1);
+        let end = there.get(next).map_or(all, |rows| rows.start);
+        Ok(if within { 0 } else { end.saturating_sub(at) })
+    }
+}
+
 /// An array of at most two dimensions, or of records, as a table.
 pub struct ArrayTable {
     array: Arc<dyn Array>,
     schema: SchemaRef,
     /// Whether the second dimension is the columns.
     matrix: bool,
-    /// The rows that the file holds something of, in order, once somebody asked.
-    there: OnceLock<Option<Vec<Range<u64>>>>,
+    there: Held,
 }
 
 impl ArrayTable {
@@ -142,25 +170,11 @@ impl ArrayTable {
             _ => return no("a table has two dimensions; a slice of the array may do"),
         };
         let schema = Arc::new(Schema::new(fields));
-        Ok(ArrayTable { array, schema, matrix, there: OnceLock::new() })
+        Ok(ArrayTable { array, schema, matrix, there: Held::default() })
     }
 
     fn len(&self) -> u64 {
         self.array.shape().first().copied().unwrap_or(1)
-    }
-
-    /// The rows that the file holds something of, in order, where that is known.
-    fn there(&self, task: &Task) -> Result<Option<&[Range<u64>]>> {
-        if let Some(known) = self.there.get() {
-            return Ok(known.as_deref());
-        }
-        let rows = |region: &Region| region.0.first().map_or(0..1, |span| span.start..span.end());
-        let found = self.array.stored(task)?.map(|stored| {
-            let mut all: Vec<Range<u64>> = stored.regions.iter().map(rows).collect();
-            all.sort_by_key(|rows| rows.start);
-            all
-        });
-        Ok(self.there.get_or_init(|| found).as_deref())
     }
 
     /// One column of elements without a fixed size.
@@ -192,11 +206,7 @@ impl Table for ArrayTable {
     }
 
     fn alike(&self, task: &Task, at: u64) -> Result<u64> {
-        let Some(there) = self.there(task)? else { return Ok(0) };
-        let next = there.partition_point(|rows| rows.start <= at);
-        let within = next.checked_sub(1).and_then(|n| there.get(n)).is_some_and(|rows| rows.end > at);
-        let end = there.get(next).map_or(self.len(), |rows| rows.start);
-        Ok(if within { 0 } else { end.saturating_sub(at) })
+        self.there.alike(task, self.array.as_ref(), at)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {

@@ -3,6 +3,7 @@
 //! (`HDFStore.put`, columns of one type together in a block).
 
 use super::{Found, Members};
+use crate::adapt::Held;
 use crate::cell;
 use crate::cf;
 use crate::content::table::{batch, cut};
@@ -29,6 +30,8 @@ pub(super) struct Frame {
     columns: Vec<Column>,
     rows: u64,
     format: &'static str,
+    /// The arrays that the rows are read from, each once.
+    held: Vec<(Arc<dyn Array>, Held)>,
 }
 
 /// Where one column comes from.
@@ -210,6 +213,16 @@ impl Column {
         }
     }
 
+    /// The arrays that its rows are read from.
+    fn arrays(&self) -> Vec<&Arc<dyn Array>> {
+        match self {
+            Column::Whole(array) | Column::Part(array, _) => vec![array],
+            Column::Categories(categories) => vec![&categories.codes],
+            Column::Masked(values, mask) => vec![values, mask],
+            Column::Times(inner, _) => inner.arrays(),
+        }
+    }
+
     fn read(&self, task: &Task, rows: &Range<u64>) -> Result<ArrayRef> {
         let span = Span::range(rows.start, rows.end - rows.start);
         match self {
@@ -281,7 +294,13 @@ impl Frame {
             Some(error) if columns.is_empty() => Err(error),
             _ => {
                 let schema = Arc::new(Schema::new(fields));
-                Ok((Frame { schema, columns, rows: rows.unwrap_or(0), format }, remarks))
+                let mut held: Vec<(Arc<dyn Array>, Held)> = Vec::new();
+                for array in columns.iter().flat_map(Column::arrays) {
+                    if !held.iter().any(|(known, _)| Arc::ptr_eq(known, array)) {
+                        held.push((array.clone(), Held::default()));
+                    }
+                }
+                Ok((Frame { schema, columns, rows: rows.unwrap_or(0), format, held }, remarks))
             }
         }
     }
@@ -306,6 +325,17 @@ impl Table for Frame {
         };
         let arrays = columns.iter().map(column).collect::<Result<_>>()?;
         batch(&self.schema, columns, arrays, (rows.end - rows.start) as usize)
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        let mut least = u64::MAX;
+        for (array, held) in &self.held {
+            least = least.min(held.alike(task, array.as_ref(), at)?);
+            if least == 0 {
+                break;
+            }
+        }
+        Ok(if self.held.is_empty() { 0 } else { least })
     }
 
     fn facts(&self) -> TableFacts {

@@ -4,6 +4,7 @@
 
 use super::Members;
 use crate::cf;
+use crate::content::array::Stored;
 use crate::content::{Array, ArrayFacts};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -225,6 +226,37 @@ impl Array for Sparse {
             done += count;
         }
         Ok(())
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        /// Where so many lines begin is read at once.
+        const MOST: u64 = 1 << 22;
+        let lines = self.shape.get(self.major).copied().unwrap_or(0);
+        let other = self.shape.get(1 - self.major).copied().unwrap_or(0);
+        if lines > MOST {
+            return Ok(None);
+        }
+        let ends = self.numbers(task, &self.pointers, 0..lines + 1)?;
+        let mut regions: Vec<Region> = Vec::new();
+        let mut first = None;
+        for line in 0..=lines as usize {
+            // A line that begins beyond the next is one that says so when it is read.
+            let holds = ends.get(line).zip(ends.get(line + 1)).is_some_and(|(begin, end)| begin != end);
+            match (first, holds) {
+                (None, true) => first = Some(line),
+                (Some(from), false) => {
+                    let mut spans = vec![Span::range(from as u64, (line - from) as u64), Span::all(other)];
+                    if self.major == 1 {
+                        spans.reverse();
+                    }
+                    regions.push(Region(spans));
+                    first = None;
+                }
+                _ => {}
+            }
+        }
+        let size = limits::check(self.dtype().size(), limits::CHUNK, "an element")?;
+        Ok(Some(Stored { regions, element: Some(vec![0; size]), row: None }))
     }
 
     fn facts(&self) -> ArrayFacts {

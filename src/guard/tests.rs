@@ -167,6 +167,16 @@ fn other_peoples_decoders_are_the_files_fault() {
     assert_eq!(error.message(), "malformed the footer cannot be decoded: index out of bounds");
 }
 
+#[test]
+fn places_are_told_from_the_crate_on() {
+    assert_eq!(
+        in_crate("/home/u/.cargo/registry/src/index-1/chrono-0.4.45/src/lib.rs"),
+        "chrono-0.4.45/src/lib.rs"
+    );
+    assert_eq!(in_crate("src/formats/array/npy.rs"), "src/formats/array/npy.rs");
+    assert_eq!(in_crate("/rustc/abc/library/core/src/option.rs"), "core/src/option.rs");
+}
+
 /// A method that is added to a trait and forgotten here would not be handed on at all.
 #[test]
 fn no_method_is_forgotten() {

@@ -5,7 +5,7 @@ use super::Moments;
 use super::texts::Cells;
 use crate::cell;
 use crate::content::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lines::types;
 use crate::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, PrimitiveArray, make_comparator};
@@ -74,6 +74,10 @@ const AT_ONCE: usize = 8;
 /// Statistics of the columns `columns`, in this order.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
     let rows = table.count(task)?;
+    if columns.is_empty() {
+        return Ok(TableStats { rows, columns: Vec::new() });
+    }
+    check_work(table, task, rows)?;
     task.expect(rows);
     let schema = table.schema();
     let mut folds: Vec<Result<Fold>> =
@@ -145,6 +149,32 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         task.check()?;
     }
     Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(Fold::finish)).collect() })
+}
+
+/// Whether a pass over so many rows ends some day. A table of more than anybody has is one whose rows are mostly
+/// not there: these are counted, and only the others are read.
+fn check_work(table: &dyn Table, task: &Task, rows: u64) -> Result<()> {
+    /// More rows are looked at before.
+    const MANY: u64 = 1 << 40;
+    /// The most rows that are read of such a table.
+    const READ: u64 = 1 << 36;
+    if rows <= MANY {
+        return Ok(());
+    }
+    let (mut at, mut read) = (0u64, 0u64);
+    while at < rows {
+        let alike = table.alike(task, at)?.min(rows - at);
+        let step = if alike > ALIKE { alike } else { table.scan_step(at).clamp(1, rows - at) };
+        if alike <= ALIKE {
+            read += step;
+        }
+        if read > READ {
+            return Err(Error::limit(format!("a pass over {}", crate::display::plural(rows, "row"))));
+        }
+        at += step;
+        task.check()?;
+    }
+    Ok(())
 }
 
 /// A column's running state.
@@ -591,6 +621,27 @@ mod tests {
                 _ => self.1 - at,
             })
         }
+    }
+
+    #[test]
+    fn a_pass_that_would_never_end_is_refused() {
+        struct Endless(Sparse);
+        impl Table for Endless {
+            fn schema(&self) -> &SchemaRef {
+                self.0.schema()
+            }
+            fn rows(&self) -> crate::content::Rows {
+                self.0.rows()
+            }
+            fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+                self.0.read(task, rows, columns)
+            }
+        }
+        let schema = Arc::new(Schema::new(vec![Field::new("f", DataType::Float64, true)]));
+        let endless = Endless(Sparse(schema, u64::MAX));
+        let error = table(&endless, &Task::new(), &[0]).unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::Limit);
+        assert_eq!(table(&endless, &Task::new(), &[]).unwrap().rows, u64::MAX);
     }
 
     #[test]

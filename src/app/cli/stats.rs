@@ -5,7 +5,7 @@ use gander::content::{Content, Image, Table, Text};
 use gander::node::Node;
 use gander::source::Source;
 use gander::stats::{ArrayStats, ColumnStats, Distinct, Histogram};
-use gander::{Error, Task, limits};
+use gander::{Error, ErrorKind, Task, limits};
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
 use std::process::ExitCode;
@@ -81,6 +81,12 @@ impl Report {
             if json::is_data(node) {
                 task.say(path);
                 self.add(&entry(task, node, path, self.bins)?);
+            } else if let Some(problem) = node.problem.as_ref().filter(|p| p.kind() == ErrorKind::Bug) {
+                // What it would be is not known, but that it could not be read is.
+                let kind = node.kind().word();
+                self.add(
+                    &json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) }),
+                );
             }
             // A node's own survey counts all that is below it.
             Ok(node.survey.is_none())

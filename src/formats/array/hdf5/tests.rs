@@ -387,3 +387,40 @@ fn variables_called_as_a_dimension_have_its_name() {
     assert!(names(&plain.root).contains(&"_nc4_non_coord_x".to_owned()));
     assert_eq!(values(&at(&plain, "/x")).len(), 3);
 }
+
+/// Shapes of up to 10^18 elements of which a few chunks are stored: every index tells which, and a pass reads no
+/// other.
+#[test]
+fn what_was_never_written_costs_no_pass() {
+    let task = Task::new();
+    for name in ["vast_old.h5", "vast_new.h5"] {
+        let document = fixture(name);
+        for path in ["/plane", "/grows", "/grows_twice"] {
+            let node = at(&document, path);
+            let Some(Content::Array(array)) = &node.content else { panic!("{path} is no array") };
+            let stored = array.stored(&task).unwrap().unwrap();
+            assert_eq!((stored.regions.len(), stored.elements()), (2, 20_000), "{name}{path}");
+            let s = crate::stats::array(array.as_ref(), &task, Some(4)).unwrap();
+            assert_eq!(s.count, array.shape().iter().product::<u64>(), "{name}{path}");
+            assert_eq!((s.min.as_deref(), s.max.as_deref(), s.zeros), (Some("0.0"), Some("29.0"), 1));
+            let histogram = s.histogram.unwrap();
+            assert_eq!((histogram.counts.iter().sum::<u64>(), histogram.counts[3]), (s.count, 8));
+        }
+        let Some(Content::Table(table)) = &at(&document, "/table").content else { panic!("no table") };
+        let s = crate::stats::table(table.as_ref(), &task, &[0, 1]).unwrap();
+        let a = s.columns[0].as_ref().unwrap();
+        assert_eq!((s.rows, a.sum, a.max.as_deref()), (1_000_000_000_000_000, Some(8.0), Some("7")));
+        let Some(Content::Array(texts)) = &at(&document, "/texts").content else { panic!("no texts") };
+        assert_eq!(crate::stats::array(texts.as_ref(), &task, None).unwrap().count, 1_000_000_000_000_000);
+        let Some(Content::Array(never)) = &at(&document, "/never").content else { panic!("no array") };
+        let s = crate::stats::array(never.as_ref(), &task, None).unwrap();
+        assert_eq!((s.count, s.min.as_deref(), s.sum), (1_000_000_000_000_000_000, Some("-3"), Some(-3e18)));
+    }
+    let document = fixture("vast_new.h5");
+    let Some(Content::Array(array)) = &at(&document, "/virtual").content else { panic!("no array") };
+    let s = crate::stats::array(array.as_ref(), &task, None).unwrap();
+    assert_eq!(
+        (s.count, s.min.as_deref(), s.max.as_deref()),
+        (1_000_000_000_000_000, Some("-9.0"), Some("19.0"))
+    );
+}

@@ -7,7 +7,7 @@ use crate::format::Options;
 use crate::node::{Node, Value};
 use crate::open::{Document, walk};
 use crate::pickle::Verdict;
-use crate::region::Region;
+use crate::region::{Region, Span};
 use crate::task::Task;
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use proptest::prelude::*;
@@ -439,5 +439,64 @@ proptest! {
         if let Ok(value) = json::parse("zarr.json", &document) {
             let _ = meta::of_v3(&value);
         }
+    }
+}
+
+/// A shape of 10^18 elements in a store of a few chunks: the names of the keys tell which are there.
+#[test]
+fn what_is_not_in_the_store_costs_no_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    let v2 = |separator: &str| {
+        format!(
+            r#"{{"zarr_format":2,"shape":[1000000000,1000000000],"chunks":[2,3],"dtype":"|u1","compressor":null,
+            "fill_value":5,"order":"C","filters":null,"dimension_separator":"{separator}"}}"#
+        )
+    };
+    let v3 = |codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[1000000000,1000000000],"data_type":"uint8",
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2,3]}}}},"fill_value":5,"attributes":{{}},
+            "chunk_key_encoding":{{"name":"default","configuration":{{"separator":"/"}}}},"codecs":[{codecs}]}}"#
+        )
+    };
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let sharded = format!(
+        r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[1,3],"codecs":[{bytes}],
+        "index_codecs":[{bytes}],"index_location":"end"}}}}"#
+    );
+    write("flat.zarr/.zarray", v2(".").as_bytes());
+    write("flat.zarr/7.400000", &[1, 2, 3, 4, 0, 6]);
+    write("flat.zarr/0.0.not_a_chunk", b"x");
+    write("nested.zarr/.zarray", v2("/").as_bytes());
+    write("nested.zarr/7/400000", &[1, 2, 3, 4, 0, 6]);
+    write("third.zarr/zarr.json", v3(bytes).as_bytes());
+    write("third.zarr/c/7/400000", &[1, 2, 3, 4, 0, 6]);
+    // Of two inner chunks the second is missing.
+    let index = [0u64, 3, u64::MAX, u64::MAX].map(u64::to_le_bytes).concat();
+    write("shards.zarr/zarr.json", v3(&sharded).as_bytes());
+    write("shards.zarr/c/7/400000", &[&[1, 2, 0][..], &index].concat());
+    for (name, there, sum) in
+        [("flat.zarr", 6, 16i64), ("nested.zarr", 6, 16), ("third.zarr", 6, 16), ("shards.zarr", 3, 3)]
+    {
+        let document = crate::open(&Task::new(), &folder.path().join(name), &Options::default()).unwrap();
+        let array = array_of(&document.root);
+        let stored = array.stored(&Task::new()).unwrap().unwrap();
+        assert_eq!(stored.elements(), there, "{name}");
+        let s = crate::stats::array(array.as_ref(), &Task::new(), None).unwrap();
+        let all = 1_000_000_000_000_000_000u64;
+        assert_eq!((s.count, s.zeros, s.min.as_deref()), (all, 1, Some("0")), "{name}");
+        let wanted = 5.0 * (all - there) as f64 + sum as f64;
+        assert!((s.sum.unwrap() / wanted - 1.0).abs() < 1e-12, "{name}");
+        // A window over four million chunks, of which one is there.
+        let window = Region(vec![Span::range(0, 2000), Span::range(1_200_000 - 3000, 6000)]);
+        let mut out = vec![0; 2000 * 6000];
+        array.read(&Task::new(), &window, &mut out).unwrap();
+        let others = out.iter().filter(|byte| **byte != 5).count() as u64;
+        assert_eq!((out[14 * 6000 + 3000], others), (1, there.min(6)), "{name}");
     }
 }
