@@ -105,6 +105,11 @@ impl Place<'_> {
         }
         let encoding = self.footer.encodings.get(id as usize).copied();
         let encoding = encoding.ok_or_else(|| Error::malformed("a column without its encoding"))?;
+        let has_data =
+            |(_, column, range): &(StreamKind, u32, std::ops::Range<u64>)| *column == id && !range.is_empty();
+        if let Some(number) = encoding.unknown.filter(|_| self.footer.data().any(|stream| has_data(stream))) {
+            return Err(Error::unsupported(format!("the column encoding {number}")));
+        }
         let ints = |kind, signed| Integers::new(self.stream(kind, id), signed, encoding.v2);
         let data = || self.stream(StreamKind::Data, id);
         let children = || plan.children.iter().map(|child| self.column(child)).collect::<Result<Vec<_>>>();
@@ -399,18 +404,22 @@ fn primitive(dtype: &DataType, values: Vec<i64>, nulls: Option<NullBuffer>) -> R
 
 fn integers(dtype: &DataType, rows: &Rows, ints: &mut Integers) -> Result<ArrayRef> {
     let values = ints.read(rows.values)?;
-    // Wider values than the type has are cut by the writers' own readers: here they are no values.
-    let wide = |value: i64| Error::malformed(format!("{value} is beyond the column's type, {dtype}"));
+    // Runs of a narrow type may be reckoned beyond it: their values wrap, as in the writers.
     macro_rules! narrow {
-        ($type:ty) => {{
-            let each = values.into_iter().map(|value| value.try_into().map_err(|_| wide(value)));
-            Arc::new(rows.primitive::<$type>(each.collect::<Result<Vec<_>>>()?))
-        }};
+        ($type:ty) => {
+            Arc::new(rows.primitive::<$type>(values.into_iter().map(|value| value as _).collect()))
+        };
     }
     Ok(match dtype {
         DataType::Int16 => narrow!(Int16Type),
         DataType::Int32 => narrow!(Int32Type),
-        DataType::Date32 => narrow!(Date32Type),
+        DataType::Date32 => {
+            let day = |value: i64| {
+                value.try_into().map_err(|_| Error::malformed(format!("day {value} is beyond 32 bits")))
+            };
+            let days = values.into_iter().map(day).collect::<Result<Vec<i32>>>()?;
+            Arc::new(rows.primitive::<Date32Type>(days))
+        }
         _ => Arc::new(rows.primitive::<Int64Type>(values)),
     })
 }

@@ -110,6 +110,8 @@ pub(super) struct Encoding {
     pub(super) dictionary: bool,
     /// The dictionary's entries.
     pub(super) size: u32,
+    /// Another one, of this number. Writers put any there for a column without streams.
+    pub(super) unknown: Option<u64>,
 }
 
 /// Reads the end of a file of `len` bytes.
@@ -136,6 +138,10 @@ pub(super) fn read(task: &Task, source: &Source, len: u64) -> Result<Tail> {
     })
     .map_err(|e| e.of("ORC postscript").at(start))?;
     tail.packing = Packing { codec: Codec::of(compression)?, chunk: chunk.min(limits::CHUNK) as usize };
+    // The dialect of Meta has the number of its writer there: one, where ORC has two.
+    if tail.version.len() == 1 {
+        return Err(Error::unsupported("DWRF, a dialect of ORC"));
+    }
     let at = start.checked_sub(footer).filter(|_| footer > 0).ok_or_else(|| {
         Error::malformed(format!("ORC: a footer of {footer} bytes does not fit a file of {len}")).at(start)
     })?;
@@ -217,6 +223,11 @@ impl Tail {
 }
 
 impl StripeFooter {
+    /// The streams of values: not the presence, which is encoded in one way only, nor indexes.
+    pub(super) fn data(&self) -> impl Iterator<Item = &(StreamKind, u32, Range<u64>)> {
+        self.streams.iter().filter(|(kind, ..)| !matches!(kind, StreamKind::Present | StreamKind::Other))
+    }
+
     /// Where a column's stream is, if it has one.
     pub(super) fn stream(&self, kind: StreamKind, column: u32) -> Option<Range<u64>> {
         self.streams.iter().find(|(k, c, _)| *k == kind && *c == column).map(|(_, _, range)| range.clone())
@@ -284,7 +295,7 @@ fn encoding(bytes: &[u8]) -> Result<Encoding> {
     fields(bytes, |number, value| {
         match (number, value.int()) {
             (1, kind @ 0..=3) => (out.v2, out.dictionary) = (kind >= 2, kind % 2 == 1),
-            (1, other) => return Err(Error::unsupported(format!("the column encoding {other}"))),
+            (1, other) => out.unknown = Some(other),
             (2, _) => out.size = value.small()?,
             _ => {}
         }

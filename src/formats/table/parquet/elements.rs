@@ -76,7 +76,7 @@ pub(super) fn copy(thrift: &mut Thrift, out: &mut Vec<u8>, remarks: &mut Vec<Str
     while at < tree.elements.len() {
         at = tree.mend(at)?;
     }
-    put_list(out, count, STRUCT);
+    put_list(out, tree.elements.len() as u64, STRUCT);
     tree.elements.iter().for_each(|element| element.put(out));
     Ok(tree.elements.iter().skip(1).filter(|element| element.physical.is_some()).count() as u64)
 }
@@ -317,7 +317,8 @@ impl Tree<'_, '_> {
             next = self.mend(next)?;
         }
         self.group(at, &children);
-        Ok(next)
+        let inserted = self.wrapped(at, &children);
+        Ok(next + usize::from(inserted))
     }
 
     /// Leaves the annotation of a group out that its children do not fit.
@@ -358,6 +359,29 @@ impl Tree<'_, '_> {
                 (child.logical, child.converted) = (None, None);
             }
         }
+    }
+
+    /// A list of maps of two levels, as Avro's writer makes it: its element is the repeated map itself. A
+    /// level between, which is always there and counts for nothing, makes it a list of three. Whether one
+    /// was put there.
+    fn wrapped(&mut self, at: usize, children: &[usize]) -> bool {
+        let is_list = |element: &Element| element.converted == Some(LIST_OF) && !element.is_repeated();
+        let [child] = children else { return false };
+        if !self.elements.get(at).is_some_and(is_list) {
+            return false;
+        }
+        let map = self.elements.get_mut(*child).filter(|map| map.converted == Some(MAP) && map.is_repeated());
+        let Some(map) = map else { return false };
+        let inner = Element {
+            repetition: Some(REQUIRED),
+            name: std::mem::replace(&mut map.name, Cow::Borrowed("list")),
+            children: map.children.replace(1),
+            converted: map.converted.take(),
+            logical: map.logical.take(),
+            ..Element::default()
+        };
+        self.elements.insert(child + 1, inner);
+        true
     }
 
     /// Whether these are what is below a list: one repeated element.
@@ -527,6 +551,25 @@ mod tests {
             let arrow = parquet::arrow::parquet_to_arrow_schema(&schema, None).unwrap();
             assert!(matches!(arrow.field(0).data_type(), arrow::datatypes::DataType::List(_)), "{arrow}");
         }
+    }
+
+    #[test]
+    fn a_list_of_maps_of_two_levels_is_a_list_of_maps() {
+        let (schema, remarks) = schema(&[
+            element(&[(5, 2)], "root"),
+            element(&[(3, 1), (5, 1), (6, LIST_OF)], "maps"),
+            element(&[(3, REPEATED), (5, 1), (6, MAP)], "array"),
+            element(&[(3, REPEATED), (5, 2), (6, MAP_KEY_VALUE)], "map"),
+            element(&[(1, BYTES), (3, 0), (6, 0)], "key"),
+            element(&[(1, INT32), (3, 1)], "value"),
+            element(&[(1, INT32), (3, 1)], "after"),
+        ]);
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let arrow = parquet::arrow::parquet_to_arrow_schema(&schema, None).unwrap();
+        let arrow::datatypes::DataType::List(item) = arrow.field(0).data_type() else { panic!("{arrow}") };
+        assert!(matches!(item.data_type(), arrow::datatypes::DataType::Map(_, _)), "{arrow}");
+        assert_eq!((schema.column(1).max_rep_level(), schema.column(1).max_def_level()), (2, 4));
+        assert_eq!(arrow.field(1).name(), "after");
     }
 
     #[test]

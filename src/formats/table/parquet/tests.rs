@@ -205,7 +205,7 @@ fn a_footer_that_counts_no_rows_has_those_of_its_row_groups() {
 fn rows_that_a_file_has_no_room_for_are_refused() {
     let path = fixture("one_column.parquet");
     let metadata = parquet::file::metadata::ParquetMetaDataReader::new()
-        .parse_and_finish(&std::fs::File::open(path).unwrap())
+        .parse_and_finish(&bytes::Bytes::from(std::fs::read(path).unwrap()))
         .unwrap();
     let mut builder = metadata.clone().into_builder();
     for group in builder.take_row_groups() {
