@@ -87,6 +87,7 @@ fn csv(file: &File, node: &Node) -> String {
     match said(node, "delimiter").unwrap_or(promised) {
         "," => {}
         "tab" => given.push(format!("sep={}", quoted("\t"))),
+        "space" if said(node, "merge delimiters").is_some() => given.push("sep=r\"\\s+\"".to_owned()),
         "space" => given.push("sep=\" \"".to_owned()),
         other => given.push(match other.strip_prefix("0x") {
             Some(digits) => format!("sep=\"\\x{digits}\""),
@@ -100,6 +101,7 @@ fn csv(file: &File, node: &Node) -> String {
     if said(node, "header") == Some("no") {
         given.push("header=None".to_owned());
     }
+    given.extend(said(node, "skip initial space").map(|_| "skipinitialspace=True".to_owned()));
     match said(node, "quote") {
         None | Some("\"") => {}
         Some("none") => given.push("quoting=3".to_owned()),
@@ -119,6 +121,7 @@ fn encoding(name: &str, mark: bool) -> Option<String> {
     match name {
         "utf-8" => mark.then(|| "utf-8-sig".to_owned()),
         "utf-16le" | "utf-16be" if mark => Some("utf-16".to_owned()),
+        "utf-32le" | "utf-32be" if mark => Some("utf-32".to_owned()),
         "macintosh" => Some("mac_roman".to_owned()),
         "x-mac-cyrillic" => Some("mac_cyrillic".to_owned()),
         other => Some(other.replacen("windows-", "cp", 1)),

@@ -28,6 +28,8 @@ pub(super) fn is_usual(delimiter: u8) -> bool {
 
 /// Records of the sample that decide.
 pub(super) const JUDGED: usize = 400;
+/// Bytes of them.
+const SEEN: usize = 1 << 20;
 /// Cells of them whose type is looked at.
 const TYPED: usize = 4_000;
 /// What a delimiter must be worth.
@@ -117,6 +119,11 @@ fn quotes(sample: &[u8], rules: &Rules, whole: bool) -> Quoting {
 /// The delimiter under which `sample` is most like a table; `None` where no one makes it one. `usual` is
 /// the one that the name promises.
 pub(super) fn best(sample: &[u8], whole: bool, usual: u8, quote: Option<Option<u8>>) -> Option<u8> {
+    let (sample, whole) = match sample.get(..SEEN) {
+        // A piece of one row is the row.
+        Some(begin) => (begin, Ends::Any.find(begin).is_none()),
+        None => (sample, whole),
+    };
     let place = |delimiter: u8| memchr::memchr(delimiter, sample);
     let earliest =
         DELIMITERS.iter().filter(|(byte, _)| is_usual(*byte)).filter_map(|(byte, _)| place(*byte)).min();

@@ -76,7 +76,8 @@ pub(super) fn detect(
         "no" => false,
         _ => named.is_some() || below != Header::None,
     };
-    let comments = lines.len() - usize::from(named.is_some());
+    // Blank ones among them are skipped as well.
+    let comments = Ends::Any.split(sample.get(..skip).unwrap_or_default()).count();
     Ok(Dialect { rules, header, skip, comments, ends: line_ends(from(skip), &rules, whole) })
 }
 

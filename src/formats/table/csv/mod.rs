@@ -93,7 +93,11 @@ fn attributes(dialect: &Dialect, encoding: &str, mark: bool) -> Vec<(String, cra
         ("encoding", marked),
         ("line ends", ends),
     ];
-    list.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+    // In the words of CSVW's dialect and of spreadsheets.
+    let rules = &dialect.rules;
+    let flags = [("skip initial space", rules.padded), ("merge delimiters", rules.runs)];
+    let flags = flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| (name, "yes".to_owned()));
+    list.into_iter().chain(flags).map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 fn remarks(sample: &Sample, table: &CsvTable) -> Vec<String> {

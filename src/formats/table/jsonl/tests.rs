@@ -63,12 +63,13 @@ fn the_same_rows_in_every_dress() {
         "no_final_newline.jsonl",
         "objects_named.json",
         "carriage_returns.jsonl",
-        "objects_utf32.jsonl",
     ] {
         let (c, r, _) = fixture(name);
         assert_eq!((c, r), (columns.clone(), cells.clone()), "{name}");
     }
-    assert_eq!(fixture("objects_utf16.jsonl").1, fixture("objects.ndjson").1);
+    for name in ["objects_utf16.jsonl", "objects_utf32.jsonl"] {
+        assert_eq!(fixture(name).1, fixture("objects.ndjson").1, "{name}");
+    }
 }
 
 #[test]
