@@ -202,21 +202,18 @@ impl Plan {
             }
             _ => true,
         };
+        // Of what the writer leaves out nothing more is to be said.
+        let left_out = |loss: &Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
+        let of_values = (self.target.writer.losses)(&Payload::plain(data.clone()), &self.options);
+        let gone = of_values.into_iter().filter(|loss| left_out(loss) && !loss.path.is_empty());
+        let gone: BTreeSet<String> = gone.map(|loss| loss.path).collect();
+        written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
         let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
-        let payload = Payload { data, attributes: whole, parts };
-        let of_writer = (self.target.writer.losses)(&payload, &self.options);
-        // Of what is left out nothing more is to be said.
-        let left_out = |loss: &&Loss| loss.serious && loss.kind == LossKind::Type && loss.subject.is_empty();
-        let gone: BTreeSet<String> = of_writer
-            .iter()
-            .filter(left_out)
-            .map(|loss| loss.path.clone())
-            .filter(|path| !path.is_empty())
-            .collect();
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
-        losses.extend(of_writer);
+        let payload = Payload { data, attributes: whole, parts };
+        losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
     }
 
@@ -295,6 +292,7 @@ impl Plan {
             Content::Image(image) if accepts(Kind::Image) => Data::Image(image),
             Content::Image(image) if accepts(Kind::Array) => {
                 losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
+                losses.extend(write::png::turned(image.info()).map(|loss| loss.at(name)));
                 one(Arc::new(ImageArray::new(image)))
             }
             Content::Text(text) if accepts(Kind::Bytes) => Data::Bytes(text.source().clone()),
@@ -436,7 +434,8 @@ impl Plan {
                 let what = "times are kept in UTC; the offsets in which they are written are not";
                 losses.push(note(LossKind::Zone, what).of(field.name()));
             }
-            if is_json(field) && !matches!(self.target.id, "jsonl" | "json") {
+            let is_table = self.target.writer.accepts.contains(&Kind::Table);
+            if is_json(field) && is_table && !matches!(self.target.id, "jsonl" | "json") {
                 losses.push(
                     note(LossKind::Nesting, "lists and objects are kept as JSON text").of(field.name()),
                 );

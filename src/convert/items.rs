@@ -97,7 +97,9 @@ fn sort(name: &str, node: &Node, found: &mut Vec<(String, Content, Attributes)>,
             around.dimensions.push((name.to_owned(), array.shape().first().copied().unwrap_or(0)));
         }
         Some(content) => found.push((name.to_owned(), content.clone(), Attributes::of(node))),
-        None if node.value.is_some() || matches!(node.children, Children::None) => {
+        None if node.value.is_some()
+            || matches!(node.children, Children::None) && node.attributes.is_empty() =>
+        {
             around.left_out.push((name.to_owned(), node.label, node.value.is_some()));
         }
         // Modules of names with dots are no groups of their own.

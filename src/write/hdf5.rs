@@ -122,7 +122,12 @@ fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>
     let mut say = |made: Loss| losses.push(made.at(path).of(subject));
     match dtype {
         DType::Str(_) => say(note(LossKind::Type, "text of a fixed width becomes text of any length")),
-        DType::Variable(kind) => column_losses(path, subject, &kind.arrow, losses),
+        DType::Variable(kind) => {
+            if kind.word != "str" && kind.arrow == DataType::Utf8 {
+                say(note(LossKind::Type, format!("its elements ({}) become text", kind.word)));
+            }
+            column_losses(path, subject, &kind.arrow, losses);
+        }
         other if is_mixed(other) => {
             let what = "members that HDF5 has no type for become text or wider numbers";
             say(note(LossKind::Type, what));

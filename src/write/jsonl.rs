@@ -72,6 +72,9 @@ fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
         let what = "JSON has numbers, texts and booleans only; a reader infers narrower types again";
         losses.push(note(LossKind::Type, what).if_any());
     }
+    if table.schema().fields().is_empty() {
+        losses.push(note(LossKind::Name, "rows without columns are empty objects"));
+    }
     if table.rows().exact() == Some(0) {
         losses.push(loss(LossKind::Name, "the names of the columns: JSON has none without rows"));
     }

@@ -142,7 +142,8 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         }
     }
     if table.schema().fields().is_empty() {
-        losses.push(loss(LossKind::Metadata, "the number of rows: Parquet has none without columns"));
+        losses
+            .push(loss(LossKind::Metadata, "the number of rows: Parquet has none without columns").if_any());
     }
     losses
 }

@@ -2,7 +2,7 @@
 //! in bands. <https://www.w3.org/TR/png-3/>
 
 use super::{loss, note};
-use crate::content::{Image, Kind, Rect, Sample};
+use crate::content::{Image, ImageInfo, Kind, Rect, Sample};
 use crate::error::{Error, Result};
 use crate::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::task::Task;
@@ -60,10 +60,10 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         wide => Some(format!("{} samples become 16-bit ones", wide.dtype())),
     };
     losses.extend(samples.map(|what| loss(LossKind::Type, what)));
-    let turned = |(name, value): &&(String, String)| name.contains("rientation") && !value.starts_with('1');
-    if let Some((_, value)) = info.details.iter().find(turned) {
-        let what = format!("the orientation ({value}) is not kept: viewers will not turn the picture");
-        losses.push(loss(LossKind::Metadata, what));
+    losses.extend(turned(info));
+    if !info.details.is_empty() {
+        let what = "colour profile, EXIF and other metadata of the picture are not kept";
+        losses.push(note(LossKind::Metadata, what).if_any());
     }
     for (name, value) in payload.attributes.list.iter().filter(|(name, _)| !is_keyword(name)) {
         let what =
@@ -71,6 +71,14 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         losses.push(note(LossKind::Attribute, what).of(name));
     }
     losses
+}
+
+/// What is said of a picture that is to be turned before it is shown.
+pub fn turned(info: &ImageInfo) -> Option<Loss> {
+    let turned = |(name, value): &&(String, String)| name.contains("rientation") && !value.starts_with('1');
+    let (_, value) = info.details.iter().find(turned)?;
+    let what = format!("the orientation ({value}) is not kept: viewers will not turn the picture");
+    Some(loss(LossKind::Metadata, what))
 }
 
 /// The beginning of a value.

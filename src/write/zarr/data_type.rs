@@ -30,8 +30,11 @@ pub(super) fn remark(dtype: &DType) -> Option<Loss> {
             let what = "its type is an extension that not every reader of Zarr knows";
             Some(note(LossKind::Type, what).if_any())
         }
-        DType::Variable(kind) if kind.word != "str" => {
-            Some(note(LossKind::Type, format!("its elements ({}) become text or bytes", kind.word)))
+        DType::Variable(kind) if kind.word != "str" && kind.arrow == DataType::Utf8 => {
+            Some(note(LossKind::Type, format!("its elements ({}) become text", kind.word)))
+        }
+        DType::Struct(record) if has_gaps(record) => {
+            Some(note(LossKind::Type, "the gaps between the fields of its elements are not kept"))
         }
         DType::Variable(_) => Some(note(LossKind::Null, "nulls become empty").if_any()),
         _ => None,
