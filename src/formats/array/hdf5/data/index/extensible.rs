@@ -95,8 +95,8 @@ impl Extensible {
         self.axis
     }
 
-    /// Calls `each` with the numbers of elements up to the last that was written until it wants no more; whether
-    /// it saw all. More than `most` are not gone through.
+    /// Calls `each` with the numbers of the elements in blocks that were written until it wants no more; whether it
+    /// saw all. More than `most` such elements are not gone through.
     pub(super) fn each(
         &self,
         task: &Task,
@@ -105,18 +105,80 @@ impl Extensible {
         mut each: impl FnMut(u64) -> Result<bool>,
     ) -> Result<bool> {
         let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(true) };
-        if head.end > most as u64 {
-            return Ok(false);
-        }
-        for number in 0..head.end {
-            if number % 4096 == 0 {
-                task.check()?;
+        let (mut number, mut left) = (0u64, most as u64);
+        while number < head.end {
+            task.check()?;
+            let (next, is_there) = self.piece(task, file, &head, number)?;
+            let next = next.min(head.end);
+            if is_there {
+                let Some(after) = left.checked_sub(next.saturating_sub(number)) else { return Ok(false) };
+                left = after;
+                for number in number..next {
+                    if !each(number)? {
+                        return Ok(false);
+                    }
+                }
             }
-            if !each(number)? {
-                return Ok(false);
-            }
+            number = next.max(number + 1);
         }
         Ok(true)
+    }
+
+    /// The number behind the block or page that an element lies in, and whether that was written; of what was not,
+    /// as much as is known at once.
+    fn piece(&self, task: &Task, file: &File, head: &Head, number: u64) -> Result<(u64, bool)> {
+        let (so, start) = (file.offset_size(), 6 + file.offset_size() as u64);
+        if number < head.first {
+            return Ok((head.first, true));
+        }
+        let behind = number - head.first;
+        let level = (behind / head.least + 1).ilog2();
+        if level >= head.supers {
+            return Ok((u64::MAX, false));
+        }
+        let before = ((1u64 << level) - 1).saturating_mul(head.least);
+        let elements = head.least << level.div_ceil(2);
+        let (block, within) = ((behind - before) / elements, (behind - before) % elements);
+        let first = head.first.saturating_add(before).saturating_add(block.saturating_mul(elements));
+        let next = first.saturating_add(elements);
+        let addresses = start + head.first * head.size as u64;
+        if level < head.direct {
+            let block = blocks_before(level) + block;
+            let address = uint_at(part(&head.index, addresses, block, so), 0, so);
+            return Ok((next, block < head.named && !is_undefined(file, address)));
+        }
+        let addresses = addresses + head.named * so as u64;
+        let address = uint_at(part(&head.index, addresses, u64::from(level - head.direct), so), 0, so);
+        if is_undefined(file, address) {
+            let all = (1u64 << level).saturating_mul(head.least);
+            return Ok((head.first.saturating_add(before).saturating_add(all), false));
+        }
+        let (bytes, prefix, map, pages) = self.super_block(task, file, head, (address, level), elements)?;
+        let data = uint_at(part(&bytes, prefix + map, block, so), 0, so);
+        if is_undefined(file, data) || pages == 0 {
+            return Ok((next, !is_undefined(file, data)));
+        }
+        let page = within / head.page;
+        let written = bytes.get(prefix as usize..).unwrap_or_default();
+        Ok((first.saturating_add((page + 1) * head.page), bit(written, block * pages + page)))
+    }
+
+    /// A super block, the bytes before its map of written pages, those of the map, and the pages of a data block.
+    fn super_block(
+        &self,
+        task: &Task,
+        file: &File,
+        head: &Head,
+        (address, level): (u64, u32),
+        elements: u64,
+    ) -> Result<(Bytes, u64, u64, u64)> {
+        let so = file.offset_size();
+        let blocks = 1u64 << (level / 2);
+        let pages = if elements > head.page { elements / head.page } else { 0 };
+        let map = blocks.saturating_mul(pages.div_ceil(8));
+        let prefix = (6 + so + head.number_size) as u64;
+        let size = prefix.saturating_add(map).saturating_add(blocks.saturating_mul(so as u64));
+        Ok((self.block(task, file, address, size, b"EASB\0")?, prefix, map, pages))
     }
 
     /// An element of a data block that a super block names.
@@ -130,12 +192,7 @@ impl Extensible {
         (block, elements, within): (u64, u64, u64),
     ) -> Result<Option<ChunkRecord>> {
         let so = file.offset_size();
-        let blocks = 1u64 << (level / 2);
-        let pages = if elements > head.page { elements / head.page } else { 0 };
-        let map = blocks.saturating_mul(pages.div_ceil(8));
-        let prefix = (6 + so + head.number_size) as u64;
-        let size = prefix.saturating_add(map).saturating_add(blocks.saturating_mul(so as u64));
-        let bytes = self.block(task, file, address, size, b"EASB\0")?;
+        let (bytes, prefix, map, pages) = self.super_block(task, file, head, (address, level), elements)?;
         let data = uint_at(part(&bytes, prefix + map, block, so), 0, so);
         if pages == 0 {
             return self.in_block(task, file, grid, head, data, elements, within);
