@@ -196,6 +196,44 @@ impl Archive {
     }
 }
 
+/// The member that stands first in a file, as far as its begin is known.
+pub struct FirstMember<'a> {
+    /// Its name.
+    pub name: String,
+    method: Method,
+    data: &'a [u8],
+}
+
+/// The first member of the archive that begins with these bytes.
+pub fn first_member(first: &[u8]) -> Option<FirstMember<'_>> {
+    // An archive in parts that was put together may have their mark before it.
+    let first = first.strip_prefix(DESCRIPTOR).filter(|rest| rest.starts_with(LOCAL)).unwrap_or(first);
+    if !first.starts_with(LOCAL) || first.len() < LOCAL_LEN {
+        return None;
+    }
+    let name_end = LOCAL_LEN + usize::from(u16_at(first, 26));
+    let name = first.get(LOCAL_LEN..name_end)?;
+    let data = first.get(name_end + usize::from(u16_at(first, 28))..).unwrap_or_default();
+    let flags = u16_at(first, 6);
+    // Stored with the sizes behind the data, or encrypted: where the data end or what they are is not known.
+    let known = flags & 1 == 0 && (flags & 8 == 0 || u16_at(first, 8) != 0);
+    let method = if known { Method::new(u16_at(first, 8)) } else { Method::Other(u16::MAX) };
+    let stored = if method == Method::Stored { u32_at(first, 18) as usize } else { data.len() };
+    let data = data.get(..stored.min(data.len()))?;
+    Some(FirstMember { name: text(name, flags & 0x800 != 0), method, data })
+}
+
+impl<'a> FirstMember<'a> {
+    /// Its bytes, as far as they are there.
+    pub fn inflated(&self) -> Option<Box<dyn std::io::Read + 'a>> {
+        match self.method {
+            Method::Stored => Some(Box::new(self.data)),
+            Method::Deflate => Some(Box::new(flate2::read::DeflateDecoder::new(self.data))),
+            _ => None,
+        }
+    }
+}
+
 /// Where the central directory is.
 struct Directory {
     start: u64,

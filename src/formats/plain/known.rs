@@ -149,7 +149,7 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .find(|(_, signs)| signs.iter().all(|(at, bytes)| first.get(*at..at + bytes.len()) == Some(bytes)));
     let certain = by_bytes
         .map(|(what, _)| *what)
-        .or_else(|| special::zip_document(head))
+        .or_else(|| special::zip_document(head).map(special::Document::name))
         .or_else(|| is_pickle(head).then_some("a Python pickle"))
         .or_else(|| is_tfrecord(first).then_some("a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))

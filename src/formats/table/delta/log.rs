@@ -206,8 +206,9 @@ impl Log {
         const INFO: &str = "commitInfo";
         let source = self.root.child(task, &format!("{FOLDER}/{}", commit_name(version))).ok()?;
         let head = source.read_up_to(task, 0, HEAD).ok()?;
-        let whole = head.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n"));
-        let mut actions = whole.filter_map(|line| serde_json::from_slice::<Json>(line).ok());
+        // The last one may be cut off.
+        let mut actions =
+            serde_json::Deserializer::from_slice(&head).into_iter::<Json>().map_while(Result::ok);
         actions.find_map(|mut action| action.get_mut(INFO).map(Json::take)).or_else(|| {
             let actions = self.commit(task, version).ok()?;
             actions.into_iter().find_map(|mut action| action.get_mut(INFO).map(Json::take))
@@ -244,18 +245,19 @@ fn commit_name(version: u64) -> String {
     format!("{version:020}.json")
 }
 
-/// The actions of a file of JSON lines.
+/// The actions of a file of JSON: a line each, where some writers break lines within them.
 fn actions(task: &Task, source: &Source) -> Result<Vec<Json>> {
     let len = limits::check(source.len(task)?, limits::HEADER, "this commit")? as u64;
     let bytes = source.read(task, 0..len)?;
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<Json>();
     let mut actions = Vec::new();
     let mut at = 0;
-    for line in bytes.split(|&b| b == b'\n') {
-        if !line.trim_ascii().is_empty() {
-            let action = serde_json::from_slice(line);
-            actions.push(action.map_err(|e| Error::malformed(format!("a line is no JSON: {e}")).at(at))?);
-        }
-        at += line.len() as u64 + 1;
+    while let Some(action) = stream.next() {
+        let wrong = |e| Error::malformed(format!("an action is no JSON: {e}")).at(at);
+        actions.push(action.map_err(wrong)?);
+        at = stream.byte_offset() as u64;
+        task.check()?;
     }
     Ok(actions)
 }

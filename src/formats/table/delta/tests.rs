@@ -213,3 +213,11 @@ fn versions_say_when_and_by_what_they_were_made() {
     let old = find(&document, &versions.name(2));
     assert_eq!(old.timeline.as_ref().unwrap().at, Some(2));
 }
+
+#[test]
+fn actions_may_lie_over_several_lines() {
+    let (document, expected) = (opened("spread"), opened("versions"));
+    for node in ["version=0", "version=1", "version=2", "version=3", "history"] {
+        assert_eq!(rows(&find(&document, node)), rows(&find(&expected, node)), "{node}");
+    }
+}

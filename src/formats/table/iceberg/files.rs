@@ -6,11 +6,13 @@ use super::metadata::{Metadata, Snapshot};
 use super::schema;
 use crate::concat::BoundsOf;
 use crate::content::Bounds;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
 use crate::node::Node;
 use crate::task::Task;
-use arrow::array::{ArrayRef, Date32Array, Int64Array, StringArray, UInt64Array};
+use arrow::array::{
+    ArrayRef, BinaryArray, Date32Array, Decimal128Array, Int64Array, StringArray, UInt64Array,
+};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use serde_json::Value as Json;
@@ -47,8 +49,9 @@ fn data_file(
         // For what the file lacks (specification, *Column Projection*): the partition's value, the default.
         let own = partitioned(field, &spec, &file.partition);
         made.partition.extend(own.is_some().then_some(place));
-        if let Some(text) = own.or_else(|| default(field, columns)) {
-            let value = constant(Some(&text), field.data_type()).map_err(|e| e.in_file(&made.name))?;
+        // A partition of nulls has no default.
+        if let Some(value) = own.or_else(|| default(field, columns)).filter(|value| !value.is_null()) {
+            let value = typed(value, field.data_type()).map_err(|e| e.in_file(&made.name))?;
             made.constants.push((place, value));
         }
     }
@@ -147,30 +150,75 @@ fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
 }
 
 /// A field's value by an identity partition.
-fn partitioned(field: &FieldRef, spec: &[Json], partition: &Json) -> Option<String> {
+fn partitioned<'a>(field: &FieldRef, spec: &[Json], partition: &'a Json) -> Option<&'a Json> {
     let id: i64 = field.metadata().get(FIELD_ID)?.parse().ok()?;
     let of = |one: &&Json| {
         one.get("source-id").and_then(Json::as_i64) == Some(id)
             && one.get("transform").and_then(Json::as_str) == Some("identity")
     };
     let name = spec.iter().find(of)?.get("name")?.as_str()?;
-    text(partition.get(name)?)
+    partition.get(name).or_else(|| partition.get(&avro_name(name)))
+}
+
+/// A name as it is written where Avro allows letters, digits and low lines only: Iceberg's writers put the number
+/// of any other letter there.
+fn avro_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for (n, letter) in name.chars().enumerate() {
+        match letter {
+            '_' | 'a'..='z' | 'A'..='Z' => out.push(letter),
+            '0'..='9' if n > 0 => out.push(letter),
+            '0'..='9' => out.extend(['_', letter]),
+            letter => out.push_str(&format!("_x{:X}", letter as u32)),
+        }
+    }
+    out
 }
 
 /// A field's default for rows that were written before it was added.
-fn default(field: &FieldRef, columns: &Json) -> Option<String> {
+fn default<'a>(field: &FieldRef, columns: &'a Json) -> Option<&'a Json> {
     let id: i64 = field.metadata().get(FIELD_ID)?.parse().ok()?;
     let fields = columns.get("fields")?.as_array()?;
     let one = fields.iter().find(|one| one.get("id").and_then(Json::as_i64) == Some(id))?;
-    text(one.get("initial-default")?)
+    one.get("initial-default")
 }
 
-fn text(json: &Json) -> Option<String> {
-    match json {
-        Json::String(text) => Some(text.clone()),
-        Json::Number(_) | Json::Bool(_) => Some(json.to_string()),
-        _ => None,
+/// An array of one value of `data_type`: bytes stand as a list of numbers, all others as they are written.
+fn typed(value: &Json, data_type: &DataType) -> Result<ArrayRef> {
+    let wrong = || Error::malformed(format!("Iceberg manifest: the value {value} is no {data_type}"));
+    match value {
+        Json::Array(list) => {
+            let byte = |one: &Json| u8::try_from(one.as_u64()?).ok();
+            let bytes: Vec<u8> = list.iter().map(byte).collect::<Option<_>>().ok_or_else(wrong)?;
+            of_bytes(&bytes, data_type)?.ok_or_else(wrong)
+        }
+        Json::String(text) => constant(Some(text), data_type),
+        Json::Number(_) | Json::Bool(_) => constant(Some(&value.to_string()), data_type),
+        _ => Err(wrong()),
     }
+}
+
+/// An array of one value that is written as bytes; `None` where they are no such value.
+fn of_bytes(bytes: &[u8], data_type: &DataType) -> Result<Option<ArrayRef>> {
+    Ok(match data_type {
+        DataType::FixedSizeBinary(size) if usize::try_from(*size) != Ok(bytes.len()) => None,
+        DataType::Binary | DataType::FixedSizeBinary(_) => {
+            let binary: ArrayRef = Arc::new(BinaryArray::from(vec![bytes]));
+            Some(arrow::compute::cast(&binary, data_type)?)
+        }
+        DataType::Utf8 => {
+            let text = std::str::from_utf8(bytes).ok();
+            text.map(|text| Arc::new(StringArray::from(vec![text])) as ArrayRef)
+        }
+        // The unscaled value, with its sign, the highest byte first.
+        DataType::Decimal128(precision, scale) if (1..=16).contains(&bytes.len()) => {
+            let sign = if bytes.first().is_some_and(|byte| byte & 0x80 != 0) { -1 } else { 0 };
+            let value = bytes.iter().fold(sign, |value: i128, byte| value << 8 | i128::from(*byte));
+            let array = Decimal128Array::from(vec![value]).with_precision_and_scale(*precision, *scale)?;
+            Some(Arc::new(array))
+        }
+        _ => None,
+    })
 }
 
 /// The node `files`: data and delete files of a snapshot, with what the manifests say of their values.
@@ -214,7 +262,7 @@ pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>
     ])?;
     let mut node = Node::new("files", "files").content(content);
     if missing > 0 {
-        node.problem = Some(crate::error::Error::io(format!("{missing} files of the table are missing")));
+        node.problem = Some(Error::io(format!("{missing} files of the table are missing")));
     }
     Ok(node)
 }
@@ -223,6 +271,29 @@ pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>
 mod tests {
     use super::*;
     use arrow::datatypes::TimeUnit;
+
+    #[test]
+    fn partitions_of_any_type_are_values() {
+        let shown = |value: Json, of: &DataType| {
+            let array = typed(&value, of).ok()?;
+            assert_eq!(array.data_type(), of);
+            crate::cell::text(array.as_ref(), 0)
+        };
+        let bytes = |bytes: &[u8]| Json::from(bytes.to_vec());
+        assert_eq!(shown(bytes(b"\0\xff"), &DataType::Binary).as_deref(), Some("0x00ff"));
+        assert_eq!(shown(bytes(b""), &DataType::Binary).as_deref(), Some("0x"));
+        assert_eq!(shown(bytes(b"abc"), &DataType::FixedSizeBinary(3)).as_deref(), Some("0x616263"));
+        assert_eq!(shown(bytes(b"ab"), &DataType::FixedSizeBinary(3)), None);
+        let uuid = "f79c3e09-677c-4bbd-a479-3f349cb785e7";
+        assert!(shown(Json::from(uuid), &DataType::FixedSizeBinary(16)).is_some());
+        assert_eq!(shown(bytes(b"\xff\x38"), &DataType::Decimal128(9, 2)).as_deref(), Some("-2.00"));
+        assert_eq!(shown(Json::from("3.50"), &DataType::Decimal128(9, 2)).as_deref(), Some("3.50"));
+        assert_eq!(shown(bytes(b"a"), &DataType::Utf8).as_deref(), Some("a"));
+        assert_eq!(shown(Json::from(7), &DataType::Int32).as_deref(), Some("7"));
+        assert_eq!(shown(serde_json::json!([300]), &DataType::Binary), None);
+        assert_eq!(shown(serde_json::json!({}), &DataType::Int32), None);
+        assert_eq!(avro_name("1 a-b_c9"), "_1_x20a_x2Db_c9");
+    }
 
     #[test]
     fn bounds_from_before_a_column_was_widened_are_read_as_what_they_were() {

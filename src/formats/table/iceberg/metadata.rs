@@ -6,11 +6,45 @@ use crate::limits;
 use crate::node::{Node, Value};
 use crate::source::Source;
 use crate::task::Task;
+use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
 use serde_json::Value as Json;
 use std::io::Read;
+use std::sync::Arc;
 
 /// The folder of the metadata below the table's.
 pub(super) const FOLDER: &str = "metadata";
+
+/// The number of a snapshot: a `long` by the specification, in tables of some writers beyond that.
+pub(super) type SnapshotId = i128;
+
+/// The number of a snapshot where it is written.
+fn snapshot_id(json: &Json) -> Option<SnapshotId> {
+    match json {
+        Json::Number(number) => number.to_string().parse().ok(),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Whether two numbers are of one snapshot: in 64 bits some writers give them a sign and some do not.
+fn is_same(one: SnapshotId, other: SnapshotId) -> bool {
+    let words = i128::from(i64::MIN)..=i128::from(u64::MAX);
+    one == other || words.contains(&one) && words.contains(&other) && one as u64 == other as u64
+}
+
+/// A column of numbers of snapshots: signed if all are, else unsigned or as text.
+pub(super) fn ids(all: &[Option<SnapshotId>]) -> ArrayRef {
+    fn fit<N: TryFrom<SnapshotId>>(all: &[Option<SnapshotId>]) -> Option<Vec<Option<N>>> {
+        all.iter().map(|id| id.map(N::try_from).transpose().ok()).collect()
+    }
+    if let Some(signed) = fit::<i64>(all) {
+        return Arc::new(Int64Array::from(signed));
+    }
+    match fit::<u64>(all) {
+        Some(unsigned) => Arc::new(UInt64Array::from(unsigned)),
+        None => Arc::new(all.iter().map(|id| id.map(|id| id.to_string())).collect::<StringArray>()),
+    }
+}
 
 /// What a metadata file says, as far as it is looked at here.
 pub(super) struct Metadata {
@@ -24,8 +58,8 @@ pub(super) struct Metadata {
 
 /// One state of the table.
 pub(super) struct Snapshot {
-    pub(super) id: i64,
-    pub(super) parent: Option<i64>,
+    pub(super) id: SnapshotId,
+    pub(super) parent: Option<SnapshotId>,
     pub(super) sequence: Option<i64>,
     /// Milliseconds since 1970.
     pub(super) timestamp: Option<i64>,
@@ -38,7 +72,7 @@ pub(super) struct Reference {
     pub(super) name: String,
     /// `branch` or `tag`.
     pub(super) kind: &'static str,
-    pub(super) snapshot: i64,
+    pub(super) snapshot: SnapshotId,
 }
 
 impl Metadata {
@@ -69,7 +103,12 @@ impl Metadata {
             return Err(Error::unsupported(format!("Iceberg: format version {version}; known are 1 to 3")));
         }
         let snapshots = json.get("snapshots").and_then(Json::as_array).cloned().unwrap_or_default();
-        let snapshots = snapshots.into_iter().filter_map(Snapshot::parse).collect();
+        let parsed = |(n, one)| {
+            let nameless =
+                || Error::malformed(format!("Iceberg metadata: snapshot {n} of the list has no number"));
+            Snapshot::parse(one).ok_or_else(nameless)
+        };
+        let snapshots = snapshots.into_iter().enumerate().map(parsed).collect::<Result<_>>()?;
         let references = json.get("refs").and_then(Json::as_object);
         let references = references.into_iter().flatten().filter_map(Reference::parse).collect();
         let places = Places::new(root.clone(), json.get("location").and_then(Json::as_str));
@@ -82,21 +121,30 @@ impl Metadata {
 
     /// The snapshot that is the table now.
     pub(super) fn current(&self) -> Option<&Snapshot> {
-        let id = self.get("current-snapshot-id")?.as_i64()?;
-        self.snapshot(id)
+        self.snapshot(self.current_id()?)
+    }
+
+    /// The number of the snapshot that is the table now, which may not be there; `None` where nothing was written
+    /// to the table.
+    pub(super) fn current_id(&self) -> Option<SnapshotId> {
+        let main = || Some(self.references.iter().find(|r| r.name == "main")?.snapshot);
+        // Older writers say -1 where there is none.
+        let said = self.get("current-snapshot-id").and_then(snapshot_id).or_else(main);
+        said.filter(|id| !is_same(*id, -1) || self.snapshot(*id).is_some())
     }
 
     /// The snapshot of this number.
-    pub(super) fn snapshot(&self, id: i64) -> Option<&Snapshot> {
-        self.snapshots.iter().find(|snapshot| snapshot.id == id)
+    pub(super) fn snapshot(&self, id: SnapshotId) -> Option<&Snapshot> {
+        self.snapshots.iter().find(|snapshot| is_same(snapshot.id, id))
     }
 
     /// The snapshot that was the table at a time (milliseconds since 1970): as the log of changes has it, else
     /// the newest one not after that.
     pub(super) fn at_time(&self, millis: i64) -> Option<&Snapshot> {
         let log = self.get("snapshot-log").and_then(Json::as_array).into_iter().flatten();
-        let one =
-            |entry: &Json| Some((entry.get("timestamp-ms")?.as_i64()?, entry.get("snapshot-id")?.as_i64()?));
+        let one = |entry: &Json| {
+            Some((entry.get("timestamp-ms")?.as_i64()?, snapshot_id(entry.get("snapshot-id")?)?))
+        };
         let logged = log.filter_map(one).filter(|(time, _)| *time <= millis).max_by_key(|(time, _)| *time);
         let found = logged.and_then(|(_, id)| self.snapshot(id));
         found.or_else(|| {
@@ -171,8 +219,8 @@ impl Snapshot {
     fn parse(json: Json) -> Option<Snapshot> {
         let number = |key: &str| json.get(key).and_then(Json::as_i64);
         Some(Snapshot {
-            id: number("snapshot-id")?,
-            parent: number("parent-snapshot-id"),
+            id: snapshot_id(json.get("snapshot-id")?)?,
+            parent: json.get("parent-snapshot-id").and_then(snapshot_id),
             sequence: number("sequence-number"),
             timestamp: number("timestamp-ms"),
             schema: number("schema-id"),
@@ -222,7 +270,7 @@ impl Snapshot {
 impl Reference {
     fn parse((name, json): (&String, &Json)) -> Option<Reference> {
         let kind = if json.get("type").and_then(Json::as_str) == Some("tag") { "tag" } else { "branch" };
-        Some(Reference { name: name.clone(), kind, snapshot: json.get("snapshot-id")?.as_i64()? })
+        Some(Reference { name: name.clone(), kind, snapshot: snapshot_id(json.get("snapshot-id")?)? })
     }
 }
 
@@ -266,7 +314,20 @@ fn json(task: &Task, source: &Source) -> Result<Json> {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::*;
+
+    #[test]
+    fn numbers_of_snapshots_may_be_unsigned() {
+        let id = |text: &str| snapshot_id(&serde_json::from_str(text).unwrap());
+        assert_eq!(id("18446744073709551615"), Some(i128::from(u64::MAX)));
+        assert_eq!((id("\"7\""), id("1.5"), id("null")), (Some(7), None, None));
+        assert!(is_same(-2, i128::from(u64::MAX) - 1) && is_same(5, 5) && !is_same(5, -5));
+        assert!(!is_same(1, 1 + (1 << 64)));
+        let shown = |all: &[Option<SnapshotId>]| ids(all).data_type().to_string();
+        assert_eq!(shown(&[Some(-1), None, Some(i128::from(i64::MAX))]), "Int64");
+        assert_eq!(shown(&[Some(1), Some(i128::from(u64::MAX))]), "UInt64");
+        assert_eq!(shown(&[Some(-1), Some(i128::from(u64::MAX))]), "Utf8");
+    }
 
     #[test]
     fn versions_of_metadata_files() {

@@ -27,7 +27,7 @@ use crate::node::{Listing, Node};
 use crate::sniff::{Head, Match};
 use crate::task::Task;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
-use metadata::{Metadata, Reference, Snapshot};
+use metadata::{Metadata, Reference, Snapshot, SnapshotId};
 use states::States;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,10 +53,16 @@ fn open(opening: &Opening) -> Result<Node> {
     };
     let metadata = Arc::new(metadata);
     let name = opening.source.name();
-    let mut node = match metadata.current() {
-        Some(snapshot) => at_snapshot(opening.task, &metadata, snapshot, metadata.current_schema(), name)?,
+    let mut node = match (metadata.current(), metadata.current_id()) {
+        (Some(snapshot), _) => {
+            at_snapshot(opening.task, &metadata, snapshot, metadata.current_schema(), name)?
+        }
+        (None, Some(id)) => {
+            let words = format!("Iceberg metadata: the current snapshot {id} is not among its snapshots");
+            Node::new(name, "table").problem(Error::malformed(words))
+        }
         // A table that was created and never written to.
-        None => {
+        (None, None) => {
             let schema = schema::schema(metadata.current_schema())?;
             let empty = lake::table(opening.task, &metadata.places, &schema, By::Id, Vec::new())?;
             Node::new(name, "table").content(Content::Table(empty.table))
@@ -131,7 +137,7 @@ impl Below {
         })
     }
 
-    fn snapshot(&self, id: i64) -> Node {
+    fn snapshot(&self, id: SnapshotId) -> Node {
         let (states, name) = (self.states.clone(), format!("snapshot={id}"));
         Node::deferred(name.clone(), "snapshot", move |task| snapshot_node(task, &states, id, &name))
     }
@@ -147,7 +153,7 @@ impl Below {
 }
 
 /// The files and the manifests of a snapshot, looked for when somebody looks into them.
-fn inside(metadata: &Arc<Metadata>, id: Option<i64>) -> [Node; 2] {
+fn inside(metadata: &Arc<Metadata>, id: Option<SnapshotId>) -> [Node; 2] {
     let (of_files, of_manifests) = (metadata.clone(), metadata.clone());
     let files = move |task: &Task| files::node(task, &of_files, id.and_then(|id| of_files.snapshot(id)));
     let manifests =
@@ -155,7 +161,7 @@ fn inside(metadata: &Arc<Metadata>, id: Option<i64>) -> [Node; 2] {
     [Node::deferred("files", "files", files), Node::deferred("manifests", "manifests", manifests)]
 }
 
-fn snapshot_node(task: &Task, states: &Arc<States>, id: i64, name: &str) -> Result<Node> {
+fn snapshot_node(task: &Task, states: &Arc<States>, id: SnapshotId, name: &str) -> Result<Node> {
     let metadata = states.metadata();
     let snapshot =
         metadata.snapshot(id).ok_or_else(|| Error::malformed(format!("there is no snapshot {id}")))?;
@@ -178,7 +184,7 @@ impl Listing for Below {
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
-        let id = name.strip_prefix("snapshot=").and_then(|text| text.parse::<i64>().ok());
+        let id = name.strip_prefix("snapshot=").and_then(|text| text.parse::<SnapshotId>().ok());
         let id = id.filter(|id| self.metadata.snapshot(*id).is_some());
         let time = name.strip_prefix("timestamp=").and_then(lake::millis);
         let id = id.or_else(|| self.metadata.at_time(time?).map(|snapshot| snapshot.id));
@@ -208,8 +214,8 @@ fn history(metadata: &Metadata) -> Result<Content> {
     let is_current: arrow::array::BooleanArray =
         snapshots.iter().map(|s| Some(Some(s.id) == current)).collect();
     text_table(vec![
-        ("snapshot", number(&|s| Some(s.id))),
-        ("parent", number(&|s| s.parent)),
+        ("snapshot", metadata::ids(&snapshots.iter().map(|s| Some(s.id)).collect::<Vec<_>>())),
+        ("parent", metadata::ids(&snapshots.iter().map(|s| s.parent).collect::<Vec<_>>())),
         ("timestamp", Arc::new(times.with_timezone("UTC"))),
         ("operation", summary("operation")),
         ("sequence number", number(&|s| s.sequence)),

@@ -1,6 +1,6 @@
 //! Iceberg schemas as Arrow schemas, with field ids (specification, *Schemas and Data Types*, *Appendix C*).
 
-use super::metadata::Metadata;
+use super::metadata::{Metadata, SnapshotId, ids};
 use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::lake::{FIELD_ID, text_table};
@@ -29,7 +29,7 @@ struct Line {
 const LISTED: usize = 100_000;
 
 /// The schemas with their fields, inner ones too, as a table; `firsts` has the first snapshot of each schema.
-pub(super) fn evolution(metadata: &Metadata, firsts: &[(i64, i64)]) -> Result<Content> {
+pub(super) fn evolution(metadata: &Metadata, firsts: &[(i64, SnapshotId)]) -> Result<Content> {
     let mut lines = Vec::new();
     for schema in metadata.schemas() {
         let id = schema.get("schema-id").and_then(Json::as_i64).unwrap_or(0);
@@ -49,7 +49,7 @@ pub(super) fn evolution(metadata: &Metadata, firsts: &[(i64, i64)]) -> Result<Co
         ("name", texts(&|line| &line.name)),
         ("type", texts(&|line| &line.kind)),
         ("required", Arc::new(required)),
-        ("first snapshot", numbers(&first)),
+        ("first snapshot", ids(&lines.iter().map(first).collect::<Vec<_>>())),
     ])
 }
 

@@ -1,6 +1,6 @@
 //! The snapshots of a table in the order in which they were made.
 
-use super::metadata::{Metadata, Snapshot};
+use super::metadata::{Metadata, Snapshot, SnapshotId};
 use crate::error::{Error, Result};
 use crate::node::{Version, Versions};
 use crate::task::Task;
@@ -26,13 +26,13 @@ impl States {
     }
 
     /// Where the snapshot of this number stands.
-    pub(super) fn place(&self, id: i64) -> Option<usize> {
+    pub(super) fn place(&self, id: SnapshotId) -> Option<usize> {
         (0..self.order.len()).find(|n| self.nth(*n).is_some_and(|snapshot| snapshot.id == id))
     }
 
     /// Schemas with the first snapshot that has each.
-    pub(super) fn firsts(&self) -> Vec<(i64, i64)> {
-        let mut firsts: Vec<(i64, i64)> = Vec::new();
+    pub(super) fn firsts(&self) -> Vec<(i64, SnapshotId)> {
+        let mut firsts: Vec<(i64, SnapshotId)> = Vec::new();
         for snapshot in (0..self.order.len()).filter_map(|n| self.nth(n)) {
             if let Some(schema) = snapshot.schema.filter(|id| firsts.iter().all(|(known, _)| known != id)) {
                 firsts.push((schema, snapshot.id));

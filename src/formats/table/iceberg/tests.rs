@@ -130,3 +130,43 @@ fn snapshots_stand_in_the_order_in_which_they_were_made() {
 fn rows_of(name: String, document: &Document) -> usize {
     rows(&document.root.find(&Task::new(), &name).unwrap().unwrap()).len()
 }
+
+#[test]
+fn partitions_that_only_manifests_have_are_values() {
+    let text = |words: [&str; 4]| words.map(|word| (!word.is_empty()).then(|| word.to_owned())).to_vec();
+    let expected = [
+        text(["1", "0x00ff", "0x616263", "1.50"]),
+        text(["2", "0x", "0x000102", "-2.00"]),
+        text(["3", "", "", ""]),
+    ];
+    assert_eq!(rows(&try_open("only_in_manifests").unwrap().root), expected);
+}
+
+#[test]
+fn snapshots_may_have_numbers_beyond_63_bits() {
+    let (document, expected) = (try_open("unsigned").unwrap(), try_open("snapshots").unwrap());
+    assert_eq!(rows(&document.root), rows(&expected.root));
+    let task = Task::new();
+    let all = rows(&document.root.find(&task, "history").unwrap().unwrap());
+    for snapshot in &all {
+        let id = snapshot[0].clone().unwrap();
+        assert!(id.parse::<u64>().unwrap() > i64::MAX as u64);
+        let node = document.root.find(&task, &format!("snapshot={id}")).unwrap().unwrap();
+        assert!(node.problem.is_none() && !rows(&node).is_empty());
+    }
+    // One that is not there is no empty table.
+    let lost = try_open("malformed/snapshot_missing").unwrap();
+    assert!(lost.root.problem.as_ref().unwrap().to_string().contains("the current snapshot 7"));
+    assert!(lost.root.content.is_none());
+}
+
+#[test]
+fn paths_lead_from_the_table_or_from_around_it() {
+    let expected = rows(&try_open("partitioned").unwrap().root);
+    for name in ["relative", "around"] {
+        let document = try_open(name).unwrap();
+        assert_eq!(rows(&document.root), expected, "{name}");
+        let files = document.root.find(&Task::new(), "files").unwrap().unwrap();
+        assert!(files.problem.is_none(), "{name}");
+    }
+}

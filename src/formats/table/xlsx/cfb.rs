@@ -1,118 +1,85 @@
 //! The frame of an XLS workbook, a compound file ([MS-CFB]): sectors in chains that the file allocation table
-//! links. calamine follows them as the file says; a chain that bites its own tail, or a length beyond the
-//! file, would have it copy sectors until the memory is full. Both are looked for here first.
+//! links.
+//!
+//! Some writers link chains into each other or into a circle where nobody looks: behind the bytes that a stream
+//! says it has, or in streams that are not the workbook's. So only the chains that are needed are followed, each
+//! for as many bytes as it needs, and a sector that comes twice in one ends it.
 //!
 //! Specification: <https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/>
 
 use crate::error::{Error, Result};
-use crate::source::Source;
 use crate::task::Task;
 
+/// What a compound file begins with.
+pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// Numbers of sectors from here on are marks (section 2.1).
 const MARKS: u32 = 0xffff_fffa;
 /// The end of a chain.
 const END: u32 = 0xffff_fffe;
-/// Marks a sector of the table itself; what is smaller in the list of these is a sector.
-const LIST: u32 = 0xffff_fffc;
 /// Bytes of an entry of the directory (section 2.6.1).
 const ENTRY: usize = 128;
-
 /// Bytes of a sector of the mini stream (section 2.4), in which streams lie that are shorter than `SHORT`.
 const MINI: usize = 64;
 const SHORT: usize = 4096;
 
-/// The stream of the workbook, once it is sure that what calamine reads of a compound file ends; empty where
-/// there is none.
+/// The stream of the first of these names that is there; `None` where there is none. Where its chain ends before
+/// its length, it is what there is of it.
 ///
 /// # Errors
-/// Where chains of sectors go in a circle or meet.
-pub(super) fn workbook(task: &Task, source: &Source) -> Result<Vec<u8>> {
-    let bytes = source.read(task, 0..source.len(task)?)?;
-    let Some(file) = File::of(&bytes) else { return Ok(Vec::new()) };
+/// Where the header or the tables are damaged.
+pub(super) fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option<Vec<u8>>> {
+    let file = File::of(bytes)?;
     let table = file.table(task)?;
-    let sector = |n: u32| file.at(n).len();
-    let mut steps = Steps(file.sectors);
-    let directory = steps.chain(&table, file.number(48), usize::MAX, sector)?;
-    let mini_len = (file.number(64) as usize).saturating_mul(file.sector);
-    let mini_table = steps.chain(&table, file.number(60), mini_len, sector)?;
-    let mini_table: Vec<u32> = mini_table.into_iter().flat_map(|n| numbers(file.at(n))).collect();
-    let mut mini_steps = Steps(mini_table.len());
-    let mut mini: Vec<u8> = Vec::new();
-    let mut found: [Option<Vec<u8>>; 2] = [None, None];
-    let joined = |sectors: Vec<u32>, len: usize| -> Vec<u8> {
-        let mut all: Vec<u8> = sectors.into_iter().flat_map(|n| file.at(n).iter().copied()).collect();
-        all.truncate(len);
-        all
+    let directory = file.joined(&table, file.number(48), usize::MAX);
+    let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
+    // Kinds of entries: 2 is a stream, 5 the root. Some writers leave the kind out.
+    let is = |entry: &&&[u8], name: &str| is_named(entry, name) && matches!(entry.get(66), Some(2 | 0));
+    let Some(entry) = names.iter().find_map(|name| entries.iter().find(|entry| is(entry, name))) else {
+        return Ok(None);
     };
-    let entries = directory.into_iter().flat_map(|n| file.at(n).chunks_exact(ENTRY));
-    for (n, entry) in entries.enumerate() {
-        task.check()?;
-        let (first, len) = (number(entry, 116), file.length(entry));
-        if n == 0 {
-            mini = joined(steps.chain(&table, first, len, sector)?, len);
-            continue;
-        }
-        let place = NAMES.iter().position(|name| is_named(entry, name));
-        let place = place.and_then(|at| found.get_mut(at)).filter(|stream| stream.is_none());
-        if len >= SHORT {
-            let sectors = steps.chain(&table, first, len, sector)?;
-            place.map(|stream| stream.insert(joined(sectors, len)));
-        } else {
-            let at = |n: u32| {
-                let start = (n as usize).saturating_mul(MINI).min(mini.len());
-                &mini[start..(start + MINI).min(mini.len())]
-            };
-            let sectors = mini_steps.chain(&mini_table, first, len, |n| at(n).len())?;
-            place.map(|stream| {
-                let mut all: Vec<u8> = sectors.into_iter().flat_map(|n| at(n).iter().copied()).collect();
-                all.truncate(len);
-                stream.insert(all)
-            });
-        }
+    task.check()?;
+    let (first, len) = (number(entry, 116), file.length(entry));
+    if len >= SHORT {
+        return Ok(Some(file.joined(&table, first, len)));
     }
-    let [new, old] = found;
-    Ok(new.or(old).unwrap_or_default())
+    let Some(root) = entries.first() else { return Ok(None) };
+    let mini = file.joined(&table, number(root, 116), file.length(root));
+    let mini_table: Vec<u32> = numbers(&file.joined(&table, file.number(60), usize::MAX)).collect();
+    let at = |n: u32| {
+        let start = (n as usize).saturating_mul(MINI).min(mini.len());
+        mini.get(start..start.saturating_add(MINI).min(mini.len())).unwrap_or_default()
+    };
+    Ok(Some(joined(&mini_table, first, len, at)))
 }
-
-/// The streams of a workbook: of Excel 97 and later, else of those before.
-const NAMES: [&str; 2] = ["Workbook", "Book"];
 
 /// Whether an entry of the directory has this name, whatever the case.
 fn is_named(entry: &[u8], name: &str) -> bool {
-    let letters = entry.chunks_exact(2).take(32).map(|two| u16::from_le_bytes([two[0], two[1]]));
+    let letters = entry
+        .chunks_exact(2)
+        .take(32)
+        .filter_map(|two| two.first_chunk())
+        .map(|two| u16::from_le_bytes(*two));
     let letters = letters.take_while(|&letter| letter != 0);
     let lower = letters.map(|letter| u8::try_from(letter).map_or(0, |letter| letter.to_ascii_lowercase()));
     lower.eq(name.bytes().map(|letter| letter.to_ascii_lowercase()))
 }
 
-/// How many sectors chains may still take: no two of them share one.
-struct Steps(usize);
-
-impl Steps {
-    /// The sectors of a chain, as many as `len` bytes take.
-    fn chain(
-        &mut self,
-        table: &[u32],
-        first: u32,
-        len: usize,
-        size: impl Fn(u32) -> usize,
-    ) -> Result<Vec<u32>> {
-        let (mut sectors, mut next, mut bytes) = (Vec::new(), first, 0usize);
-        while next != END && bytes < len {
-            let Some(left) = self.0.checked_sub(1) else {
-                let words =
-                    format!("compound file: the chain of sectors from {first} meets another or itself");
-                return Err(Error::malformed(words));
-            };
-            self.0 = left;
-            bytes = bytes.saturating_add(size(next));
-            sectors.push(next);
-            // A number beyond the table is calamine's to refuse.
-            let Some(&following) = table.get(next as usize) else { break };
-            next = following;
+/// The bytes of a chain, at most `len` of them: up to its end, to a sector that is not there or to one that was
+/// in it before.
+fn joined<'a>(table: &[u32], first: u32, len: usize, sector: impl Fn(u32) -> &'a [u8]) -> Vec<u8> {
+    let mut seen = vec![false; table.len()];
+    let (mut all, mut next): (Vec<u8>, u32) = (Vec::new(), first);
+    while next < MARKS && all.len() < len {
+        let bytes = sector(next);
+        let first_time = seen.get_mut(next as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        if bytes.is_empty() || !first_time {
+            break;
         }
-        Ok(sectors)
+        all.extend_from_slice(bytes);
+        next = table.get(next as usize).copied().unwrap_or(END);
     }
+    all.truncate(len);
+    all
 }
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
@@ -121,7 +88,7 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
 
 /// A little-endian number; 0 beyond the end.
 fn number(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_le_bytes(*four))
 }
 
 /// The bytes of a compound file.
@@ -134,14 +101,18 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// None where calamine refuses the header.
-    fn of(bytes: &'a [u8]) -> Option<Self> {
-        let sector = match bytes.get(30..32)? {
-            [9, 0] => 512,
-            [12, 0] => 4096,
-            _ => return None,
+    fn of(bytes: &'a [u8]) -> Result<Self> {
+        let sector = match bytes.get(30..32) {
+            Some([9, 0]) => 512,
+            Some([12, 0]) => 4096,
+            Some(_) => {
+                return Err(Error::malformed("compound file: its sectors have no size that there is").at(30));
+            }
+            None => {
+                return Err(Error::malformed("compound file: its header is cut off").at(bytes.len() as u64));
+            }
         };
-        Some(File { bytes, sector, sectors: bytes.len() / sector + 1 })
+        Ok(File { bytes, sector, sectors: bytes.len() / sector + 1 })
     }
 
     fn number(&self, at: usize) -> u32 {
@@ -155,29 +126,29 @@ impl<'a> File<'a> {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
+    /// The bytes of a chain of sectors.
+    fn joined(&self, table: &[u32], first: u32, len: usize) -> Vec<u8> {
+        joined(table, first, len, |n| self.at(n))
+    }
+
     /// The file allocation table (section 2.3), whose sectors the header and a chain from it list.
     fn table(&self, task: &Task) -> Result<Vec<u32>> {
         let mut list: Vec<u32> = numbers(self.bytes.get(76..512).unwrap_or_default()).collect();
         let (mut next, mut seen) = (self.number(68), 0);
-        while next < MARKS {
+        while next < MARKS && seen < self.sectors {
             task.check()?;
             seen += 1;
-            if seen > self.sectors {
-                return Err(Error::malformed("compound file: the list of its allocation table has no end"));
-            }
             list.extend(numbers(self.at(next)));
             // The last number of each leads to the next one.
             next = list.pop().unwrap_or(END);
         }
-        list.retain(|&sector| sector < LIST);
-        if list.len() > self.sectors {
-            return Err(Error::malformed(format!(
-                "compound file: its allocation table has {} sectors, the file {}",
-                list.len(),
-                self.sectors
-            )));
+        // Sectors of the table that are marks, or that are not there, have no numbers.
+        let whole = list.into_iter().filter(|&sector| sector < MARKS).take(self.sectors);
+        let table: Vec<u32> = whole.flat_map(|sector| numbers(self.at(sector))).collect();
+        if table.is_empty() {
+            return Err(Error::malformed("compound file: it has no allocation table; it may be cut off"));
         }
-        Ok(list.into_iter().flat_map(|sector| numbers(self.at(sector))).collect())
+        Ok(table)
     }
 
     /// The bytes that an entry of the directory says its stream has; version 3 has four bytes for them.
@@ -195,19 +166,33 @@ mod tests {
         std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/xlsx/birds.xls")).unwrap()
     }
 
-    fn checked(bytes: Vec<u8>) -> Result<()> {
-        workbook(&Task::new(), &Source::memory("birds.xls", bytes)).map(drop)
+    fn workbook(bytes: &[u8]) -> Option<Vec<u8>> {
+        stream(&Task::new(), bytes, &["Workbook", "Book"]).unwrap()
+    }
+
+    /// The file with another number in the allocation table.
+    fn linked(sector: u32, next: u32) -> Vec<u8> {
+        let mut bytes = birds();
+        let table = (number(&bytes, 76) as usize + 1) * 512;
+        bytes[table + sector as usize * 4..][..4].copy_from_slice(&next.to_le_bytes());
+        bytes
     }
 
     #[test]
-    fn chains_that_go_in_a_circle_are_named() {
-        checked(birds()).unwrap();
-        let start = number(&birds(), 48);
-        let table = (number(&birds(), 76) as usize + 1) * 512;
-        let mut bytes = birds();
-        bytes[table + start as usize * 4..][..4].copy_from_slice(&start.to_le_bytes());
-        let error = checked(bytes).unwrap_err().to_string();
-        assert!(error.contains(&format!("sectors from {start} meets")), "{error}");
+    fn chains_that_go_in_a_circle_end() {
+        let whole = workbook(&birds()).unwrap();
+        let directory = number(&birds(), 48);
+        // The directory leads to itself, and to the workbook's first sector.
+        assert_eq!(workbook(&linked(directory, directory)), Some(whole.clone()));
+        assert_eq!(workbook(&linked(directory, 0)), Some(whole.clone()));
+        // The last sector of the workbook leads back: behind its length nobody looks.
+        let file = birds();
+        let table = File::of(&file).unwrap().table(&Task::new()).unwrap();
+        let sectors = whole.len().div_ceil(512);
+        let last = (1..sectors).fold(0, |at: u32, _| table[at as usize]);
+        assert_eq!(workbook(&linked(last, 0)), Some(whole.clone()));
+        // In its midst there is only what comes before.
+        assert_eq!(workbook(&linked(2, 1)).unwrap(), whole[..3 * 512]);
     }
 
     #[test]
@@ -217,7 +202,7 @@ mod tests {
         for at in (24..512).chain(512..whole.len().min(4096)) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0xff;
-            let _ = checked(bytes);
+            let _ = stream(&Task::new(), &bytes, &["Workbook"]);
         }
     }
 }

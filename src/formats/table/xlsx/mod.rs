@@ -2,13 +2,20 @@
 //! and XLS, OpenDocument's ODS (<https://docs.oasis-open.org/office/OpenDocument/v1.3/>). Each sheet is a table,
 //! read when somebody looks into it: values as they were stored, formulas by their last result.
 
+mod biff;
 mod book;
 mod cfb;
+mod code;
 mod ods;
+mod ooxml;
+mod package;
 mod sheet;
+mod value;
 mod xls;
+mod xlsb;
+mod xml;
 
-use crate::container::special;
+use crate::container::special::{self, Document};
 use crate::content::Kind;
 use crate::display;
 use crate::error::{Error, Result};
@@ -23,41 +30,43 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    extensions: &["xlsx", "xlsm", "xlsb", "xls", "ods", "xltx", "xltm"],
+    extensions: &["xlsx", "xlsm", "xlsb", "xls", "ods", "xltx", "xltm", "xlam", "xlt", "xla", "ots"],
     mime: &[
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         "application/vnd.ms-excel",
         "application/vnd.oasis.opendocument.spreadsheet",
     ],
-    magic: &[Magic::at(0, OLE)],
+    magic: &[Magic::at(0, cfb::MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table],
     ..Format::new("xlsx", "Excel workbook", open)
 };
 
-/// What compound files begin with: XLS, but old Word documents and others too.
-const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
-
-/// Which format a workbook is in.
+/// How a workbook is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dress {
-    Xlsx,
-    Xlsb,
+    /// Parts in a ZIP archive: XLSX and XLSB.
+    Package,
+    /// Records, in a compound file or alone.
     Xls,
+    /// An OpenDocument.
     Ods,
 }
 
 fn dress(head: &Head) -> Option<Dress> {
-    if head.starts_with(OLE) {
-        // The stream of an XLS is named so, in UTF-16; the directory may lie beyond the head.
-        let name = b"W\0o\0r\0k\0b\0o\0o\0k\0";
-        let listed = memchr::memmem::find(&head.first, name).is_some();
-        return (listed || head.has_extension(&["xls", "xlt", "xla"])).then_some(Dress::Xls);
+    if head.starts_with(cfb::MAGIC) {
+        // The stream of an XLS is named so, in UTF-16, and that of one that is encrypted; the directory may lie
+        // beyond the head.
+        let names = [&b"W\0o\0r\0k\0b\0o\0o\0k\0"[..], b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"];
+        let listed = names.iter().any(|name| memchr::memmem::find(&head.first, name).is_some());
+        return (listed || head.has_extension(FORMAT.extensions)).then_some(Dress::Xls);
+    }
+    if xls::begins(&head.first) {
+        return Some(Dress::Xls);
     }
     match special::zip_document(head)? {
-        "an Excel workbook (XLSX)" => Some(Dress::Xlsx),
-        "an Excel binary workbook (XLSB)" => Some(Dress::Xlsb),
-        "an OpenDocument spreadsheet (ODS)" => Some(Dress::Ods),
+        Document::Xlsx | Document::Xlsb => Some(Dress::Package),
+        Document::Ods => Some(Dress::Ods),
         _ => None,
     }
 }
@@ -72,7 +81,7 @@ fn open(opening: &Opening) -> Result<Node> {
         dress(opening.head).ok_or_else(|| Error::malformed("workbook: neither ZIP nor compound file"))?;
     let book = Arc::new(Mutex::new(Book::open(task, source, dress)?));
     let mut root = Node::new(source.name(), "workbook");
-    let sheets = book.lock().sheets();
+    let sheets = book.lock().sheets().to_vec();
     for (name, value) in book.lock().properties() {
         root = root.attribute(name, value);
     }
@@ -81,11 +90,11 @@ fn open(opening: &Opening) -> Result<Node> {
         root = root.remark(format!("{} hidden", display::plural(hidden as u64, "sheet")));
     }
     let children = sheets.into_iter().enumerate().map(|(number, sheet)| {
-        let mut node = Node::new(&sheet.name, sheet.label);
+        let mut node = Node::new(&sheet.name, sheet.kind.label());
         if sheet.hidden {
             node = node.read_as("hidden", "yes");
         }
-        if sheet.label != "sheet" {
+        if !sheet.kind.has_cells() {
             return node;
         }
         node.lazy(Sheet { book: book.clone(), number, opened: Mutex::new(None) })

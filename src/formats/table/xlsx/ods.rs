@@ -1,101 +1,401 @@
-//! How many cells an ODS sheet would take: its rows and cells are repeated by a number, so that a few bytes
-//! may ask for billions of them.
+//! OpenDocument spreadsheets (ODF 1.3 part 3, section 9): all sheets stand in one part, `content.xml`. Rows and
+//! cells that are alike are written once, with the number of times that they come.
+//!
+//! Only elements that the format names are looked at: between them may be white space.
 
+use super::book::{Sheet, SheetKind, Workbook};
+use super::package::Package;
+use super::sheet::Gathered;
+use super::value::Value;
+use super::xml::{Token, Xml, attribute, unescaped};
 use crate::error::{Error, Result};
-use crate::source::Source;
 use crate::task::Task;
+use quick_xml::events::BytesStart;
+use std::collections::HashSet;
 
+/// The part of all sheets.
+const CONTENT: &str = "content.xml";
 /// The most cells that are unfolded.
 const MOST: u64 = 20 << 20;
-/// Bytes that are read at a time, and the longest tag that is looked at.
-const PIECE: usize = 1 << 20;
+/// The most spaces that one element stands for.
+const SPACES: usize = 1 << 16;
 
-/// Goes over the tags of `content.xml`.
-///
-/// # Errors
-/// `Limit` where the cells that hold something are too many.
-pub(super) fn check(task: &Task, content: &Source) -> Result<()> {
-    let (mut at, mut count) = (0u64, Count::default());
-    let mut kept: Vec<u8> = Vec::new();
+/// An open workbook.
+pub(super) struct Book {
+    package: Package,
+    sheets: Vec<Sheet>,
+    names: Vec<(String, String)>,
+}
+
+impl Book {
+    /// The workbook of a package.
+    pub(super) fn open(task: &Task, package: Package) -> Result<Book> {
+        if encrypted(task, &package)? {
+            return Err(Error::unsupported("the workbook is encrypted with a password"));
+        }
+        let mut book = Book { package, sheets: Vec::new(), names: Vec::new() };
+        let mut xml = content(task, &book.package)?;
+        // Styles of sheets stand before the sheets.
+        let (mut style, mut unseen) = (None, HashSet::new());
+        let mut nested = 0;
+        loop {
+            match xml.next()? {
+                Token::Open(tag) => match tag.name().as_ref() {
+                    "table:table" if nested == 0 => {
+                        nested = 1;
+                        let of = attribute(&tag, "table:style-name");
+                        book.sheets.push(Sheet {
+                            name: attribute(&tag, "table:name").unwrap_or_default().into_owned(),
+                            kind: SheetKind::Work,
+                            hidden: of.is_some_and(|of| unseen.contains(of.as_ref())),
+                        });
+                        task.check()?;
+                    }
+                    "table:table" => nested += 1,
+                    "style:style" => style = attribute(&tag, "style:name").map(|name| name.into_owned()),
+                    "style:table-properties" => {
+                        let is_unseen = attribute(&tag, "table:display").is_some_and(|is| is == "false");
+                        unseen.extend(style.take().filter(|_| is_unseen));
+                    }
+                    "table:named-range" => book.name(&tag, "table:cell-range-address"),
+                    "table:named-expression" => book.name(&tag, "table:expression"),
+                    _ => {}
+                },
+                Token::Close(tag) if tag.name().as_ref() == "table:table" => nested -= 1,
+                Token::End => return Ok(book),
+                _ => {}
+            }
+        }
+    }
+
+    fn name(&mut self, tag: &BytesStart<'_>, place: &str) {
+        let name = attribute(tag, "table:name").unwrap_or_default().into_owned();
+        self.names.push((name, attribute(tag, place).unwrap_or_default().into_owned()));
+    }
+}
+
+/// Whether the manifest says how to decrypt the sheets.
+fn encrypted(task: &Task, package: &Package) -> Result<bool> {
+    let Some(mut xml) = package.xml(task, "META-INF/manifest.xml")? else { return Ok(false) };
+    let mut is_content = false;
     loop {
-        let piece = content.read_up_to(task, at, PIECE)?;
-        at += piece.len() as u64;
-        let last = piece.len() < PIECE;
-        kept.extend_from_slice(&piece);
-        let mut done = 0;
-        while let Some(begin) = memchr::memchr(b'<', kept.get(done..).unwrap_or_default()) {
-            let rest = kept.get(done + begin..).unwrap_or_default();
-            let Some(end) = memchr::memchr(b'>', rest) else { break };
-            count.tag(rest.get(1..end).unwrap_or_default())?;
-            done += begin + end + 1;
-        }
-        kept.drain(..done);
-        if kept.len() > 4 * PIECE {
-            // Text without tags; the next one begins behind it.
-            kept.clear();
-        }
-        if last {
-            return Ok(());
+        match xml.next()? {
+            Token::Open(tag) => match tag.local_name().as_ref() {
+                "file-entry" => {
+                    let path = attribute(&tag, "manifest:full-path").unwrap_or_default();
+                    is_content = path == CONTENT || path == "encrypted-package";
+                }
+                "encryption-data" if is_content => return Ok(true),
+                _ => {}
+            },
+            Token::End => return Ok(false),
+            _ => {}
         }
     }
 }
 
-#[derive(Default)]
-struct Count {
-    cells: u64,
-    /// Of the row: how often it is repeated, its cells, those up to the last one that holds something.
-    repeated: u64,
-    row: u64,
-    filled: u64,
+fn content(task: &Task, package: &Package) -> Result<Xml> {
+    let missing = || Error::malformed(format!("ODS: there is no part {CONTENT:?}"));
+    package.xml(task, CONTENT)?.ok_or_else(missing)
 }
 
-impl Count {
-    fn tag(&mut self, tag: &[u8]) -> Result<()> {
-        if tag.starts_with(b"table:table-row") {
-            let repeated = number(tag, b"table:number-rows-repeated=");
-            (self.repeated, self.row, self.filled) = (repeated, 0, 0);
-        } else if tag.starts_with(b"table:table-cell") || tag.starts_with(b"table:covered-table-cell") {
-            self.row = self.row.saturating_add(number(tag, b"table:number-columns-repeated="));
-            if !tag.ends_with(b"/") || memchr::memmem::find(tag, b"office:").is_some() {
-                self.filled = self.row;
-            }
-        } else if tag.starts_with(b"/table:table-row") {
-            self.cells = self.cells.saturating_add(self.filled.saturating_mul(self.repeated));
-            if self.cells > MOST {
-                return Err(Error::limit(format!(
-                    "the sheets have {} cells, the limit is {MOST}",
-                    self.cells
-                )));
+impl Workbook for Book {
+    fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
+    fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {
+        let mut xml = content(task, &self.package)?;
+        let mut before = 0;
+        loop {
+            match xml.next()? {
+                Token::Open(tag) if tag.name().as_ref() == "table:table" => {
+                    if before == number {
+                        return Rows::default().read(task, &mut xml, out);
+                    }
+                    before += 1;
+                    xml.skip()?;
+                    task.check()?;
+                }
+                Token::End => return Err(Error::malformed("ODS: it ends before this sheet")),
+                _ => {}
             }
         }
+    }
+}
+
+/// The rows of a sheet.
+#[derive(Default)]
+struct Rows {
+    /// Of the row that is read: its number, how many are like it, its next column and its cells.
+    row: u32,
+    repeated: u32,
+    column: u32,
+    cells: Vec<(u32, u32, Value)>,
+    /// All cells so far.
+    count: u64,
+}
+
+impl Rows {
+    /// Reads the table that was opened.
+    fn read(&mut self, task: &Task, xml: &mut Xml, out: &mut Gathered) -> Result<()> {
+        loop {
+            match xml.next()? {
+                Token::Open(tag) => match tag.name().as_ref() {
+                    "table:table-row" => {
+                        self.repeated = repeated(&tag, "table:number-rows-repeated");
+                        self.column = 0;
+                    }
+                    "table:table-cell" | "table:covered-table-cell" => {
+                        let head = Head::of(&tag);
+                        self.cell(xml, head, out)?;
+                        out.tick(task)?;
+                    }
+                    "table:table-row-group" | "table:table-rows" | "table:table-header-rows" => {}
+                    // Shapes, forms, columns and what is said of the source.
+                    _ => xml.skip()?,
+                },
+                Token::Close(tag) => match tag.name().as_ref() {
+                    "table:table-row" => self.row(task, out)?,
+                    "table:table" => return Ok(()),
+                    _ => {}
+                },
+                Token::End => return Err(Error::malformed("ODS: it ends within a sheet")),
+                _ => {}
+            }
+        }
+    }
+
+    fn cell(&mut self, xml: &mut Xml, head: Head, out: &mut Gathered) -> Result<()> {
+        let text = paragraphs(xml)?;
+        let (formula, repeated) = (head.formula, head.repeated);
+        let value = head.value(text);
+        out.formula(formula, value.is_none());
+        if let Some(value) = value {
+            self.cells.push((self.column, repeated, value));
+        }
+        self.column = self.column.saturating_add(repeated);
+        Ok(())
+    }
+
+    /// Takes the row as often as it comes.
+    fn row(&mut self, task: &Task, out: &mut Gathered) -> Result<()> {
+        let filled: u64 = self.cells.iter().map(|(_, repeated, _)| u64::from(*repeated)).sum();
+        self.count = self.count.saturating_add(filled.saturating_mul(u64::from(self.repeated)));
+        if self.count > MOST {
+            let words = format!("the sheet has {} cells, the limit is {MOST}", self.count);
+            return Err(Error::limit(words));
+        }
+        let end = self.row.saturating_add(self.repeated);
+        if !self.cells.is_empty() {
+            for row in self.row..end {
+                for (column, repeated, value) in &self.cells {
+                    for column in *column..column.saturating_add(*repeated) {
+                        out.push((row, column), value.clone());
+                        out.tick(task)?;
+                    }
+                }
+            }
+        }
+        self.row = end;
+        self.cells.clear();
         Ok(())
     }
 }
 
-/// The number in an attribute; 1 without it.
-fn number(tag: &[u8], attribute: &[u8]) -> u64 {
-    let found = memchr::memmem::find(tag, attribute).map(|at| at + attribute.len() + 1);
-    let digits = found.and_then(|at| tag.get(at..)).unwrap_or(b"1");
-    let digits = digits.iter().take_while(|b| b.is_ascii_digit());
-    digits.fold(0u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')))
+fn repeated(tag: &BytesStart<'_>, name: &str) -> u32 {
+    attribute(tag, name).and_then(|text| text.trim().parse().ok()).unwrap_or(1)
+}
+
+/// What a cell says of itself in its attributes (section 19.385 and those on values).
+#[derive(Default)]
+struct Head {
+    repeated: u32,
+    formula: bool,
+    of: String,
+    /// That the text is the name of an error; LibreOffice's.
+    error: bool,
+    value: Option<String>,
+    text: Option<String>,
+    date: Option<String>,
+    time: Option<String>,
+    boolean: Option<String>,
+}
+
+impl Head {
+    fn of(tag: &BytesStart<'_>) -> Head {
+        let mut head = Head { repeated: 1, ..Head::default() };
+        for one in tag.attributes().with_checks(false).flatten() {
+            let value = unescaped(one.value);
+            match one.key.as_ref() {
+                "table:number-columns-repeated" => head.repeated = value.trim().parse().unwrap_or(1),
+                "table:formula" => head.formula = true,
+                "office:value-type" | "table:value-type" => head.of = value.into_owned(),
+                "calcext:value-type" => head.error = value == "error",
+                "office:value" | "table:value" => head.value = Some(value.into_owned()),
+                "office:string-value" | "table:string-value" => head.text = Some(value.into_owned()),
+                "office:date-value" | "table:date-value" => head.date = Some(value.into_owned()),
+                "office:time-value" | "table:time-value" => head.time = Some(value.into_owned()),
+                "office:boolean-value" | "table:boolean-value" => head.boolean = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+        head
+    }
+
+    /// The value, where the cell shows `text`.
+    fn value(self, text: Option<String>) -> Option<Value> {
+        if self.error {
+            return text.filter(|text| !text.is_empty()).map(Value::Error);
+        }
+        let stored = match self.of.as_str() {
+            "float" | "percentage" | "currency" => self.value.map(|value| match value.trim().parse() {
+                Ok(number) => Value::Number(number),
+                Err(_) => Value::Text(value),
+            }),
+            "date" => self.date.as_deref().map(Value::iso),
+            "time" => self.time.as_deref().map(time),
+            "boolean" => self.boolean.map(|is| Value::Bool(is.trim().eq_ignore_ascii_case("true"))),
+            "string" => self.text.filter(|text| !text.is_empty()).map(Value::Text),
+            _ => None,
+        };
+        stored.or_else(|| text.map(Value::Text))
+    }
+}
+
+/// A time: of a day where it is shorter than one. Both are written as durations.
+fn time(text: &str) -> Value {
+    match Value::iso(text) {
+        Value::Span(millis) => u32::try_from(millis).ok().map_or(Value::Span(millis), |short| {
+            let nanos = short % 1000 * 1_000_000;
+            let clock = chrono::NaiveTime::from_num_seconds_from_midnight_opt(short / 1000, nanos);
+            clock.map_or(Value::Span(millis), Value::Clock)
+        }),
+        other => other,
+    }
+}
+
+/// The paragraphs in the cell that was opened, a line each, without its notes and shapes; `None` where it has
+/// none.
+fn paragraphs(xml: &mut Xml) -> Result<Option<String>> {
+    let (mut all, mut count) = (String::new(), 0usize);
+    // Around which depth something is left out, and in which a paragraph is.
+    let (mut left_out, mut within) = (None, None);
+    xml.inside(|depth, token| {
+        match token {
+            Token::Open(tag) if left_out.is_none() => match tag.name().as_ref() {
+                "text:p" | "text:h" if within.is_none() => {
+                    within = Some(depth);
+                    count += 1;
+                    if count > 1 {
+                        all.push('\n');
+                    }
+                }
+                "text:s" if within.is_some() => {
+                    let spaces = repeated(tag, "text:c") as usize;
+                    all.extend(std::iter::repeat_n(' ', spaces.min(SPACES)));
+                }
+                "text:tab" if within.is_some() => all.push('\t'),
+                "text:line-break" if within.is_some() => all.push('\n'),
+                "office:annotation" | "table:table" | "text:ruby-text" | "svg:title" | "svg:desc" => {
+                    left_out = Some(depth);
+                }
+                // A shape on the sheet, not one in the text.
+                name if within.is_none() && name.starts_with("draw:") => left_out = Some(depth),
+                _ => {}
+            },
+            Token::Close(_) => {
+                // An element closes at the depth of the one around it.
+                left_out = left_out.filter(|opened| depth >= *opened);
+                within = within.filter(|opened| depth >= *opened);
+            }
+            Token::Text(text) if within.is_some() && left_out.is_none() => push(&mut all, text),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok((count > 0).then_some(all))
+}
+
+/// Appends a text. A line end in it, with what is around it, stands for one space (section 6.1.2): it comes of
+/// how the XML was laid out.
+fn push(all: &mut String, text: &str) {
+    if !text.contains(['\n', '\r']) {
+        all.push_str(text);
+        return;
+    }
+    let mut lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).peekable();
+    let is_begin = all.is_empty() || all.ends_with(['\n', ' ']);
+    if text.starts_with(char::is_whitespace) && !is_begin && lines.peek().is_some() {
+        all.push(' ');
+    }
+    all.push_str(&lines.collect::<Vec<_>>().join(" "));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
+
+    fn shown(rows: &str) -> Result<String> {
+        let (task, mut out) = (Task::new(), Gathered::default());
+        let source = Source::memory(CONTENT, format!("<table:table>{rows}</table:table>"));
+        let mut xml = Xml::open(&task, &source)?;
+        xml.next()?;
+        Rows::default().read(&task, &mut xml, &mut out)?;
+        let node = out.node(&task)?;
+        let Some(crate::content::Content::Table(table)) = node.content else { return Ok(String::new()) };
+        let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+        let batch = table.read(&task, 0..99, &all)?;
+        let cell =
+            |column: &arrow::array::ArrayRef, row| crate::cell::text(column, row).unwrap_or("∅".into());
+        let row = |row| batch.columns().iter().map(|c| cell(c, row)).collect::<Vec<_>>().join("¦");
+        Ok((0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎"))
+    }
+
+    fn row(rows: u64, columns: u64, value: &str) -> String {
+        format!(
+            "<table:table-row table:number-rows-repeated=\"{rows}\">\n <table:table-cell \
+             table:number-columns-repeated=\"{columns}\"{value}/>\n</table:table-row>\n"
+        )
+    }
 
     #[test]
     fn cells_that_hold_something_are_counted() {
-        let of = |xml: &str| check(&Task::new(), &Source::memory("content.xml", xml.to_owned()));
-        let row = |rows: u64, columns: u64, value: &str| {
-            format!(
-                "<table:table-row table:number-rows-repeated=\"{rows}\"><table:table-cell \
-                 table:number-columns-repeated=\"{columns}\"{value}/></table:table-row>"
-            )
-        };
-        assert!(of(&row(1_048_576, 16_384, "")).is_ok());
-        assert!(of(&row(1_000, 1_000, " office:value=\"1\"")).is_ok());
-        assert!(of(&row(1_048_576, 16_384, " office:value=\"1\"")).is_err());
-        assert!(of(&row(u64::MAX, u64::MAX, " office:value=\"1\"")).is_err());
+        let number = " office:value-type=\"float\" office:value=\"1\"";
+        assert_eq!(shown(&row(1_048_576, 16_384, "")).unwrap(), "");
+        assert_eq!(shown(&(row(3, 9, "") + &row(2, 3, number))).unwrap(), "1¦1¦1⏎1¦1¦1");
+        for (rows, columns) in [(1_048_576, 16_384), (u64::from(u32::MAX), u64::from(u32::MAX))] {
+            let error = shown(&row(rows, columns, number)).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Limit, "{error}");
+        }
+    }
+
+    #[test]
+    fn white_space_stands_between_elements() {
+        let cells = "\n  <table:table-row>\n    <table:table-cell office:value-type='string'>\n      \
+            <text:p>a  b<text:s text:c='2'/>c</text:p>\n      <text:p>d<text:span>e</text:span>\n  f</text:p>\n    \
+            </table:table-cell>\n    <!-- ? -->\n    <table:covered-table-cell/>\n    \
+            <table:table-cell office:value-type='time' office:time-value='PT49H30M00S'>\n <text:p>49:30</text:p>\n\
+            </table:table-cell>\n <table:table-cell office:value-type='float' office:value='1.5'>\n\
+            <office:annotation>\n<text:p>a note</text:p>\n</office:annotation>\n<text:p>1,5</text:p></table:table-cell>\n\
+            <table:table-cell calcext:value-type='error' office:value-type='string' office:string-value=''>\n\
+            <text:p>#N/A</text:p></table:table-cell>\n  </table:table-row>\n";
+        assert_eq!(shown(cells).unwrap(), "a  b  c\nde f¦∅¦178200s¦1.5¦#N/A");
+    }
+
+    #[test]
+    fn groups_and_shapes_are_no_cells() {
+        let cells = "<office:forms><form:x/></office:forms><table:shapes><draw:frame><draw:text-box><text:p>no\
+            </text:p></draw:text-box></draw:frame></table:shapes><table:table-row-group><table:table-header-rows>\
+            <table:table-row><table:table-cell office:value-type='string'><draw:frame><text:p>no</text:p></draw:frame>\
+            <text:p>yes</text:p></table:table-cell></table:table-row></table:table-header-rows>\
+            </table:table-row-group><table:table-row><table:table-cell office:value-type='boolean' \
+            office:boolean-value='true'/></table:table-row>";
+        assert_eq!(shown(cells).unwrap(), "true");
     }
 }

@@ -1,17 +1,18 @@
 //! A sheet's cells as a table: where it begins, which row is the header, of which type each column is.
 
+use super::value::Value;
 use crate::cell;
 use crate::content::Content;
 use crate::content::table::MemoryTable;
 use crate::display;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::limits;
 use crate::lines::types;
 use crate::node::Node;
 use crate::task::Task;
 use arrow::array::*;
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
-use calamine::{Data, DataType as _};
-use chrono::{NaiveDateTime, Timelike};
+use arrow::datatypes::{DataType, Field, Schema};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -20,27 +21,100 @@ const LAST: u32 = 1_100_000;
 /// Cells that are filled up with empty ones; a lonely cell far off would make billions of them.
 const FILLED: u64 = 16 << 20;
 
+/// The most bytes that the cells of a sheet take.
+const HELD: u64 = limits::CHUNK;
+/// The most bytes that their texts take: they are held twice for a moment.
+const TEXTS: u64 = limits::CHUNK / 4;
+/// Cells between two looks at the task.
+const CELLS: u64 = 4_096;
+/// The most merged ranges that are noted.
+const MERGED: usize = 100_000;
+
 /// The cells of a sheet: of each column those that hold something, by row.
 #[derive(Default)]
 pub(super) struct Gathered {
-    columns: BTreeMap<u32, Vec<(u32, Data)>>,
+    columns: BTreeMap<u32, Vec<(u32, Value)>>,
     bytes: u64,
+    /// Bytes of the texts among them; cells may share one that is long.
+    texts: u64,
+    ticks: u64,
     /// Formulas, and those of them without a stored result.
     formulas: u64,
     unknown: u64,
+    merged: Vec<Area>,
+    problem: Option<Error>,
+}
+
+/// A range of cells, by row and column from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) start: (u32, u32),
+    pub(super) end: (u32, u32),
+}
+
+impl Area {
+    /// `A1:C3`.
+    pub(super) fn parse(text: &str) -> Option<Area> {
+        let (start, end) = text.split_once(':').unwrap_or((text, text));
+        Some(Area { start: place(start)?, end: place(end)? })
+    }
+
+    fn words(&self) -> String {
+        format!("{}:{}", words(self.start), words(self.end))
+    }
+}
+
+/// The row and the column, from 0, of `B7` or `$B$7`.
+pub(super) fn place(text: &str) -> Option<(u32, u32)> {
+    let (mut row, mut column) = (0u32, 0u32);
+    for byte in text.trim().bytes().filter(|byte| *byte != b'$') {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' if row == 0 => {
+                let letter = u32::from(byte.to_ascii_uppercase() - b'A') + 1;
+                column = column.checked_mul(26)?.checked_add(letter)?;
+            }
+            b'0'..=b'9' => row = row.checked_mul(10)?.checked_add(u32::from(byte - b'0'))?,
+            _ => return None,
+        }
+    }
+    Some((row.checked_sub(1)?, column.checked_sub(1)?))
+}
+
+/// `B7`.
+pub(super) fn words((row, column): (u32, u32)) -> String {
+    let (mut letters, mut rest) = (Vec::new(), u64::from(column) + 1);
+    while rest > 0 {
+        rest -= 1;
+        letters.push(char::from(b'A' + (rest % 26) as u8));
+        rest /= 26;
+    }
+    format!("{}{}", letters.iter().rev().collect::<String>(), u64::from(row) + 1)
+}
+
+/// `$B$7`.
+pub(super) fn absolute((row, column): (u32, u32)) -> String {
+    let letters = words((0, column));
+    format!("${}${}", letters.trim_end_matches('1'), u64::from(row) + 1)
 }
 
 impl Gathered {
-    pub(super) fn push(&mut self, (row, column): (u32, u32), value: Data) {
-        if matches!(value, Data::Empty) || row > LAST {
+    pub(super) fn push(&mut self, (row, column): (u32, u32), value: Value) {
+        if row > LAST {
             return;
         }
-        let text = match &value {
-            Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.len(),
-            _ => 0,
-        };
-        self.bytes += (size_of::<(u32, Data)>() + text) as u64;
+        self.bytes += (size_of::<(u32, Value)>() + value.text_len()) as u64;
+        self.texts += value.text_len() as u64;
         self.columns.entry(column).or_default().push((row, value));
+    }
+
+    /// Looks at the task now and then, and at what is held.
+    pub(super) fn tick(&mut self, task: &Task) -> Result<()> {
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(CELLS) {
+            task.check()?;
+        }
+        limits::check(self.texts, TEXTS, "the texts of this sheet")?;
+        limits::check(self.bytes, HELD, "the cells of this sheet").map(drop)
     }
 
     /// Notes a cell that may have a formula.
@@ -49,13 +123,25 @@ impl Gathered {
         self.unknown += u64::from(is_one && empty);
     }
 
-    /// Bytes that are held.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+    /// Notes a merged range.
+    pub(super) fn merged(&mut self, area: Option<Area>) {
+        self.merged.extend(area.filter(|_| self.merged.len() < MERGED));
+    }
+
+    /// Notes what is wrong with a cell; the first one is told.
+    pub(super) fn problem(&mut self, error: Error) {
+        self.problem.get_or_insert(error);
     }
 
     /// The sheet.
     pub(super) fn node(mut self, task: &Task) -> Result<Node> {
+        let (merged, problem) = (std::mem::take(&mut self.merged), self.problem.take());
+        let mut node = tell_merged(self.table(task)?, &merged);
+        node.problem = problem;
+        Ok(node)
+    }
+
+    fn table(mut self, task: &Task) -> Result<Node> {
         let mut node = Node::new("", "sheet");
         if self.formulas > 0 {
             node = node.read_as("formulas", serde_json::Value::from(self.formulas));
@@ -94,7 +180,7 @@ impl Gathered {
         for column in left..=right {
             task.check()?;
             let cells = self.columns.remove(&column).unwrap_or_default();
-            let cells: Vec<(u32, Data)> = cells.into_iter().filter(|(row, _)| *row >= begin).collect();
+            let cells: Vec<(u32, Value)> = cells.into_iter().filter(|(row, _)| *row >= begin).collect();
             let name = match &header {
                 Some(names) => names.get((column - left) as usize).cloned().unwrap_or_default(),
                 None => format!("column{}", column - left),
@@ -121,7 +207,7 @@ impl Gathered {
             let cells = self.columns.get(&column);
             match cells.and_then(|cells| cells.first()).filter(|(row, _)| *row == first) {
                 None => names.push(String::new()),
-                Some((_, Data::String(text))) if seen.insert(text.clone()) => {
+                Some((_, Value::Text(text))) if seen.insert(text.clone()) => {
                     filled += 1;
                     names.push(text.clone());
                 }
@@ -133,6 +219,16 @@ impl Gathered {
     }
 }
 
+/// Says which ranges are merged.
+fn tell_merged(node: Node, merged: &[Area]) -> Node {
+    let Some(first) = merged.first() else { return node };
+    let ranges: Vec<String> = merged.iter().take(50).map(Area::words).collect();
+    let count = display::plural(merged.len() as u64, "range");
+    let first = first.words();
+    let words = format!("{count} of merged cells: the value stands in the first cell of each ({first} …)");
+    node.remark(words).read_as("merged cells", ranges.join(", "))
+}
+
 /// What a column holds.
 #[derive(Default)]
 struct Kinds {
@@ -141,49 +237,72 @@ struct Kinds {
     texts: bool,
     bools: bool,
     stamps: bool,
+    /// Stamps with a time, and with a date after that from which days are counted.
+    times: bool,
+    dates: bool,
     clocks: bool,
     spans: bool,
     errors: bool,
 }
 
-fn kinds(cells: &[(u32, Data)]) -> Kinds {
+fn kinds(cells: &[(u32, Value)]) -> Kinds {
     let mut kinds = Kinds::default();
     for (_, value) in cells {
         match value {
-            Data::Empty => {}
-            Data::Int(_) => kinds.numbers = true,
-            Data::Float(value) => {
+            Value::Number(value) => {
                 kinds.numbers = true;
                 kinds.fractions |= value.fract() != 0.0 || value.abs() >= 9_007_199_254_740_992.0;
             }
-            Data::String(_) | Data::DurationIso(_) => kinds.texts = true,
-            Data::Bool(_) => kinds.bools = true,
-            Data::Error(_) => kinds.errors = true,
-            Data::DateTime(value) if value.is_duration() => kinds.spans = true,
-            Data::DateTime(_) | Data::DateTimeIso(_) => match stamp(value) {
-                Some(time) => {
-                    kinds.stamps = true;
-                    kinds.clocks |= time.num_seconds_from_midnight() != 0 || time.nanosecond() != 0;
-                }
-                None => kinds.texts = true,
-            },
+            Value::Text(_) => kinds.texts = true,
+            Value::Bool(_) => kinds.bools = true,
+            Value::Error(_) => kinds.errors = true,
+            Value::Stamp(moment) => {
+                kinds.stamps = true;
+                kinds.times |= moment.time() != NaiveTime::MIN;
+                kinds.dates |= moment.date() > START;
+            }
+            Value::Clock(_) => kinds.clocks = true,
+            Value::Span(_) => kinds.spans = true,
         }
     }
     kinds
 }
 
-fn stamp(value: &Data) -> Option<NaiveDateTime> {
+/// The day of times without a date.
+const START: NaiveDate = match NaiveDate::from_ymd_opt(1899, 12, 31) {
+    Some(day) => day,
+    None => NaiveDate::MIN,
+};
+
+fn stamp(value: &Value) -> Option<NaiveDateTime> {
     match value {
-        Data::DateTime(value) if !value.is_duration() => value.as_datetime(),
-        Data::DateTimeIso(_) => value.as_datetime().or_else(|| value.as_date()?.and_hms_opt(0, 0, 0)),
+        Value::Stamp(moment) => Some(*moment),
+        Value::Clock(time) => Some(START.and_time(*time)),
         _ => None,
     }
 }
 
+/// Microseconds since midnight.
+fn clock(value: &Value) -> Option<i64> {
+    let time = stamp(value)?.time();
+    Some(i64::from(time.num_seconds_from_midnight()) * 1_000_000 + i64::from(time.nanosecond()) / 1_000)
+}
+
+/// Milliseconds of a duration.
+fn span(value: &Value) -> Option<i64> {
+    match value {
+        Value::Span(millis) => Some(*millis),
+        value => Some(clock(value)? / 1_000),
+    }
+}
+
 /// A column with the type that all its cells have; as text where there is no such type.
-fn typed(name: &str, cells: &[(u32, Data)], begin: u32, count: usize) -> (Field, ArrayRef) {
+fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field, ArrayRef) {
     let kinds = kinds(cells);
-    let one = [kinds.numbers, kinds.texts, kinds.bools, kinds.stamps, kinds.spans, kinds.errors];
+    // A time has no date: among dates it is none of them.
+    let moments = kinds.stamps || kinds.clocks && !kinds.dates;
+    let times = kinds.clocks && kinds.dates;
+    let one = [kinds.numbers, kinds.texts, kinds.bools, moments, times, kinds.spans, kinds.errors];
     let alone = one.iter().filter(|kind| **kind).count() == 1;
     let plain = |array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);
     macro_rules! column {
@@ -197,66 +316,126 @@ fn typed(name: &str, cells: &[(u32, Data)], begin: u32, count: usize) -> (Field,
             Arc::new(builder.finish()) as ArrayRef
         }};
     }
+    let number = |value: &Value| match value {
+        Value::Number(value) => Some(*value),
+        _ => None,
+    };
     if alone && kinds.numbers && !kinds.fractions {
-        return plain(column!(Int64Builder::new(), |value: &Data| match value {
-            Data::Int(value) => Some(*value),
-            Data::Float(value) => Some(*value as i64),
+        return plain(column!(Int64Builder::new(), |value: &Value| number(value).map(|value| value as i64)));
+    }
+    if alone && kinds.numbers {
+        return plain(column!(Float64Builder::new(), number));
+    }
+    if alone && kinds.bools {
+        return plain(column!(BooleanBuilder::new(), |value: &Value| match value {
+            Value::Bool(value) => Some(*value),
             _ => None,
         }));
     }
-    if alone && kinds.numbers {
-        return plain(column!(Float64Builder::new(), |value: &Data| value.as_f64()));
+    if alone && moments && !kinds.dates {
+        return plain(column!(Time64MicrosecondBuilder::new(), clock));
     }
-    if alone && kinds.bools {
-        return plain(column!(BooleanBuilder::new(), |value: &Data| value.get_bool()));
-    }
-    if alone && kinds.stamps && !kinds.clocks {
-        let days = |value: &Data| stamp(value).map(|time| time.date().to_epoch_days());
+    if alone && moments && !kinds.times {
+        let days = |value: &Value| stamp(value).map(|time| time.date().to_epoch_days());
         return plain(column!(Date32Builder::new(), days));
     }
-    if alone && kinds.stamps {
-        let micros = |value: &Data| stamp(value).map(|time| time.and_utc().timestamp_micros());
+    if alone && moments {
+        let micros = |value: &Value| stamp(value).map(|time| time.and_utc().timestamp_micros());
         return plain(column!(TimestampMicrosecondBuilder::new(), micros));
     }
-    if alone && kinds.spans {
-        let millis = |value: &Data| match value {
-            Data::DateTime(value) => value.as_duration().map(|span| span.num_milliseconds()),
-            _ => None,
-        };
-        return plain(column!(DurationMillisecondBuilder::new(), millis));
+    // Durations of less than a day may be told as times.
+    let only_spans = one.iter().filter(|kind| **kind).count() == 1 + usize::from(moments) && !kinds.stamps;
+    if kinds.spans && only_spans {
+        return plain(column!(DurationMillisecondBuilder::new(), span));
     }
-    let guess = match (kinds.numbers, kinds.texts || kinds.bools || kinds.stamps || kinds.spans) {
+    let guess = match (kinds.numbers, kinds.texts || kinds.bools || moments || kinds.spans) {
         // Numbers among which there are errors.
         (true, false) if kinds.fractions => DataType::Float64,
         (true, false) => DataType::Int64,
         _ => DataType::Utf8,
     };
-    (types::field(name, &guess), column!(StringBuilder::new(), |value: &Data| Some(text(value))))
+    (types::field(name, &guess), column!(StringBuilder::new(), |value: &Value| Some(text(value))))
 }
 
 /// A cell as text.
-fn text(value: &Data) -> String {
+fn text(value: &Value) -> String {
+    let shown = |array: &dyn Array| cell::text(array, 0).unwrap_or_default();
     match value {
-        Data::Empty => String::new(),
-        Data::Int(value) => value.to_string(),
         // Excel knows no integers: what is one looks like one.
-        Data::Float(value) if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 => {
+        Value::Number(value) if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 => {
             (*value as i64).to_string()
         }
-        Data::Float(value) => cell::float64(*value),
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.clone(),
-        Data::Bool(value) => value.to_string(),
-        Data::Error(error) => error.to_string(),
-        Data::DateTime(value) => match stamp(&Data::DateTime(*value)) {
-            Some(time) => moment(time),
-            None => cell::float64(value.as_f64()),
-        },
+        Value::Number(value) => cell::float64(*value),
+        Value::Text(text) | Value::Error(text) => text.clone(),
+        Value::Bool(value) => value.to_string(),
+        // A time that is formatted as a date.
+        Value::Stamp(moment) if moment.date() == START => {
+            shown(&Time64MicrosecondArray::from(vec![clock(value)]))
+        }
+        Value::Stamp(moment) => {
+            shown(&TimestampMicrosecondArray::from(vec![moment.and_utc().timestamp_micros()]))
+        }
+        Value::Clock(_) => shown(&Time64MicrosecondArray::from(vec![clock(value)])),
+        Value::Span(millis) => shown(&DurationMillisecondArray::from(vec![*millis])),
     }
 }
 
-/// A moment as it is shown everywhere.
-fn moment(time: NaiveDateTime) -> String {
-    let array = TimestampMicrosecondArray::from(vec![time.and_utc().timestamp_micros()]);
-    debug_assert_eq!(array.data_type(), &DataType::Timestamp(TimeUnit::Microsecond, None));
-    cell::text(&array, 0).unwrap_or_default()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::datatypes::TimeUnit;
+
+    #[test]
+    fn places_have_letters() {
+        for (at, text) in
+            [((0, 0), "A1"), ((9, 25), "Z10"), ((0, 26), "AA1"), ((1_048_575, 16_383), "XFD1048576")]
+        {
+            assert_eq!((words(at), place(text)), (text.to_owned(), Some(at)));
+        }
+        assert_eq!(place("$b$7"), Some((6, 1)));
+        for text in ["", "7", "A", "A0", "1A", "A1B", "A99999999999", "AAAAAAAAAAAAAA1", "Ä1"] {
+            assert_eq!(place(text), None, "{text}");
+        }
+        assert_eq!(Area::parse("A1:B2").unwrap().words(), "A1:B2");
+    }
+
+    /// The type of a column of these values, and its cells.
+    fn column(values: Vec<Value>) -> (DataType, Vec<String>) {
+        let count = values.len();
+        let cells: Vec<(u32, Value)> =
+            values.into_iter().enumerate().map(|(row, v)| (row as u32, v)).collect();
+        let (field, array) = typed("c", &cells, 0, count);
+        (field.data_type().clone(), (0..count).map(|row| cell::text(array.as_ref(), row).unwrap()).collect())
+    }
+
+    #[test]
+    fn a_column_has_the_type_of_all_its_cells() {
+        let stamp = |day, hour| {
+            Value::Stamp(NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(hour, 0, 0).unwrap())
+        };
+        let clock = |hour| Value::Clock(NaiveTime::from_hms_opt(hour, 30, 0).unwrap());
+        let midnight = Value::Stamp(START.and_hms_opt(12, 0, 0).unwrap());
+        assert_eq!(column(vec![stamp(1, 0), stamp(2, 0)]).0, DataType::Date32);
+        assert_eq!(
+            column(vec![stamp(1, 0), stamp(2, 1)]).0,
+            DataType::Timestamp(TimeUnit::Microsecond, None)
+        );
+        let (of, cells) = column(vec![clock(7), midnight]);
+        assert_eq!(
+            (of, cells.join(" ")),
+            (DataType::Time64(TimeUnit::Microsecond), "07:30:00 12:00:00".into())
+        );
+        let (of, cells) = column(vec![Value::Span(4 * 86_400_000), clock(1)]);
+        assert_eq!(
+            (of, cells.join(" ")),
+            (DataType::Duration(TimeUnit::Millisecond), "345600s 5400s".into())
+        );
+        let (of, cells) = column(vec![stamp(1, 0), clock(7)]);
+        assert_eq!((of, cells.join(" ")), (DataType::Utf8, "2024-01-01T00:00:00 07:30:00".into()));
+        // A date that is none leaves the others readable.
+        let (of, cells) = column(vec![stamp(1, 0), Value::Number(3e6)]);
+        assert_eq!((of, cells.join(" ")), (DataType::Utf8, "2024-01-01T00:00:00 3000000".into()));
+        let (of, cells) = column(vec![Value::Number(3.0), Value::Span(1_500), clock(1)]);
+        assert_eq!((of, cells.join(" ")), (DataType::Utf8, "3 1.5s 01:30:00".into()));
+    }
 }

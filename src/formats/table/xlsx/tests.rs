@@ -65,8 +65,8 @@ fn hostile_and_broken_workbooks_end_in_sentences() {
     let Some(Content::Table(table)) = &far.content else { panic!() };
     assert_eq!(table.schema().field(0).name(), "id");
     assert!(far.remarks.iter().any(|remark| remark.contains("left out")), "{:?}", far.remarks);
-    let repeated = fixture("malformed/repeated.ods").err().unwrap();
-    assert_eq!(repeated.kind(), crate::ErrorKind::Limit, "{repeated}");
+    let repeated = sheet(&fixture("malformed/repeated.ods").unwrap(), "birds");
+    assert_eq!(repeated.problem.as_ref().unwrap().kind(), crate::ErrorKind::Limit);
     let broken = fixture("malformed/broken_sheet.xlsx").unwrap();
     let birds = sheet(&broken, "birds");
     assert!(birds.problem.is_some() && birds.content.is_some());
@@ -76,4 +76,37 @@ fn hostile_and_broken_workbooks_end_in_sentences() {
         let empty = opened.as_ref().is_ok_and(|root| root.child_count() == Some(0));
         assert!(empty || opened.is_err_and(|error| error.kind() == crate::ErrorKind::Malformed), "{name}");
     }
+}
+
+#[test]
+fn packages_are_read_however_their_parts_are_named_and_encoded() {
+    let expected = fixture("formats.xlsx").unwrap();
+    for name in ["backslashes", "elsewhere", "rootless", "utf16", "macro_sheet", "dimension"] {
+        let book = fixture(&format!("{name}.xlsx")).unwrap();
+        for part in ["formats", "beyond"] {
+            assert_eq!(shown(&sheet(&book, part)), shown(&sheet(&expected, part)), "{name} {part}");
+        }
+    }
+    let listed = fixture("macro_sheet.xlsx").unwrap().child_page(&Task::new(), 0..9).unwrap();
+    assert_eq!(listed.iter().map(|node| node.label).collect::<Vec<_>>(), ["macro sheet", "sheet"]);
+    let birds = |name: &str| shown(&sheet(&fixture(name).unwrap(), "birds"));
+    assert_eq!(birds("spaced.ods"), birds("birds.ods"));
+    assert_eq!(birds("circle.xls"), birds("birds.xls"));
+    assert!(birds("two_bytes.xls").0.starts_with("id: int64, wei: double, nm: string, wild: bool"));
+}
+
+#[test]
+fn numbers_are_what_their_formats_say() {
+    let book = fixture("formats.xlsx").unwrap();
+    let (columns, cells) = shown(&sheet(&book, "formats"));
+    let expected = "condition: int64, date if large: date32[day], literal: double, escaped: int64, colour: date32[day], \
+                    elapsed: duration[ms], clock: time64[us], minutes: duration[ms], star: int64, unquoted: double";
+    assert_eq!(columns, expected);
+    assert!(cells.starts_with("5¦2024-01-31¦2.5¦3¦2024-01-31¦388800s¦18:00:00¦43200s¦7¦1.25⏎"), "{cells}");
+    // What is beyond the calendar is shown as its number.
+    let expected = "2024-01-31T00:00:00¦129600s⏎2958466¦3477600s⏎-1¦86.4s⏎1e300¦43200s";
+    assert_eq!(shown(&sheet(&book, "beyond")).1, expected);
+    let (columns, cells) = shown(&sheet(&fixture("spans.ods").unwrap(), "spans"));
+    assert_eq!(columns, "span: duration[ms], clock: time64[us]");
+    assert_eq!(cells, "178200s¦08:05:00⏎1s¦23:59:59");
 }

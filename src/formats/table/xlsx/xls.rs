@@ -1,209 +1,551 @@
-//! The records of an XLS workbook ([MS-XLS]). calamine makes a whole rectangle of what is between the first and
-//! the last cell of a sheet, as far apart as the file says that they are, another one of its formulas, and holds
-//! those of all sheets at once: that is looked for here first.
+//! XLS ([MS-XLS]): the records of a workbook in a stream of a compound file, or alone in a file before Excel 5.
+//! What is about all sheets comes first, then the records of each sheet from the place that is given there.
 //!
-//! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xls/>
+//! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xls/>; for the versions before
+//! Excel 97 <https://www.openoffice.org/sc/excelfileformat.pdf>.
 
+use super::biff::{Record, Shared, Texts, Version, f64_at, records, u16_at, u32_at};
+use super::book::{Sheet, SheetKind, Workbook};
+use super::cfb;
+use super::code::Formats;
+use super::sheet::{Area, Gathered, absolute};
+use super::value::{Epoch, Value};
+use super::xlsb::{error, rk};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::source::Source;
 use crate::task::Task;
 
-/// Bytes that a cell takes in memory, and the text of a formula.
-const CELL: u64 = 32;
-const FORMULA: u64 = 24;
+/// The most bytes of a workbook that are held, and of its shared texts.
+const HELD: u64 = limits::CHUNK;
+/// What a text takes beyond its letters.
+const TEXT: u64 = size_of::<String>() as u64;
+/// The begin of a workbook or a sheet, of Excel 5 and later; the end.
+const BOF: u16 = 0x0809;
+const EOF: u16 = 0x000a;
 
-/// A record: its kind and its bytes (section 2.1.4).
-type Record<'a> = (u16, &'a [u8]);
+/// An open workbook.
+pub(super) struct Book {
+    stream: Vec<u8>,
+    texts: Texts,
+    sheets: Vec<Sheet>,
+    /// Where the records of each sheet begin.
+    places: Vec<usize>,
+    names: Vec<(String, String)>,
+    epoch: Epoch,
+    formats: Formats,
+    /// Read with the first sheet.
+    shared: Option<Vec<String>>,
+}
 
-/// Whether the sheets of a workbook's stream are within limits.
-///
-/// # Errors
-/// Where the cells of all together lie too far apart to be held in `most` bytes, or sheets lie in each other.
-pub(super) fn check(task: &Task, stream: &[u8], most: u64) -> Result<()> {
-    let mut places = Vec::new();
-    for (kind, bytes) in records(stream) {
-        match kind {
-            // BoundSheet8: where the sheet begins.
-            0x0085 => places.push(number(bytes, 0) as usize | (number(bytes, 2) as usize) << 16),
-            // The end of what is about all sheets.
-            0x000a => break,
+/// What is noted while the records about all sheets are read.
+#[derive(Default)]
+struct Notes {
+    /// How many number formats there were, which have no numbers of their own before Excel 4.
+    formats: u32,
+    names: Vec<(String, Vec<u8>)>,
+    /// The first sheet of each reference to sheets.
+    references: Vec<u16>,
+}
+
+impl Book {
+    /// The workbook in `source`.
+    ///
+    /// # Errors
+    /// `Unsupported` where it is encrypted, `Malformed` where there is none.
+    pub(super) fn open(task: &Task, source: &Source) -> Result<Book> {
+        let len = limits::check(source.len(task)?, HELD, "an XLS workbook")? as u64;
+        let bytes = source.read(task, 0..len)?;
+        let stream = if bytes.starts_with(cfb::MAGIC) { unframed(task, &bytes)? } else { bytes.to_vec() };
+        let begin = records(&stream).next().and_then(|record| begin(&record));
+        let Some((version, is_sheet)) = begin else {
+            return Err(Error::malformed("XLS: the workbook does not begin with its version").at(0));
+        };
+        let texts = Texts { version, encoding: Some(encoding_rs::WINDOWS_1252) };
+        let mut book = Book {
+            stream,
+            texts,
+            sheets: Vec::new(),
+            places: Vec::new(),
+            names: Vec::new(),
+            epoch: Epoch::default(),
+            formats: Formats::default(),
+            shared: None,
+        };
+        if is_sheet {
+            // A workbook of one sheet, whose records are the workbook's too.
+            book.sheets.push(Sheet { name: "Sheet 1".to_owned(), kind: SheetKind::Work, hidden: false });
+            book.places.push(0);
+        }
+        book.globals(task)?;
+        Ok(book)
+    }
+
+    /// Reads what is about all sheets.
+    fn globals(&mut self, task: &Task) -> Result<()> {
+        let stream = std::mem::take(&mut self.stream);
+        let mut notes = Notes::default();
+        let mut read = Ok(());
+        for record in records(&stream).skip(1) {
+            read = task.check().and_then(|()| self.global(&record, &mut notes));
+            if read.is_err() || record.kind == EOF {
+                break;
+            }
+        }
+        self.stream = stream;
+        let Notes { names, references, .. } = notes;
+        self.names =
+            names.into_iter().map(|(name, tokens)| (name, self.reference(&tokens, &references))).collect();
+        self.formats = std::mem::take(&mut self.formats).done();
+        read
+    }
+
+    fn global(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<()> {
+        let bytes = record.bytes;
+        match record.kind {
+            // FilePass.
+            0x002f => return Err(Error::unsupported("the workbook is encrypted with a password")),
+            // CodePage.
+            0x0042 => self.texts.encoding = Texts::code_page(u16_at(bytes, 0).unwrap_or(1252)),
+            // Date1904.
+            0x0022 if u16_at(bytes, 0) == Some(1) => self.epoch = Epoch::Y1904,
+            // BoundSheet8.
+            0x0085 => self.sheet(bytes),
+            // XF: of Excel 2, 3, 4, and of later ones.
+            0x0043 => self.formats.style(u32::from(bytes.get(2).copied().unwrap_or(0) & 0x3f)),
+            0x0243 | 0x0443 => self.formats.style(u32::from(bytes.get(1).copied().unwrap_or(0))),
+            0x00e0 => self.formats.style(u16_at(bytes, 2).map_or(0, u32::from)),
+            // Format.
+            0x001e | 0x041e => {
+                let (id, code) = self.format(record, notes.formats);
+                self.formats.code(id, code);
+                notes.formats += 1;
+            }
+            // Lbl: a name, whose formula stands at its end.
+            0x0018 if self.texts.version >= Version::Biff5 => {
+                let (letters, len) = (bytes.get(3).copied().unwrap_or(0), u16_at(bytes, 4).unwrap_or(0));
+                let name = self.texts.read(bytes.get(14..).unwrap_or_default(), usize::from(letters));
+                let is_built_in = bytes.first().is_some_and(|flags| flags & 0x20 != 0);
+                let name = name.chars().next().filter(|_| is_built_in).map_or(name, built_in);
+                let tokens = bytes.get(bytes.len().saturating_sub(usize::from(len))..).unwrap_or_default();
+                notes.names.push((name, tokens.to_vec()));
+            }
+            // ExternSheet.
+            0x0017 if self.texts.version == Version::Biff8 => {
+                let all = bytes.get(2..).unwrap_or_default().chunks_exact(6);
+                notes.references.extend(all.map(|one| u16_at(one, 2).unwrap_or(u16::MAX)));
+            }
             _ => {}
         }
+        Ok(())
     }
-    // Sheets that lie apart are together no longer than the stream; some writers let a few share one.
-    let mut left = stream.len().saturating_mul(4).saturating_add(1 << 20);
-    // What the sheets before take; those that share their records take it once more each.
-    let mut held = 0u64;
-    for place in places {
-        task.check()?;
-        let Some(sheet) = stream.get(place..) else { continue };
-        let (mut cells, mut nested) = (Cells::default(), 0u32);
-        for (kind, bytes) in records(sheet) {
-            left = left
-                .checked_sub(bytes.len() + 4)
-                .ok_or_else(|| Error::malformed("its sheets lie in each other"))?;
-            match kind {
-                0x0809 => nested += 1,
-                0x000a if nested <= 1 => break,
-                0x000a => nested -= 1,
-                _ => cells.take(kind, bytes),
+
+    fn sheet(&mut self, bytes: &[u8]) {
+        let (Some(place), Some(letters)) = (u32_at(bytes, 0), bytes.get(6)) else { return };
+        let name = self.texts.read(bytes.get(7..).unwrap_or_default(), usize::from(*letters));
+        let kind = match bytes.get(5) {
+            Some(1) => SheetKind::Macro,
+            Some(2) => SheetKind::Chart,
+            Some(6) => SheetKind::Module,
+            _ => SheetKind::Work,
+        };
+        let hidden = bytes.get(4).is_some_and(|state| state & 3 != 0);
+        self.sheets.push(Sheet { name: name.replace('\0', ""), kind, hidden });
+        self.places.push(place as usize);
+    }
+
+    /// A number format: its number and its code.
+    fn format(&self, record: &Record<'_>, before: u32) -> (u32, String) {
+        let bytes = record.bytes;
+        let rest = |from| bytes.get(from..).unwrap_or_default();
+        let len = |at| usize::from(bytes.get(at).copied().unwrap_or(0));
+        match self.texts.version {
+            // Those of Excel 4 have two bytes before them.
+            Version::Biff2 | Version::Biff34 if record.kind == 0x001e => {
+                (before, self.texts.read(rest(1), len(0)))
             }
-            limits::check(held.saturating_add(cells.needed()), most, "the cells of the sheets")?;
+            Version::Biff2 | Version::Biff34 => (before, self.texts.read(rest(3), len(2))),
+            Version::Biff5 => (u16_at(bytes, 0).map_or(0, u32::from), self.texts.read(rest(3), len(2))),
+            Version::Biff8 => {
+                let letters = usize::from(u16_at(bytes, 2).unwrap_or(0));
+                (u16_at(bytes, 0).map_or(0, u32::from), self.texts.read(rest(4), letters))
+            }
         }
-        held = held.saturating_add(cells.kept());
     }
-    Ok(())
-}
 
-fn records(mut stream: &[u8]) -> impl Iterator<Item = Record<'_>> {
-    std::iter::from_fn(move || {
-        let (kind, len) = (number(stream.get(..4)?, 0), usize::from(number(stream, 2)));
-        let bytes = stream.get(4..4 + len)?;
-        stream = stream.get(4 + len..)?;
-        Some((kind, bytes))
-    })
-}
-
-/// A little-endian number; 0 beyond the end.
-fn number(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..at + 2).and_then(|two| two.try_into().ok()).map_or(0, u16::from_le_bytes)
-}
-
-/// Where the cells of a sheet lie, where its formulas do, and how many cells it says it has.
-#[derive(Default)]
-struct Cells {
-    values: Extent,
-    formulas: Extent,
-    said: u64,
-    /// The place of the last formula, of whose text a record of its own tells.
-    last: (u64, u64),
-}
-
-impl Cells {
-    fn take(&mut self, kind: u16, bytes: &[u8]) {
-        let (row, column) = (u64::from(number(bytes, 0)), u64::from(number(bytes, 2)));
-        match kind {
-            // Dimensions: calamine makes room for so many cells.
-            0x0200 if bytes.len() == 10 => {
-                let across = u64::from(number(bytes, 6));
-                self.said = u64::from(number(bytes, 2)).saturating_mul(across.max(1));
+    /// What a name of one cell or one range stands for (section 2.5.198.84); other formulas are not spelled.
+    fn reference(&self, tokens: &[u8], references: &[u16]) -> String {
+        let text = || -> Option<String> {
+            let first = references.get(usize::from(u16_at(tokens, 1)?))?;
+            let sheet = &self.sheets.get(usize::from(*first))?.name;
+            let number = |at| u16_at(tokens, at).map(u32::from);
+            let cell = |row, column| Some(absolute((number(row)?, number(column)? & 0xff)));
+            match (tokens.first()?, tokens.len()) {
+                (0x3a | 0x5a | 0x7a, 7) => Some(format!("{sheet}!{}", cell(3, 5)?)),
+                (0x3b | 0x5b | 0x7b, 11) => Some(format!("{sheet}!{}:{}", cell(3, 7)?, cell(5, 9)?)),
+                _ => None,
             }
-            0x0200 => {
-                let rows = u64::from(number(bytes, 4)) | u64::from(number(bytes, 6)) << 16;
-                self.said = rows.saturating_mul(u64::from(number(bytes, 10)).max(1));
+        };
+        text().unwrap_or_else(|| "a formula".to_owned())
+    }
+
+    /// Reads the texts that all sheets share.
+    fn share(&mut self, task: &Task) -> Result<()> {
+        if self.shared.is_some() {
+            return Ok(());
+        }
+        let (mut all, mut held) = (Vec::new(), 0);
+        let about = records(&self.stream).take_while(|record| record.kind != EOF);
+        for record in about.filter(|record| record.kind == 0x00fc) {
+            let mut shared = Shared::new(&record);
+            while let Some(text) = shared.next() {
+                held += text.len() as u64 + TEXT;
+                limits::check(held, HELD, "the shared texts")?;
+                all.push(text);
+                if all.len() % 4096 == 0 {
+                    task.check()?;
+                }
             }
-            // MulRk: as many cells as its last column says.
+        }
+        self.shared = Some(all);
+        Ok(())
+    }
+}
+
+/// The stream of the workbook in a compound file.
+fn unframed(task: &Task, bytes: &[u8]) -> Result<Vec<u8>> {
+    // Of Excel 97 and later, else of Excel 5.
+    if let Some(stream) = cfb::stream(task, bytes, &["Workbook", "Book"])? {
+        return Ok(stream);
+    }
+    if cfb::stream(task, bytes, &["EncryptedPackage"])?.is_some() {
+        return Err(Error::unsupported("the workbook is encrypted with a password"));
+    }
+    Err(Error::malformed("XLS: the compound file has no stream of a workbook"))
+}
+
+/// The version that the first record says, and whether it begins a sheet rather than a workbook.
+fn begin(record: &Record<'_>) -> Option<(Version, bool)> {
+    let version = match record.kind {
+        0x0009 => Version::Biff2,
+        0x0209 | 0x0409 => Version::Biff34,
+        BOF if u16_at(record.bytes, 0) == Some(0x0500) => Version::Biff5,
+        BOF => Version::Biff8,
+        _ => return None,
+    };
+    Some((version, u16_at(record.bytes, 2) == Some(0x0010)))
+}
+
+/// Whether bytes begin with the version of a workbook or a sheet that is in no compound file.
+pub(super) fn begins(head: &[u8]) -> bool {
+    let Some(record) = records(head).next() else { return false };
+    let of = u16_at(record.bytes, 2);
+    let is_known = match (record.kind, record.bytes.len()) {
+        (0x0009, 4..=6) | (0x0209 | 0x0409, 6) => of == Some(0x0010),
+        (BOF, 8 | 16) => matches!(of, Some(0x0005 | 0x0010)),
+        _ => false,
+    };
+    is_known && begin(&record).is_some()
+}
+
+/// The names that every workbook may have (section 2.5.114).
+fn built_in(code: char) -> String {
+    let names = [
+        "Consolidate_Area",
+        "Auto_Open",
+        "Auto_Close",
+        "Extract",
+        "Database",
+        "Criteria",
+        "Print_Area",
+        "Print_Titles",
+        "Recorder",
+        "Data_Form",
+        "Auto_Activate",
+        "Auto_Deactivate",
+        "Sheet_Title",
+        "_FilterDatabase",
+    ];
+    names.get(code as usize).map_or_else(|| code.to_string(), |name| format!("_xlnm.{name}"))
+}
+
+impl Workbook for Book {
+    fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
+    fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {
+        self.share(task)?;
+        let place = self.places.get(number).copied().unwrap_or(usize::MAX);
+        let missing = || {
+            let words =
+                format!("XLS: the sheet should begin at byte {place} of the workbook, where none does");
+            Error::malformed(words)
+        };
+        let records_of = records(self.stream.get(place..).ok_or_else(missing)?);
+        let mut cells = Cells { book: self, pending: None };
+        let mut depth = 0u32;
+        for record in records_of {
+            match record.kind {
+                _ if depth == 0 => {
+                    begin(&record).ok_or_else(missing)?;
+                    depth = 1;
+                }
+                // Charts within the sheet.
+                BOF => depth += 1,
+                EOF if depth == 1 => return Ok(()),
+                EOF => depth -= 1,
+                _ if depth == 1 => {
+                    cells.take(&record, out);
+                    out.tick(task)?;
+                }
+                _ => {}
+            }
+        }
+        if depth == 0 { Err(missing()) } else { Err(Error::malformed("XLS: the sheet is cut off")) }
+    }
+}
+
+/// The cells of a sheet.
+struct Cells<'a> {
+    book: &'a Book,
+    /// The cell of a formula whose text comes in a record of its own.
+    pending: Option<(u32, u32)>,
+}
+
+impl Cells<'_> {
+    fn take(&mut self, record: &Record<'_>, out: &mut Gathered) {
+        let bytes = record.bytes;
+        match record.kind {
+            // String: the text of the formula before it.
+            0x0207 | 0x0007 => {
+                if let Some(place) = self.pending.take() {
+                    self.push(place, Value::Text(self.result(record)), out);
+                }
+            }
+            // MulRk: from a first to a last column.
             0x00bd => {
-                let last = u64::from(number(bytes, bytes.len().saturating_sub(2)));
-                self.values.cell(row, column);
-                self.values.cell(row, last);
+                let (Some(row), Some(first)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
+                let all = bytes.get(4..).unwrap_or_default().chunks_exact(6);
+                for (column, one) in (u32::from(first)..).zip(all) {
+                    let (style, number) = (u16_at(one, 0).unwrap_or(0), u32_at(one, 2).unwrap_or(0));
+                    self.push((u32::from(row), column), self.number(rk(number), usize::from(style)), out);
+                }
             }
-            // Formula.
-            0x0006 => {
-                self.last = (row, column);
-                self.values.cell(row, column);
-                self.formulas.cell(row, column);
+            // MergeCells.
+            0x00e5 => {
+                for one in bytes.get(2..).unwrap_or_default().chunks_exact(8) {
+                    let [top, bottom, left, right] =
+                        [0, 2, 4, 6].map(|at| u16_at(one, at).map_or(0, u32::from));
+                    out.merged(Some(Area { start: (top, left), end: (bottom, right) }));
+                }
             }
-            // String: without a formula before it calamine puts it into the first cell.
-            0x0207 => self.values.cell(self.last.0, self.last.1),
-            0x0203..=0x0205 | 0x00d6 | 0x027e | 0x00fd => self.values.cell(row, column),
+            0x0002..=0x0006 if self.book.texts.version == Version::Biff2 => self.old(record, out),
+            0x0203..=0x0206 | 0x0006 | 0x0406 | 0x027e | 0x00fd | 0x00d6 => {
+                let (Some(row), Some(column)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
+                let style = usize::from(u16_at(bytes, 4).unwrap_or(0));
+                let rest = bytes.get(6..).unwrap_or_default();
+                self.cell(record.kind, (u32::from(row), u32::from(column)), style, rest, out);
+            }
             _ => {}
         }
     }
 
-    /// Bytes that it takes while it is read: there is room for what the sheet says it has.
-    fn needed(&self) -> u64 {
-        self.kept().max(self.said.saturating_mul(CELL))
+    /// A cell of Excel 2, whose style is three bytes.
+    fn old(&mut self, record: &Record<'_>, out: &mut Gathered) {
+        let bytes = record.bytes;
+        let (Some(row), Some(column)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
+        let place = (u32::from(row), u32::from(column));
+        let style = usize::from(bytes.get(4).copied().unwrap_or(0) & 0x3f);
+        let rest = bytes.get(7..).unwrap_or_default();
+        match record.kind {
+            0x0002 => {
+                if let Some(number) = u16_at(rest, 0) {
+                    self.push(place, self.number(f64::from(number), style), out);
+                }
+            }
+            0x0004 => {
+                let (letters, text) = rest.split_first().unwrap_or((&0, &[]));
+                self.push(place, Value::Text(self.book.texts.read(text, usize::from(*letters))), out);
+            }
+            0x0006 => self.cell(0x0006, place, style, rest, out),
+            kind => self.cell(kind | 0x0200, place, style, rest, out),
+        }
     }
 
-    /// Bytes that stay.
-    fn kept(&self) -> u64 {
-        let formulas = self.formulas.area().saturating_mul(FORMULA);
-        self.values.area().saturating_mul(CELL).saturating_add(formulas)
+    /// A cell, from its value on.
+    fn cell(&mut self, kind: u16, place: (u32, u32), style: usize, rest: &[u8], out: &mut Gathered) {
+        let value = match kind {
+            0x0203 => f64_at(rest, 0).map(|number| self.number(number, style)),
+            0x027e => u32_at(rest, 0).map(|number| self.number(rk(number), style)),
+            0x0205 => rest.first().map(|value| boolean(*value, rest.get(1) == Some(&1))),
+            // Label, RString.
+            0x0204 | 0x00d6 => {
+                let letters = u16_at(rest, 0).map_or(0, usize::from);
+                Some(Value::Text(self.book.texts.read(rest.get(2..).unwrap_or_default(), letters)))
+            }
+            0x00fd => {
+                let at = u32_at(rest, 0).unwrap_or(u32::MAX) as usize;
+                let text = self.book.shared.as_ref().and_then(|all| all.get(at));
+                if text.is_none() {
+                    let place = super::sheet::words(place);
+                    out.problem(Error::malformed(format!("cell {place}: there is no shared text {at}")));
+                }
+                text.map(|text| Value::Text(text.clone()))
+            }
+            _ => return self.formula(place, style, rest, out),
+        };
+        if let Some(value) = value {
+            self.push(place, value, out);
+        }
+    }
+
+    /// A formula: its last result (section 2.5.133).
+    fn formula(&mut self, place: (u32, u32), style: usize, rest: &[u8], out: &mut Gathered) {
+        out.formula(true, false);
+        self.pending = None;
+        let special = u16_at(rest, 6) == Some(u16::MAX);
+        let byte = |at: usize| rest.get(at).copied().unwrap_or(0);
+        let value = match byte(0) {
+            _ if !special => f64_at(rest, 0).map(|number| self.number(number, style)),
+            0 => {
+                self.pending = Some(place);
+                None
+            }
+            1 => Some(boolean(byte(2), false)),
+            2 => Some(boolean(byte(2), true)),
+            _ => None,
+        };
+        if let Some(value) = value {
+            self.push(place, value, out);
+        }
+    }
+
+    /// The text of a formula's result.
+    fn result(&self, record: &Record<'_>) -> String {
+        let texts = &self.book.texts;
+        if texts.version == Version::Biff8 {
+            return Shared::alone(record).next().unwrap_or_default();
+        }
+        let size = if record.kind == 0x0007 { 1 } else { 2 };
+        let low = record.bytes.first().map_or(0, |byte| usize::from(*byte));
+        let letters = if size == 1 { low } else { u16_at(record.bytes, 0).map_or(0, usize::from) };
+        texts.read(record.bytes.get(size..).unwrap_or_default(), letters)
+    }
+
+    fn number(&self, stored: f64, style: usize) -> Value {
+        Value::number(stored, self.book.formats.class(style, stored), self.book.epoch)
+    }
+
+    fn push(&self, place: (u32, u32), value: Value, out: &mut Gathered) {
+        out.push(place, value);
     }
 }
 
-/// The rows and columns between which cells lie.
-#[derive(Default)]
-struct Extent(Option<[(u64, u64); 2]>);
-
-impl Extent {
-    fn cell(&mut self, row: u64, column: u64) {
-        let [rows, columns] = self.0.get_or_insert([(row, row), (column, column)]);
-        *rows = (rows.0.min(row), rows.1.max(row));
-        *columns = (columns.0.min(column), columns.1.max(column));
-    }
-
-    fn area(&self) -> u64 {
-        self.0.map_or(0, |[rows, columns]| (rows.1 - rows.0 + 1) * (columns.1 - columns.0 + 1))
-    }
+/// A truth value, or an error by its number.
+fn boolean(value: u8, is_error: bool) -> Value {
+    if is_error { Value::Error(error(value)) } else { Value::Bool(value != 0) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::cfb;
     use super::*;
-    use crate::source::Source;
+    use crate::content::Content;
 
     fn record(kind: u16, bytes: &[u8]) -> Vec<u8> {
         [&kind.to_le_bytes()[..], &(bytes.len() as u16).to_le_bytes(), bytes].concat()
     }
 
-    /// A stream with one sheet of these records.
-    fn stream(sheet: &[Vec<u8>]) -> Vec<u8> {
-        shared(1, sheet)
+    /// A record of a cell in the first row.
+    fn cell(kind: u16, column: u8, rest: &[u8]) -> Vec<u8> {
+        record(kind, &[&[0, 0, column, 0, 0, 0][..], rest].concat())
     }
 
-    /// A stream with so many sheets that all have these records.
-    fn shared(sheets: usize, sheet: &[Vec<u8>]) -> Vec<u8> {
-        let head = record(0x0809, &[0; 4]);
-        let bound = |place: u32| record(0x0085, &[&place.to_le_bytes()[..], &[0; 4]].concat());
-        let start = head.len() + sheets * bound(0).len() + 4;
-        let bounds = bound(start as u32).repeat(sheets);
-        [head.clone(), bounds, record(0x000a, &[]), head, sheet.concat(), record(0x000a, &[])].concat()
+    /// A workbook of one sheet with these records, which are of the version `version`.
+    fn workbook(version: u16, about: &[Vec<u8>], sheet: &[Vec<u8>]) -> Vec<u8> {
+        let begin =
+            |of: u16| record(BOF, &[version.to_le_bytes(), of.to_le_bytes(), [0; 2], [0; 2]].concat());
+        let name: &[u8] = if version == 0x0600 { b"\x01\0s" } else { b"\x01s" };
+        let bound = |place: u32| record(0x85, &[&place.to_le_bytes()[..], &[0; 2], name].concat());
+        let about = about.concat();
+        let place = begin(5).len() + about.len() + bound(0).len() + 4;
+        [begin(5), about, bound(place as u32), record(EOF, &[]), begin(16), sheet.concat(), record(EOF, &[])]
+            .concat()
     }
 
-    /// A record of a value (`0x0203`) or a formula (`0x0006`) in this cell.
-    fn at(kind: u16, row: u16, column: u16) -> Vec<u8> {
-        let place = [row.to_le_bytes(), column.to_le_bytes()].concat();
-        record(kind, &[&place[..], &[0; 10]].concat())
-    }
-
-    #[test]
-    fn a_cell_that_is_far_away_is_over_the_limit() {
-        let cell = |row, column| at(0x0203, row, column);
+    fn shown(bytes: Vec<u8>) -> Result<String> {
         let task = Task::new();
-        check(&task, &stream(&[cell(3, 4), cell(500, 200)]), 4 << 20).unwrap();
-        let error = check(&task, &stream(&[cell(0, 0), cell(65_535, 65_535)]), 1 << 30).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Limit, "{error}");
-        let dimensions = [0u32.to_le_bytes(), u32::MAX.to_le_bytes()].concat();
-        let dimensions = record(0x0200, &[&dimensions[..], &[0, 0, 255, 0, 0, 0]].concat());
-        assert!(check(&task, &stream(&[dimensions]), 1 << 30).is_err());
-        let text = record(0x0207, &[0; 3]);
-        assert!(check(&task, &stream(&[cell(65_535, 65_535), text]), 1 << 30).is_err());
+        let mut book = Book::open(&task, &Source::memory("a.xls", bytes))?;
+        let mut out = Gathered::default();
+        book.cells(&task, 0, &mut out)?;
+        let node = out.node(&task)?;
+        let Some(Content::Table(table)) = node.content else { return Ok(String::new()) };
+        let all: Vec<usize> = (0..table.schema().fields().len()).collect();
+        let batch = table.read(&task, 0..9, &all)?;
+        let cell = |column: &arrow::array::ArrayRef| crate::cell::text(column, 0).unwrap_or("∅".into());
+        Ok(batch.columns().iter().map(cell).collect::<Vec<_>>().join("¦"))
     }
 
     #[test]
-    fn the_cells_and_formulas_of_all_sheets_are_counted_together() {
-        // A million cells, of 32 bytes each.
-        let (task, corners) = (Task::new(), [at(0x0203, 0, 0), at(0x0203, 999, 999)]);
-        check(&task, &stream(&corners), 40_000_000).unwrap();
-        check(&task, &shared(3, &corners), 100_000_000).unwrap();
-        assert!(check(&task, &shared(3, &corners), 90_000_000).is_err());
-        let formulas = [at(0x0006, 0, 0), at(0x0006, 999, 999)];
-        check(&task, &stream(&formulas), 60_000_000).unwrap();
-        assert!(check(&task, &stream(&formulas), 40_000_000).is_err());
-        // What a sheet only says that it has is given back once it was read.
-        let dimensions = [0u32.to_le_bytes(), 1_000_000u32.to_le_bytes()].concat();
-        let dimensions = record(0x0200, &[&dimensions[..], &[0, 0, 1, 0, 0, 0]].concat());
-        check(&task, &shared(3, &[dimensions]), 40_000_000).unwrap();
+    fn cells_of_all_kinds() {
+        let float = |value: f64| value.to_le_bytes().to_vec();
+        let shared = [&[0u8; 8][..], b"\x02\0\0hi"].concat();
+        let formats = [
+            record(0x041e, b"\xa4\0\x05\0\0[h]:m"),
+            record(0xe0, &[0; 4]),
+            record(0xe0, b"\0\0\xa4\0"),
+            record(0xfc, &shared),
+        ];
+        let formula = |column, result: &[u8; 8]| cell(6, column, &[&result[..], &[0; 8]].concat());
+        let sheet = [
+            cell(0x0203, 0, &float(1.5)),
+            record(0xbd, b"\0\0\x01\0\0\0\x1a\0\0\0\0\0\x2a\0\0\0\x02\0"),
+            cell(0x0205, 3, b"\x2a\x01"),
+            cell(0x00fd, 4, &[0; 4]),
+            cell(0x0204, 5, b"\x03\0\x01m\0p\0g\0"),
+            formula(6, b"\0\0\0\0\0\0\xff\xff"),
+            record(0x0207, b"\x04\0\0ab"),
+            record(0x003c, b"\x01c\0d\0"),
+            formula(7, b"\x01\0\x01\0\0\0\xff\xff"),
+            record(0x0203, &[&b"\0\0\x08\0\x01\0"[..], &float(4.5)].concat()),
+        ];
+        let expected = "1.5¦6¦10¦#N/A¦hi¦mpg¦abcd¦true¦388800s";
+        assert_eq!(shown(workbook(0x0600, &formats, &sheet)).unwrap(), expected);
     }
 
     #[test]
-    fn a_sound_workbook_passes() {
-        let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/xlsx/birds.xls")).unwrap();
-        let stream = cfb::workbook(&Task::new(), &Source::memory("birds.xls", bytes)).unwrap();
-        assert!(records(&stream).filter(|(kind, _)| *kind == 0x0085).count() > 0);
-        check(&Task::new(), &stream, 1 << 20).unwrap();
+    fn texts_of_older_versions() {
+        let page = |page: u16| record(0x42, &page.to_le_bytes());
+        let label = cell(0x0204, 0, b"\x02\0\xcf\xf0");
+        assert_eq!(shown(workbook(0x0500, &[page(1251)], &[label])).unwrap(), "Пр");
+        let label = cell(0x0204, 0, b"\x06\0m\0p\0g\0");
+        assert_eq!(shown(workbook(0x0500, &[page(1200)], &[label])).unwrap(), "mpg");
+    }
+
+    #[test]
+    fn a_sheet_of_excel_2_stands_alone() {
+        let sheet = [
+            record(0x0009, &[2, 0, 0x10, 0]),
+            record(0x0002, b"\0\0\0\0\0\0\0\x07\0"),
+            record(0x0004, b"\0\0\x01\0\0\0\0\x02hi"),
+            record(0x0003, &[&b"\0\0\x02\0\0\0\0"[..], &2.5f64.to_le_bytes()].concat()),
+            record(0x0005, b"\0\0\x03\0\0\0\0\x01\0"),
+            record(EOF, &[]),
+        ];
+        assert_eq!(shown(sheet.concat()).unwrap(), "7¦hi¦2.5¦true");
+    }
+
+    #[test]
+    fn what_is_encrypted_or_missing_is_said() {
+        let error = shown(workbook(0x0600, &[record(0x2f, &[0; 6])], &[])).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        let mut bytes = workbook(0x0600, &[], &[cell(0x0203, 0, &[0; 8])]);
+        bytes.truncate(bytes.len() - 4);
+        assert!(shown(bytes).unwrap_err().to_string().contains("cut off"));
+        assert!(shown(b"\0\0\0\0".to_vec()).is_err());
     }
 }
