@@ -19,6 +19,9 @@ pub enum Priority {
     View,
     /// Long work that the user started or that fills in details: scans, exports, indexes.
     Background,
+    /// A query, which has threads of its own: the job starts it and waits. None waits for another to end; the system
+    /// shares the processors between them.
+    Query,
 }
 
 type Work = Box<dyn FnOnce(&Task) + Send>;
@@ -58,6 +61,7 @@ struct Shared {
     queue: Mutex<Queue>,
     for_views: Condvar,
     for_background: Condvar,
+    for_queries: Condvar,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -67,8 +71,13 @@ struct Queue {
     all: Vec<JobInfo>,
     next_id: u64,
     closed: bool,
+    /// Workers for queries, and how many of them have none.
+    queries: usize,
+    idle: usize,
 }
 
+/// The most queries that run at once.
+const QUERIES: usize = 64;
 /// Workers that do what views wait for, and those that do the rest.
 const VIEW: usize = 5;
 const BACKGROUND: usize = 3;
@@ -80,18 +89,13 @@ impl Jobs {
             queue: Mutex::default(),
             for_views: Condvar::new(),
             for_background: Condvar::new(),
+            for_queries: Condvar::new(),
             wake: Box::new(wake),
         });
         let views = std::iter::repeat_n(Priority::View, VIEW);
         for (n, kind) in views.chain([Priority::Background; BACKGROUND]).enumerate() {
-            let shared = shared.clone();
             // A machine that cannot start a thread has fewer workers; with none, jobs wait.
-            let _ = std::thread::Builder::new().name(format!("worker {n}")).spawn(move || {
-                if kind == Priority::Background {
-                    yield_to_views();
-                }
-                shared.work(kind);
-            });
+            shared.start(kind, n);
         }
         Jobs(Arc::new(Owner(shared)))
     }
@@ -122,7 +126,16 @@ impl Jobs {
             running: false,
         });
         queue.waiting.push_back(job);
+        let waiting = queue.waiting.iter().filter(|job| job.priority == Priority::Query).count();
+        let one_more = priority == Priority::Query && waiting > queue.idle && queue.queries < QUERIES;
+        if one_more {
+            queue.queries += 1;
+        }
+        let workers = VIEW + BACKGROUND + queue.queries;
         drop(queue);
+        if one_more && !self.0.0.start(priority, workers) {
+            self.0.0.queue.lock().queries -= 1;
+        }
         self.0.0.arrived(priority).notify_one();
         task
     }
@@ -147,6 +160,7 @@ impl Drop for Owner {
         drop(queue);
         self.0.for_views.notify_all();
         self.0.for_background.notify_all();
+        self.0.for_queries.notify_all();
     }
 }
 
@@ -163,6 +177,18 @@ fn yield_to_views() {
 const NICE: i32 = 10;
 
 impl Shared {
+    /// Starts a worker; whether the system gave a thread.
+    fn start(self: &Arc<Self>, kind: Priority, number: usize) -> bool {
+        let shared = self.clone();
+        let work = move || {
+            if kind != Priority::View {
+                yield_to_views();
+            }
+            shared.work(kind);
+        };
+        std::thread::Builder::new().name(format!("worker {number}")).spawn(work).is_ok()
+    }
+
     fn work(&self, kind: Priority) {
         while let Some(job) = self.take(kind) {
             let id = job.id;
@@ -189,7 +215,10 @@ impl Shared {
                 }
                 return Some(job);
             }
+            let counts = usize::from(kind == Priority::Query);
+            queue.idle += counts;
             self.arrived(kind).wait(&mut queue);
+            queue.idle -= counts;
         }
     }
 
@@ -197,6 +226,7 @@ impl Shared {
         match kind {
             Priority::View => &self.for_views,
             Priority::Background => &self.for_background,
+            Priority::Query => &self.for_queries,
         }
     }
 }
@@ -392,6 +422,29 @@ mod tests {
         release.store(1, Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(30));
         assert_eq!(slot.peek(&3).value.as_deref(), Some(&30), "the stale result is dropped");
+    }
+
+    #[test]
+    fn no_query_waits_for_another_to_end() {
+        let jobs = Jobs::new(|| {});
+        let (many, together) = (20u64, Arc::new(AtomicU64::new(0)));
+        for _ in 0..many {
+            let together = together.clone();
+            jobs.run("query", Priority::Query, move |task| {
+                together.fetch_add(1, Ordering::Relaxed);
+                while !task.is_cancelled() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                together.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+        wait_for(|| (together.load(Ordering::Relaxed) == many).then_some(()));
+        jobs.list().iter().for_each(|job| job.task.cancel());
+        wait_for(|| (together.load(Ordering::Relaxed) == 0).then_some(()));
+        // Workers that have nothing to do take the next ones.
+        jobs.run("one more", Priority::Query, |_| ());
+        wait_for(|| jobs.list().is_empty().then_some(()));
+        assert!(jobs.0.0.queue.lock().queries <= many as usize);
     }
 
     #[test]

@@ -36,6 +36,8 @@ mod threads;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod true_tests;
 
 pub use answer::Answer;
 pub use catalog::{Known, name_of, stem};

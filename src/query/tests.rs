@@ -4,6 +4,7 @@ use super::*;
 use crate::cell;
 use crate::content::table::MemoryTable;
 use crate::content::{Rows, TableFacts};
+use crate::error::Error;
 use arrow::array::*;
 use arrow::datatypes::*;
 use std::ops::Range;

@@ -144,6 +144,18 @@ impl Summary {
     }
 }
 
+/// An integer of a histogram as text of a column's type: of dates and times, the one that is stored so.
+pub fn integer_text(value: i128, data_type: &DataType) -> String {
+    if data_type.is_temporal()
+        && let Ok(stored) = i64::try_from(value)
+        && let Ok(array) = temporal(&Int64Array::from(vec![stored]), data_type)
+        && let Some(text) = cell::text(array.as_ref(), 0)
+    {
+        return text;
+    }
+    value.to_string()
+}
+
 /// Numbers as values of a type of dates or times.
 fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
     let narrow = match data_type {

@@ -85,6 +85,10 @@ impl SqlView {
         }
         let answer = match (run.answer(), run.state()) {
             (Some(answer), _) => answer,
+            (None, State::Stopped) => {
+                theme::empty_state(ui, Icon::Stop, "Stopped", "The query was stopped before its first row");
+                return;
+            }
             (None, State::NotRun) => {
                 theme::empty_state(
                     ui,
@@ -139,13 +143,14 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
     let state = run.state();
     let color = match state {
         State::Failed => theme.bad,
-        State::NotRun => theme.dim,
+        State::NotRun | State::Stopped => theme.dim,
         _ if chosen => theme.text,
         _ => theme.dim,
     };
     let mark = match state {
         State::Failed => Some(Icon::Problem),
         State::Waiting | State::Running => Some(Icon::Hourglass),
+        State::Stopped => Some(Icon::Stop),
         State::NotRun | State::Done => None,
     };
     let galley = ui.painter().layout_no_wrap(name.clone(), body_font(), color);
@@ -156,6 +161,7 @@ fn tab(ui: &mut Ui, run: &Run, chosen: bool) -> Option<Tab> {
         State::Failed => "failed",
         State::Waiting | State::Running => "running",
         State::NotRun => "not run",
+        State::Stopped => "stopped",
         State::Done => "",
     };
     let spoken = format!("{name} {said}").trim_end().to_owned();
@@ -211,6 +217,11 @@ fn said(ui: &mut Ui, run: &Run, wide: bool) {
         ui.label(theme::mono(format!("{count} {noun}{spent}")).color(theme.good));
         return;
     }
+    if run.state() == State::Stopped {
+        ui.label(theme::mono(format!("{count} {noun}{spent} · stopped")).color(theme.dim))
+            .on_hover_text("The query was stopped; not all of its rows are here");
+        return;
+    }
     let (done, total) = answer.progress();
     let part = match total {
         0 => String::new(),
@@ -228,7 +239,6 @@ fn failed(ui: &mut Ui, area: Rect, failure: &Failure, placed: bool) -> bool {
     let theme = Theme::of(ui);
     let (words, context) = match failure {
         Failure::Sql(mistake) => (mistake.message.clone(), mistake.context.clone()),
-        Failure::Run(error) if error.is_cancelled() => ("The query was stopped".to_owned(), String::new()),
         Failure::Run(error) => (error.to_string(), String::new()),
     };
     let mut go = false;

@@ -23,6 +23,8 @@ pub(super) enum State {
     Running,
     Done,
     Failed,
+    /// The user ended it; the rows that came before stay.
+    Stopped,
     /// One before it failed, or it was stopped.
     NotRun,
 }
@@ -148,7 +150,7 @@ pub(super) fn start(
     let first = statements.first().map_or("", |(_, sql, _)| sql.as_str());
     let title: String = first.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(56).collect();
     let woken = jobs.clone();
-    let task = jobs.run(format!("SQL: {title}"), Priority::Background, move |task| {
+    let task = jobs.run(format!("SQL: {title}"), Priority::Query, move |task| {
         let engine = engine(task, &documents, &results).map_err(Failure::from);
         run_all(task, engine, &work, &woken);
     });
@@ -189,12 +191,16 @@ fn run_all(
             }),
         };
         let mut end = outcome.lock();
-        end.state = if ran.is_ok() { State::Done } else { State::Failed };
+        end.state = match &ran {
+            Ok(_) => State::Done,
+            Err(Failure::Run(error)) if error.is_cancelled() => State::Stopped,
+            Err(_) => State::Failed,
+        };
         match (ran, &engine) {
             (Ok(answer), Ok(engine)) => drop(engine.add_table(name, answer)),
             (ran, _) => {
                 failed = true;
-                end.failure = ran.err();
+                end.failure = ran.err().filter(|_| end.state == State::Failed);
             }
         }
         drop(end);

@@ -3,18 +3,17 @@
 //! rows, then of all: at once where the table is small, else when that is asked for.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::cell;
-use gander::content::Table;
 use gander::content::table::{StoredStatistics, read_each};
+use gander::content::{Picked, Table};
 use gander::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::summary as whole;
+use gander::stats::{Histogram, summary as whole};
 use gander::task::Task;
 use parking_lot::Mutex;
 
@@ -25,10 +24,10 @@ use crate::gui::theme::{Theme, mono_font, small_font};
 pub(super) const HEIGHT: f32 = 46.0;
 /// Tables of at most so many rows are looked at as a whole.
 const ALL: u64 = 8192;
-/// Rows at each of the places that are looked at in others.
-const SAMPLE: u64 = 256;
-/// How many places; as many as bins, so that a sorted column looks even.
-const PLACES: u64 = 24;
+/// Rows that are looked at in others.
+const SAMPLE: u64 = 6144;
+/// Of what is not counted yet.
+const FIRST: u64 = 1024;
 const BINS: usize = 24;
 /// Frequent values that are kept in full.
 const FREQUENT: usize = 20;
@@ -45,16 +44,16 @@ pub(super) struct Summary {
     /// Cells that were looked at.
     seen: u64,
     nulls: u64,
-    /// Counts of numbers, and their limits.
-    bins: Vec<u64>,
-    low: f64,
-    high: f64,
+    /// Counts of numbers between limits.
+    histogram: Option<Histogram>,
     /// The most frequent values and their share.
     top: Vec<(String, f32)>,
     /// The same values in full.
     whole: Vec<String>,
     /// Whether only some rows were looked at.
     sampled: bool,
+    /// Whether these are the first ones, because nobody knows yet how many there are.
+    first: bool,
     /// Of how many rows the frequent values are, where these are only some of those that were looked at.
     ranked: Option<u64>,
     /// How many different values there are in all rows, in words.
@@ -66,6 +65,8 @@ pub(super) struct Summary {
 pub(super) enum Click {
     /// A bar: from one number to another, which belongs to it only in the last bar.
     Range(f64, f64, bool),
+    /// A bar of integers: the first and the last one that belong to it.
+    Integers(i128, i128),
     /// A frequent value.
     Value(String),
 }
@@ -252,7 +253,7 @@ impl Heads {
         };
         let picture =
             Rect::from_min_max(area.min, pos2(area.right().min(area.left() + 150.0), area.bottom() - 13.0));
-        if !summary.bins.is_empty() {
+        if summary.histogram.is_some() {
             summary.draw_bins(ui, picture, theme);
         } else if !summary.top.is_empty() {
             summary.draw_top(ui, Rect::from_min_max(area.min, pos2(area.right(), picture.bottom())), theme);
@@ -268,7 +269,7 @@ impl Heads {
         if share.is_some() && summary.sampled {
             hint += "\nNulls are those of the file's footer";
         }
-        if summary.bins.is_empty() && summary.whole.is_empty() {
+        if summary.histogram.is_none() && summary.whole.is_empty() {
             let response = ui.interact(area, id, Sense::hover());
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, spoken(depth)));
             response.on_hover_text(hint);
@@ -355,9 +356,7 @@ impl Summary {
         match &found.histogram {
             // Of rows that were still to come the sample knows nothing.
             Some(histogram) if sample.top.is_empty() => {
-                summary.bins.clone_from(&histogram.counts);
-                summary.low = histogram.edges.first().copied().unwrap_or(sample.low);
-                summary.high = histogram.edges.last().copied().unwrap_or(sample.high);
+                summary.histogram = Some(histogram.clone());
             }
             // Frequent values of which only a sample was counted are no better than before.
             _ if found.top_sampled || found.top.is_empty() => {
@@ -365,7 +364,7 @@ impl Summary {
                 let ranked = Some(sample.ranked.unwrap_or(sample.seen)).filter(|_| !top.is_empty());
                 return Summary { top, whole, ranked, ..summary };
             }
-            _ if sample.bins.is_empty() => summary.rank(found.top.clone()),
+            _ if sample.histogram.is_none() => summary.rank(found.top.clone()),
             _ => return sample.clone(),
         }
         summary
@@ -373,17 +372,18 @@ impl Summary {
 
     /// Where the picture is from, in a word.
     fn depth(&self) -> &'static str {
-        if self.sampled || self.ranked.is_some() { "sampled" } else { "exact" }
+        match (self.first, self.sampled || self.ranked.is_some()) {
+            (true, _) => "first rows",
+            (_, true) => "sampled",
+            (_, false) => "exact",
+        }
     }
 
     /// What of the picture in `area` stands at a place.
     fn at(&self, area: Rect, place: egui::Pos2) -> Option<Click> {
-        if !self.bins.is_empty() {
-            let across = (place.x - area.left()) / area.width() * self.bins.len() as f32;
-            let bin = (across.max(0.0) as usize).min(self.bins.len() - 1);
-            let edge = |n: usize| self.low + (self.high - self.low) * n as f64 / self.bins.len() as f64;
-            let last = bin + 1 == self.bins.len();
-            return Some(Click::Range(edge(bin), if last { self.high } else { edge(bin + 1) }, last));
+        if let Some(histogram) = &self.histogram {
+            let across = (place.x - area.left()) / area.width() * histogram.counts.len() as f32;
+            return bar(histogram, across.max(0.0) as usize);
         }
         let line = ((place.y - area.top()) / area.height() * 2.0) as usize;
         self.whole.get(line.min(1)).filter(|text| text.len() < super::pages::SHOWN).cloned().map(Click::Value)
@@ -392,14 +392,15 @@ impl Summary {
     fn words(&self) -> String {
         let of = gander::display::count(self.seen);
         let mut words = match self.sampled {
+            true if self.first => format!("Of the first {of} rows"),
             true => format!("Of a sample of {of} rows"),
             false => format!("Of all {of} rows"),
         };
         if let Some(rows) = self.ranked {
             words += &format!("\nFrequent values of a sample of {} rows:", gander::display::count(rows));
         }
-        if !self.bins.is_empty() {
-            words += &format!("\n{} to {}", super::sums::short(self.low), super::sums::short(self.high));
+        if let Some(histogram) = &self.histogram {
+            words += &ends(histogram).map_or(String::new(), |(low, high)| format!("\n{low} to {high}"));
         }
         if let Some(distinct) = &self.distinct {
             words += &format!("\n{distinct} distinct");
@@ -411,10 +412,11 @@ impl Summary {
     }
 
     fn draw_bins(&self, ui: &Ui, area: Rect, theme: &Theme) {
-        let most = self.bins.iter().copied().max().unwrap_or(1).max(1) as f32;
-        let step = area.width() / self.bins.len() as f32;
+        let counts = self.histogram.as_ref().map_or(&[] as &[u64], |histogram| &histogram.counts);
+        let most = counts.iter().copied().max().unwrap_or(1).max(1) as f32;
+        let step = area.width() / counts.len().max(1) as f32;
         let color = theme.bg1.lerp_to_gamma(theme.accent, 0.75);
-        for (index, &count) in self.bins.iter().enumerate() {
+        for (index, &count) in counts.iter().enumerate() {
             // A bin with few values still shows.
             let least = if count > 0 { 1.5 } else { 0.5 };
             let height = (count as f32 / most * area.height()).max(least);
@@ -446,25 +448,33 @@ impl Summary {
     }
 }
 
-/// The rows that are looked at, of `rows`.
-#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
-fn places(rows: u64) -> Vec<Range<u64>> {
-    if rows <= ALL {
-        return vec![0..rows];
+/// What is asked for by a bar.
+pub(super) fn bar(histogram: &Histogram, at: usize) -> Option<Click> {
+    let bin = at.min(histogram.counts.len().checked_sub(1)?);
+    if let Some(whole) = &histogram.whole {
+        return Some(Click::Integers(*whole.get(bin)?, whole.get(bin + 1)? - 1));
     }
-    (0..PLACES)
-        .map(|place| (rows - SAMPLE) / (PLACES - 1) * place)
-        .map(|start| start..start + SAMPLE)
-        .collect()
+    // The largest value belongs to the last bar.
+    let last = bin + 1 == histogram.counts.len();
+    Some(Click::Range(*histogram.edges.get(bin)?, *histogram.edges.get(bin + 1)?, last))
+}
+
+/// Where a histogram begins and ends.
+fn ends(histogram: &Histogram) -> Option<(String, String)> {
+    if let Some(whole) = &histogram.whole {
+        return Some((whole.first()?.to_string(), (whole.last()? - 1).to_string()));
+    }
+    Some((super::sums::short(*histogram.edges.first()?), super::sums::short(*histogram.edges.last()?)))
 }
 
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {
-    let sampled = table.rows().exact().is_none_or(|rows| rows > ALL);
+    let rows = table.rows();
+    let (sampled, first) = (rows.exact().is_none_or(|rows| rows > ALL), rows.exact().is_none());
     let mut list = Vec::with_capacity(columns.len());
     for part in &sample(table, task, columns)? {
         task.check()?;
         let distinct = if sampled { None } else { distinct(part) };
-        list.push(Summary { sampled, distinct, ..summary(part) });
+        list.push(Summary { sampled, first, distinct, ..summary(part) });
     }
     Ok(list)
 }
@@ -486,20 +496,27 @@ pub(super) fn frequent(table: &dyn Table, task: &Task, column: usize) -> Result<
 }
 
 /// The cells of columns that are looked at.
-#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges, of which there is one")]
 fn sample(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Vec<ArrayRef>>> {
-    let rows = table.rows();
-    // Of what is not counted yet only the beginning is near.
-    let places = match rows.exact() {
-        Some(rows) => places(rows),
-        None => vec![0..rows.number().clamp(1, 4 * SAMPLE)],
+    let most = match table.rows().exact() {
+        Some(rows) if rows <= ALL => ALL,
+        Some(_) => SAMPLE,
+        // Of what is not counted yet only the beginning is near.
+        None => FIRST,
+    };
+    let first = |rows: u64| std::iter::once(0..rows.clamp(1, FIRST)).collect();
+    let picked = match table.rows().exact() {
+        Some(_) => Picked::sample(table, task, most)?,
+        None => Picked::new(table, first(table.rows().number())),
     };
     let mut parts: Vec<Vec<ArrayRef>> = vec![Vec::new(); columns.len()];
-    for place in places {
+    let mut at = 0;
+    while at < picked.len() {
         task.check()?;
-        for (part, array) in parts.iter_mut().zip(read_each(table, task, place, columns)?) {
+        let end = at.saturating_add(picked.scan_step(at)).min(picked.len());
+        for (part, array) in parts.iter_mut().zip(read_each(&picked, task, at..end, columns)?) {
             part.extend(array.ok());
         }
+        at = end;
     }
     Ok(parts)
 }
@@ -510,47 +527,46 @@ fn summary(parts: &[ArrayRef]) -> Summary {
         summary.seen += array.len() as u64;
         summary.nulls += array.logical_null_count() as u64;
     }
-    let numbers: Option<Vec<f64>> =
-        parts.iter().map(numbers).collect::<Option<Vec<_>>>().map(|lists| lists.concat());
-    match numbers {
-        Some(values) if !values.is_empty() => summary.count_bins(&values),
-        Some(_) => {}
+    let counted = match parts.iter().map(integers).collect::<Option<Vec<_>>>() {
+        Some(lists) => Some(Histogram::of_integers(&lists.concat(), BINS)),
+        None => {
+            let lists = parts.iter().map(numbers).collect::<Option<Vec<_>>>();
+            lists.map(|lists| Histogram::of_numbers(&lists.concat(), BINS))
+        }
+    };
+    match counted {
+        Some(histogram) => summary.histogram = histogram,
         None => summary.count_top(parts),
     }
     summary
 }
 
-/// The finite numbers of a column of numbers or times.
-fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
+/// The integers of a column, and its dates and times by their stored numbers.
+fn integers(array: &ArrayRef) -> Option<Vec<i128>> {
     let kind = array.data_type();
-    let casted = match kind {
-        kind if kind.is_numeric() => arrow::compute::cast(array, &DataType::Float64).ok()?,
-        DataType::Date32 | DataType::Time32(_) => {
-            let whole = arrow::compute::cast(array, &DataType::Int32).ok()?;
-            arrow::compute::cast(&whole, &DataType::Float64).ok()?
-        }
-        kind if kind.is_temporal() => {
-            let whole = arrow::compute::cast(array, &DataType::Int64).ok()?;
-            arrow::compute::cast(&whole, &DataType::Float64).ok()?
-        }
+    if *kind == DataType::UInt64 {
+        return Some(array.as_primitive_opt::<UInt64Type>()?.iter().flatten().map(i128::from).collect());
+    }
+    let whole = match kind {
+        DataType::Date32 | DataType::Time32(_) => arrow::compute::cast(array, &DataType::Int32).ok()?,
+        kind if kind.is_integer() || kind.is_temporal() => array.clone(),
         _ => return None,
     };
+    let whole = arrow::compute::cast(&whole, &DataType::Int64).ok()?;
+    Some(whole.as_primitive_opt::<Int64Type>()?.iter().flatten().map(i128::from).collect())
+}
+
+/// The finite numbers of a column of other numbers.
+fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
+    if !array.data_type().is_numeric() {
+        return None;
+    }
+    let casted = arrow::compute::cast(array, &DataType::Float64).ok()?;
     let values = casted.as_primitive_opt::<Float64Type>()?;
     Some(values.iter().flatten().filter(|value| value.is_finite()).collect())
 }
 
 impl Summary {
-    fn count_bins(&mut self, values: &[f64]) {
-        self.low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        self.high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let span = self.high - self.low;
-        self.bins = vec![0; BINS];
-        for value in values {
-            let place = if span > 0.0 { (value - self.low) / span * BINS as f64 } else { BINS as f64 / 2.0 };
-            self.bins[(place as usize).min(BINS - 1)] += 1;
-        }
-    }
-
     /// The most frequent texts, if there are frequent ones.
     fn count_top(&mut self, parts: &[ArrayRef]) {
         let mut counts: HashMap<String, u64> = HashMap::new();
@@ -605,7 +621,8 @@ mod tests {
         ])
         .unwrap();
         let list = summaries(&MemoryTable::new(batch), &Task::new(), &[0, 1]).unwrap();
-        assert_eq!((list[0].bins[0], list[0].bins[BINS - 1], list[0].nulls), (2, 1, 1));
+        let bins = &list[0].histogram.as_ref().unwrap().counts;
+        assert_eq!((bins[0], bins[bins.len() - 1], list[0].nulls), (2, 1, 1));
         assert_eq!(list[1].top[0], ("card".to_owned(), 0.75));
         assert_eq!(list[1].whole, ["card", "cash"]);
         assert!(list[0].words().contains("\n2 distinct"), "{}", list[0].words());
@@ -638,8 +655,9 @@ mod tests {
         }
         assert!(sampled, "the sample came first");
         let (n, s) = (&heads.known[&0], &heads.known[&1]);
-        assert_eq!((n.bins.iter().sum::<u64>(), n.seen), (200_000, 200_000));
-        assert!(n.low <= 0.0 && (199_999.0..250_000.0).contains(&n.high), "{} to {}", n.low, n.high);
+        let histogram = n.histogram.as_ref().unwrap();
+        assert_eq!((histogram.counts.iter().sum::<u64>(), n.seen), (200_000, 200_000));
+        assert_eq!(ends(histogram), Some(("0".to_owned(), "199999".to_owned())));
         assert_eq!((s.top[0].clone(), s.top[1].clone()), (("b".to_owned(), 0.75), ("a".to_owned(), 0.25)));
         assert!(!heads.can_be_exact(0));
         assert!(s.words().contains("\n2 distinct"), "{}", s.words());
@@ -658,12 +676,5 @@ mod tests {
         assert_eq!((shown.nulls, shown.depth(), shown.ranked), (14_286, "sampled", Some(6_144)));
         assert!(shown.words().starts_with("Of all 100,000 rows\nFrequent values of a sample of 6,144 rows"));
         assert!(!shown.sampled, "all rows need not be asked for again");
-    }
-
-    #[test]
-    fn a_sample_lies_within_the_table() {
-        let places = places(1_000_000_000);
-        assert_eq!((places.len() as u64, places[0].start), (PLACES, 0));
-        assert!(places.iter().all(|place| place.end <= 1_000_000_000));
     }
 }

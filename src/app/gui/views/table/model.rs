@@ -151,6 +151,7 @@ impl Sheet {
     pub(super) fn asked(&self, column: usize, click: Click) -> Option<Condition> {
         match click {
             Click::Range(low, high, last) => self.within(column, low, high, last),
+            Click::Integers(low, high) => self.among(column, low, high),
             Click::Value(text) => self.equal(column, &Cell::new(CellKind::Text, text)),
         }
     }
@@ -165,6 +166,16 @@ impl Sheet {
             _ if cell.text.len() >= pages::SHOWN => return None,
             _ => Test::Equals(cell.text.clone().into_owned()),
         };
+        Some(Condition::new(name, test))
+    }
+
+    /// The condition that a column is one of the integers from `low` to `high`, or the date or time that such a number
+    /// stands for.
+    fn among(&self, column: usize, low: i128, high: i128) -> Option<Condition> {
+        let name = self.names.get(column)?.clone();
+        let data_type = self.values.schema().fields().get(column)?.data_type().clone();
+        let text = |value: i128| gander::stats::summary::integer_text(value, &data_type);
+        let test = Test::Between { low: Some(text(low)), high: Some(text(high)), closed: true };
         Some(Condition::new(name, test))
     }
 

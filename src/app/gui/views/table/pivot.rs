@@ -267,8 +267,8 @@ impl Page {
             (None, Some(error)) => error.to_string(),
             (None, None) => return,
         };
-        let color = if stopped { theme.warn } else { theme.bad };
-        ui.label(theme::icon(Icon::Problem).color(color));
+        let (color, icon) = if stopped { (theme.dim, Icon::Stop) } else { (theme.bad, Icon::Problem) };
+        ui.label(theme::icon(icon).color(color));
         if theme::button(ui, "Try again").clicked() {
             self.slot.clear();
             self.again += 1;

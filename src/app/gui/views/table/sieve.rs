@@ -415,7 +415,9 @@ impl Sieve {
                     ui.label(theme::mono(about.statement(&self.clauses(about.table))));
                 });
             }
-            Some(Err(_)) => {}
+            Some(Err(_)) => {
+                ui.label(theme::mono(format!("{count} rows")).color(theme.dim));
+            }
             None => {
                 let (done, total) = answer.progress();
                 let part = match total {
@@ -439,12 +441,13 @@ impl Sieve {
 
     fn say_wrong(&mut self, ui: &mut Ui, place: Rect) {
         let theme = Theme::of(ui);
-        let words = match (self.wrong(), self.problem()) {
-            (Some(mistake), _) => mistake.message.clone(),
+        // What somebody asked for is no error.
+        let (words, icon, color) = match (self.wrong(), self.problem()) {
+            (Some(mistake), _) => (mistake.message.clone(), Icon::Problem, theme.bad),
             (None, Some(error)) if error.is_cancelled() => {
-                "Filtering was stopped; not all rows are there".to_owned()
+                ("Filtering was stopped; not all rows are there".to_owned(), Icon::Stop, theme.dim)
             }
-            (None, Some(error)) => error.to_string(),
+            (None, Some(error)) => (error.to_string(), Icon::Problem, theme.bad),
             (None, None) => return,
         };
         let builder = UiBuilder::new()
@@ -452,9 +455,9 @@ impl Sieve {
             .id_salt("sieve-wrong")
             .layout(egui::Layout::left_to_right(egui::Align::Center));
         let mut child = ui.new_child(builder);
-        child.label(theme::icon(Icon::Problem).color(theme.bad));
+        child.label(theme::icon(icon).color(color));
         let first = words.lines().next().unwrap_or_default().to_owned();
-        let label = egui::Label::new(RichText::new(first).color(theme.bad)).truncate();
+        let label = egui::Label::new(RichText::new(first).color(color)).truncate();
         let full = self.wrong().map_or(words, ToString::to_string);
         child.add(label).on_hover_text(theme::mono(full));
         if self.wrong().is_none() && theme::button(&mut child, "Try again").clicked() {
@@ -468,7 +471,7 @@ impl Sieve {
 /// A job that lasts as long as the query, so that the status bar shows it and can end it.
 fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Task {
     let answer = Arc::downgrade(rows.answer());
-    jobs.run(format!("filtering {name}"), Priority::Background, move |task| {
+    jobs.run(format!("filtering {name}"), Priority::Query, move |task| {
         // Only looked at, so that a closed tab ends its query.
         while let Some(answer) = answer.upgrade() {
             if answer.ended().is_some() {

@@ -4,7 +4,7 @@
 
 mod facts;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
@@ -12,11 +12,13 @@ use gander::content::Table;
 use gander::content::table::StoredStatistics;
 use gander::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::summary::{Correlation, Depth, Summaries, Summary, correlation, exact, sampled};
+use gander::stats::summary::{
+    Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
+};
 use gander::task::Task;
 use parking_lot::Mutex;
 
-use super::heads::{Click, percent};
+use super::heads::{Click, bar, percent};
 use super::model::Sheet;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
@@ -37,6 +39,10 @@ pub(super) struct Page {
     /// The table that this is about, by its place in memory.
     of: usize,
     known: HashMap<usize, Known>,
+    /// The columns of which that is so with the rows that are there now.
+    fresh: HashSet<usize>,
+    /// How many rows there were when that began, and whether all were.
+    seen: Option<(u64, bool)>,
     depth: Option<Depth>,
     slot: Slot<Vec<usize>, Summaries>,
     whole: Option<Whole>,
@@ -67,7 +73,24 @@ impl Page {
         self.matrix.cancel();
         self.matrix.clear();
         self.known.clear();
+        self.fresh.clear();
+        self.seen = None;
         self.depth = None;
+    }
+
+    /// Looks again where more rows came, or the last of them: a filter finds them one by one. What was told of the first
+    /// ones stays until then.
+    fn look_again(&mut self, table: &Arc<dyn Table>) {
+        let rows = table.rows();
+        let now = (rows.number(), rows.exact().is_some());
+        let more =
+            |(seen, all): (u64, bool)| !all && (now.1 || now.0 >= seen.saturating_mul(2).max(seen + 1_000));
+        if self.seen.is_none_or(more) {
+            self.seen = Some(now);
+            self.fresh.clear();
+            self.slot.clear();
+            self.matrix.clear();
+        }
     }
 
     /// Draws the page into all that is left of `ui`; what was clicked, and in which column.
@@ -84,6 +107,7 @@ impl Page {
             self.forget();
             self.of = place;
         }
+        self.look_again(table);
         self.take_whole();
         let columns = table.schema().fields().len();
         let theme = Theme::of(ui);
@@ -119,8 +143,8 @@ impl Page {
     /// Asks for a sample of the columns in sight.
     fn want(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, sight: Vec<usize>) {
         let missing: Vec<usize> =
-            sight.into_iter().filter(|c| !self.known.contains_key(c)).take(COLUMNS).collect();
-        if missing.is_empty() {
+            sight.into_iter().filter(|c| !self.fresh.contains(c)).take(COLUMNS).collect();
+        if missing.is_empty() || table.rows().number() == 0 && table.rows().exact().is_none() {
             return;
         }
         let (source, wanted) = (table.clone(), missing.clone());
@@ -128,10 +152,11 @@ impl Page {
             sampled(source.as_ref(), task, &wanted)
         });
         if let Some(found) = shown.value.filter(|_| shown.fresh) {
-            self.depth.get_or_insert(found.depth);
+            self.depth = Some(found.depth);
             self.keep(&missing, &found);
             jobs.wake();
         } else if let Some(error) = shown.error {
+            self.fresh.extend(missing.iter().copied());
             missing.into_iter().for_each(|column| drop(self.known.insert(column, Err(error.to_string()))));
         }
     }
@@ -140,6 +165,7 @@ impl Page {
         for (column, summary) in columns.iter().zip(&found.columns) {
             let known = summary.as_ref().map(|s| Arc::new(s.clone())).map_err(ToString::to_string);
             self.known.insert(*column, known);
+            self.fresh.insert(*column);
         }
     }
 
@@ -153,6 +179,9 @@ impl Page {
             if columns.len() < self.known.len() {
                 self.known.clear();
             }
+            // All rows are as many as there are by now.
+            self.seen = Some((found.rows, true));
+            self.fresh.clear();
             self.keep(&columns, &found);
         }
     }
@@ -169,6 +198,9 @@ impl Page {
                 None => ("…".to_owned(), theme.dim),
                 Some(Depth::Exact) => {
                     (format!("From all {} rows", super::model::rows(table.rows()).words()), theme.good)
+                }
+                Some(Depth::Sampled(rows)) if table.rows().exact().is_none() => {
+                    (format!("From the first {} rows", thousands(rows)), theme.warn)
                 }
                 Some(Depth::Sampled(rows)) => {
                     let all = super::model::rows(table.rows()).words();
@@ -395,13 +427,18 @@ fn picture_ui(ui: &mut Ui, area: Rect, column: usize, summary: &Summary) -> Opti
             ui.painter().rect_filled(bar, 0.0, color);
         }
         let bin = (((place?.x - area.left()) / step) as usize).min(histogram.counts.len().checked_sub(1)?);
-        let (low, high) = (*histogram.edges.get(bin)?, *histogram.edges.get(bin + 1)?);
+        let asked = bar(histogram, bin)?;
+        let (low, high) = match &asked {
+            Click::Integers(low, high) => {
+                (integer_text(*low, &summary.data_type), integer_text(*high, &summary.data_type))
+            }
+            _ => {
+                (summary.text_of(*histogram.edges.get(bin)?), summary.text_of(*histogram.edges.get(bin + 1)?))
+            }
+        };
         let count = histogram.counts.get(bin).copied().unwrap_or(0);
-        let words = format!("{} to {}: {}", summary.text_of(low), summary.text_of(high), thousands(count));
-        response.on_hover_text(format!("{words}\nClick to filter"));
-        // The largest value belongs to the last bar.
-        let last = bin + 1 == histogram.counts.len();
-        return clicked.then_some(Click::Range(low, high, last));
+        response.on_hover_text(format!("{low} to {high}: {}\nClick to filter", thousands(count)));
+        return clicked.then_some(asked);
     }
     let most = summary.top.first().map_or(1, |(_, count)| *count).max(1) as f32;
     let line = area.height() / 4.0;
