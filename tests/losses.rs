@@ -12,7 +12,7 @@ use gander::dtype::DType;
 use gander::format::{Attributes, Loss, LossKind, Options};
 use gander::node::{Node, Value};
 use gander::region::Region;
-use gander::{Task, cell, display, open};
+use gander::{ErrorKind, Task, cell, display, open};
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -592,9 +592,16 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
         outcome.refused = 1;
         return outcome;
     };
-    let Ok(done) = plan.run(&task, out, Consent { overwrite: true, lose: true }) else {
-        outcome.refused = 1;
-        return outcome;
+    let done = match plan.run(&task, out, Consent { overwrite: true, lose: true }) {
+        Ok(done) => done,
+        Err(error) => {
+            // What the target cannot hold, and what cannot be read; the writer's own failures are faults.
+            if matches!(error.kind(), ErrorKind::Io | ErrorKind::Bug) {
+                outcome.wrong.push(format!("it failed: {error}"));
+            }
+            outcome.refused = 1;
+            return outcome;
+        }
     };
     let mut reading = Options::default();
     match target.id {

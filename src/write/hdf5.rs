@@ -140,8 +140,13 @@ fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>
         }
         DType::Struct(record) => {
             for field in &record.fields {
-                if let DType::Struct(_) = &field.dtype {
-                    array_losses(path, &field.name, &field.dtype, losses);
+                match &field.dtype {
+                    DType::Struct(_) => array_losses(path, &field.name, &field.dtype, losses),
+                    DType::Bytes(_) => {
+                        let what = "fixed bytes become fixed text";
+                        losses.push(note(LossKind::Type, what).at(path).of(&field.name));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -265,7 +270,6 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             let total = arrays.iter().filter_map(|(_, array)| array_bytes(array.as_ref()).ok());
             task.expect(total.fold(0, u64::saturating_add));
             let made = all_arrays(task, &file, arrays, &settings)?;
-            scales::write(&file, &made)?;
             for (name, own) in &payload.parts {
                 let path = path_of(name);
                 match made.iter().find(|made| made.path == path) {
@@ -276,6 +280,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
                 }
             }
             attributes::write(&file, &payload.attributes, &DType::U8)?;
+            scales::write(&file, &made)?;
         }
         Data::Table(table) if options.choice(&TABLES)? == "columns" => {
             let group = columns(task, &file, options.choice(&NAME)?, table, &settings)?;

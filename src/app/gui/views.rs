@@ -26,7 +26,6 @@ use std::sync::Arc;
 use egui::Ui;
 use gander::content::Content;
 use gander::format::{Data, Format, Options};
-use gander::formats::FORMATS;
 use gander::jobs::Jobs;
 use gander::node::Node;
 use gander::open::Document;
@@ -83,7 +82,7 @@ impl Target {
             return None;
         }
         // A wrapper in a wrapper says so before what it holds.
-        formats::by_id(self.node.formats.last()?)
+        gander::formats::by_id(self.node.formats.last()?)
     }
 
     /// What its file is opened with.

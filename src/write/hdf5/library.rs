@@ -182,6 +182,13 @@ pub(super) trait Described {
     /// Its handle.
     fn handle(&self) -> &Handle;
 
+    /// Whether it has an attribute of this name.
+    fn has(&self, text: &str) -> Result<bool> {
+        let text = name(text)?;
+        // SAFETY: a live handle and a text that ends with zero.
+        Ok(hdf5::sync::sync(|| unsafe { h5a::H5Aexists(self.handle().0, text.as_ptr()) }) > 0)
+    }
+
     /// Writes an attribute; a shape of `None` is a scalar.
     ///
     /// # Safety

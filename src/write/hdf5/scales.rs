@@ -84,8 +84,13 @@ pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
 
 /// Makes a dataset a scale.
 fn mark(dataset: &Dataset, name: &str) -> Result<()> {
-    attributes::text(dataset, "CLASS", "DIMENSION_SCALE")?;
-    attributes::text(dataset, "NAME", name)
+    for (attribute, text) in [("CLASS", "DIMENSION_SCALE"), ("NAME", name)] {
+        // A scale may have another name than its dataset.
+        if !dataset.has(attribute)? {
+            attributes::text(dataset, attribute, text)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes down whose scale it is.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use gander::formats::FORMATS;
-use gander::node::{Node, Value};
+use gander::node::Node;
 use gander::sniff::has_extension;
 
 use super::quoted;
