@@ -135,13 +135,6 @@ impl Gathered {
 
     /// The sheet.
     pub(super) fn node(mut self, task: &Task) -> Result<Node> {
-        let (merged, problem) = (std::mem::take(&mut self.merged), self.problem.take());
-        let mut node = tell_merged(self.table(task)?, &merged);
-        node.problem = problem;
-        Ok(node)
-    }
-
-    fn table(mut self, task: &Task) -> Result<Node> {
         let mut node = Node::new("", "sheet");
         if self.formulas > 0 {
             node = node.read_as("formulas", serde_json::Value::from(self.formulas));
@@ -150,6 +143,8 @@ impl Gathered {
             let count = display::plural(self.unknown, "formula");
             node = node.remark(format!("{count} without a stored result: shown as empty"));
         }
+        node = self.tell_merged(node);
+        node.problem = self.problem.take();
         for cells in self.columns.values_mut() {
             cells.sort_by_key(|(row, _)| *row);
             cells.dedup_by_key(|(row, _)| *row);
@@ -198,6 +193,16 @@ impl Gathered {
         Ok(node.content(Content::Table(Arc::new(MemoryTable::new(batch)))))
     }
 
+    fn tell_merged(&self, node: Node) -> Node {
+        let Some(first) = self.merged.first() else { return node };
+        let ranges: Vec<String> = self.merged.iter().take(50).map(Area::words).collect();
+        let count = display::plural(self.merged.len() as u64, "range");
+        let first = first.words();
+        let words =
+            format!("{count} of merged cells: the value stands in the first cell of each ({first} …)");
+        node.remark(words).read_as("merged cells", ranges.join(", "))
+    }
+
     /// The names in the first row, if it is a header: texts, all different, over half of the columns that hold
     /// anything.
     fn header(&self, first: u32, left: u32, right: u32, more: bool) -> Option<Vec<String>> {
@@ -217,16 +222,6 @@ impl Gathered {
         let used = self.columns.range(left..=right).count();
         (more && filled * 2 >= used).then_some(names)
     }
-}
-
-/// Says which ranges are merged.
-fn tell_merged(node: Node, merged: &[Area]) -> Node {
-    let Some(first) = merged.first() else { return node };
-    let ranges: Vec<String> = merged.iter().take(50).map(Area::words).collect();
-    let count = display::plural(merged.len() as u64, "range");
-    let first = first.words();
-    let words = format!("{count} of merged cells: the value stands in the first cell of each ({first} …)");
-    node.remark(words).read_as("merged cells", ranges.join(", "))
 }
 
 /// What a column holds.
