@@ -517,20 +517,25 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
         let rest = name.strip_prefix(group);
         rest.is_some_and(|rest| rest.starts_with(|c: char| !c.is_alphanumeric() && c != '_'))
     };
+    let to = back.first().map(|item| item.around.clone()).unwrap_or_default();
+    let is_there = |name: &String| {
+        let group = to.groups.iter().any(|(other, _)| other == name);
+        group || to.left_out.iter().any(|(other, ..)| other == name)
+    };
     if let [only] = items {
         for (name, _) in
             from.groups.iter().filter(|(name, _)| !name.is_empty() && !is_below(&only.name, name))
         {
-            gone(name, "", Aspect::Missing, "the group".to_owned());
+            if !is_there(name) {
+                gone(name, "", Aspect::Missing, "the group".to_owned());
+            }
         }
         return;
     }
-    let to = back.first().map(|item| item.around.clone()).unwrap_or_default();
     for (name, own) in &from.groups {
         let there = to.groups.iter().find(|(other, _)| other == name).map(|(_, own)| own);
         let is_implied = items.iter().any(|item| is_below(&item.name, name));
-        let is_empty = to.left_out.iter().any(|(other, ..)| other == name);
-        if there.is_none() && !name.is_empty() && !is_implied && !is_empty {
+        if !is_there(name) && !name.is_empty() && !is_implied {
             gone(name, "", Aspect::Missing, "the group".to_owned());
         }
         for (key, value) in &own.list {
