@@ -517,20 +517,25 @@ fn around(items: &[Item], back: &[Item], target: &Target, out: &mut Vec<Differen
         let rest = name.strip_prefix(group);
         rest.is_some_and(|rest| rest.starts_with(|c: char| !c.is_alphanumeric() && c != '_'))
     };
+    let to = back.first().map(|item| item.around.clone()).unwrap_or_default();
+    let is_there = |name: &String| {
+        let group = to.groups.iter().any(|(other, _)| other == name);
+        group || to.left_out.iter().any(|(other, ..)| other == name)
+    };
     if let [only] = items {
         for (name, _) in
             from.groups.iter().filter(|(name, _)| !name.is_empty() && !is_below(&only.name, name))
         {
-            gone(name, "", Aspect::Missing, "the group".to_owned());
+            if !is_there(name) {
+                gone(name, "", Aspect::Missing, "the group".to_owned());
+            }
         }
         return;
     }
-    let to = back.first().map(|item| item.around.clone()).unwrap_or_default();
     for (name, own) in &from.groups {
         let there = to.groups.iter().find(|(other, _)| other == name).map(|(_, own)| own);
         let is_implied = items.iter().any(|item| is_below(&item.name, name));
-        let is_empty = to.left_out.iter().any(|(other, ..)| other == name);
-        if there.is_none() && !name.is_empty() && !is_implied && !is_empty {
+        if !is_there(name) && !name.is_empty() && !is_implied {
             gone(name, "", Aspect::Missing, "the group".to_owned());
         }
         for (key, value) in &own.list {
@@ -734,4 +739,90 @@ fn the_loss_report_tells_the_truth() {
             target.id
         );
     }
+}
+
+fn opened(path: &Path) -> Vec<Item> {
+    let document = gander::open(&Task::new(), path, &Options::default()).unwrap();
+    convert::gather(&Task::new(), &document.root, "").unwrap()
+}
+
+fn written(items: &[Item], id: &str, set: &[(&str, &str)], selection: &Selection, out: &Path) -> Vec<Loss> {
+    let mut options = Options::default();
+    set.iter().for_each(|(name, value)| options.set(name, *value));
+    let plan = convert::plan(items, Target::by_id(id).unwrap(), &options, selection).unwrap();
+    plan.run(&Task::new(), out, Consent { overwrite: true, lose: true }).unwrap();
+    plan.losses
+}
+
+fn climate() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/showcase/climate.nc"))
+}
+
+#[test]
+fn a_tree_keeps_its_attributes_dimensions_and_scales_where_they_have_a_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = opened(&climate());
+    for (id, ending) in [("hdf5", "h5"), ("zarr", "zarr")] {
+        let out = folder.path().join(format!("climate.{ending}"));
+        let losses = written(&items, id, &[], &Selection::default(), &out);
+        assert!(losses.is_empty(), "{losses:?}");
+        let back = opened(&out);
+        assert_eq!(back.len(), items.len());
+        let tas = back.iter().find(|item| item.name == "tas").unwrap();
+        assert_eq!(tas.attributes.get("units"), Some(&Value::from("K")));
+        let Content::Array(array) = &tas.content else { panic!("no array") };
+        let facts = array.facts();
+        let names: Vec<&str> = facts.axes.iter().map(|axis| axis.name.as_str()).collect();
+        assert_eq!(names, ["time", "lat", "lon"], "{id}");
+        assert!(facts.axes.iter().all(|axis| axis.coordinate.is_some()), "{id}");
+        assert_eq!(facts.scaling.map(|s| (s.scale, s.offset, s.fill)), Some((0.01, 273.15, vec![-32768.0])));
+        assert!(back[0].around.groups[0].1.get("Conventions").is_some(), "{id}");
+    }
+    // Without groups all of it is named.
+    let losses = written(&items, "npz", &[], &Selection::default(), &folder.path().join("climate.npz"));
+    let of_tas = |kind: LossKind| losses.iter().any(|loss| loss.path == "tas" && loss.kind == kind);
+    for kind in [LossKind::Attribute, LossKind::Name, LossKind::Scale] {
+        assert!(of_tas(kind), "{kind:?} of {losses:?}");
+    }
+    assert!(losses.iter().any(|loss| loss.serious && loss.kind == LossKind::Scale), "{losses:?}");
+}
+
+#[test]
+fn tables_hold_what_is_shown_unless_what_is_stored_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let items: Vec<Item> = opened(&climate()).into_iter().filter(|item| item.name == "tas").collect();
+    let Content::Array(array) = &items[0].content else { panic!("no array") };
+    let scaling = array.facts().scaling.unwrap();
+    let selection = Selection { slice: Some("0".to_owned()), ..Selection::default() };
+    let raw = gander::adapt::ArrayView::parse(array.clone(), "0").unwrap();
+    let stored = cells(&raw).unwrap();
+    let out = folder.path().join("out.parquet");
+    for (values, is_shown) in [(None, true), (Some("shown"), true), (Some("stored"), false)] {
+        let set: Vec<(&str, &str)> = values.map(|values| ("values", values)).into_iter().collect();
+        let losses = written(&items, "parquet", &set, &selection, &out);
+        assert!(losses.iter().any(|loss| loss.kind == LossKind::Scale), "{losses:?}");
+        let back = opened(&out);
+        let Content::Table(table) = &back[0].content else { panic!("no table") };
+        let columns = columns_of(table.as_ref());
+        let width = columns.len();
+        for (n, stored) in stored.iter().enumerate() {
+            let cell = columns[n % width].cells.as_ref().unwrap()[n / width].clone();
+            let number: f64 = stored.as_ref().unwrap().parse().unwrap();
+            let meant = Some(scaling.apply(number)).filter(|value| !value.is_nan()).map(cell::float64);
+            assert_eq!(cell, if is_shown { meant } else { stored.clone() }, "{values:?}, element {n}");
+        }
+        assert_eq!(back[0].attributes.get("scale_factor").is_some(), !is_shown);
+    }
+}
+
+#[test]
+fn what_a_reader_says_is_no_metadata() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/showcase/people.csv"));
+    let document = gander::open(&Task::new(), people, &Options::default()).unwrap();
+    assert!(document.root.reader.iter().any(|(name, _)| name == "delimiter"));
+    assert!(document.root.attributes.is_empty());
+    let out = folder.path().join("people.parquet");
+    written(&opened(people), "parquet", &[], &Selection::default(), &out);
+    assert!(opened(&out)[0].attributes.list.is_empty());
 }

@@ -364,6 +364,7 @@ mod tests {
     use crate::content::array::Plain;
     use crate::content::{Content, array};
     use crate::format::Data;
+    use crate::node::Value;
     use crate::source::Source;
     use proptest::prelude::*;
     use std::io::Cursor;

@@ -83,6 +83,7 @@ fn open(opening: &Opening) -> Result<Node> {
     node.remarks.extend(file.header.remarks());
     let mut attributes = std::mem::take(&mut node.attributes);
     node.attributes = file.header.attributes();
+    node.reader.insert(0, ("checksum".to_owned(), file.header.checksum().into()));
     node.attributes.append(&mut attributes);
     node.problem = problem.or(node.problem);
     Ok(node)

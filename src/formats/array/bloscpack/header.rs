@@ -223,15 +223,18 @@ impl Header {
 
     /// The metadata, and how chunks are checked.
     pub(super) fn attributes(&self) -> Vec<(String, Value)> {
-        let mut out: Vec<(String, Value)> = match &self.metadata {
+        match &self.metadata {
             Some(Json::Object(entries)) => {
                 entries.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect()
             }
             Some(other) => vec![("metadata".to_owned(), other.clone().into())],
             None => Vec::new(),
-        };
-        out.push(("checksum".to_owned(), self.check.word().into()));
-        out
+        }
+    }
+
+    /// The word for the checksums of the chunks.
+    pub(super) fn checksum(&self) -> &'static str {
+        self.check.word()
     }
 
     /// The array, where the metadata describe one.
