@@ -212,7 +212,8 @@ pub fn nested_now(
         }
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
-            let bytes = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
+            let bytes =
+                !source.is_folder() && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
             let node = Node::new(name, label).problem(error);
             Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
         }
@@ -309,6 +310,20 @@ mod tests {
 
     fn numbers(count: u64, known: bool) -> Arc<Node> {
         Arc::new(Node::new("numbers", "group").lazy(Numbers { count, known }))
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_opened_has_no_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("table");
+        std::fs::create_dir_all(table.join("metadata")).unwrap();
+        std::fs::write(table.join("metadata/v1.metadata.json"), b"{\"format-version\": 2, \"table-uuid\":")
+            .unwrap();
+        let source = Source::open(&Task::new(), &table).unwrap();
+        let options =
+            Options(std::collections::BTreeMap::from([("format".to_owned(), "iceberg".to_owned())]));
+        let node = nested_now(&Task::new(), "table", "folder", &source, &options).unwrap();
+        assert!(node.problem.is_some() && node.content.is_none(), "{:?}", node.problem);
     }
 
     #[test]

@@ -229,7 +229,7 @@ impl BTree2 {
         let address = cursor.defined()?;
         let records = cursor.uint(self.count_size)?;
         let below = usize::from(height).checked_sub(1).and_then(|n| self.levels.get(n));
-        let level = below.ok_or_else(|| Error::bug("a B-tree's node lies deeper than its tree"))?;
+        let level = below.ok_or_else(|| Error::malformed("B-tree: a node lies deeper than its tree"))?;
         let total = if height > 1 { cursor.uint(level.total_size)? } else { records };
         if total > level.most {
             return Err(cursor.error(format!("{total} records in a subtree that holds {}", level.most)));

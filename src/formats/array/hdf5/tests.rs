@@ -393,7 +393,7 @@ fn variables_called_as_a_dimension_have_its_name() {
 #[test]
 fn what_was_never_written_costs_no_pass() {
     let task = Task::new();
-    for name in ["vast_old.h5", "vast_new.h5"] {
+    for name in ["malformed/vast_old.h5", "malformed/vast_new.h5"] {
         let document = fixture(name);
         for path in ["/plane", "/grows", "/grows_twice"] {
             let node = at(&document, path);
@@ -416,7 +416,7 @@ fn what_was_never_written_costs_no_pass() {
         let s = crate::stats::array(never.as_ref(), &task, None).unwrap();
         assert_eq!((s.count, s.min.as_deref(), s.sum), (1_000_000_000_000_000_000, Some("-3"), Some(-3e18)));
     }
-    let document = fixture("vast_new.h5");
+    let document = fixture("malformed/vast_new.h5");
     let Some(Content::Array(array)) = &at(&document, "/virtual").content else { panic!("no array") };
     let s = crate::stats::array(array.as_ref(), &task, None).unwrap();
     assert_eq!(

@@ -156,7 +156,8 @@ impl Stored {
         let mut found = Vec::new();
         // Folders to look into, and how many numbers follow below them.
         let mut open = vec![(String::new(), if self.keys.is_flat() { 1 } else { self.grid.len() })];
-        if let (Some(prefix), false, true) = (self.keys.prefix(), self.keys.is_flat(), !self.grid.is_empty()) {
+        if let (Some(prefix), false, true) = (self.keys.prefix(), self.keys.is_flat(), !self.grid.is_empty())
+        {
             open = vec![(prefix.to_string(), self.grid.len())];
         }
         while let Some((below, levels)) = open.pop() {

@@ -35,7 +35,10 @@ impl Places<'_> {
     pub(super) fn column(&self, datatype: &Datatype, stored: &[u8], count: usize) -> Result<ArrayRef> {
         let size = limits::check(datatype.size, limits::CHUNK, "an element")?;
         if size.checked_mul(count).is_none_or(|bytes| bytes != stored.len()) {
-            return Err(Error::bug(format!("{} bytes for {count} elements of {size}", stored.len())));
+            return Err(Error::malformed(format!(
+                "data: {} bytes for {count} elements of {size}",
+                stored.len()
+            )));
         }
         match &datatype.class {
             Class::Vlen(vlen) if vlen.text.is_some() => self.texts(vlen, stored, size),
