@@ -306,7 +306,7 @@ pub(super) fn tar(bytes: &[u8], random: &mut Random, depth: usize) -> Option<Vec
     }
     let octal = |at: usize| {
         let digits = bytes.get(at..at + 12)?.iter().skip_while(|b| **b == b' ');
-        let digits = digits.take_while(|b| (b'0'..=b'7').contains(b));
+        let digits = digits.take_while(|b| (b'0'..=b'7').contains(*b));
         Some(digits.fold(0usize, |value, digit| value << 3 | usize::from(digit - b'0')))
     };
     let mut entries = Vec::new();

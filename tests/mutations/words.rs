@@ -38,7 +38,7 @@ pub(super) fn hostile(len: usize, random: &mut Random) -> u64 {
 /// Whether bytes are mostly text.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
-    let printable = head.iter().filter(|b| matches!(b, 0x20..0x7f | b'\n' | b'\r' | b'\t' | 0x80..)).count();
+    let printable = head.iter().filter(|b| matches!(b, 0x20..=0x7e | b'\n' | b'\r' | b'\t' | 0x80..)).count();
     !head.is_empty() && printable * 20 > head.len() * 19
 }
 
