@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(paths(&root), ["x", "x/a", "x/a (2)", "x/a (3)", "x/a (4)", "x/a (4)/inner", "x/b"]);
         let task = Task::new();
         let second = root.find(&task, "x/a (2)").unwrap().unwrap();
-        assert_eq!(second.attributes[0].1.to_string(), "2");
+        assert_eq!(second.reader[0].1.to_string(), "2");
         assert!(root.find(&task, "x/a (9)").unwrap().is_none());
     }
 

@@ -191,8 +191,8 @@ fn check_sampled(
 fn facts(found: &Summaries) -> Vec<String> {
     let one = |summary: &crate::error::Result<crate::stats::summary::Summary>| {
         let s = summary.as_ref().unwrap();
-        let mut top = s.top.clone();
-        top.sort();
+        // Of values that are equally frequent those come first that stand first.
+        let top: Vec<u64> = s.top.iter().map(|(_, times)| *times).collect();
         format!(
             "{} {} {} {} {:?} {:?} {:?} {:?} {:?}",
             s.name,
@@ -203,7 +203,7 @@ fn facts(found: &Summaries) -> Vec<String> {
             s.max,
             s.different,
             s.histogram.as_ref().filter(|histogram| histogram.whole.is_some()),
-            top.first().map(|t| t.1)
+            top
         )
     };
     found.columns.iter().map(one).collect()

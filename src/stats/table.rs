@@ -77,7 +77,6 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     if columns.is_empty() {
         return Ok(TableStats { rows, columns: Vec::new() });
     }
-    check_work(table, task, rows)?;
     task.expect(rows);
     let schema = table.schema();
     let mut folds: Vec<Result<Fold>> =
@@ -99,6 +98,9 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         folds.iter().zip(columns).filter(running).map(|(_, column)| *column).collect()
     };
     let mut live = still(&folds);
+    if !live.is_empty() {
+        check_work(table, task, rows)?;
+    }
     let mut at = 0;
     while at < rows && !live.is_empty() {
         let alike = table.alike(task, at)?.min(rows - at);

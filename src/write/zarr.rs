@@ -373,8 +373,9 @@ mod tests {
     fn zipped(arrays: Vec<(String, Arc<dyn Array>)>, set: &[(&str, &str)]) -> Result<crate::Document> {
         let mut options = Options::default();
         set.iter().for_each(|(name, value)| options.set(name, *value));
+        let named = arrays.iter().map(|(name, _)| name.clone()).filter(|name| name == "a/x");
         let payload = Payload {
-            parts: [("a/x".to_owned(), vec![("unit".into(), "K".into())].into())].into(),
+            parts: named.map(|name| (name, vec![("unit".into(), "K".into())].into())).collect(),
             ..Payload::plain(Data::Arrays(arrays))
         };
         let mut sink = Cursor::new(Vec::new());

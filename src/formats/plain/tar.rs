@@ -292,7 +292,7 @@ mod tests {
     fn links_and_devices_are_named() {
         let document = opened("kinds.tar");
         let find = |name: &str| document.root.find(&Task::new(), name).unwrap().unwrap();
-        assert_eq!(find("link").attributes[0], ("target".into(), "dir/a.txt".into()));
+        assert_eq!(find("link").reader[0], ("target".into(), "dir/a.txt".into()));
         assert_eq!((find("pipe").label, find("dir").label), ("device or pipe", "folder"));
         assert!(find("hard").content.is_some(), "a hard link has the bytes of its file");
         assert!(find("hard").problem.is_none());

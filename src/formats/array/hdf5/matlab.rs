@@ -625,7 +625,7 @@ mod tests {
             .map(|child| child.name.clone())
             .collect();
         assert_eq!(paged, all);
-        assert!(file.root.attributes[0].1.to_string().starts_with("MATLAB 7.3 MAT-file, Platform"));
+        assert!(file.root.reader[0].1.to_string().starts_with("MATLAB 7.3 MAT-file, Platform"));
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn what_other_writers_make() {
     assert_eq!(texts(&*array(&file, "utf16"), ":"), ["x🪿"]);
     assert_eq!(array(&file, "true").dtype().to_string(), "bool");
     assert_eq!(node(&file, "shared").remarks, ["global"]);
-    assert_eq!(node(&file, "today").attributes[0].1.to_string(), "datetime");
+    assert_eq!(node(&file, "today").reader[0].1.to_string(), "datetime");
     assert_eq!(texts(&*array(&file, "handle.function"), ":"), ["@(x) x"]);
     assert_eq!(texts(&*array(&file, "old.a (2)"), ":"), ["@(x) x"]);
     assert_eq!(array(&file, "holes{1}").shape(), [0, 0]);

@@ -26,7 +26,7 @@ fn texts(array: &dyn Array, slice: &str) -> Vec<String> {
 }
 
 fn attribute(document: &Document, name: &str) -> String {
-    let found = document.root.attributes.iter().find(|(key, _)| key == name);
+    let found = document.root.shown_attributes().find(|(key, _)| key == name);
     found.unwrap_or_else(|| panic!("{name}")).1.to_string()
 }
 

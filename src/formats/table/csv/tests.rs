@@ -74,7 +74,7 @@ fn line_ends_and_headers() {
     assert_eq!(fixture("mixed_endings.csv").1, "1¦x⏎2¦y⏎3¦z");
     let (columns, rows, node) = fixture("carriage_returns_and_one_newline.csv");
     assert_eq!((columns.as_str(), rows.as_str()), ("a: int64, b: string", "1¦2⏎3¦4\r\n5⏎6¦7⏎8¦9"));
-    assert!(node.attributes.contains(&("line ends".to_owned(), "CR, LF".into())));
+    assert!(node.reader.contains(&("line ends".to_owned(), "CR, LF".into())));
     assert_eq!(fixture("no_final_newline.csv").1, "1¦x⏎2¦y");
     assert_eq!(fixture("blank_lines.csv").1, "1¦x⏎2¦y⏎   ¦∅⏎3¦z");
     assert_eq!(fixture("header_only.csv").1, "");
@@ -128,7 +128,7 @@ fn ragged_rows_are_kept_and_counted() {
 #[test]
 fn encodings_are_named_and_can_be_set() {
     let encoding = |node: &Node| {
-        node.attributes.iter().find(|(k, _)| k == "encoding").map(|(_, v)| v.to_string()).unwrap()
+        node.reader.iter().find(|(k, _)| k == "encoding").map(|(_, v)| v.to_string()).unwrap()
     };
     assert_eq!(encoding(&fixture("windows_1252.csv").2), "windows-1252");
     assert_eq!(encoding(&fixture("shift_jis.csv").2), "shift_jis");
@@ -330,7 +330,7 @@ proptest! {
     fn a_table_is_found_again_in_any_dialect(dressed in dressed()) {
         let (node, table) = open_with("x.csv", dressed.text.as_bytes(), &[("header", "no"), ("encoding", "utf-8")]);
         let delimiter = dialect::byte_name(dressed.delimiter as u8);
-        prop_assert!(node.attributes.contains(&("delimiter".to_owned(), delimiter.into())), "{:?}", node.attributes);
+        prop_assert!(node.reader.contains(&("delimiter".to_owned(), delimiter.into())), "{:?}", node.reader);
         let columns: Vec<usize> = (0..dressed.rows[0].len()).collect();
         let rows: Vec<Vec<Option<String>>> = dressed.rows.iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
         prop_assert_eq!(rows_of(&table.read(&Task::new(), 0..u64::MAX, &columns).unwrap()), rows);

@@ -41,7 +41,7 @@ fn sheets_are_tables_with_types() {
     assert!(overview.remarks.iter().any(|r| r.contains("merged")), "{:?}", overview.remarks);
     assert!(overview.remarks.iter().any(|r| r.contains("1 formula without a stored result")));
     assert!(sheet(&root, "empty").content.is_none());
-    assert_eq!(sheet(&root, "hidden").attributes[0].0, "hidden");
+    assert_eq!(sheet(&root, "hidden").reader[0].0, "hidden");
 }
 
 #[test]

@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(of(Some(&some), &stored)[..2], ends);
         let stored = StoredStatistics { bounds: true, ..stored.clone() };
         assert_eq!(of(None, &stored)[0].0, "from");
-        assert_eq!(of(Some(&some), &stored)[0], ("min", "0".to_owned()));
+        assert_eq!(of(Some(&some), &stored)[0], ("min", some.min.clone().unwrap()));
     }
 
     #[test]
