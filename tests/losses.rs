@@ -572,7 +572,10 @@ fn is_said(difference: &Difference, loss: &Loss) -> bool {
     let Difference { path, subject, .. } = difference;
     let own = [subject.clone(), format!("{path}.{subject}"), format!("{path}/{subject}")];
     let own = !subject.is_empty() && own.contains(&loss.path);
-    let path = own || loss.path.is_empty() || path.is_empty() || loss.path == *path;
+    // Of a table that is gone, each column that is left out is named.
+    let part = difference.aspect == Aspect::Missing
+        && loss.path.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with(['.', '/']));
+    let path = own || part || loss.path.is_empty() || path.is_empty() || loss.path == *path;
     let subject =
         loss.subject.is_empty() || loss.subject == difference.subject || difference.subject.is_empty();
     path && subject && difference.aspect.is_said_by(loss.kind)

@@ -16,6 +16,8 @@ SECONDS, BYTES, PATIENCE = 3.0, 1 << 30, 120
 WORDS = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**60 + 7, 2**63 - 1, 2**63, 2**64 - 1]
 
 
+# Of panics that are caught a backtrace is printed only for who asks for one.
+QUIET = {name: value for name, value in os.environ.items() if name != 'RUST_BACKTRACE'}
 RUNNING, LOCK = {}, threading.Lock()
 
 
@@ -74,7 +76,7 @@ def run(binary, command, path):
     args = {'tree': ['tree', path, '--json'], 'stats': ['stats', path, '--json'], 'show': ['show', path, '--json']}[command]
     out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
     began = time.time()
-    p = subprocess.Popen([binary, *args], stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+    p = subprocess.Popen([binary, *args], stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=QUIET)
     with LOCK:
         RUNNING[p] = began
     _, status, usage = os.wait4(p.pid, 0)

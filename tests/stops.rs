@@ -53,6 +53,8 @@ const KINDS: [(&str, &str); 13] = [
 const STOP: f64 = 1.0;
 /// What an idle process may use of a processor.
 const IDLE: f64 = 0.1;
+/// How soon it is idle. A step that was begun is ended, and without optimisation it takes several times as long.
+const SOON: Duration = Duration::from_millis(if cfg!(debug_assertions) { 3_000 } else { 1_000 });
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -172,7 +174,7 @@ fn stopped(engine: &Engine, sql: &str, after: f64) -> Result<(), f64> {
         stop.cancel();
         let asked = Instant::now();
         let ended = runs.join().unwrap();
-        assert!(asked.elapsed() < Duration::from_secs(1), "{:?} until it said so", asked.elapsed());
+        assert!(asked.elapsed() < SOON, "{:?} until it said so", asked.elapsed());
         ended
     });
     match ended {
@@ -202,12 +204,12 @@ fn closed(engine: &Engine, sql: &str, after: f64) -> Result<(), f64> {
     Ok(())
 }
 
-/// The process works no more, a second from now at the latest.
+/// The process works no more, soon after now.
 fn idle_soon() {
     let (begun, at_stop) = (Instant::now(), used());
     let mut last = at_stop;
     let mut busy = Duration::ZERO;
-    while begun.elapsed() < Duration::from_millis(2_000) {
+    while begun.elapsed() < 2 * SOON && begun.elapsed() < busy + Duration::from_secs(1) {
         std::thread::sleep(Duration::from_millis(100));
         let now = used();
         if now - last > IDLE * 0.1 + 0.01 {
@@ -216,7 +218,7 @@ fn idle_soon() {
         last = now;
     }
     println!("    idle after {:.1} s, {:.2} s of processor time", busy.as_secs_f64(), last - at_stop);
-    assert!(busy <= Duration::from_millis(1_050), "the process works on for {busy:?}");
+    assert!(busy <= SOON + Duration::from_millis(50), "the process works on for {busy:?}");
 }
 
 /// One kind, as the only thing that its process does.
@@ -309,7 +311,7 @@ fn an_interrupt_ends_the_command_and_leaves_nothing_behind() {
         let status = child.wait().unwrap();
         let took = asked.elapsed();
         println!("{kind}: {status} after {:.2} s", took.as_secs_f64());
-        assert!(took < Duration::from_secs(2), "{kind}: {took:?}");
+        assert!(took < SOON + Duration::from_secs(1), "{kind}: {took:?}");
         assert_eq!(status.code(), Some(130), "as a shell says it of an interrupted command");
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|e| e.path()).collect();
         assert!(left.is_empty(), "{kind} leaves {left:?}");

@@ -17,8 +17,6 @@ pub(crate) mod sql;
 mod table;
 mod text;
 pub(crate) mod tree;
-#[cfg(test)]
-mod wide;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -267,6 +265,8 @@ pub(crate) fn make(target: &Target) -> Box<dyn View> {
 
 #[cfg(test)]
 mod tests {
+    mod wide;
+
     use std::io::Write as _;
 
     use gander::open::open_source;

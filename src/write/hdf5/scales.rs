@@ -63,8 +63,10 @@ pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
         if attached.is_scale {
             let number = |path: &Option<String>| path.as_deref().and_then(|path| numbers.get(path).copied());
             let list: Option<Vec<i32>> = attached.scales.iter().map(number).collect();
-            if let Some(list) = list {
-                attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?;
+            match list {
+                Some(list) => attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?,
+                // A scale has no scales; where its dimensions are none of the file's they are named.
+                None => attributes::texts(&array.dataset, "DIMENSION_LABELS", &attached.names())?,
             }
             continue;
         }
@@ -112,6 +114,14 @@ fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
 }
 
 impl Attached {
+    /// The names of all dimensions.
+    fn names(&self) -> Vec<String> {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let name =
+            |(scale, label): (&Option<String>, &String)| scale.as_deref().map_or_else(|| label.clone(), last);
+        self.scales.iter().zip(&self.labels).map(name).collect()
+    }
+
     fn write(&self, file: &File, dataset: &Dataset) -> Result<()> {
         let rank = self.scales.len() as u64;
         if self.scales.iter().any(Option::is_some) {

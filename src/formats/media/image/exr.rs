@@ -9,6 +9,7 @@ use super::picture::{self, Codec, Header, blank, check_pixels};
 use crate::content::{Pixels, Rect, Sample};
 use crate::error::{Error, Result};
 use crate::format::Opening;
+use crate::guard::distrusted;
 use crate::limits;
 use crate::node::Node;
 use crate::source::Source;
@@ -356,8 +357,11 @@ impl Exr {
             }),
         };
         let chunk = Chunk { layer_index: self.part, compressed_block };
-        let data = UncompressedBlock::decompress_chunk(chunk, &self.file.meta, false);
-        let data = data.map_err(|error| refused(error).at(at))?.data;
+        let data = distrusted("a block", || {
+            let block = UncompressedBlock::decompress_chunk(chunk, &self.file.meta, false);
+            Ok(block.map_err(refused)?.data)
+        });
+        let data = data.map_err(|error| error.at(at))?;
         if data.len() as u64 != raw {
             let what = format!("OpenEXR: a block gives {} bytes, it should give {raw}", data.len());
             return Err(Error::malformed(what).at(at));

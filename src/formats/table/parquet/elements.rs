@@ -300,7 +300,10 @@ struct Tree<'a, 'b> {
 impl Tree<'_, '_> {
     /// Mends the element at `at` and those below it; gives the place behind them.
     fn mend(&mut self, at: usize) -> Result<usize> {
-        let element = self.elements.get_mut(at).ok_or_else(|| Error::bug("no such element"))?;
+        let element = self
+            .elements
+            .get_mut(at)
+            .ok_or_else(|| Error::malformed("the schema says more elements than it has"))?;
         // All elements but the root have one; as a number of the definition, a missing one is the first.
         if at > 0 && !element.repetition.is_some_and(|n| (REQUIRED..=REPEATED).contains(&n)) {
             element.repetition = Some(REQUIRED);

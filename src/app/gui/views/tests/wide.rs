@@ -13,7 +13,8 @@ use gander::dtype::DType;
 use gander::source::Source;
 use gander::task::Task;
 
-use super::bench::{Bench, bench, settle};
+use crate::gui::views::Request;
+use crate::gui::views::bench::{Bench, bench, settle};
 
 /// The smallest limit that a driver has, and what egui takes for granted where nobody says: 2,048.
 const SIDES: [(u64, u64); 2] = [(20_000, 30), (30, 20_000)];
@@ -37,7 +38,7 @@ fn walk(harness: &mut Harness<'_, Bench>, modes: &[&str]) {
         harness.get_by_label(mode).click();
         settle(harness);
         // One element a point: as many pixels as there are.
-        for request in [super::Request::ZoomIn, super::Request::ZoomOut, super::Request::ZoomFit] {
+        for request in [Request::ZoomIn, Request::ZoomOut, Request::ZoomFit] {
             harness.state_mut().ask(&request);
             settle(harness);
         }
@@ -51,7 +52,7 @@ fn a_cell_with_a_picture_beyond_the_limit() {
         let table = MemoryTable::new(RecordBatch::try_from_iter([("image", column)]).unwrap());
         let mut harness = bench("made", Content::Table(Arc::new(table)));
         settle(&mut harness);
-        assert!(harness.state_mut().ask(&super::Request::GoTo("0, image".to_owned())));
+        assert!(harness.state_mut().ask(&Request::GoTo("0, image".to_owned())));
         settle(&mut harness);
         harness.key_press(egui::Key::Enter);
         settle(&mut harness);
