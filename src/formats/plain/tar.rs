@@ -192,14 +192,20 @@ impl Tar {
             let target = member.target.as_deref().unwrap_or_default();
             return node.problem(Error::malformed(format!("link: there is no member {target:?} to lead to")));
         };
+        if let Some(problem) = &file.problem {
+            return node.problem(problem.clone());
+        }
         if file.size == 0 {
             let empty = Content::Bytes(Source::memory(name, &b""[..]));
             return node.content(empty).remark("it is empty (0 bytes)");
         }
-        let (source, range, own) = (self.source.clone(), file.data..file.data + file.size, name.to_owned());
+        let Some(end) = file.data.checked_add(file.size) else {
+            return node.problem(Error::malformed(format!("{} bytes lie beyond the archive", file.size)));
+        };
+        let (source, range, own) = (self.source.clone(), file.data..end, name.to_owned());
         let options = self.options.below(member.path.trim_start_matches("./"));
         nested_with(name, label, options, move |_| source.member(own.as_str(), range.clone()))
-            .span(file.data..file.data + file.size)
+            .span(file.data..end)
     }
 }
 
@@ -286,6 +292,23 @@ mod tests {
         assert_eq!(names("old_v7.tar"), ["a.txt"]);
         assert_eq!(names("no_end_blocks.tar"), ["a.txt"]);
         assert!(names("no_members.tar").is_empty());
+    }
+
+    #[test]
+    fn a_hard_link_shares_the_problem_of_its_file() {
+        let path = format!("{}/fixtures/tar/kinds.tar", env!("CARGO_MANIFEST_DIR"));
+        let mut bytes = std::fs::read(path).unwrap();
+        // The size of dir/a.txt, in the notation of numbers beyond eleven octal digits (base 256), and the checksum.
+        bytes[512 + 124..512 + 136].copy_from_slice(&[0x80, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 254]);
+        bytes[512 + 148..512 + 156].fill(b' ');
+        let sum: u32 = bytes[512..1024].iter().map(|&byte| u32::from(byte)).sum();
+        bytes[512 + 148..512 + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let source = crate::Source::memory("kinds.tar", bytes);
+        let root = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
+        for name in ["dir/a.txt", "hard"] {
+            let node = root.find(&Task::new(), name).unwrap().unwrap();
+            assert!(node.problem.is_some(), "{name}");
+        }
     }
 
     #[test]
