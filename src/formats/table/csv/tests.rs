@@ -127,9 +127,8 @@ fn ragged_rows_are_kept_and_counted() {
 
 #[test]
 fn encodings_are_named_and_can_be_set() {
-    let encoding = |node: &Node| {
-        node.reader.iter().find(|(k, _)| k == "encoding").map(|(_, v)| v.to_string()).unwrap()
-    };
+    let encoding =
+        |node: &Node| node.reader.iter().find(|(k, _)| k == "encoding").map(|(_, v)| v.to_string()).unwrap();
     assert_eq!(encoding(&fixture("windows_1252.csv").2), "windows-1252");
     assert_eq!(encoding(&fixture("shift_jis.csv").2), "shift_jis");
     assert_eq!(encoding(&fixture("utf16le_bom.csv").2), "utf-16le, byte order mark");

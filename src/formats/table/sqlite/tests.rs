@@ -56,7 +56,10 @@ fn tables_views_and_what_belongs_to_them() {
             .shown_attributes()
             .any(|(name, to)| name == "foreign key user_id" && to.to_string() == "users.id")
     );
-    assert_eq!(child(&root, "orders/by_user").shown_attributes().next().unwrap().1.to_string(), "user_id, amount");
+    assert_eq!(
+        child(&root, "orders/by_user").shown_attributes().next().unwrap().1.to_string(),
+        "user_id, amount"
+    );
     let expected =
         "0¦0¦1¦xxx⏎1¦2¦2.5¦xxx⏎2¦4¦three¦xxx⏎3¦6¦0x04ff¦xxx⏎4¦8¦∅¦xxx⏎5¦10¦9223372036854775807¦xxx";
     assert_eq!(cells(table(&orders).as_ref(), 0..6), expected);
