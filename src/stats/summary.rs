@@ -617,7 +617,8 @@ impl Fold {
         let different = match self.frequent.distinct() {
             _ if !self.hashable || self.rows == 0 => None,
             Some(n) => Some(Different::Exactly(n)),
-            None => Some(Different::About(self.distinct.count())),
+            // An estimate errs both ways; there are never more than values.
+            None => Some(Different::About(self.distinct.count().min(self.rows.saturating_sub(self.nulls)))),
         };
         let quantiles = quantiles(&self.kept);
         let disguised = self.disguises(quantiles);

@@ -31,6 +31,21 @@ fn table() -> MemoryTable {
     MemoryTable::new(RecordBatch::try_from_iter(columns).unwrap())
 }
 
+/// An estimate of the different values is never above how many there are.
+#[test]
+fn no_more_different_values_than_values() {
+    // Other values each time, so that some estimates are above.
+    for n in (8_000..20_000i64).step_by(500) {
+        let value = |i: i64| (i % 5 > 0).then_some(n * 1_000_003 + i * 7);
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter((0..n).map(value)));
+        let table = MemoryTable::new(RecordBatch::try_from_iter([("id", ids)]).unwrap());
+        let all = exact(&table, &Task::new(), &[0]).unwrap();
+        let column = all.columns[0].as_ref().unwrap();
+        let Some(Different::About(different)) = column.different else { panic!("{:?}", column.different) };
+        assert!(different <= column.rows - column.nulls, "{different} of {n}");
+    }
+}
+
 #[test]
 fn everything_of_every_column() {
     let all = exact(&table(), &Task::new(), &[0, 1, 2, 3, 4, 5, 6]).unwrap();

@@ -34,6 +34,16 @@ impl GridRows {
         };
         format!("{sign}{}", thousands(self.count()))
     }
+
+    /// The noun after the number.
+    pub(crate) fn noun(self) -> &'static str {
+        if self == GridRows::Exact(1) { "row" } else { "rows" }
+    }
+
+    /// What to say where none is there: that is certain only when they were counted.
+    pub(crate) fn none(self) -> &'static str {
+        if matches!(self, GridRows::Exact(_)) { "No rows" } else { "No rows yet" }
+    }
 }
 
 /// A number with a comma after every three digits.
@@ -194,7 +204,7 @@ pub(crate) trait GridModel {
 
     /// What to say when there are no rows.
     fn empty(&self) -> Cow<'_, str> {
-        Cow::Borrowed("No rows")
+        Cow::Borrowed(self.rows().none())
     }
 
     /// The width, in characters, of columns that suggest none, and of all columns when there are

@@ -429,7 +429,7 @@ impl TableView {
         let rows = self.sheet().table.rows().number();
         let columns = self.shown_columns();
         if rows == 0 || columns.is_empty() {
-            theme::empty_state(ui, crate::gui::icons::Icon::Form, "No rows", "");
+            theme::empty_state(ui, crate::gui::icons::Icon::Form, self.rows().none(), "");
             return;
         }
         let at = self.cursor().unwrap_or(CellAt { row: 0, column: columns[0] });
@@ -520,7 +520,7 @@ impl TableView {
                 let all = model::rows(self.base.rows()).words();
                 format!("{} of {all} rows × {columns}", self.rows().words())
             }
-            None => format!("{} rows × {columns}", self.rows().words()),
+            None => format!("{} {} × {columns}", self.rows().words(), self.rows().noun()),
         };
         let several = sheet.grid.selection().is_some_and(|selection| {
             selection.kind != SelectionKind::Cells || selection.anchor != selection.cursor

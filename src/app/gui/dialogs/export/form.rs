@@ -164,7 +164,9 @@ pub(super) fn losses(ui: &mut Ui, plan: &Plan, agreed: &mut bool) {
     let gone = plan.losses.iter().filter(|loss| !loss.kind.is_form()).count() as u64;
     let note = match (serious, gone) {
         (0, 0) => "only the outer form changes".to_owned(),
+        (0, 1) => "values stay; 1 of them drops what is said of values".to_owned(),
         (0, gone) => format!("values stay; {} of them drop what is said of values", display::count(gone)),
+        (1, _) => "1 of them changes or drops values".to_owned(),
         (serious, _) => format!("{} of them change or drop values", display::count(serious)),
     };
     let color = if serious > 0 { theme.bad } else { theme.warn };

@@ -342,39 +342,42 @@ impl Histogram {
         let mut all = false;
         let theme = Theme::of(ui);
         ui.add_space(space::S2);
-        ui.horizontal_wrapped(|ui| {
-            ui.add_space(space::S3);
-            ui.spacing_mut().item_spacing.x = space::S1;
-            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
-            let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
-            let mut facts = vec![
-                ("count", display::count(stats.count)),
-                ("min", text(&stats.min)),
-                ("max", text(&stats.max)),
-                ("mean", number(stats.mean)),
-                ("std", number(stats.std)),
-                ("zeros", display::count(stats.zeros)),
-            ];
-            for (name, count) in [("NaN", stats.nan), ("Inf", stats.inf)] {
-                if count > 0 {
-                    facts.push((name, display::count(count)));
+        // The margin holds for each of the lines, where there are several.
+        let margin = egui::Margin { left: space::S3 as i8, ..egui::Margin::ZERO };
+        egui::Frame::new().inner_margin(margin).show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing.x = space::S1;
+                let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+                let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
+                let mut facts = vec![
+                    ("count", display::count(stats.count)),
+                    ("min", text(&stats.min)),
+                    ("max", text(&stats.max)),
+                    ("mean", number(stats.mean)),
+                    ("std", number(stats.std)),
+                    ("zeros", display::count(stats.zeros)),
+                ];
+                for (name, count) in [("NaN", stats.nan), ("Inf", stats.inf)] {
+                    if count > 0 {
+                        facts.push((name, display::count(count)));
+                    }
                 }
-            }
-            for (name, value) in facts {
-                let bad = matches!(name, "NaN" | "Inf");
-                ui.label(theme::dim(theme, name));
-                ui.label(theme::mono(value).color(if bad { theme.bad } else { theme.text }));
-                ui.add_space(space::S2);
-            }
-            if !fresh {
-                ui.label(theme::dim(theme, self.progress(ui)));
-            } else if sampled {
-                ui.label(egui::RichText::new("sampled").color(theme.warn));
-                ui.add_space(space::S1);
-                all = ui.link("Count everything").clicked();
-            } else {
-                ui.label(egui::RichText::new("exact").color(theme.good));
-            }
+                for (name, value) in facts {
+                    let bad = matches!(name, "NaN" | "Inf");
+                    ui.label(theme::dim(theme, name));
+                    ui.label(theme::mono(value).color(if bad { theme.bad } else { theme.text }));
+                    ui.add_space(space::S2);
+                }
+                if !fresh {
+                    ui.label(theme::dim(theme, self.progress(ui)));
+                } else if sampled {
+                    ui.label(egui::RichText::new("sampled").color(theme.warn));
+                    ui.add_space(space::S1);
+                    all = ui.link("Count everything").clicked();
+                } else {
+                    ui.label(egui::RichText::new("exact").color(theme.good));
+                }
+            })
         });
         all
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat};
-use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 use gander::content::Table;
 use gander::jobs::{Jobs, Slot};
 
@@ -282,13 +282,19 @@ impl Inspect {
         let Some((_, texture)) = &self.texture else { return };
         let room = ui.available_size();
         let natural = texture.size();
-        // Small pictures are enlarged by whole numbers, so that their pixels stay square.
-        let scale = (room.x / natural.x).min(room.y / natural.y);
-        let scale = if scale >= 1.0 { scale.floor().min(8.0) } else { scale };
-        let (place, response) = ui.allocate_exact_size(natural * scale, Sense::hover());
+        let (place, response) = ui.allocate_exact_size(fitted(natural, room), Sense::hover());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, words));
         texture.paint(ui.painter(), place);
     }
+}
+
+/// How large a picture of `natural` size is drawn into `room`. Small ones are enlarged by whole numbers, so that their
+/// pixels stay square; a long and narrow one stays wide enough to be seen.
+fn fitted(natural: Vec2, room: Vec2) -> Vec2 {
+    const NARROWEST: f32 = 4.0;
+    let scale = (room.x / natural.x.max(1.0)).min(room.y / natural.y.max(1.0)).max(0.0);
+    let scale = if scale >= 1.0 { scale.floor().min(8.0) } else { scale };
+    (natural * scale).max(natural.min(Vec2::splat(NARROWEST)))
 }
 
 /// How wide letters are; each is asked for once.
@@ -322,6 +328,18 @@ fn wrapped(lines: &[String], room: f32, mut width: impl FnMut(char) -> f32) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_picture_stays_in_sight() {
+        let room = vec2(800.0, 180.0);
+        // A strip 50×40,000, reduced to 3×2,000, keeps its width, and one that is as long the other way its height.
+        assert_eq!(fitted(vec2(3.0, 2000.0), room), vec2(3.0, 180.0));
+        assert_eq!(fitted(vec2(2000.0, 3.0), room), vec2(800.0, 3.0));
+        // Others keep their sides' ratio; small ones grow by whole numbers.
+        assert_eq!(fitted(vec2(1600.0, 80.0), room), vec2(800.0, 40.0));
+        assert_eq!(fitted(vec2(64.0, 50.0), room), vec2(192.0, 150.0));
+        assert_eq!(fitted(vec2(1.0, 1.0), room), vec2(8.0, 8.0));
+    }
 
     #[test]
     fn all_of_a_long_line_stands_in_some_row() {
