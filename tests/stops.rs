@@ -53,8 +53,9 @@ const KINDS: [(&str, &str); 13] = [
 const STOP: f64 = 1.0;
 /// What an idle process may use of a processor.
 const IDLE: f64 = 0.1;
-/// How soon it is idle. A step that was begun is ended, and without optimisation it takes several times as long.
-const SOON: Duration = Duration::from_millis(if cfg!(debug_assertions) { 3_000 } else { 1_000 });
+/// How soon it is idle. A step that was begun is ended: the table of a join's keys, the sorting of what a spill
+/// holds. Without optimisation, as the engine is built for tests, these take twenty times as long.
+const SOON: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 1_000 });
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -174,7 +175,7 @@ fn stopped(engine: &Engine, sql: &str, after: f64) -> Result<(), f64> {
         stop.cancel();
         let asked = Instant::now();
         let ended = runs.join().unwrap();
-        assert!(asked.elapsed() < SOON, "{:?} until it said so", asked.elapsed());
+        assert!(asked.elapsed() < Duration::from_secs(2), "{:?} until it said so", asked.elapsed());
         ended
     });
     match ended {
@@ -234,7 +235,7 @@ fn one(kind: &str) {
         let mut after = number("GANDER_STOP_AFTER", STOP as usize) as f64;
         let ends = if round % 2 == 0 { stopped } else { closed };
         while let Err(took) = ends(&engine, &sql, after) {
-            assert!(took > 0.3, "{kind} takes {took} s only");
+            assert!(took > 0.06, "{kind} takes {took} s only");
             after = took / 3.0;
         }
         let next = usual(&engine);
@@ -311,7 +312,7 @@ fn an_interrupt_ends_the_command_and_leaves_nothing_behind() {
         let status = child.wait().unwrap();
         let took = asked.elapsed();
         println!("{kind}: {status} after {:.2} s", took.as_secs_f64());
-        assert!(took < SOON + Duration::from_secs(1), "{kind}: {took:?}");
+        assert!(took < Duration::from_secs(4), "{kind}: {took:?}");
         assert_eq!(status.code(), Some(130), "as a shell says it of an interrupted command");
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|e| e.path()).collect();
         assert!(left.is_empty(), "{kind} leaves {left:?}");
