@@ -55,7 +55,7 @@ const STOP: f64 = 1.0;
 const IDLE: f64 = 0.1;
 /// How soon it is idle. A step that was begun is ended: the table of a join's keys, the sorting of what a spill
 /// holds. Without optimisation, as the engine is built for tests, these take twenty times as long.
-const SOON: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 1_000 });
+const SOON: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8_000 } else { 1_000 });
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)

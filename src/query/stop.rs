@@ -83,6 +83,7 @@ pub(super) fn stoppable(plan: &Plan, task: &Task) -> Done<Plan> {
 fn with_expressions(plan: &Plan, task: &Task) -> Done<Option<Plan>> {
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
         let filter = join.filter().map(|filter| join_filter(filter, task));
+        let filter = filter.or_else(|| is_silent(join.join_type()).then(|| always(task)));
         let built = NestedLoopJoinExecBuilder::from(join).with_filter(filter).build()?;
         return Ok(Some(Arc::new(built)));
     }
@@ -129,20 +130,25 @@ fn join_filter(filter: &JoinFilter, task: &Task) -> JoinFilter {
     JoinFilter::new(watched(expression, task), filter.column_indices().to_vec(), filter.schema().clone())
 }
 
+/// Whether only the presence of partners counts: no pair is ever handed on, however many there are.
+fn is_silent(join: &JoinType) -> bool {
+    !matches!(join, JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full)
+}
+
+/// A condition that always holds, and looks up for each batch of pairs.
+fn always(task: &Task) -> JoinFilter {
+    let always = datafusion::physical_expr::expressions::lit(true);
+    let nothing = Arc::new(arrow::datatypes::Schema::empty());
+    JoinFilter::new(watched(always, task), Vec::new(), nothing)
+}
+
 fn hash_join(join: &HashJoinExec, task: &Task) -> Done<Plan> {
     // The keys of the side that is kept: they are evaluated for each of its batches while they are hashed. Those of
     // the other side may be conditions of a scan, which it has to understand.
     let on = join.on().iter().map(|(left, right)| (watched(left.clone(), task), right.clone())).collect();
-    // Where only the presence of partners counts, no pair is ever handed on, however many there are.
-    let silent =
-        !matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
     let filter = match join.filter() {
         Some(filter) => Some(join_filter(filter, task)),
-        None if silent && !join.null_aware => {
-            let always = datafusion::physical_expr::expressions::lit(true);
-            let nothing = Arc::new(arrow::datatypes::Schema::empty());
-            Some(JoinFilter::new(watched(always, task), Vec::new(), nothing))
-        }
+        None if is_silent(join.join_type()) && !join.null_aware => Some(always(task)),
         None => None,
     };
     join.builder().with_on(on).with_filter(filter).build_exec()
