@@ -232,24 +232,6 @@ fn same_type(from: &str, to: &str) -> bool {
     from == to || arrow_word(from) == arrow_word(to) || is_text(from) && is_text(to)
 }
 
-/// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
-fn same_text(a: &Option<String>, b: &Option<String>) -> bool {
-    fn texts(json: Json) -> Json {
-        match json {
-            Json::Number(number) => Json::String(number.to_string()),
-            Json::Bool(bool) => Json::String(bool.to_string()),
-            Json::Array(items) => Json::Array(items.into_iter().map(texts).collect()),
-            Json::Object(members) => Json::Object(members.into_iter().map(|(k, v)| (k, texts(v))).collect()),
-            other => other,
-        }
-    }
-    let nested = |text: &Option<String>| {
-        let json: Json = serde_json::from_str(text.as_deref()?).ok()?;
-        (json.is_array() || json.is_object()).then(|| texts(json))
-    };
-    a == b || nested(a).is_some_and(|a| Some(a) == nested(b))
-}
-
 /// Whether two attributes say the same; a float32 may be spelled as the double that it is.
 fn same_value(from: &Attributes, name: &str, a: &Value, to: &Attributes, b: &Value) -> bool {
     fn same(a: &Json, b: &Json) -> bool {
@@ -375,7 +357,10 @@ fn compare_columns(from: &Object, to: &Object, add: &mut dyn FnMut(&str, Aspect,
             add(&column.name, Aspect::Nullable, format!("{} → {}", column.nullable, other.nullable));
         }
         if let (Some(a), Some(b)) = (&column.cells, &other.cells) {
-            let at = a.iter().zip(b).position(|(a, b)| !same_text(a, b));
+            let at = a
+                .iter()
+                .zip(b)
+                .position(|(a, b)| a != b && !super::roundtrip::same_json(a.as_deref(), b.as_deref()));
             if a.len() != b.len() || at.is_some() {
                 let pair = at.map(|at| (a[at].clone(), b[at].clone()));
                 add(&column.name, Aspect::Values, format!("{pair:?}"));

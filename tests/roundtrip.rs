@@ -246,7 +246,7 @@ fn compare_tables(from: &Item, to: &Item, plan: &Plan, target: &Target) -> Resul
 }
 
 /// Whether two texts are nested JSON of the same texts, numbers spelled as numbers or as texts.
-fn same_json(a: Option<&str>, b: Option<&str>) -> bool {
+pub(crate) fn same_json(a: Option<&str>, b: Option<&str>) -> bool {
     fn texts(json: Json) -> Json {
         match json {
             Json::Number(number) => Json::String(number.to_string()),

@@ -20,6 +20,13 @@ pub trait Image: Send + Sync {
     fn stored(&self, _task: &Task, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
         Ok(None)
     }
+
+    /// How many rows of a frame from row `y` on are known, without decoding, to be equal because the file holds
+    /// nothing of them: a pass over a large picture with few tiles need not go through what is not there. Zero
+    /// where something is stored, or where it is not known. May read the index of tiles.
+    fn unstored_rows(&self, _task: &Task, _frame: u64, _y: u64) -> Result<u64> {
+        Ok(0)
+    }
 }
 
 /// What is known of an image without decoding it.

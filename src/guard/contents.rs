@@ -167,6 +167,10 @@ impl Image for GuardedImage {
     fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
         guarded(|| self.0.stored(task, frame, rect))
     }
+
+    fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
+        guarded(|| self.0.unstored_rows(task, frame, y))
+    }
 }
 
 /// Bytes that are made on demand, with a guard around what makes them.

@@ -291,7 +291,6 @@ fn too_long(place: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::scan::Ends;
 
     /// Records of two fields; keeps the first one.
     struct Firsts(Vec<String>, Range<usize>);
@@ -320,15 +319,7 @@ mod tests {
         }
     }
 
-    const RULES: Rules = Rules {
-        ends: Ends::Any,
-        quote: Some(b'"'),
-        delimiter: b',',
-        padded: false,
-        runs: false,
-        blanks: false,
-        spaces: false,
-    };
+    const RULES: Rules = Rules::CSV;
 
     fn rows(quoted: u64) -> Paged {
         let cell =

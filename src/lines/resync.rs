@@ -68,17 +68,8 @@ fn undecided(out: Option<usize>, within: Option<usize>, fit: &dyn Fn(usize) -> f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::scan::Ends;
 
-    const RULES: Rules = Rules {
-        ends: Ends::Any,
-        quote: Some(b'"'),
-        delimiter: b',',
-        padded: false,
-        runs: false,
-        blanks: false,
-        spaces: false,
-    };
+    const RULES: Rules = Rules::CSV;
 
     fn begin(text: &str, at_end: bool) -> Option<(&str, bool)> {
         let found = first(&RULES, text.as_bytes(), at_end, &|_| 0.5)?;

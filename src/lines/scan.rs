@@ -69,6 +69,17 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Comma-separated values (RFC 4180); empty lines are no records.
+    pub const CSV: Rules = Rules {
+        ends: Ends::Any,
+        quote: Some(b'"'),
+        delimiter: b',',
+        padded: false,
+        runs: false,
+        blanks: false,
+        spaces: false,
+    };
+
     /// Lines of plain text.
     pub fn text() -> Self {
         Rules {

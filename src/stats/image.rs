@@ -39,24 +39,36 @@ pub fn image(image: &dyn Image, task: &Task) -> Result<ImageStats> {
     task.expect(info.height);
     let mut y = 0;
     while y < info.height {
-        let rect = Rect { x: 0, y, width: info.width, height: band.min(info.height - y) };
+        // Rows of which nothing is stored are read once and counted as often as they are there.
+        let alike = image.unstored_rows(task, 0, y)?.min(info.height - y);
+        let (height, times) = if alike > 1 { (1, alike) } else { (band.min(info.height - y), 1) };
+        let rect = Rect { x: 0, y, width: info.width, height };
         let seen = image.read(task, 0, 0, rect)?;
         match image.stored(task, 0, rect)? {
-            Some(stored) => {
-                seen_rgb(&mut pass.rgb, &seen);
-                pass.band(stored, false);
-            }
-            None => pass.band(seen, true),
+            Some(stored) => pass.band(&stored, Some(&seen.to_rgb8()), times),
+            None => pass.band(&seen, None, times),
         }
-        y += rect.height;
-        task.advance(rect.height)?;
+        y += height * times;
+        task.advance(height * times)?;
     }
     Ok(pass.finish())
 }
 
-/// Adds pixels as they are seen.
-fn seen_rgb(crc: &mut crc32fast::Hasher, pixels: &Pixels) {
-    crc.update(&pixels.to_rgb8());
+/// Adds bytes to a checksum so many times, in steps of their number's logarithm.
+fn update(crc: &mut crc32fast::Hasher, bytes: &[u8], mut times: u64) {
+    if times == 1 {
+        return crc.update(bytes);
+    }
+    let mut power = crc32fast::Hasher::new();
+    power.update(bytes);
+    while times > 0 {
+        if times & 1 == 1 {
+            crc.combine(&power);
+        }
+        let half = power.clone();
+        power.combine(&half);
+        times >>= 1;
+    }
 }
 
 /// Sums of one channel.
@@ -87,33 +99,33 @@ struct Pass {
 }
 
 impl Pass {
-    /// Takes rows; `seen` says whether they are what is seen.
-    fn band(&mut self, mut pixels: Pixels, seen: bool) {
-        let (height, channels) = (pixels.height, pixels.channels as usize);
-        let data = std::mem::take(&mut pixels.data);
-        let bytes = data.len() / (height.max(1) as usize);
+    /// Takes rows so many times. `rgb` is what is seen where that differs from the samples.
+    fn band(&mut self, pixels: &Pixels, rgb: Option<&[u8]>, times: u64) {
+        let channels = pixels.channels as usize;
+        let bytes = pixels.data.len() / (pixels.height.max(1) as usize);
         self.total.resize(channels, Sums::default());
-        self.samples.update(&data);
-        pixels.height = 1;
-        for row in data.chunks_exact(bytes.max(1)) {
+        update(&mut self.samples, &pixels.data, times);
+        if let Some(rgb) = rgb {
+            update(&mut self.rgb, rgb, times);
+        }
+        for row in pixels.data.chunks_exact(bytes.max(1)) {
             if row != self.row {
                 self.row.clear();
                 self.row.extend_from_slice(row);
-                pixels.data.clear();
-                pixels.data.extend_from_slice(row);
-                if seen {
-                    self.row_rgb = pixels.to_rgb8();
+                let row = Pixels { height: 1, data: row.to_vec(), ..*pixels };
+                if rgb.is_none() {
+                    self.row_rgb = row.to_rgb8();
                 }
-                self.measure(&pixels);
+                self.measure(&row);
             }
-            if seen {
-                self.rgb.update(&self.row_rgb);
+            if rgb.is_none() {
+                update(&mut self.rgb, &self.row_rgb, times);
             }
             for (total, row) in self.total.iter_mut().zip(&self.row_sums) {
-                total.count += row.count;
+                total.count += row.count * times;
                 total.low = total.low.min(row.low);
                 total.high = total.high.max(row.high);
-                total.sum += row.sum;
+                total.sum += row.sum * times as f64;
             }
         }
     }
@@ -152,7 +164,7 @@ impl Pass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
+    use crate::content::{Content, Sample};
     use crate::format::Options;
     use std::path::Path;
 
@@ -169,9 +181,23 @@ mod tests {
         assert_eq!(stats.crc32_rgb, crc32fast::hash(&pixels.to_rgb8()));
         let mut rows = Pass::default();
         for y in 0..info.height {
-            rows.band(pixels.crop(Rect { x: 0, y, width: info.width, height: 1 }), true);
+            rows.band(&pixels.crop(Rect { x: 0, y, width: info.width, height: 1 }), None, 1);
         }
         assert_eq!(rows.finish().channels, stats.channels);
         assert_eq!(stats.channels.len(), 3);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_row_taken_many_times_is_that_many_rows(row in proptest::collection::vec(0u8.., 1..9), times in 1u64..99) {
+            let info = Pixels { width: row.len() as u64, height: 1, channels: 1, sample: Sample::U8, alpha: false, data: row };
+            let all = Pixels { height: times, data: info.data.repeat(times as usize), ..info };
+            let (mut once, mut many) = (Pass::default(), Pass::default());
+            once.band(&info, None, times);
+            many.band(&all, None, 1);
+            let (once, many) = (once.finish(), many.finish());
+            proptest::prop_assert_eq!((once.crc32, once.crc32_rgb), (many.crc32, many.crc32_rgb));
+            proptest::prop_assert_eq!(once.channels, many.channels);
+        }
     }
 }

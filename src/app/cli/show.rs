@@ -450,7 +450,7 @@ fn pixels(task: &Task, args: &Args, image: &dyn Image, out: &mut Out) -> Result<
     let (y, x) = (region.0[0], region.0[1]);
     let dtype = info.sample.dtype();
     if args.slice.is_none() && !args.json {
-        image.read(task, 0, 0, Rect::all(width, height))?;
+        readable(task, image)?;
         out.put(&format!(
             "image {width}×{height}, {channels} channels of {dtype}; --slice Y,X prints pixels\n"
         ));
@@ -473,6 +473,20 @@ fn pixels(task: &Task, args: &Args, image: &dyn Image, out: &mut Out) -> Result<
     }
     out.put("\n");
     shown
+}
+
+/// Reads a picture's first frame, by bands of rows: only the decoder holds all of it.
+fn readable(task: &Task, image: &dyn Image) -> Result<(), Error> {
+    let info = image.info();
+    let row = info.width.saturating_mul(u64::from(info.channels) * info.sample.size() as u64).max(1);
+    let mut y = 0;
+    while y < info.height {
+        let alike = image.unstored_rows(task, 0, y)?;
+        let height = (lists::PIECE / row).clamp(1, info.height - y);
+        image.read(task, 0, 0, Rect { x: 0, y, width: info.width, height })?;
+        y = y.saturating_add(height.max(alike));
+    }
+    Ok(())
 }
 
 /// A hex dump of 16 bytes a line.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 /// Bytes of elements that are read at once.
-const PIECE: u64 = 8 << 20;
+pub(super) const PIECE: u64 = 8 << 20;
 /// Elements of any length that are read at once.
 const ELEMENTS: u64 = 4_096;
 
@@ -22,12 +22,22 @@ pub(super) struct Lists {
     json: bool,
     /// For people: elements that are lists themselves stand on lines of their own.
     broad: bool,
+    /// The element before with its text: much of what is stored repeats.
+    element: Vec<u8>,
+    text: Vec<u8>,
 }
 
 impl Lists {
     /// Lists of this shape, none of whose sides is 0.
     pub(super) fn new(shape: &[u64], json: bool) -> Self {
-        Lists { shape: shape.to_vec(), index: None, json, broad: false }
+        Lists {
+            shape: shape.to_vec(),
+            index: None,
+            json,
+            broad: false,
+            element: Vec::new(),
+            text: Vec::new(),
+        }
     }
 
     /// Appends what stands before the next element.
@@ -71,11 +81,17 @@ impl Lists {
         let is_record = dtype.record().is_some();
         for element in bytes.chunks_exact(size) {
             self.before(out.text());
-            match (is_record, self.json) {
-                (true, _) => append(&cell::structured(dtype, element), out.text()),
-                (false, true) => append(&cell::element(dtype, element), out.text()),
-                (false, false) => out.put(&cell::element(dtype, element)),
+            if self.text.is_empty() || element != self.element {
+                self.element.clear();
+                self.element.extend_from_slice(element);
+                self.text.clear();
+                match (is_record, self.json) {
+                    (true, _) => append(&cell::structured(dtype, element), &mut self.text),
+                    (false, true) => append(&cell::element(dtype, element), &mut self.text),
+                    (false, false) => self.text.extend_from_slice(cell::element(dtype, element).as_bytes()),
+                }
             }
+            out.text().extend_from_slice(&self.text);
             out.pass()?;
         }
         Ok(())

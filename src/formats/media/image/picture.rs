@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const KEPT: usize = 256 << 20;
 /// Animations whose decoder is kept at its place, so that playing on does not start again.
 const PLAYERS: usize = 4;
+/// Bytes of an animation's canvas: it is held by what composes it, and once more as the frame that is shown.
+const CANVAS: u64 = 384 << 20;
 
 /// What a format's headers told.
 #[derive(Default)]
@@ -59,6 +61,11 @@ pub(super) trait Codec: Send + Sync {
     /// The samples of `rect` as the file holds them, where `frame` makes other ones of them.
     fn stored(&self, _task: &Task, _source: &Source, _frame: u64, _rect: Rect) -> Result<Option<Pixels>> {
         Ok(None)
+    }
+
+    /// As [`Image::unstored_rows`].
+    fn unstored_rows(&self, _task: &Task, _source: &Source, _frame: u64, _y: u64) -> Result<u64> {
+        Ok(0)
     }
 
     /// The size of one frame, where frames differ.
@@ -138,6 +145,11 @@ impl Image for Picture {
         let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
         crate::open::guarded(|| self.codec.stored(task, &self.source, frame, rect.cut(width, height)))
     }
+
+    fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
+        task.check()?;
+        self.codec.unstored_rows(task, &self.source, frame, y)
+    }
 }
 
 impl Picture {
@@ -155,6 +167,10 @@ impl Picture {
         let (mut player, mut at) = match STORE.lock().player(self.id, frame) {
             Some(kept) => kept,
             None => match self.codec.play(task, &self.source, self.partial)? {
+                Some(player) if self.info.frames > 1 => {
+                    check_canvas(self.info.width, self.info.height, self.info.channels)?;
+                    (player, 0)
+                }
                 Some(player) => (player, 0),
                 None => return Ok(None),
             },
@@ -230,6 +246,12 @@ pub(super) fn check_pixels(width: u64, height: u64) -> Result<()> {
             Err(Error::limit(format!("an image of {width} × {height} pixels, the limit is {most} pixels")))
         }
     }
+}
+
+/// Refuses animations whose canvas, with so many channels of a byte, would take too much memory.
+pub(super) fn check_canvas(width: u64, height: u64, channels: u32) -> Result<()> {
+    let bytes = limits::bytes(&[width, height], channels.into())?;
+    limits::check(bytes, CANVAS, "the canvas of the animation").map(drop)
 }
 
 /// Empty pixels: zeros, allocated within the limits.

@@ -95,7 +95,11 @@ fn node(
     }
     let partial = header.problem.is_some();
     let pages = pages.iter().map(|(page, _)| page.clone()).collect();
-    picture::node(source, header, Tiff { order, pages, partial, kept: Mutex::new(None) })
+    picture::node(
+        source,
+        header,
+        Tiff { order, pages, partial, chunk: Mutex::new(None), places: Mutex::new(None) },
+    )
 }
 
 fn describe(header: &mut Header, page: &Page) {
@@ -321,19 +325,33 @@ fn inks(page: &Page, pixels: &Pixels, most: u32) -> Result<Pixels> {
 }
 
 /// The chunk that was decoded last: page, number, samples.
-type Kept = (u64, u64, Arc<Vec<u8>>);
+type LastChunk = (u64, u64, Arc<Vec<u8>>);
+/// Offset and length of each chunk of a page.
+type Places = Arc<Vec<(u64, u64)>>;
 
 struct Tiff {
     order: Order,
     pages: Vec<Page>,
     partial: bool,
-    kept: Mutex<Option<Kept>>,
+    chunk: Mutex<Option<LastChunk>>,
+    /// Of the page that was read last: a page of a million tiles is read by many rectangles.
+    places: Mutex<Option<(u64, Places)>>,
 }
 
 impl Tiff {
     fn page(&self, frame: u64) -> Result<&Page> {
         let page = usize::try_from(frame).ok().and_then(|n| self.pages.get(n));
         page.ok_or_else(|| Error::bug(format!("page {frame} of a TIFF was asked for")))
+    }
+
+    /// Where the chunks of a page lie.
+    fn places(&self, task: &Task, source: &Source, frame: u64) -> Result<Places> {
+        if let Some((_, places)) = self.places.lock().as_ref().filter(|(of, _)| *of == frame) {
+            return Ok(places.clone());
+        }
+        let places = Arc::new(places(task, source, self.order, self.page(frame)?)?);
+        *self.places.lock() = Some((frame, places.clone()));
+        Ok(places)
     }
 
     /// The samples of `rect` as the file holds them.
@@ -346,12 +364,15 @@ impl Tiff {
             return self.fax(task, source, frame).map(|pixels| pixels.crop(rect));
         }
         let channels = page.channels as u32;
-        check_pixels(rect.width, rect.height)?;
+        check_pixels(rect.width, rect.height).map_err(|_| {
+            let (side, most) = (rect.width, limits::PIXELS);
+            Error::limit(format!("an image with rows of {side} pixels: {most} pixels are read at once"))
+        })?;
         let mut pixels = blank(rect.width, rect.height, channels, page.sample, page.alpha())?;
         if rect.width == 0 || rect.height == 0 {
             return Ok(pixels);
         }
-        let places = places(task, source, self.order, page)?;
+        let places = self.places(task, source, frame)?;
         let (across, down) = page.grid();
         let (wide, high) = page.chunk;
         let planes = if page.planar { page.channels } else { 1 };
@@ -360,6 +381,9 @@ impl Tiff {
                 for column in rect.x / wide..=(rect.x + rect.width - 1) / wide {
                     let number = (plane * down + row) * across + column;
                     let place = usize::try_from(number).ok().and_then(|n| places.get(n));
+                    if place.is_none() && self.partial {
+                        break;
+                    }
                     let Some(data) = self.chunk(task, source, frame, number, row, place.copied())? else {
                         continue;
                     };
@@ -383,7 +407,7 @@ impl Tiff {
     ) -> Result<Option<Arc<Vec<u8>>>> {
         task.check()?;
         if let Some((_, _, data)) =
-            self.kept.lock().as_ref().filter(|kept| (kept.0, kept.1) == (frame, number))
+            self.chunk.lock().as_ref().filter(|last| (last.0, last.1) == (frame, number))
         {
             return Ok(Some(data.clone()));
         }
@@ -413,7 +437,7 @@ impl Tiff {
             Err(error) if self.partial && !error.is_cancelled() => return Ok(None),
             Err(error) => return Err(error.at(at)),
         };
-        *self.kept.lock() = Some((frame, number, data.clone()));
+        *self.chunk.lock() = Some((frame, number, data.clone()));
         Ok(Some(data))
     }
 
@@ -473,6 +497,31 @@ impl Codec for Tiff {
             Shown::AsStored => Ok(None),
             _ => self.samples(task, source, frame, rect).map(Some),
         }
+    }
+
+    fn unstored_rows(&self, task: &Task, source: &Source, frame: u64, y: u64) -> Result<u64> {
+        let page = self.page(frame)?;
+        // Where nothing is left out, a chunk that is not named is an error, which reading it tells.
+        if page.refusal.is_some() || page.compression == Compression::Fax || y >= page.height {
+            return Ok(0);
+        }
+        let places = self.places(task, source, frame)?;
+        let (across, down) = page.grid();
+        let planes = if page.planar { page.channels } else { 1 };
+        let named = places.len() as u64;
+        // Of a row of chunks, in one plane: those that are named, and whether there are others.
+        let is_left_out = |start: u64| {
+            let (from, to) = (start.min(named), (start + across).min(named));
+            let listed = places.get(from as usize..to as usize).unwrap_or_default();
+            (to == start + across || self.partial) && listed.iter().all(|(at, count)| *at == 0 || *count == 0)
+        };
+        let mut row = y / page.chunk.1;
+        while row < down && (0..planes).all(|plane| is_left_out((plane * down + row) * across)) {
+            task.check()?;
+            // Behind the last chunk that is named there is nothing more to look at.
+            row = if planes == 1 && row * across >= named { down } else { row + 1 };
+        }
+        Ok(row.saturating_mul(page.chunk.1).min(page.height).saturating_sub(y))
     }
 
     fn size(&self, frame: u64) -> Option<(u64, u64)> {
@@ -589,10 +638,63 @@ mod tests {
         let (task, whole) = (Task::new(), pixels("tiles_16"));
         let chain = ifd::chain(&task, &document.source).unwrap();
         let page = Page::read(&task, &document.source, chain.order, &chain.directories[0]).unwrap();
-        let tiff = Tiff { order: chain.order, pages: vec![page], partial: false, kept: Mutex::new(None) };
+        let tiff = Tiff {
+            order: chain.order,
+            pages: vec![page],
+            partial: false,
+            chunk: Mutex::new(None),
+            places: Mutex::new(None),
+        };
         for rect in [Rect { x: 3, y: 5, width: 30, height: 14 }, Rect { x: 39, y: 23, width: 1, height: 1 }] {
             assert_eq!(tiff.samples(&task, &document.source, 0, rect).unwrap(), whole.crop(rect));
             assert_eq!(image.read(&task, 0, 0, rect).unwrap(), whole.crop(rect));
         }
+    }
+
+    #[test]
+    fn tiles_that_are_not_named_are_counted_without_going_through_them() {
+        let (side, height) = (16u32, 1u32 << 16);
+        let tile: Vec<u8> = (1..=255).chain([0]).collect();
+        let fields = [
+            (256, side),
+            (257, height),
+            (258, 8),
+            (259, 1),
+            (262, 1),
+            (277, 1),
+            (322, side),
+            (323, side),
+            (324, 8),
+            (325, 256),
+        ];
+        let mut bytes =
+            [&b"II*\0"[..], &264u32.to_le_bytes(), &tile, &(fields.len() as u16).to_le_bytes()].concat();
+        for (tag, value) in fields {
+            bytes
+                .extend([&u16::to_le_bytes(tag)[..], &[4, 0, 1, 0, 0, 0], &u32::to_le_bytes(value)].concat());
+        }
+        bytes.extend([0; 4]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse.tif");
+        std::fs::write(&path, bytes).unwrap();
+        let task = Task::new();
+        let document = crate::open(&task, &path, &Options::default()).unwrap();
+        assert!(
+            document
+                .root
+                .problem
+                .as_ref()
+                .unwrap()
+                .to_string()
+                .contains("4096 strips or tiles are needed, 1 ")
+        );
+        let Some(Content::Image(image)) = &document.root.content else { panic!() };
+        let rows = |y| image.unstored_rows(&task, 0, y).unwrap();
+        let height = u64::from(height);
+        assert_eq!([rows(0), rows(15), rows(16), rows(100)], [0, 0, height - 16, height - 100]);
+        let stats = crate::stats::image(image.as_ref(), &task).unwrap();
+        let all = [tile, vec![0; (height as usize - 16) * 16]].concat();
+        assert_eq!((stats.crc32, stats.channels[0].max), (crc32fast::hash(&all), Some(255.0)));
+        assert_eq!(image.read(&task, 0, 0, Rect::all(16, height)).unwrap().data, all);
     }
 }

@@ -186,6 +186,8 @@ impl Codec for WebP {
         if !decoder.is_animated() {
             return Ok(None);
         }
+        let (width, height) = decoder.dimensions();
+        picture::check_canvas(width.into(), height.into(), 4)?;
         // Players start from nothing, whatever colour the file suggests to put behind.
         decoder.set_background_color([0; 4]).map_err(refused)?;
         Ok(Some(Box::new(Animation(decoder))))

@@ -53,15 +53,7 @@ pub(super) fn rules(sample: &[u8], whole: bool, delimiter: u8, quote: Option<Opt
 
 /// The same, with every delimiter for itself.
 fn single(sample: &[u8], whole: bool, delimiter: u8, quote: Option<Option<u8>>) -> Rules {
-    let plain = Rules {
-        ends: Ends::Any,
-        quote: None,
-        delimiter,
-        padded: false,
-        runs: false,
-        blanks: false,
-        spaces: false,
-    };
+    let plain = Rules { quote: None, delimiter, ..Rules::CSV };
     let found = |quote| quoting(sample, whole, Rules { quote: Some(quote), ..plain });
     match quote {
         Some(None) => plain,

@@ -112,18 +112,10 @@ pub(super) fn unquote<'a>(bytes: &'a [u8], field: &Field, quote: Option<u8>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::scan::{Ends, Scan};
+    use crate::lines::scan::Scan;
     use proptest::prelude::*;
 
-    const RULES: Rules = Rules {
-        ends: Ends::Any,
-        quote: Some(b'"'),
-        delimiter: b',',
-        padded: false,
-        runs: false,
-        blanks: false,
-        spaces: false,
-    };
+    const RULES: Rules = Rules::CSV;
 
     fn all(bytes: &[u8]) -> Vec<Vec<String>> {
         split(bytes, &RULES)

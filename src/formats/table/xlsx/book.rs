@@ -2,7 +2,7 @@
 
 use super::package::Package;
 use super::sheet::Gathered;
-use super::{Dress, ods, ooxml, xls, xlsb};
+use super::{Framing, ods, ooxml, parts, xls, xlsb};
 use crate::error::{Error, Result};
 use crate::node::{Node, Value};
 use crate::source::Source;
@@ -79,11 +79,11 @@ pub(super) struct Book(Box<dyn Workbook>);
 
 impl Book {
     /// The workbook in `source`.
-    pub(super) fn open(task: &Task, source: &Source, dress: Dress) -> Result<Book> {
-        Ok(Book(match dress {
-            Dress::Package => packaged(task, source)?,
-            Dress::Xls => Box::new(xls::Book::open(task, source)?),
-            Dress::Ods => Box::new(ods::Book::open(task, Package::open(task, source)?)?),
+    pub(super) fn open(task: &Task, source: &Source, framing: Framing) -> Result<Book> {
+        Ok(Book(match framing {
+            Framing::Package => packaged(task, source)?,
+            Framing::Xls => Box::new(xls::Book::open(task, source)?),
+            Framing::Ods => Box::new(ods::Book::open(task, Package::open(task, source)?)?),
         }))
     }
 
@@ -127,7 +127,7 @@ fn packaged(task: &Task, source: &Source) -> Result<Box<dyn Workbook>> {
     let head = package.part(task, &part)?.map(|source| source.read_up_to(task, 0, 2)).transpose()?;
     match head.as_deref() {
         // BrtBeginBook.
-        Some([0x83, 0x01]) => Ok(Box::new(xlsb::Book::open(task, package, part)?)),
-        _ => Ok(Box::new(ooxml::Book::open(task, package, part)?)),
+        Some([0x83, 0x01]) => Ok(Box::new(parts::Book::<xlsb::Binary>::open(task, package, part)?)),
+        _ => Ok(Box::new(parts::Book::<ooxml::Ooxml>::open(task, package, part)?)),
     }
 }

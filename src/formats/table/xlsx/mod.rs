@@ -9,6 +9,7 @@ mod code;
 mod ods;
 mod ooxml;
 mod package;
+mod parts;
 mod sheet;
 mod value;
 mod xls;
@@ -44,7 +45,7 @@ pub static FORMAT: Format = Format {
 
 /// How a workbook is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dress {
+enum Framing {
     /// Parts in a ZIP archive: XLSX and XLSB.
     Package,
     /// Records, in a compound file or alone.
@@ -53,33 +54,33 @@ enum Dress {
     Ods,
 }
 
-fn dress(head: &Head) -> Option<Dress> {
+fn framing(head: &Head) -> Option<Framing> {
     if head.starts_with(cfb::MAGIC) {
         // The stream of an XLS is named so, in UTF-16, and that of one that is encrypted; the directory may lie
         // beyond the head.
         let names = [&b"W\0o\0r\0k\0b\0o\0o\0k\0"[..], b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"];
         let listed = names.iter().any(|name| memchr::memmem::find(&head.first, name).is_some());
-        return (listed || head.has_extension(FORMAT.extensions)).then_some(Dress::Xls);
+        return (listed || head.has_extension(FORMAT.extensions)).then_some(Framing::Xls);
     }
     if xls::begins(&head.first) {
-        return Some(Dress::Xls);
+        return Some(Framing::Xls);
     }
     match special::zip_document(head)? {
-        Document::Xlsx | Document::Xlsb => Some(Dress::Package),
-        Document::Ods => Some(Dress::Ods),
+        Document::Xlsx | Document::Xlsb => Some(Framing::Package),
+        Document::Ods => Some(Framing::Ods),
         _ => None,
     }
 }
 
 fn sniff(head: &Head) -> Match {
-    if dress(head).is_some() { Match::Yes } else { Match::No }
+    if framing(head).is_some() { Match::Yes } else { Match::No }
 }
 
 fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
-    let dress =
-        dress(opening.head).ok_or_else(|| Error::malformed("workbook: neither ZIP nor compound file"))?;
-    let book = Arc::new(Mutex::new(Book::open(task, source, dress)?));
+    let framing =
+        framing(opening.head).ok_or_else(|| Error::malformed("workbook: neither ZIP nor compound file"))?;
+    let book = Arc::new(Mutex::new(Book::open(task, source, framing)?));
     let mut root = Node::new(source.name(), "workbook");
     let sheets = book.lock().sheets().to_vec();
     for (name, value) in book.lock().properties() {

@@ -1,138 +1,64 @@
 //! XLSX, XLSM and templates: SpreadsheetML parts in a package (ECMA-376 part 1, section 18). The workbook names
 //! its sheets, each is a part; texts stand once in a part that all share, number formats in another.
 
-use super::book::{Sheet, SheetKind, Workbook};
 use super::code::Formats;
-use super::package::{Package, Relation};
-use super::sheet::{Area, Gathered};
+use super::parts::{Encoding, List, Shared};
+use super::sheet::{Area, Gathered, SharedTexts};
 use super::value::{Epoch, Value};
 use super::xml::{Token, Xml, local_attribute};
 use crate::error::{Error, Result};
-use crate::limits;
+use crate::source::Source;
 use crate::task::Task;
 use quick_xml::events::BytesStart;
 
-/// The most bytes of texts that are held.
-const HELD: u64 = limits::CHUNK;
-/// What a text takes beyond its letters.
-const TEXT: u64 = size_of::<String>() as u64;
+/// The encoding of the parts in XML.
+pub(super) struct Ooxml;
 
-/// An open workbook.
-pub(super) struct Book {
-    package: Package,
-    /// The name of the workbook's part, and what it relates to.
-    part: String,
-    relations: Vec<Relation>,
-    sheets: Vec<Sheet>,
-    /// The parts of the sheets.
-    parts: Vec<Option<String>>,
-    names: Vec<(String, String)>,
-    epoch: Epoch,
-    /// Read with the first sheet.
-    texts: Option<Vec<String>>,
-    formats: Option<Formats>,
-}
+impl Encoding for Ooxml {
+    const SHEET: &'static str = ".worksheet+xml";
+    const STYLES: (&'static str, &'static str) = ("spreadsheetml.styles+xml", "styles.xml");
+    const TEXTS: (&'static str, &'static str) = ("spreadsheetml.sharedstrings+xml", "sharedStrings.xml");
 
-impl Book {
-    /// The workbook in the part of this name.
-    pub(super) fn open(task: &Task, package: Package, part: String) -> Result<Book> {
-        let relations = package.relations(task, &part)?;
-        let mut book = Book {
-            package,
-            part,
-            relations,
-            sheets: Vec::new(),
-            parts: Vec::new(),
-            names: Vec::new(),
-            epoch: Epoch::default(),
-            texts: None,
-            formats: None,
-        };
-        book.read(task)?;
-        Ok(book)
-    }
-
-    fn read(&mut self, task: &Task) -> Result<()> {
-        let missing = || Error::malformed(format!("workbook: there is no part {:?}", self.part));
-        let mut xml = self.package.xml(task, &self.part)?.ok_or_else(missing)?;
+    fn workbook(task: &Task, part: &Source, list: &mut List) -> Result<bool> {
+        let mut xml = Xml::open(task, part)?;
         let mut is_workbook = false;
         loop {
             match xml.next()? {
                 Token::Open(tag) => match tag.local_name().as_ref() {
                     "workbook" => is_workbook = true,
                     "workbookPr" if local_attribute(&tag, "date1904").is_some_and(|is| is_true(&is)) => {
-                        self.epoch = Epoch::Y1904;
+                        list.epoch = Epoch::Y1904;
                     }
-                    "sheet" => self.sheet(&tag),
+                    "sheet" => {
+                        // `id` has a prefix, and `sheetId` is another attribute.
+                        let id = local_attribute(&tag, "id").unwrap_or_default();
+                        let name = local_attribute(&tag, "name").unwrap_or_default().into_owned();
+                        let state = local_attribute(&tag, "state").unwrap_or_default().to_lowercase();
+                        list.sheet::<Self>(&id, name, state.contains("hidden"));
+                    }
                     "definedName" => {
                         let name = local_attribute(&tag, "name").unwrap_or_default().into_owned();
                         let place = xml.text()?;
-                        self.names.push((name, place));
+                        list.names.push((name, place));
                     }
                     _ => {}
                 },
-                Token::End if is_workbook => return Ok(()),
-                Token::End => {
-                    return Err(Error::malformed(format!("workbook: the part {:?} is none", self.part)));
-                }
+                Token::End => return Ok(is_workbook),
                 _ => {}
             }
         }
     }
 
-    fn sheet(&mut self, tag: &BytesStart<'_>) {
-        // `id` has a prefix, and `sheetId` is another attribute.
-        let id = local_attribute(tag, "id").unwrap_or_default();
-        let relation = self.relations.iter().find(|relation| relation.id == id);
-        // Without relationships the parts stand in the order of their numbers.
-        let nth = || self.package.of_type(".worksheet+xml").nth(self.sheets.len());
-        let part = relation.map(|relation| relation.target.clone());
-        let part = part.or_else(|| nth().filter(|_| self.relations.is_empty()));
-        self.sheets.push(Sheet {
-            name: local_attribute(tag, "name").unwrap_or_default().into_owned(),
-            kind: SheetKind::of_relation(relation.map_or("", |relation| &relation.kind)),
-            hidden: local_attribute(tag, "state")
-                .is_some_and(|state| state.to_lowercase().contains("hidden")),
-        });
-        self.parts.push(part);
+    fn formats(task: &Task, part: &Source) -> Result<Formats> {
+        formats(&mut Xml::open(task, part)?)
     }
 
-    /// Reads what all sheets share.
-    fn share(&mut self, task: &Task) -> Result<()> {
-        let related = |kind, of, name| self.package.related(&self.relations, kind, of, &self.part, name);
-        if self.formats.is_none() {
-            let part = related("styles", &["spreadsheetml.styles+xml"], "styles.xml");
-            let xml = part.map(|part| self.package.xml(task, &part)).transpose()?.flatten();
-            self.formats = Some(xml.map_or_else(|| Ok(Formats::default()), |mut xml| formats(&mut xml))?);
-        }
-        if self.texts.is_none() {
-            let part = related("sharedStrings", &["spreadsheetml.sharedstrings+xml"], "sharedStrings.xml");
-            let xml = part.map(|part| self.package.xml(task, &part)).transpose()?.flatten();
-            self.texts = Some(xml.map_or_else(|| Ok(Vec::new()), |mut xml| texts(task, &mut xml))?);
-        }
-        Ok(())
-    }
-}
-
-impl Workbook for Book {
-    fn sheets(&self) -> &[Sheet] {
-        &self.sheets
+    fn texts(task: &Task, part: &Source, texts: &mut SharedTexts) -> Result<()> {
+        shared_texts(task, &mut Xml::open(task, part)?, texts)
     }
 
-    fn names(&self) -> &[(String, String)] {
-        &self.names
-    }
-
-    fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {
-        self.share(task)?;
-        let part = self.parts.get(number).and_then(Option::as_deref);
-        let part = part.ok_or_else(|| Error::malformed("workbook: no relationship leads to this sheet"))?;
-        let xml = self.package.xml(task, part)?;
-        let xml = xml.ok_or_else(|| Error::malformed(format!("workbook: there is no part {part:?}")))?;
-        let (texts, formats) = (self.texts.as_deref().unwrap_or_default(), self.formats.as_ref());
-        let Some(formats) = formats else { return Err(Error::bug("number formats were not read")) };
-        let mut cells = Cells { xml, texts, formats, epoch: self.epoch, row: 0, column: 0 };
-        cells.read(task, out).map_err(|error| error.in_file(part))
+    fn cells(task: &Task, part: &Source, shared: &Shared, out: &mut Gathered) -> Result<()> {
+        Cells { xml: Xml::open(task, part)?, shared, row: 0, column: 0 }.read(task, out)
     }
 }
 
@@ -174,20 +100,11 @@ fn is_true(text: &str) -> bool {
 }
 
 /// The shared texts.
-fn texts(task: &Task, xml: &mut Xml) -> Result<Vec<String>> {
-    let (mut all, mut held) = (Vec::new(), 0);
+fn shared_texts(task: &Task, xml: &mut Xml, texts: &mut SharedTexts) -> Result<()> {
     loop {
         match xml.next()? {
-            Token::Open(tag) if tag.local_name().as_ref() == "si" => {
-                let text = rich(xml)?;
-                held += text.len() as u64 + TEXT;
-                limits::check(held, HELD, "the shared texts")?;
-                all.push(text);
-                if all.len() % 4096 == 0 {
-                    task.check()?;
-                }
-            }
-            Token::End => return Ok(all),
+            Token::Open(tag) if tag.local_name().as_ref() == "si" => texts.push(task, rich(xml)?)?,
+            Token::End => return Ok(()),
             _ => {}
         }
     }
@@ -243,9 +160,7 @@ fn unescaped(text: String) -> String {
 /// The cells of a sheet.
 struct Cells<'a> {
     xml: Xml,
-    texts: &'a [String],
-    formats: &'a Formats,
-    epoch: Epoch,
+    shared: &'a Shared,
     /// Where the next cell is that does not say it.
     row: u32,
     column: u32,
@@ -367,7 +282,7 @@ impl Cells<'_> {
         Some(match head.of {
             Of::Text if stored.is_empty() => return None,
             Of::Text => Value::Text(unescaped(stored)),
-            Of::Shared => match plain.parse::<usize>().ok().and_then(|at| self.texts.get(at)) {
+            Of::Shared => match plain.parse::<usize>().ok().and_then(|at| self.shared.texts.get(at)) {
                 Some(text) => Value::Text(text.clone()),
                 None => {
                     let place = super::sheet::words((self.row, self.column));
@@ -384,7 +299,9 @@ impl Cells<'_> {
             Of::Error => Value::Error(plain.to_owned()),
             Of::Date => Value::iso(plain),
             Of::Number => match plain.parse::<f64>() {
-                Ok(number) => Value::number(number, self.formats.class(head.style, number), self.epoch),
+                Ok(number) => {
+                    Value::number(number, self.shared.formats.class(head.style, number), self.shared.epoch)
+                }
                 Err(_) => Value::Text(stored),
             },
         })
@@ -404,8 +321,10 @@ mod tests {
     #[test]
     fn texts_have_runs_and_escapes() {
         let text = |inner: &str| {
-            let all = texts(&Task::new(), &mut xml(&format!("<sst><si>{inner}</si></sst>"))).unwrap();
-            all.into_iter().next().unwrap()
+            let mut texts = SharedTexts::default();
+            shared_texts(&Task::new(), &mut xml(&format!("<sst><si>{inner}</si></sst>")), &mut texts)
+                .unwrap();
+            texts.all.into_iter().next().unwrap()
         };
         assert_eq!(text("<t>a b</t>"), "a b");
         assert_eq!(text("<r><rPr><b/></rPr><t xml:space='preserve'> a</t></r> <r><t>b</t></r>"), " ab");

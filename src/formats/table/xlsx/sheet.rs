@@ -21,7 +21,7 @@ const LAST: u32 = 1_100_000;
 /// Cells that are filled up with empty ones; a lonely cell far off would make billions of them.
 const FILLED: u64 = 16 << 20;
 
-/// The most bytes that the cells of a sheet take.
+/// The most bytes that the cells of a sheet take, and the texts that all sheets share.
 const HELD: u64 = limits::CHUNK;
 /// The most bytes that their texts take: they are held twice for a moment.
 const TEXTS: u64 = limits::CHUNK / 4;
@@ -29,6 +29,26 @@ const TEXTS: u64 = limits::CHUNK / 4;
 const CELLS: u64 = 4_096;
 /// The most merged ranges that are noted.
 const MERGED: usize = 100_000;
+
+/// The texts that the sheets of a workbook share.
+#[derive(Default)]
+pub(super) struct SharedTexts {
+    pub(super) all: Vec<String>,
+    bytes: u64,
+}
+
+impl SharedTexts {
+    /// Adds a text.
+    ///
+    /// # Errors
+    /// `Limit` where they take more than a workbook may; `Cancelled`.
+    pub(super) fn push(&mut self, task: &Task, text: String) -> Result<()> {
+        self.bytes += text.len() as u64 + size_of::<String>() as u64;
+        limits::check(self.bytes, HELD, "the shared texts")?;
+        self.all.push(text);
+        if self.all.len() % CELLS as usize == 0 { task.check() } else { Ok(()) }
+    }
+}
 
 /// The cells of a sheet: of each column those that hold something, by row.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use super::biff::{Record, Shared, Texts, Version, f64_at, records, u16_at, u32_a
 use super::book::{Sheet, SheetKind, Workbook};
 use super::cfb;
 use super::code::Formats;
-use super::sheet::{Area, Gathered, absolute};
+use super::sheet::{Area, Gathered, SharedTexts, absolute};
 use super::value::{Epoch, Value};
 use super::xlsb::{error, rk};
 use crate::error::{Error, Result};
@@ -16,10 +16,8 @@ use crate::limits;
 use crate::source::Source;
 use crate::task::Task;
 
-/// The most bytes of a workbook that are held, and of its shared texts.
+/// The most bytes of a workbook that are held.
 const HELD: u64 = limits::CHUNK;
-/// What a text takes beyond its letters.
-const TEXT: u64 = size_of::<String>() as u64;
 /// The begin of a workbook or a sheet, of Excel 5 and later; the end.
 const BOF: u16 = 0x0809;
 const EOF: u16 = 0x000a;
@@ -194,20 +192,15 @@ impl Book {
         if self.shared.is_some() {
             return Ok(());
         }
-        let (mut all, mut held) = (Vec::new(), 0);
+        let mut texts = SharedTexts::default();
         let about = records(&self.stream).take_while(|record| record.kind != EOF);
         for record in about.filter(|record| record.kind == 0x00fc) {
             let mut shared = Shared::new(&record);
             while let Some(text) = shared.next() {
-                held += text.len() as u64 + TEXT;
-                limits::check(held, HELD, "the shared texts")?;
-                all.push(text);
-                if all.len() % 4096 == 0 {
-                    task.check()?;
-                }
+                texts.push(task, text)?;
             }
         }
-        self.shared = Some(all);
+        self.shared = Some(texts.all);
         Ok(())
     }
 }

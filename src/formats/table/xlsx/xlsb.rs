@@ -4,10 +4,10 @@
 //! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xlsb/>
 
 use super::biff::{u16_at, u32_at};
-use super::book::{Sheet, SheetKind, Workbook};
+use super::book::Sheet;
 use super::code::Formats;
-use super::package::{Package, Relation};
-use super::sheet::{Area, Gathered, absolute, words};
+use super::parts::{Encoding, List, Shared};
+use super::sheet::{Area, Gathered, SharedTexts, absolute, words};
 use super::value::{Epoch, Value};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -15,51 +15,28 @@ use crate::source::{Reader, Source};
 use crate::task::Task;
 use std::io::Read;
 
-/// The most bytes of texts that are held, and of one record.
-const HELD: u64 = limits::CHUNK;
+/// The most bytes of one record.
 const RECORD: u64 = 64 << 20;
-/// What a text takes beyond its letters.
-const TEXT: u64 = size_of::<String>() as u64;
 
-/// An open workbook.
-pub(super) struct Book {
-    package: Package,
-    part: String,
-    relations: Vec<Relation>,
-    sheets: Vec<Sheet>,
-    parts: Vec<Option<String>>,
-    names: Vec<(String, String)>,
-    epoch: Epoch,
-    /// Read with the first sheet.
-    texts: Option<Vec<String>>,
-    formats: Option<Formats>,
-}
+/// The encoding of the parts in binary records.
+pub(super) struct Binary;
 
-impl Book {
-    /// The workbook in the part of this name.
-    pub(super) fn open(task: &Task, package: Package, part: String) -> Result<Book> {
-        let relations = package.relations(task, &part)?;
-        let (sheets, parts, names) = (Vec::new(), Vec::new(), Vec::new());
-        let epoch = Epoch::default();
-        let mut book =
-            Book { package, part, relations, sheets, parts, names, epoch, texts: None, formats: None };
-        book.read(task)?;
-        Ok(book)
-    }
+impl Encoding for Binary {
+    const SHEET: &'static str = "ms-excel.worksheet";
+    const STYLES: (&'static str, &'static str) = ("ms-excel.styles", "styles.bin");
+    const TEXTS: (&'static str, &'static str) = ("ms-excel.sharedstrings", "sharedStrings.bin");
 
-    fn read(&mut self, task: &Task) -> Result<()> {
-        let missing = || Error::malformed(format!("workbook: there is no part {:?}", self.part));
-        let source = self.package.part(task, &self.part)?.ok_or_else(missing)?;
-        let mut records = Records::new(task, &source);
+    fn workbook(task: &Task, part: &Source, list: &mut List) -> Result<bool> {
+        let mut records = Records::new(task, part);
         // Which sheets references from names lead to.
         let (mut places, mut names): (Vec<(u32, u32)>, Vec<(String, Vec<u8>)>) = (Vec::new(), Vec::new());
         while let Some(kind) = records.next()? {
             let bytes = records.bytes.as_slice();
             match kind {
                 // BrtWbProp.
-                153 if u32_at(bytes, 0).unwrap_or(0) & 1 != 0 => self.epoch = Epoch::Y1904,
+                153 if u32_at(bytes, 0).unwrap_or(0) & 1 != 0 => list.epoch = Epoch::Y1904,
                 // BrtBundleSh.
-                156 => self.sheet(bytes),
+                156 => sheet(bytes, list),
                 // BrtExternSheet: a list of books with a first and a last sheet each.
                 362 => {
                     let all = bytes.get(4..).unwrap_or_default().chunks_exact(12);
@@ -76,90 +53,60 @@ impl Book {
                 _ => {}
             }
         }
-        let places = &places;
-        self.names =
-            names.into_iter().map(|(name, tokens)| (name, self.reference(&tokens, places))).collect();
-        Ok(())
+        let named = names.into_iter().map(|(name, tokens)| (name, reference(&list.sheets, &tokens, &places)));
+        list.names = named.collect();
+        Ok(true)
     }
 
-    fn sheet(&mut self, bytes: &[u8]) {
-        // Four bytes more stand before the names in files of the first version.
-        let names = |at: usize| {
-            let rest = bytes.get(at..)?;
-            let (id, used) = wide(rest)?;
-            let relation = self.relations.iter().find(|relation| relation.id == id);
-            Some((relation, wide(rest.get(used..)?)?.0))
-        };
-        let known = [8, 12].into_iter().filter_map(names).find(|(relation, _)| relation.is_some());
-        let Some((relation, name)) = known.or_else(|| names(8)) else { return };
-        let nth = || self.package.of_type("ms-excel.worksheet").nth(self.sheets.len());
-        let part = relation.map(|relation| relation.target.clone());
-        let part = part.or_else(|| nth().filter(|_| self.relations.is_empty()));
-        self.sheets.push(Sheet {
-            name,
-            kind: SheetKind::of_relation(relation.map_or("", |relation| &relation.kind)),
-            hidden: u32_at(bytes, 0).is_some_and(|state| state != 0),
-        });
-        self.parts.push(part);
+    fn formats(task: &Task, part: &Source) -> Result<Formats> {
+        formats(&mut Records::new(task, part))
     }
 
-    /// What a name of one cell or one range stands for (section 2.5.97.88); other formulas are not spelled.
-    fn reference(&self, tokens: &[u8], places: &[(u32, u32)]) -> String {
-        let text = || -> Option<String> {
-            let (first, _) = places.get(usize::from(u16_at(tokens, 1)?))?;
-            let sheet = &self.sheets.get(*first as usize)?.name;
-            let cell = |row: usize, column: usize| {
-                Some(absolute((u32_at(tokens, row)?, u32::from(u16_at(tokens, column)? & 0x3fff))))
-            };
-            match (tokens.first()?, tokens.len()) {
-                (0x3a | 0x5a | 0x7a, 9) => Some(format!("{sheet}!{}", cell(3, 7)?)),
-                (0x3b | 0x5b | 0x7b, 15) => Some(format!("{sheet}!{}:{}", cell(3, 11)?, cell(7, 13)?)),
-                _ => None,
+    /// BrtSSTItem.
+    fn texts(task: &Task, part: &Source, texts: &mut SharedTexts) -> Result<()> {
+        let mut records = Records::new(task, part);
+        while let Some(kind) = records.next()? {
+            if kind == 19 {
+                let text = records.bytes.get(1..).and_then(wide).map(|(text, _)| text);
+                texts.push(task, text.unwrap_or_default())?;
             }
-        };
-        text().unwrap_or_else(|| "a formula".to_owned())
-    }
-
-    /// Reads what all sheets share.
-    fn share(&mut self, task: &Task) -> Result<()> {
-        let related = |kind, of, name| self.package.related(&self.relations, kind, of, &self.part, name);
-        if self.formats.is_none() {
-            let part = related("styles", &["ms-excel.styles"], "styles.bin");
-            let source = part.map(|part| self.package.part(task, &part)).transpose()?.flatten();
-            let read = source.map(|source| formats(&mut Records::new(task, &source)));
-            self.formats = Some(read.transpose()?.unwrap_or_default());
-        }
-        if self.texts.is_none() {
-            let part = related("sharedStrings", &["ms-excel.sharedstrings"], "sharedStrings.bin");
-            let source = part.map(|part| self.package.part(task, &part)).transpose()?.flatten();
-            let read = source.map(|source| texts(task, &mut Records::new(task, &source)));
-            self.texts = Some(read.transpose()?.unwrap_or_default());
         }
         Ok(())
+    }
+
+    fn cells(task: &Task, part: &Source, shared: &Shared, out: &mut Gathered) -> Result<()> {
+        Cells { shared, row: 0, column: 0 }.read(task, part, out)
     }
 }
 
-impl Workbook for Book {
-    fn sheets(&self) -> &[Sheet] {
-        &self.sheets
+fn sheet(bytes: &[u8], list: &mut List) {
+    // Four bytes more stand before the names in files of the first version.
+    let names = |at: usize| {
+        let rest = bytes.get(at..)?;
+        let (id, used) = wide(rest)?;
+        Some((id, wide(rest.get(used..)?)?.0))
+    };
+    let known = [8, 12].into_iter().filter_map(names).find(|(id, _)| list.relation(id).is_some());
+    if let Some((id, name)) = known.or_else(|| names(8)) {
+        list.sheet::<Binary>(&id, name, u32_at(bytes, 0).is_some_and(|state| state != 0));
     }
+}
 
-    fn names(&self) -> &[(String, String)] {
-        &self.names
-    }
-
-    fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {
-        self.share(task)?;
-        let part = self.parts.get(number).and_then(Option::as_deref);
-        let part = part.ok_or_else(|| Error::malformed("workbook: no relationship leads to this sheet"))?;
-        let source = self.package.part(task, part)?;
-        let source =
-            source.ok_or_else(|| Error::malformed(format!("workbook: there is no part {part:?}")))?;
-        let (texts, formats) = (self.texts.as_deref().unwrap_or_default(), self.formats.as_ref());
-        let Some(formats) = formats else { return Err(Error::bug("number formats were not read")) };
-        let mut cells = Cells { texts, formats, epoch: self.epoch, row: 0, column: 0 };
-        cells.read(task, &source, out).map_err(|error| error.in_file(part))
-    }
+/// What a name of one cell or one range stands for (section 2.5.97.88); other formulas are not spelled.
+fn reference(sheets: &[Sheet], tokens: &[u8], places: &[(u32, u32)]) -> String {
+    let text = || -> Option<String> {
+        let (first, _) = places.get(usize::from(u16_at(tokens, 1)?))?;
+        let sheet = &sheets.get(*first as usize)?.name;
+        let cell = |row: usize, column: usize| {
+            Some(absolute((u32_at(tokens, row)?, u32::from(u16_at(tokens, column)? & 0x3fff))))
+        };
+        match (tokens.first()?, tokens.len()) {
+            (0x3a | 0x5a | 0x7a, 9) => Some(format!("{sheet}!{}", cell(3, 7)?)),
+            (0x3b | 0x5b | 0x7b, 15) => Some(format!("{sheet}!{}:{}", cell(3, 11)?, cell(7, 13)?)),
+            _ => None,
+        }
+    };
+    text().unwrap_or_else(|| "a formula".to_owned())
 }
 
 /// The records of a part.
@@ -222,29 +169,9 @@ fn formats(records: &mut Records) -> Result<Formats> {
     Ok(formats.done())
 }
 
-/// The shared texts: BrtSSTItem.
-fn texts(task: &Task, records: &mut Records) -> Result<Vec<String>> {
-    let (mut all, mut held) = (Vec::new(), 0);
-    while let Some(kind) = records.next()? {
-        if kind != 19 {
-            continue;
-        }
-        let text = records.bytes.get(1..).and_then(wide).map(|(text, _)| text).unwrap_or_default();
-        held += text.len() as u64 + TEXT;
-        limits::check(held, HELD, "the shared texts")?;
-        all.push(text);
-        if all.len() % 4096 == 0 {
-            task.check()?;
-        }
-    }
-    Ok(all)
-}
-
 /// The cells of a sheet.
 struct Cells<'a> {
-    texts: &'a [String],
-    formats: &'a Formats,
-    epoch: Epoch,
+    shared: &'a Shared,
     row: u32,
     /// Of the next cell that does not say it.
     column: u32,
@@ -281,7 +208,8 @@ impl Cells<'_> {
     fn cell(&mut self, kind: u16, bytes: &[u8], out: &mut Gathered) {
         let style = u32_at(bytes, 0).unwrap_or(0) & 0xff_ffff;
         let rest = bytes.get(4..).unwrap_or_default();
-        let number = |value| Value::number(value, self.formats.class(style as usize, value), self.epoch);
+        let number =
+            |value| Value::number(value, self.shared.formats.class(style as usize, value), self.shared.epoch);
         let value = match kind {
             2 => u32_at(rest, 0).map(|word| number(rk(word))),
             3 | 11 => rest.first().map(|code| Value::Error(error(*code))),
@@ -292,7 +220,7 @@ impl Cells<'_> {
             62 => rest.get(1..).and_then(wide).map(|(text, _)| Value::Text(text)),
             7 => {
                 let at = u32_at(rest, 0).unwrap_or(u32::MAX) as usize;
-                let text = self.texts.get(at).map(|text| Value::Text(text.clone()));
+                let text = self.shared.texts.get(at).map(|text| Value::Text(text.clone()));
                 if text.is_none() {
                     let place = words((self.row, self.column));
                     out.problem(Error::malformed(format!("cell {place}: there is no shared text {at}")));
@@ -364,9 +292,9 @@ mod tests {
 
     #[test]
     fn cells_of_all_kinds() {
-        let texts = ["shared".to_owned()];
-        let formats = Formats::default();
-        let mut cells = Cells { texts: &texts, formats: &formats, epoch: Epoch::Y1900, row: 0, column: 0 };
+        let texts = vec!["shared".to_owned()];
+        let shared = Shared { texts, formats: Formats::default(), epoch: Epoch::Y1900 };
+        let mut cells = Cells { shared: &shared, row: 0, column: 0 };
         let record = |kind: u8, bytes: &[u8]| [&[kind, bytes.len() as u8][..], bytes].concat();
         let cell = |kind, column: u8, rest: &[u8]| {
             record(kind, &[&[column, 0, 0, 0, 0, 0, 0, 0][..], rest].concat())
