@@ -13,7 +13,7 @@ mod typed;
 pub use cast::Cast;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
 pub use picture::{ArrayImage, ImageArray, is_picture};
-pub use records::{ArrayTable, Held, arrow_of, column};
+pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use shown::Shown;
 pub use typed::{Misfit, Typed, inferred, is_json};
 

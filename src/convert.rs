@@ -90,6 +90,7 @@ pub fn plan(
 ) -> Result<Plan> {
     let options = target.settled(options)?;
     let items = items.iter().map(|item| items::select(item, selection)).collect::<Result<Vec<_>>>()?;
+    values::check(&items, target, &options)?;
     let mut plan = Plan {
         items,
         target,

@@ -410,6 +410,27 @@ impl DType {
         }
     }
 
+    /// Hands over delivered elements of an integer type, none of them rounded. Whether it is one.
+    pub fn integers(&self, bytes: &[u8], mut each: impl FnMut(i128)) -> bool {
+        macro_rules! each {
+            ($ty:ty, $n:literal) => {
+                bytes.as_chunks::<$n>().0.iter().for_each(|&b| each(<$ty>::from_le_bytes(b).into()))
+            };
+        }
+        match self {
+            DType::I8 => each!(i8, 1),
+            DType::U8 => each!(u8, 1),
+            DType::I16 => each!(i16, 2),
+            DType::U16 => each!(u16, 2),
+            DType::I32 => each!(i32, 4),
+            DType::U32 => each!(u32, 4),
+            DType::I64 => each!(i64, 8),
+            DType::U64 => each!(u64, 8),
+            _ => return false,
+        }
+        true
+    }
+
     /// The record of a structured type.
     pub fn record(&self) -> Option<&Record> {
         match self {

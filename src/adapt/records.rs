@@ -108,9 +108,9 @@ fn time_of(unit: TimeUnit) -> Option<(types::TimeUnit, i64)> {
 /// The rows of an array (places along its first dimension) that the file holds something of, in order, once
 /// somebody asked.
 #[derive(Default)]
-pub struct Held(OnceLock<Option<Vec<Range<u64>>>>);
+pub struct StoredRows(OnceLock<Option<Vec<Range<u64>>>>);
 
-impl Held {
+impl StoredRows {
     /// How many rows of `array`, which is the same at each call, from `at` on are known to be equal: [`Table::alike`].
     ///
     /// # Errors
@@ -121,6 +121,12 @@ impl Held {
             let found = array.stored(task)?.map(|stored| {
                 let mut all: Vec<Range<u64>> = stored.regions.iter().map(rows).collect();
                 all.sort_by_key(|rows| rows.start);
+                // Regions beside each other have rows in common.
+                all.dedup_by(|next, before| {
+                    let together = next.start <= before.end;
+                    before.end = before.end.max(if together { next.end } else { 0 });
+                    together
+                });
                 all
             });
             let _ = self.0.set(found);
@@ -140,7 +146,7 @@ pub struct ArrayTable {
     schema: SchemaRef,
     /// Whether the second dimension is the columns.
     matrix: bool,
-    there: Held,
+    there: StoredRows,
 }
 
 impl ArrayTable {
@@ -170,7 +176,7 @@ impl ArrayTable {
             _ => return no("a table has two dimensions; a slice of the array may do"),
         };
         let schema = Arc::new(Schema::new(fields));
-        Ok(ArrayTable { array, schema, matrix, there: Held::default() })
+        Ok(ArrayTable { array, schema, matrix, there: StoredRows::default() })
     }
 
     fn len(&self) -> u64 {

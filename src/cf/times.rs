@@ -155,9 +155,31 @@ impl Times {
         let since =
             self.epoch - Calendar::Gregorian.days_before(1970) as f64 * DAY - f64::from(self.zone) * 60.0;
         let seconds = since + value * self.unit;
-        // Milliseconds are enough, as in texts, where a count is not finer itself.
-        let parts = if self.unit >= 1.0 { 1e3 } else { 1e6 };
-        (seconds.abs() < 1e12).then(|| (seconds * parts).round() as i64 * (1e6 / parts) as i64)
+        (seconds.abs() < 1e12).then(|| self.micros(seconds))
+    }
+
+    /// The part of a second that is told: a microsecond. A count of minutes, hours or days as a float is a little
+    /// off the second, so of these it is a millisecond.
+    pub fn resolution(&self) -> &'static str {
+        if self.is_coarse() { "milliseconds" } else { "microseconds" }
+    }
+
+    /// Whether a step of the count is less than a microsecond.
+    pub fn is_fine(&self) -> bool {
+        self.unit < 1e-6
+    }
+
+    fn is_coarse(&self) -> bool {
+        self.unit > 1.0
+    }
+
+    /// Whole microseconds of some seconds, rounded to what is told.
+    fn micros(&self, seconds: f64) -> i64 {
+        let step = if self.is_coarse() { 1_000 } else { 1 };
+        // The second apart from its parts: a product of both would round.
+        let whole = seconds.floor();
+        let parts = ((seconds - whole) * (1e6 / step as f64)).round() as i64;
+        whole as i64 * 1_000_000 + parts * step
     }
 
     /// The date and time of a stored number, as ISO 8601; without a time of day at midnight. `None` for NaN
@@ -167,16 +189,20 @@ impl Times {
         if !seconds.is_finite() || seconds.abs() > 1e15 {
             return None;
         }
-        // A count in days or hours as a float is a little off the second; milliseconds are enough.
-        let millis = (seconds * 1000.0).round() as i64;
-        let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+        let micros = i128::from(seconds.floor() as i64) * 1_000_000
+            + i128::from(self.micros(seconds - seconds.floor()));
+        let (days, rest) =
+            (micros.div_euclid(86_400_000_000) as i64, micros.rem_euclid(86_400_000_000) as i64);
         let (year, month, day) = self.calendar.date_of(days);
         let mut text = format!("{year:04}-{month:02}-{day:02}");
         if rest > 0 {
-            let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
+            let (hour, minute, second) =
+                (rest / 3_600_000_000, rest / 60_000_000 % 60, rest / 1_000_000 % 60);
             text += &format!("T{hour:02}:{minute:02}:{second:02}");
-            if rest % 1000 > 0 {
-                text += &format!(".{:03}", rest % 1000);
+            match rest % 1_000_000 {
+                0 => {}
+                part if part % 1000 == 0 => text += &format!(".{:03}", part / 1000),
+                part => text += &format!(".{part:06}"),
             }
         }
         if self.zone != 0 {
@@ -288,6 +314,19 @@ mod tests {
 
     fn text(units: &str, calendar: &str, value: f64) -> String {
         Times::parse(units, calendar).unwrap().text(value).unwrap()
+    }
+
+    #[test]
+    fn parts_of_a_second_are_told_as_finely_as_they_are_counted() {
+        let seconds = Times::parse("seconds since 1970-01-01", "").unwrap();
+        assert_eq!(seconds.unix_micros(1_600_000_000.123_456), Some(1_600_000_000_123_456));
+        assert_eq!(seconds.text(1_600_000_000.123_456).unwrap(), "2020-09-13T12:26:40.123456");
+        assert_eq!(seconds.text(1_600_000_001.25).unwrap(), "2020-09-13T12:26:41.250");
+        assert_eq!(seconds.text(-0.000_001).unwrap(), "1969-12-31T23:59:59.999999");
+        // A tenth of an hour is no exact number of seconds.
+        let hours = Times::parse("hours since 1970-01-01", "").unwrap();
+        assert_eq!(hours.text(444_444.1).unwrap(), "2020-09-13T12:06:00");
+        assert_eq!(hours.unix_micros(444_444.1), Some(1_600_000_000_000_000 - 1_240_000_000));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::content::Content;
 use crate::format::{Attributes, Loss, LossKind, Metadata};
 use crate::node::Value;
 use crate::write::{loss, note};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// How many names a sentence has.
@@ -146,6 +146,7 @@ fn dropped(placed: &mut Placed, losses: &mut Vec<Loss>) {
 /// What is said of what lies around the items: other nodes, dimensions without values.
 pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut Vec<Loss>) {
     let known: BTreeSet<String> = items.iter().flat_map(dimensions).collect();
+    let item_names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
     for around in arounds(items) {
         for (name, label, has_value) in &around.left_out {
             let made = match has_value {
@@ -164,7 +165,11 @@ pub(super) fn around(items: &[Item], target: &Target, is_one: bool, losses: &mut
             }
         }
         if target.writer.metadata != Metadata::Tree || is_one {
-            let empty = |name: &String| !items.iter().any(|item| is_below(&item.name, name));
+            // What begins with the name of a group stands behind it in order.
+            let empty = |name: &String| {
+                let behind = item_names.range(name.as_str()..);
+                !behind.take_while(|item| item.starts_with(name.as_str())).any(|item| is_below(item, name))
+            };
             for (name, _) in around.groups.iter().filter(|(name, _)| !name.is_empty() && empty(name)) {
                 losses.push(note(LossKind::Metadata, "a group without values is left out").at(name));
             }
@@ -191,6 +196,7 @@ fn dimensions(item: &Item) -> Vec<String> {
 /// What is said of the dimensions of arrays, and of the coordinates along them.
 pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
     let is_tree = target.writer.metadata == Metadata::Tree;
+    let by_name = ByName::of(items);
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for item in items {
         let Content::Array(array) = &item.content else { continue };
@@ -204,7 +210,7 @@ pub(super) fn scales(items: &[Item], target: &Target, losses: &mut Vec<Loss>) {
         let mut gone = Vec::new();
         for (axis, len) in facts.axes.iter().zip(array.shape()) {
             let known = std::iter::once(axis.name.as_str()).chain(others.split_whitespace());
-            let scale = known.filter(|_| is_tree).find_map(|name| beside(items, &item.name, name, *len));
+            let scale = known.filter(|_| is_tree).find_map(|name| by_name.beside(&item.name, name, *len));
             used.extend(scale);
             if scale.is_none()
                 && axis.name != last(&item.name)
@@ -237,21 +243,31 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The array of a name and length that the array at `path` finds: beside it, or beside a group above.
-fn beside<'a>(items: &'a [Item], path: &str, name: &str, len: u64) -> Option<&'a str> {
-    let mut group = path;
-    loop {
-        group = group.rsplit_once('/').map_or("", |(group, _)| group);
-        let wanted = if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") };
-        let fits = |item: &&Item| {
-            let is_scale =
-                matches!(&item.content, Content::Array(array) if array.shape().first() == Some(&len));
-            item.name == wanted && item.name != path && is_scale
-        };
-        match items.iter().find(fits) {
-            Some(found) => return Some(&found.name),
-            None if group.is_empty() => return None,
-            None => {}
+/// The items by name, with the lengths of their first dimensions.
+struct ByName<'a>(HashMap<&'a str, Vec<u64>>);
+
+impl<'a> ByName<'a> {
+    fn of(items: &'a [Item]) -> Self {
+        let mut all: HashMap<&str, Vec<u64>> = HashMap::new();
+        for item in items {
+            if let Content::Array(array) = &item.content {
+                all.entry(&item.name).or_default().extend(array.shape().first());
+            }
+        }
+        ByName(all)
+    }
+
+    /// The array of a name and length that the array at `path` finds: beside it, or beside a group above.
+    fn beside(&self, path: &str, name: &str, len: u64) -> Option<&'a str> {
+        let mut group = path;
+        loop {
+            group = group.rsplit_once('/').map_or("", |(group, _)| group);
+            let wanted = if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") };
+            match self.0.get_key_value(wanted.as_str()) {
+                Some((found, lens)) if wanted != path && lens.contains(&len) => return Some(found),
+                _ if group.is_empty() => return None,
+                _ => {}
+            }
         }
     }
 }

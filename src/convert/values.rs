@@ -1,6 +1,7 @@
 //! Values as they are shown or as they are stored. Numbers with a scale, an offset or a value for *missing*
-//! stand for others; counts of time stand for dates. Tables and pictures get what they stand for, arrays what
-//! is stored together with the attributes that say how to read it, unless somebody chose otherwise.
+//! stand for others; counts of time stand for dates. Tables get what they stand for, arrays what is stored together
+//! with the attributes that say how to read it, unless somebody chose otherwise. Pictures hold whole numbers, and get
+//! what is stored.
 
 use super::{Item, Target};
 use crate::adapt::Shown;
@@ -9,6 +10,7 @@ use crate::cf;
 use crate::content::array::Scaling;
 use crate::content::{Array, Content, Kind};
 use crate::dtype::DType;
+use crate::error::{Error, Result};
 use crate::format::{Loss, LossKind, Metadata, OptionSpec, Options};
 use crate::node::Value;
 use crate::write::{loss, note};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 /// Which values of numbers with a scale are written, for every target.
 pub const VALUES: OptionSpec = OptionSpec {
     name: "values",
-    help: "What is written of numbers with a scale, offset or fill value: what they stand for (shown) or what is stored; auto: shown in tables and pictures, stored in arrays",
+    help: "What is written of numbers with a scale, offset or fill value: what they stand for (shown) or what is stored; auto: shown in tables, stored in arrays; pictures hold whole numbers, which are the stored ones",
     values: &["auto", "shown", "stored"],
     default: "auto",
 };
@@ -40,18 +42,40 @@ const OF_ELEMENTS: [&str; 7] =
 /// The attributes that say which time is counted.
 const COUNTING: [&str; 2] = ["units", "calendar"];
 
-/// Whether what is shown of any of these is not what is stored, so that there is a choice.
-pub fn is_choice(items: &[Item]) -> bool {
-    items.iter().any(|item| match &item.content {
-        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
-        _ => false,
-    })
+/// Whether what is shown of any of these is not what is stored, and the target can hold either, so that there is a
+/// choice.
+pub fn is_choice(items: &[Item], target: &Target) -> bool {
+    !target.is_picture()
+        && items.iter().any(|item| match &item.content {
+            Content::Array(array) => Shown::nullable(array.clone()).is_some(),
+            _ => false,
+        })
 }
 
 impl Target {
     /// Whether values are written as they are shown where nobody chose.
     pub fn shows_values(&self) -> bool {
-        !self.writer.accepts.contains(&Kind::Array)
+        !self.writer.accepts.contains(&Kind::Array) && !self.is_picture()
+    }
+
+    /// Whether pictures are written, whose samples are whole numbers.
+    fn is_picture(&self) -> bool {
+        self.writer.accepts.contains(&Kind::Image)
+    }
+}
+
+/// Refuses shown values where a picture is written of numbers that stand for others.
+pub(super) fn check(items: &[Item], target: &Target, options: &Options) -> Result<()> {
+    let stands = |item: &Item| match &item.content {
+        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
+        _ => false,
+    };
+    match target.is_picture() && options.get(VALUES.name) == Some("shown") && items.iter().any(stands) {
+        true => Err(Error::unsupported(format!(
+            "{} holds whole numbers: of numbers with a scale the stored ones are written",
+            target.name
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -94,12 +118,20 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
             }
         };
         losses.push(note(LossKind::Scale, what).at(&item.name));
+        if let Some(times) = facts
+            .times
+            .as_ref()
+            .filter(|times| times.is_usual() && (times.is_fine() || array.dtype().is_float()))
+        {
+            let what = format!("digits of times below {} are not kept", times.resolution());
+            losses.push(note(LossKind::Precision, what).at(&item.name).if_any());
+        }
         item.attributes.remove(&gone);
         item.content = Content::Array(Arc::new(shown));
         return item;
     }
     let Some(scaling) = scaling else { return item };
-    let is_picture = target.writer.accepts.contains(&Kind::Image);
+    let is_picture = target.is_picture();
     if is_shown(target, options) && !is_picture {
         if let Some(shown) = Shown::floats(array.clone()) {
             let what =

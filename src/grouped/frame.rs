@@ -3,7 +3,7 @@
 //! (`HDFStore.put`, columns of one type together in a block).
 
 use super::{Found, Members};
-use crate::adapt::Held;
+use crate::adapt::StoredRows;
 use crate::cell;
 use crate::cf;
 use crate::content::table::{batch, cut};
@@ -31,7 +31,7 @@ pub(super) struct Frame {
     rows: u64,
     format: &'static str,
     /// The arrays that the rows are read from, each once.
-    held: Vec<(Arc<dyn Array>, Held)>,
+    held: Vec<(Arc<dyn Array>, StoredRows)>,
 }
 
 /// Where one column comes from.
@@ -294,10 +294,10 @@ impl Frame {
             Some(error) if columns.is_empty() => Err(error),
             _ => {
                 let schema = Arc::new(Schema::new(fields));
-                let mut held: Vec<(Arc<dyn Array>, Held)> = Vec::new();
+                let mut held: Vec<(Arc<dyn Array>, StoredRows)> = Vec::new();
                 for array in columns.iter().flat_map(Column::arrays) {
                     if !held.iter().any(|(known, _)| Arc::ptr_eq(known, array)) {
-                        held.push((array.clone(), Held::default()));
+                        held.push((array.clone(), StoredRows::default()));
                     }
                 }
                 Ok((Frame { schema, columns, rows: rows.unwrap_or(0), format, held }, remarks))

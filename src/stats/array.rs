@@ -7,7 +7,7 @@ use self::gaps::take_out;
 use self::texts::variable;
 use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
-use super::{Histogram, Moments};
+use super::{Binning, Counter, Histogram, Moments};
 use crate::content::Array;
 use crate::content::array::{Scaling, Stored};
 use crate::dtype::{DType, Long};
@@ -282,9 +282,13 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
     if whole && let Some(crc) = crc_across_pieces(array, task)? {
         stats.crc32 = crc;
     }
-    let range = (total.low.map(as_f64), total.high.map(as_f64));
-    if let (Some(bins), (Some(low), Some(high))) = (bins, range) {
-        stats.histogram = Some(histogram(array, task, losses, low, high, bins)?);
+    if let (Some(bins), Some(low), Some(high)) = (bins, total.low, total.high) {
+        let binning = Binning::Exactly(bins);
+        let empty = match (low, high) {
+            (Extreme::Int(low), Extreme::Int(high)) => Counter::of_integers(low, high, binning),
+            _ => Counter::of_numbers(as_f64(low), as_f64(high), binning),
+        };
+        stats.histogram = Some(histogram(array, task, losses, &empty)?);
     }
     Ok(stats)
 }
@@ -296,39 +300,24 @@ fn as_f64(extreme: Extreme) -> f64 {
     }
 }
 
-/// Counts of the finite elements in bins from `low` to `high`, in one pass.
-fn histogram(
-    array: &dyn Array,
-    task: &Task,
-    losses: Losses<'_>,
-    low: f64,
-    high: f64,
-    bins: usize,
-) -> Result<Histogram> {
+/// Counts of the finite elements in the bins of `empty`, in one pass.
+fn histogram(array: &dyn Array, task: &Task, losses: Losses<'_>, empty: &Counter) -> Result<Histogram> {
+    let dtype = array.dtype();
+    let count = |bytes: &[u8], times: u64| {
+        let mut counter = empty.clone();
+        if !counter.takes_integers() || !dtype.integers(bytes, |value| counter.add_integer(value, times)) {
+            let mut values = Vec::new();
+            dtype.decode(bytes, &mut values);
+            values.iter().for_each(|&value| counter.add(value, times));
+        }
+        counter
+    };
     // The first pass has counted what is lost.
     let again = Mutex::new(None);
-    let pass = each_piece(
-        array,
-        task,
-        losses.map(|_| &again),
-        |_, bytes| {
-            let mut values = Vec::new();
-            array.dtype().decode(bytes, &mut values);
-            let mut histogram = Histogram::new(low, high, bins);
-            values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add(v));
-            histogram
-        },
-        |element, count| {
-            let mut values = Vec::new();
-            array.dtype().decode(element, &mut values);
-            let mut histogram = Histogram::new(low, high, bins);
-            values.iter().filter(|v| v.is_finite()).for_each(|&v| histogram.add_many(v, count));
-            histogram
-        },
-    )?;
-    let mut total = Histogram::new(low, high, bins);
+    let pass = each_piece(array, task, losses.map(|_| &again), |_, bytes| count(bytes, 1), count)?;
+    let mut total = empty.clone();
     pass.parts.iter().chain(&pass.rest).for_each(|part| total.merge(part));
-    Ok(total)
+    Ok(total.finish())
 }
 
 /// The regions of a pass.

@@ -1,7 +1,7 @@
 //! What can be kept of very many values in little memory, and put together from parts: about how many are
 //! different, how they spread, which are frequent.
 
-use super::{Histogram, even_width};
+use super::histogram::{Histogram, even_width};
 use std::collections::HashMap;
 
 /// Spreads the bits of a word: both halves of a wide product depend on all bits of both factors.

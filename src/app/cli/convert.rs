@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, allow_hyphen_values = true)]
     slice: Option<String>,
     /// What is written of numbers with a scale, an offset or a fill value: what they stand for or what is
-    /// stored. Without it tables and pictures hold what is shown, arrays what is stored
+    /// stored. Without it tables hold what is shown, arrays what is stored; pictures always that
     #[arg(long, value_parser = ["shown", "stored"])]
     values: Option<String>,
     /// An option of the writer: name=value

@@ -2,7 +2,6 @@
 
 pub(crate) mod convert;
 pub(crate) mod formats;
-mod histogram;
 mod interrupt;
 pub(crate) mod json;
 mod progress;

@@ -13,8 +13,12 @@ use gander::{Error, Task, cell, display, limits};
 use lists::{Lists, append};
 use out::Out;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::process::ExitCode;
+
+/// Why columns could not be read, by their numbers.
+type Notes = BTreeMap<usize, String>;
 
 /// Arguments of `gander show`.
 #[derive(clap::Args)]
@@ -67,14 +71,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         return Ok(super::usage(words));
     }
-    let (mut notes, mut out) = (Vec::new(), Out::default());
+    let (mut notes, mut out) = (Notes::new(), Out::default());
     let bytes = document.source.known_len();
     let printed = progress::with_progress(&task, || {
         let shown = gander::open::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
         let rest = if shown.is_ok() || out.has_begun() { out.print() } else { Ok(()) };
         shown.and(rest)
     });
-    notes.iter().for_each(|note| eprintln!("{note}"));
+    notes.values().for_each(|note| eprintln!("{note}"));
     match printed {
         // A closed pipe is no error.
         Err(_) if out.is_closed() => Ok(ExitCode::SUCCESS),
@@ -109,7 +113,7 @@ fn values(
     node: &Node,
     file: Option<u64>,
     out: &mut Out,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<(), Error> {
     match &node.content {
         Some(Content::Table(t)) => table(task, args, rows, t.as_ref(), out, notes),
@@ -158,7 +162,7 @@ fn table(
     rows: Wanted,
     table: &dyn Table,
     out: &mut Out,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<(), Error> {
     let schema = table.schema();
     let mut columns: Vec<usize> = (0..schema.fields().len()).collect();
@@ -206,7 +210,7 @@ fn rows_as_json(
     mut batch: RecordBatch,
     mut rest: Range<u64>,
     out: &mut Out,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<(), Error> {
     let mut is_first = true;
     let mut step = STEP;
@@ -238,7 +242,7 @@ fn last(
     task: &Task,
     count: u64,
     columns: &[usize],
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<(Option<u64>, RecordBatch), Error> {
     match table.tail(task, count, columns) {
         Err(error) if !error.is_cancelled() && columns.len() > 1 => {
@@ -257,7 +261,7 @@ fn read_partly(
     task: &Task,
     rows: Range<u64>,
     columns: &[usize],
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<RecordBatch, Error> {
     let first_error = match table.read(task, rows.clone(), columns) {
         Ok(batch) => return Ok(batch),
@@ -271,14 +275,11 @@ fn read_partly(
     let schema = gander::content::table::project(table.schema(), columns)?;
     let mut arrays = Vec::with_capacity(each.len());
     let mut fields = Vec::with_capacity(each.len());
-    for (result, field) in each.into_iter().zip(schema.fields()) {
+    for ((result, field), &column) in each.into_iter().zip(schema.fields()).zip(columns) {
         fields.push(field.as_ref().clone().with_nullable(true));
         arrays.push(result.unwrap_or_else(|error| {
             // Of many steps the first that fails tells.
-            let which = format!("column {}: ", field.name());
-            if !notes.iter().any(|note| note.starts_with(&which)) {
-                notes.push(format!("{which}{}", error.message()));
-            }
+            notes.entry(column).or_insert_with(|| format!("column {}: {}", field.name(), error.message()));
             arrow::array::new_null_array(field.data_type(), len)
         }));
     }

@@ -1,10 +1,10 @@
 //! `gander stats`: one full pass over the data.
 
-use super::{histogram, json, progress};
+use super::{json, progress};
 use gander::content::{Content, Image, Table, Text};
 use gander::node::Node;
 use gander::source::Source;
-use gander::stats::{ArrayStats, ColumnStats, Distinct, Histogram};
+use gander::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
 use gander::{Error, ErrorKind, Task, limits};
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
@@ -176,13 +176,13 @@ fn histogram_json(histogram: &Histogram) -> Json {
 fn table_json(task: &Task, table: &dyn Table, bins: Option<usize>) -> Result<Json, Error> {
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let stats = gander::stats::table(table, task, &columns)?;
-    let mut histograms = match bins {
-        Some(bins) => histogram::of_table(task, table, &stats, bins)?,
+    let mut counted = match bins {
+        Some(bins) => histograms(table, task, &columns, &stats, Binning::Exactly(bins))?,
         None => Vec::new(),
     };
-    histograms.resize_with(stats.columns.len(), || None);
+    counted.resize_with(stats.columns.len(), || None);
     let mut list = Vec::new();
-    for ((column, histogram), field) in stats.columns.iter().zip(histograms).zip(table.schema().fields()) {
+    for ((column, histogram), field) in stats.columns.iter().zip(counted).zip(table.schema().fields()) {
         let mut object = match column {
             Ok(column) => column_json(column),
             Err(error) => json!({ "name": field.name(), "error": json::error(error) }),

@@ -19,7 +19,7 @@ const OF_ELEMENTS: [&str; 7] =
     ["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
 
 /// A value as HDF5 keeps it.
-enum Kept {
+enum Encoded {
     Nothing,
     Text(String),
     /// Texts, and their shape.
@@ -32,12 +32,17 @@ enum Kept {
 pub(super) fn losses(path: &str, attributes: &Attributes, losses: &mut Vec<Loss>) {
     for (name, value) in &attributes.list {
         let mut say = |what: &str| losses.push(note(LossKind::Attribute, what).at(path).of(name));
+        let zeros = |texts: &[String]| texts.iter().any(|text| text.contains('\0'));
         if !fits(name, value) {
             say("the attribute is too long for HDF5, or has no name there: it is left out");
-        } else if matches!(value, Value::Json(_))
-            && matches!(kept(attributes, name, value, &DType::U8), Kept::Text(_))
-        {
-            say("HDF5 has no type for it: its JSON is kept as text");
+            continue;
+        }
+        match encoded(attributes, name, value, &DType::U8) {
+            Encoded::Text(_) if matches!(value, Value::Json(_)) => {
+                say("HDF5 has no type for it: its JSON is kept as text");
+            }
+            Encoded::Texts(texts, _) if zeros(&texts) => say("NUL characters within its texts are left out"),
+            _ => {}
         }
     }
 }
@@ -50,7 +55,7 @@ fn fits(name: &str, value: &Value) -> bool {
 pub(super) fn write(object: &dyn Described, attributes: &Attributes, dtype: &DType) -> Result<()> {
     for (name, value) in &attributes.list {
         if fits(name, value) {
-            put(object, name, &kept(attributes, name, value, dtype))?;
+            put(object, name, &encoded(attributes, name, value, dtype))?;
         }
     }
     Ok(())
@@ -67,23 +72,23 @@ pub(super) fn text(object: &dyn Described, name: &str, text: &str) -> Result<()>
 pub(super) fn numbers_of(object: &dyn Described, name: &str, numbers: &[i32], is_list: bool) -> Result<()> {
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     let shape = is_list.then(|| vec![numbers.len() as u64]);
-    put(object, name, &Kept::Numbers(DType::I32, bytes, shape))
+    put(object, name, &Encoded::Numbers(DType::I32, bytes, shape))
 }
 
 /// Writes a list of texts.
 pub(super) fn texts(object: &dyn Described, name: &str, texts: &[String]) -> Result<()> {
-    put(object, name, &Kept::Texts(texts.to_vec(), vec![texts.len() as u64]))
+    put(object, name, &Encoded::Texts(texts.to_vec(), vec![texts.len() as u64]))
 }
 
-fn put(object: &dyn Described, name: &str, value: &Kept) -> Result<()> {
+fn put(object: &dyn Described, name: &str, value: &Encoded) -> Result<()> {
     match value {
-        Kept::Nothing => object.empty_attribute(name),
-        Kept::Text(text) => {
+        Encoded::Nothing => object.empty_attribute(name),
+        Encoded::Text(text) => {
             let bytes = if text.is_empty() { vec![0] } else { text.clone().into_bytes() };
             // SAFETY: a type without places in memory.
             unsafe { object.attribute(name, &Type::text(bytes.len(), true)?, None, &bytes) }
         }
-        Kept::Texts(texts, shape) => {
+        Encoded::Texts(texts, shape) => {
             let zero = |text: &String| CString::new(text.replace('\0', ""));
             let texts: Vec<CString> = texts
                 .iter()
@@ -94,7 +99,7 @@ fn put(object: &dyn Described, name: &str, value: &Kept) -> Result<()> {
             // SAFETY: the texts end with zero and live until the end of the call.
             unsafe { object.attribute(name, &Type::texts()?, Some(shape), &places.collect::<Vec<u8>>()) }
         }
-        Kept::Numbers(dtype, bytes, shape) => {
+        Encoded::Numbers(dtype, bytes, shape) => {
             let datatype =
                 types::of(dtype)?.ok_or_else(|| Error::bug(format!("{dtype} has no HDF5 type")))?;
             // SAFETY: a type without places in memory.
@@ -104,7 +109,7 @@ fn put(object: &dyn Described, name: &str, value: &Kept) -> Result<()> {
 }
 
 /// How a value is kept beside elements of `dtype`.
-fn kept(attributes: &Attributes, name: &str, value: &Value, dtype: &DType) -> Kept {
+fn encoded(attributes: &Attributes, name: &str, value: &Value, dtype: &DType) -> Encoded {
     let of_elements = OF_ELEMENTS.contains(&name).then_some(dtype).filter(|dtype| dtype.is_real());
     let json = match value {
         Value::Json(json) => json,
@@ -113,26 +118,27 @@ fn kept(attributes: &Attributes, name: &str, value: &Value, dtype: &DType) -> Ke
             let typed = attributes.types.get(name).or(of_elements.filter(|dtype| dtype.is_float()));
             let number = cf::numbers(&attributes.list, name);
             return match (typed, number.as_slice()) {
-                (Some(dtype), [number]) if dtype.is_float() => {
-                    numbers(&[Json::from(crate::cell::float64(*number))], dtype)
-                        .map_or_else(|| Kept::Text(text.clone()), |b| Kept::Numbers(dtype.clone(), b, None))
-                }
-                _ => Kept::Text(text.clone()),
+                (Some(dtype), [number]) if dtype.is_float() => numbers(
+                    &[Json::from(crate::cell::float64(*number))],
+                    dtype,
+                )
+                .map_or_else(|| Encoded::Text(text.clone()), |b| Encoded::Numbers(dtype.clone(), b, None)),
+                _ => Encoded::Text(text.clone()),
             };
         }
     };
     let mut shape = Vec::new();
     let mut flat = Vec::new();
     if matches!(json, Json::Null) {
-        return Kept::Nothing;
+        return Encoded::Nothing;
     }
     if !flatten(json, 0, &mut shape, &mut flat) {
-        return Kept::Text(json.to_string());
+        return Encoded::Text(json.to_string());
     }
     let is_list = json.is_array();
     if flat.iter().all(|item| item.is_boolean()) && !flat.is_empty() {
         let bytes = flat.iter().map(|item| u8::from(item == &Json::Bool(true))).collect();
-        return Kept::Numbers(DType::Bool, bytes, is_list.then_some(shape));
+        return Encoded::Numbers(DType::Bool, bytes, is_list.then_some(shape));
     }
     let known = attributes.types.get(name);
     let usual = [DType::I64, DType::U64, DType::F64];
@@ -140,12 +146,12 @@ fn kept(attributes: &Attributes, name: &str, value: &Value, dtype: &DType) -> Ke
         // Texts among numbers are NaN and infinities, and only where the type says so.
         let plain = known.is_some() || flat.iter().all(|item| item.is_number());
         if let Some(bytes) = numbers(&flat, dtype).filter(|_| plain) {
-            return Kept::Numbers(dtype.clone(), bytes, is_list.then_some(shape));
+            return Encoded::Numbers(dtype.clone(), bytes, is_list.then_some(shape));
         }
     }
     match flat.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>() {
-        Some(texts) if is_list && !texts.is_empty() => Kept::Texts(texts, shape),
-        _ => Kept::Text(json.to_string()),
+        Some(texts) if is_list && !texts.is_empty() => Encoded::Texts(texts, shape),
+        _ => Encoded::Text(json.to_string()),
     }
 }
 

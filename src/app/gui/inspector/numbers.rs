@@ -2,23 +2,19 @@
 
 use std::time::Instant;
 
-use arrow::array::{Array as _, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Field, Float64Type};
-use gander::content::table::{MemoryTable, read_each};
+use gander::content::sample::Picked;
 use gander::content::{Array, Image, Table};
 use gander::display;
 use gander::error::Result;
 use gander::limits;
-use gander::lines::types;
-use gander::stats::{self, ArrayStats, ChannelStats, ColumnStats, Distinct, Histogram};
+use gander::stats::{self, ArrayStats, Binning, ChannelStats, ColumnStats, Distinct, Histogram, histograms};
 use gander::task::Task;
 
 use crate::gui::views::array::sample;
 use crate::gui::views::short_number as short;
 
-/// Rows of a sample, in this many places.
+/// Rows of a sample.
 const ROWS: u64 = 20_480;
-const PLACES: u64 = 40;
 /// Elements of a sample of an array.
 const ELEMENTS: u64 = 1 << 18;
 const BINS: usize = 40;
@@ -56,39 +52,20 @@ impl Numbers {
 /// Of a sample of a column.
 pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     let started = Instant::now();
-    let rows = table.rows().number();
-    let step = ROWS / PLACES;
-    let places: Vec<u64> = match table.rows().exact() {
-        Some(rows) if rows > ROWS => (0..PLACES).map(|n| (rows - step) / (PLACES - 1) * n).collect(),
-        _ => vec![0],
+    // Of what is not counted yet only the beginning is near.
+    let picked = match table.rows().exact() {
+        Some(_) => Picked::sample(table, task, ROWS)?,
+        None => Picked::new(table, std::iter::once(0..table.rows().number().clamp(1, ROWS)).collect()),
     };
-    let most = if places.len() == 1 { ROWS.min(rows.max(1)) } else { step };
-    let mut parts: Vec<ArrayRef> = Vec::new();
-    for start in places {
-        task.check()?;
-        for array in read_each(table, task, start..start + most, &[column])? {
-            parts.push(array?);
-        }
-    }
-    let refs: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
-    let all = arrow::compute::concat(&refs)?;
-    let schema = gander::content::table::project(table.schema(), &[column])?;
-    let memory =
-        MemoryTable::new(gander::content::table::batch(&schema, &[0], vec![all.clone()], all.len())?);
-    let whole = table.rows().exact().is_some_and(|rows| rows <= all.len() as u64);
-    let mut numbers = of_column(&memory, task, 0)?;
-    let mut histogram = None;
-    let field = schema.field(0);
-    add_to(&mut histogram, &all, field, limits_of(&all, field));
-    numbers.histogram = histogram;
+    let whole = table.rows().exact().is_some_and(|rows| rows <= picked.len());
+    let mut numbers = of_column(&picked, task, column)?;
     if !whole && let Some(line) = numbers.lines.first_mut() {
         line.1 = format!("{} of {}", line.1, table.rows());
         // The sum of a sample says nothing.
         numbers.lines.retain(|line| line.0 != "sum");
     }
-    let from_start = table.rows().exact().is_none();
     let mut numbers = numbers.done(whole, started);
-    if from_start {
+    if table.rows().exact().is_none() {
         numbers.note = "of the first rows".to_owned();
     }
     Ok(numbers)
@@ -97,29 +74,12 @@ pub(super) fn column_sample(table: &dyn Table, task: &Task, column: usize) -> Re
 /// Of a whole column: one pass for the values, one for the histogram.
 pub(super) fn column_exact(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     let started = Instant::now();
-    let mut numbers = of_column(table, task, column)?;
-    let limits = numbers.limits();
-    if limits.is_some() {
-        let rows = table.count(task)?;
-        task.expect(rows);
-        let field = table.schema().field(column).clone();
-        let mut histogram = None;
-        let mut at = 0;
-        while at < rows {
-            let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
-            for array in read_each(table, task, at..end, &[column])? {
-                add_to(&mut histogram, &array?, &field, limits);
-            }
-            task.advance(end - at)?;
-            at = end;
-        }
-        numbers.histogram = histogram;
-    }
-    Ok(numbers.done(true, started))
+    Ok(of_column(table, task, column)?.done(true, started))
 }
 
 fn of_column(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     let mut found = stats::table(table, task, &[column])?;
+    let histogram = histograms(table, task, &[column], &found, Binning::AtMost(BINS))?.pop().flatten();
     let stats = found.columns.pop().unwrap_or_else(|| Ok(ColumnStats::default()))?;
     let mut numbers = Numbers::default();
     numbers.line("rows", display::count(found.rows));
@@ -151,46 +111,8 @@ fn of_column(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     if let Some(sum) = stats.sum {
         numbers.line("sum", short(sum));
     }
+    numbers.histogram = histogram.transpose()?;
     Ok(numbers)
-}
-
-impl Numbers {
-    /// The smallest and the largest number.
-    fn limits(&self) -> Option<(f64, f64)> {
-        let of = |name: &str| self.lines.iter().find(|line| line.0 == name)?.1.parse::<f64>().ok();
-        of("min").zip(of("max")).filter(|_| self.lines.iter().any(|line| line.0 == "mean"))
-    }
-}
-
-/// The numbers of a column, also of one of texts that were inferred to be numbers.
-fn floats(array: &ArrayRef, field: &Field) -> Option<ArrayRef> {
-    if let (Some(kind), Some(cells)) = (types::inferred(field), array.as_string_opt::<i32>()) {
-        let values = types::typed(cells, &kind).0;
-        let number = values.data_type().is_numeric();
-        return number.then(|| arrow::compute::cast(&values, &DataType::Float64).ok()).flatten();
-    }
-    let kind = array.data_type();
-    let plain = match kind {
-        DataType::Dictionary(_, values) => arrow::compute::cast(array, values).ok()?,
-        _ => array.clone(),
-    };
-    plain.data_type().is_numeric().then(|| arrow::compute::cast(&plain, &DataType::Float64).ok()).flatten()
-}
-
-fn limits_of(array: &ArrayRef, field: &Field) -> Option<(f64, f64)> {
-    let floats = floats(array, field)?;
-    let values = floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| value.is_finite());
-    values.fold(None, |limits: Option<(f64, f64)>, value| {
-        let (low, high) = limits.unwrap_or((value, value));
-        Some((low.min(value), high.max(value)))
-    })
-}
-
-fn add_to(histogram: &mut Option<Histogram>, array: &ArrayRef, field: &Field, limits: Option<(f64, f64)>) {
-    let (Some((low, high)), Some(floats)) = (limits, floats(array, field)) else { return };
-    let histogram = histogram.get_or_insert_with(|| Histogram::new(low, high, BINS));
-    let values = floats.as_primitive::<Float64Type>().iter().flatten();
-    values.filter(|value| value.is_finite()).for_each(|value| histogram.add(value));
 }
 
 /// Of a whole array, as far as it can be read.
@@ -306,8 +228,9 @@ pub(super) fn image_exact(image: &dyn Image, task: &Task) -> Result<Numbers> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{Int64Array, RecordBatch};
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
     use gander::content::array::{Plain, Scaling};
+    use gander::content::table::MemoryTable;
     use gander::content::{ArrayFacts, Content};
     use gander::dtype::DType;
     use gander::source::Source;

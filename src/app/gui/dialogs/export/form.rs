@@ -68,7 +68,7 @@ pub(super) fn options(ui: &mut Ui, file_type: &FileType, options: &mut Options) 
 
 /// Whether numbers are written as they are shown or as they are stored, where that is not the same.
 pub(super) fn values(ui: &mut Ui, file_type: &FileType, items: &[Item], options: &mut Options) {
-    if !convert::is_choice(items) {
+    if !convert::is_choice(items, file_type) {
         return;
     }
     let spec = &convert::VALUES;

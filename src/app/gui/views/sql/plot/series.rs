@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Float64Type};
 use gander::cell;
 use gander::content::Table;
 use gander::error::{Error, Result};
-use gander::stats::Histogram;
+use gander::stats::{Binning, Counter};
 use gander::task::Task;
 
 use super::axis::{Scale, is_number};
@@ -220,8 +220,9 @@ fn counted(wish: &Wish, taken: &Taken, scale: Scale) -> Series {
         span if span > 0.0 => (low, high, BINS),
         _ => (low - 0.5, low + 0.5, 1),
     };
-    let mut counted = Histogram::new(low, high, bins);
-    values().for_each(|value| counted.add(value));
+    let mut counter = Counter::of_numbers(low, high, Binning::Exactly(bins));
+    values().for_each(|value| counter.add(value, 1));
+    let counted = counter.finish();
     let step = (high - low) / bins as f64;
     let middle = |n: usize| low + step * (n as f64 + 0.5);
     let points = counted.counts.iter().enumerate().map(|(n, &count)| [middle(n), count as f64]).collect();
