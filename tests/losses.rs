@@ -804,6 +804,25 @@ fn tables_hold_what_is_shown_unless_what_is_stored_is_asked_for() {
 }
 
 #[test]
+fn pictures_hold_what_is_stored() {
+    use gander::content::array::{ArrayFacts, Plain, Scaling};
+    let scaling = Scaling { scale: 0.5, offset: 0.0, fill: Vec::new(), valid: None };
+    let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+    let plain = Plain::new(gander::Source::memory("a", (0..12).collect()), 0, DType::U8, vec![3, 4]).unwrap();
+    let item = Item::new("a", Content::Array(Arc::new(plain.with_facts(facts))), Attributes::default());
+    let plan = |values: &str| {
+        let mut options = Options::default();
+        options.set("values", values);
+        let target = Target::by_id("png").unwrap();
+        gander::convert::plan(&[item.clone()], target, &options, &Selection::default())
+    };
+    let plan_of_stored = plan("stored").unwrap();
+    assert!(plan_of_stored.losses.iter().any(|loss| loss.kind == LossKind::Scale && !loss.serious));
+    let refused = plan("shown").err().unwrap().to_string();
+    assert!(refused.contains("the stored ones are written"), "{refused}");
+}
+
+#[test]
 fn what_a_reader_says_is_no_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let people = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/showcase/people.csv"));

@@ -444,4 +444,39 @@ mod tests {
         let got = cells(dtype, &[2], vec![9, 1, 2, 3, 9, 4, 5, 6]);
         assert_eq!(got, [texts(&["1", "4"]), texts(&[r#"["2","3"]"#, r#"["5","6"]"#])]);
     }
+
+    /// A hundred rows by six columns; of some the file holds one column, of one row another element, too.
+    struct Overlapping;
+
+    impl Array for Overlapping {
+        fn dtype(&self) -> &DType {
+            &DType::U8
+        }
+
+        fn shape(&self) -> &[u64] {
+            &[100, 6]
+        }
+
+        fn read(&self, _: &Task, _: &Region, out: &mut [u8]) -> Result<()> {
+            out.fill(0);
+            Ok(())
+        }
+
+        fn stored(&self, _: &Task) -> Result<Option<array::Stored>> {
+            let span = |start, count| Span { start, count, step: 1 };
+            let regions = vec![
+                Region(vec![span(10, 1), span(5, 1)]),
+                Region(vec![span(0, 50), span(0, 1)]),
+                Region(vec![span(50, 2), span(3, 1)]),
+            ];
+            Ok(Some(array::Stored { regions, ..array::Stored::default() }))
+        }
+    }
+
+    #[test]
+    fn rows_are_stored_where_any_region_has_them() {
+        let (rows, task) = (StoredRows::default(), Task::new());
+        let alike = |at| rows.alike(&task, &Overlapping, at).unwrap();
+        assert_eq!([0, 10, 11, 49, 51, 52, 99].map(alike), [0, 0, 0, 0, 0, 48, 1]);
+    }
 }

@@ -5,8 +5,9 @@
 pub struct Times {
     /// Seconds of one unit.
     unit: f64,
-    /// Seconds from the calendar's year 0 to the date that zero stands for.
-    epoch: f64,
+    /// Seconds from the calendar's year 0 to the moment that zero stands for, and the part of a second.
+    epoch: i64,
+    part: f64,
     calendar: Calendar,
     /// The offset that the file names after the date, in minutes; only shown.
     zone: i32,
@@ -130,7 +131,13 @@ impl Times {
         let rest: Vec<&str> = words.collect();
         let date = Date::parse(&rest.join(" "))?;
         let days = calendar.days_of(date.year, date.month, date.day)?;
-        Some(Times { unit, epoch: days as f64 * DAY + date.seconds, calendar, zone: date.zone })
+        Some(Times {
+            unit,
+            epoch: days * DAY as i64 + date.seconds.floor() as i64,
+            part: date.seconds.fract(),
+            calendar,
+            zone: date.zone,
+        })
     }
 
     /// The calendar that is counted in.
@@ -152,10 +159,9 @@ impl Times {
     /// Microseconds from 1970-01-01 UTC to the moment of a stored number. `None` for NaN and for what is too
     /// far away.
     pub fn unix_micros(&self, value: f64) -> Option<i64> {
-        let since =
-            self.epoch - Calendar::Gregorian.days_before(1970) as f64 * DAY - f64::from(self.zone) * 60.0;
-        let seconds = since + value * self.unit;
-        (seconds.abs() < 1e12).then(|| self.micros(seconds))
+        let unix = Calendar::Gregorian.days_before(1970) * DAY as i64 + i64::from(self.zone) * 60;
+        let micros = self.micros(value)? - i128::from(unix) * 1_000_000;
+        (micros.abs() < 1_000_000_000_000_000_000).then_some(micros as i64)
     }
 
     /// The part of a second that is told: a microsecond. A count of minutes, hours or days as a float is a little
@@ -173,24 +179,22 @@ impl Times {
         self.unit > 1.0
     }
 
-    /// Whole microseconds of some seconds, rounded to what is told.
-    fn micros(&self, seconds: f64) -> i64 {
-        let step = if self.is_coarse() { 1_000 } else { 1 };
-        // The second apart from its parts: a product of both would round.
-        let whole = seconds.floor();
-        let parts = ((seconds - whole) * (1e6 / step as f64)).round() as i64;
-        whole as i64 * 1_000_000 + parts * step
+    /// Microseconds since the begin of the calendar's year 0, rounded to what is told.
+    fn micros(&self, value: f64) -> Option<i128> {
+        let counted = value * self.unit;
+        if !counted.is_finite() || counted.abs() > 1e15 {
+            return None;
+        }
+        // The second apart from its parts: a sum of both would round.
+        let (whole, step) = (counted.floor(), if self.is_coarse() { 1_000 } else { 1 });
+        let parts = (counted - whole + self.part) * 1e6 / f64::from(step);
+        Some((i128::from(self.epoch) + whole as i128) * 1_000_000 + parts.round() as i128 * i128::from(step))
     }
 
     /// The date and time of a stored number, as ISO 8601; without a time of day at midnight. `None` for NaN
     /// and for what is too far away.
     pub fn text(&self, value: f64) -> Option<String> {
-        let seconds = self.epoch + value * self.unit;
-        if !seconds.is_finite() || seconds.abs() > 1e15 {
-            return None;
-        }
-        let micros = i128::from(seconds.floor() as i64) * 1_000_000
-            + i128::from(self.micros(seconds - seconds.floor()));
+        let micros = self.micros(value)?;
         let (days, rest) =
             (micros.div_euclid(86_400_000_000) as i64, micros.rem_euclid(86_400_000_000) as i64);
         let (year, month, day) = self.calendar.date_of(days);
