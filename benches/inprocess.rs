@@ -5,9 +5,9 @@
 //! `run.py --inprocess FILE` puts into its report. Each number is a median; of random pages the worst is
 //! printed, too. Copies in memory of the same bytes are the yardstick of scans.
 
-use gander::content::{Array, Content, Table};
-use gander::format::Options;
-use gander::node::Node;
+use gander::data::content::{Array, Content, Table};
+use gander::data::format::Options;
+use gander::data::node::Node;
 use gander::{Document, Error, Result, Source, Task};
 use rayon::prelude::*;
 use std::hint::black_box;
@@ -75,7 +75,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Decoding 64 MB of float32 in one thread, in chunks of a megabyte that were shuffled and compressed; and the
 /// same through the engine of chunks, on all cores.
 fn codecs() -> Result<()> {
-    use gander::codec::{bitshuffle, checksum, deflate, lz4, shuffle, zstd};
+    use gander::bytes::codec::{bitshuffle, checksum, deflate, lz4, shuffle, zstd};
     const CHUNK: usize = 1 << 20;
     let value = |i: u32| ((f64::from(i) * 1e-4).sin() * 4000.0).round() as f32 / 8.0;
     let bytes: Vec<u8> = (0..16 << 20).flat_map(|i| value(i).to_le_bytes()).collect();
@@ -112,9 +112,9 @@ fn codecs() -> Result<()> {
 
 /// A whole read through the engine: inflate, unshuffle, copy.
 fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
-    use gander::chunked::{Chunked, Chunks};
-    use gander::codec::{deflate, shuffle};
-    use gander::region::Region;
+    use gander::data::chunked::{Chunked, Chunks};
+    use gander::bytes::codec::{deflate, shuffle};
+    use gander::data::region::Region;
     struct Zlib(Vec<Vec<u8>>);
     impl Chunks for Zlib {
         fn chunk(&self, _: &Task, index: &[u64]) -> Result<Option<bytes::Bytes>> {
@@ -125,9 +125,9 @@ fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
     let chunks = Arc::new(Zlib(zlib));
     let times = (0..5).map(|_| {
         // Another array each time, so that nothing is in the cache.
-        let dtype = gander::dtype::DType::F32;
+        let dtype = gander::data::dtype::DType::F32;
         let array = Chunked::new(dtype, vec![4096, 4096], vec![512, 512], vec![], chunks.clone())?;
-        let read = || gander::content::array::read(&array, &Task::new(), &Region::all(&[4096, 4096]));
+        let read = || gander::data::content::array::read(&array, &Task::new(), &Region::all(&[4096, 4096]));
         seconds(read).map(|(time, _)| time)
     });
     report("chunked/read 64 MB of zlib and shuffle", median(times.collect::<Result<Vec<f64>>>()?));
@@ -135,7 +135,7 @@ fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
 }
 
 fn open(path: &Path) -> Result<Document> {
-    gander::open(&Task::new(), path, &Options::default())
+    gander::data::open(&Task::new(), path, &Options::default())
 }
 
 /// The median time of opening a file.
@@ -233,7 +233,7 @@ fn safetensors(path: &Path) -> Result<()> {
     report("safetensors/find_tensor", time);
     report(
         "safetensors/stats_of_tensor",
-        seconds(|| gander::stats::array(array(&node)?.as_ref(), &task, None))?.0,
+        seconds(|| gander::data::stats::array(array(&node)?.as_ref(), &task, None))?.0,
     );
     Ok(())
 }
@@ -249,7 +249,7 @@ fn npy(path: &Path) -> Result<()> {
     opening("npy", path)?;
     let document = open(path)?;
     let array = array(&document.root)?;
-    let whole = || seconds(|| gander::stats::array(array.as_ref(), &Task::new(), None)).map(|(time, _)| time);
+    let whole = || seconds(|| gander::data::stats::array(array.as_ref(), &Task::new(), None)).map(|(time, _)| time);
     // The first run fills the page cache.
     whole()?;
     report("npy/stats_of_all", median((0..3).map(|_| whole()).collect::<Result<_>>()?));

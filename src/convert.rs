@@ -19,18 +19,19 @@ pub use items::{Around, Item, Selection, gather};
 pub use targets::{TARGETS, Target};
 pub use values::{VALUES, is_choice};
 
-use crate::adapt::{
+use crate::data::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
     arrow_of, column_dtype, is_json, is_picture,
 };
-use crate::content::{Array, Content, Kind, Table};
-use crate::display;
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Data, Loss, LossKind, Metadata, Options, Payload};
-use crate::output::Output;
-use crate::task::Task;
-use crate::write::{self, array_bytes, loss, note};
-use crate::{open, output};
+use crate::data::content::{Array, Content, Kind, Table};
+use crate::bytes::display;
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload};
+use crate::convert::output::Output;
+use crate::bytes::task::Task;
+use crate::data::scan::{self, array_bytes, loss, note};
+use crate::data::open;
+use crate::convert::output;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,7 +57,7 @@ pub struct Plan {
     /// What would be written: names and types of columns or arrays.
     pub outline: Vec<(String, String)>,
     /// Rows of a table, as far as is known.
-    pub rows: Option<crate::content::Rows>,
+    pub rows: Option<crate::data::content::Rows>,
     /// Bytes of the data before compression, where that is known without reading.
     pub bytes: Option<u64>,
 }

@@ -3,7 +3,7 @@
 //!
 //! Adding a format: its file (or folder), two lines here, fixtures under `fixtures/<id>/`.
 
-use crate::format::Format;
+use crate::data::format::Format;
 
 /// Formats of tables.
 pub mod table {

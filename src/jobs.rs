@@ -4,9 +4,9 @@
 //! latest request wins — the newest runs, older ones are cancelled — and the old value stays until
 //! the new one is there. Each stored result wakes the window once, after the lock is gone.
 
-use crate::error::{Error, Result};
-use crate::open::guarded;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::data::open::guarded;
+use crate::bytes::task::Task;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
 //! Loops over `fixtures/`: every good file is recognised by its format and reads whole; every damaged
 //! one ends in a tree or a typed error, within limits. Adding a fixture adds a test.
 
-use gander::content::{Content, Rect};
-use gander::format::Options;
-use gander::node::Node;
-use gander::{Document, Error, ErrorKind, Source, Task, limits};
+use gander::data::content::{Content, Rect};
+use gander::data::format::Options;
+use gander::data::node::Node;
+use gander::{Document, Error, ErrorKind, Source, Task};
+use gander::bytes::limits;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,9 +34,9 @@ pub(crate) fn files(folder: &Path, malformed: bool, out: &mut Vec<PathBuf>) {
 pub(crate) fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
     let task = Task::new();
     let mut errors = Vec::new();
-    gander::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
+    gander::data::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
         errors.extend(node.problem.clone());
-        if let Err(error) = gander::open::guarded(|| read_node(&task, node)) {
+        if let Err(error) = gander::data::open::guarded(|| read_node(&task, node)) {
             errors.push(error);
         }
         Ok(true)
@@ -53,11 +54,11 @@ fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
             table.tail(task, 3, &columns)?;
         }
         Some(Content::Array(array)) => {
-            for piece in gander::region::pieces(array.shape(), 10_000).take(3) {
+            for piece in gander::data::region::pieces(array.shape(), 10_000).take(3) {
                 if array.dtype().is_variable() {
                     array.column(task, &piece)?;
                 } else {
-                    gander::content::array::read(array.as_ref(), task, &piece)?;
+                    gander::data::content::array::read(array.as_ref(), task, &piece)?;
                 }
             }
         }
@@ -85,7 +86,7 @@ fn every_good_fixture_is_recognised_and_reads() {
         assert!(!paths.is_empty(), "no fixtures in {}", folder.display());
         // An empty file has its own test: it is a sentence.
         for path in paths.iter().filter(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)) {
-            match gander::open(&Task::new(), path, &Options::default()) {
+            match gander::data::open(&Task::new(), path, &Options::default()) {
                 Err(error) => wrong.push(error.to_string()),
                 Ok(document) => match read_all(&document) {
                     Err(error) => wrong.push(format!("{}: {error}", path.display())),
@@ -116,7 +117,7 @@ impl Random {
 pub(crate) fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
     let source = Source::memory(name, bytes);
     let task = Task::new();
-    let outcome = gander::open::open_source(&task, &source, &Options::default());
+    let outcome = gander::data::open::open_source(&task, &source, &Options::default());
     let errors = match outcome {
         Ok(document) => read_all(&document).unwrap_or_else(|error| vec![error]),
         Err(error) => vec![error],

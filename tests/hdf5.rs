@@ -5,9 +5,9 @@ use ::hdf5::filters::ScaleOffset;
 use ::hdf5::plist::dataset_create::AllocTime;
 use ::hdf5::types::VarLenUnicode;
 use ::hdf5::{Extent, H5Type, Hyperslab, SimpleExtents, SliceOrIndex};
-use gander::content::{Array, Content, array};
-use gander::format::Options;
-use gander::region::{Region, Span, pieces};
+use gander::data::content::{Array, Content, array};
+use gander::data::format::Options;
+use gander::data::region::{Region, Span, pieces};
 use gander::{Error, ErrorKind, Source, Task};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -159,7 +159,7 @@ fn regions(case: &Case) -> Vec<Region> {
 }
 
 fn array_at(task: &Task, path: &Path, name: &str) -> Arc<dyn Array> {
-    let document = gander::open(task, path, &Options::default()).unwrap();
+    let document = gander::data::open(task, path, &Options::default()).unwrap();
     let node = document.root.find(task, &format!("/{name}")).unwrap().expect("the dataset is there");
     match &node.content {
         Some(Content::Array(array)) => array.clone(),
@@ -302,10 +302,10 @@ fn sample(folder: &Path, latest: bool) -> Vec<u8> {
 fn read_all(bytes: Vec<u8>) -> Result<(), Error> {
     let task = Task::new();
     let document =
-        gander::open::open_source(&task, &Source::memory("damaged.h5", bytes), &Options::default())?;
+        gander::data::open::open_source(&task, &Source::memory("damaged.h5", bytes), &Options::default())?;
     let bug = |error: Error| if error.kind() == ErrorKind::Bug { Err(error) } else { Ok(()) };
-    gander::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
-        let read = gander::open::guarded(|| {
+    gander::data::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
+        let read = gander::data::open::guarded(|| {
             match &node.content {
                 Some(Content::Array(array)) => {
                     for region in pieces(array.shape(), 5_000).take(2) {
@@ -355,7 +355,7 @@ fn damaged_files_end_in_errors_soon() {
             bytes.truncate(next(bytes.len()));
         }
         let began = Instant::now();
-        let done = gander::open::guarded(|| read_all(bytes));
+        let done = gander::data::open::guarded(|| read_all(bytes));
         if let Err(error) = done {
             assert_ne!(error.kind(), ErrorKind::Bug, "seed {seed}: {error}");
         }

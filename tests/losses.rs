@@ -5,14 +5,17 @@
 //! dimensions, coordinates along them, what stored numbers stand for. A loss that depends on values, which a
 //! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
 
-use gander::adapt::{ArrayTable, ImageArray, Typed};
-use gander::content::{Array, Content, Table};
+use gander::data::adapt::{ArrayTable, ImageArray, Typed};
+use gander::data::content::{Array, Content, Table};
 use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
-use gander::dtype::DType;
-use gander::format::{Attributes, Loss, LossKind, Options};
-use gander::node::{Node, Value};
-use gander::region::Region;
-use gander::{ErrorKind, Task, cell, display, open};
+use gander::data::dtype::DType;
+use gander::data::format::{Attributes, Loss, LossKind, Options};
+use gander::data::node::{Node, Value};
+use gander::data::region::Region;
+use gander::{ErrorKind, Task};
+use gander::data::cell;
+use gander::bytes::display;
+use gander::data::open;
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,7 +205,7 @@ impl Object {
             }
         }
         // As float32, which is what most scales are stored as.
-        let words = |s: gander::content::array::Scaling| {
+        let words = |s: gander::data::content::array::Scaling| {
             format!("{} {} {:?} {:?}", s.scale as f32, s.offset as f32, s.fill, s.valid)
         };
         self.meaning = facts.scaling.filter(|_| array.dtype().is_real()).map(words);
@@ -252,7 +255,7 @@ fn same_value(from: &Attributes, name: &str, a: &Value, to: &Attributes, b: &Val
         }
     }
     // xarray's spelling of a missing float in Zarr.
-    let number = |list: &Attributes| gander::cf::numbers(&list.list, name);
+    let number = |list: &Attributes| gander::data::cf::numbers(&list.list, name);
     let missing = name == "_FillValue"
         && !number(from).is_empty()
         && number(from)
@@ -609,7 +612,7 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
         id => id,
     };
     // Texts may say too little to be told from plain text, and nothing at all is no file of any format.
-    let back = gander::open(&task, out, &reading).ok().filter(|back| back.format.id == expected);
+    let back = gander::data::open(&task, out, &reading).ok().filter(|back| back.format.id == expected);
     let Some(back) = back.and_then(|back| convert::gather(&task, &back.root, "").ok()) else {
         outcome.refused = 1;
         return outcome;
@@ -689,7 +692,7 @@ fn the_loss_report_tells_the_truth() {
         .par_iter()
         .enumerate()
         .flat_map(|(number, path)| {
-            let Ok(document) = gander::open(&Task::new(), path, &Options::default()) else {
+            let Ok(document) = gander::data::open(&Task::new(), path, &Options::default()) else {
                 return Vec::new();
             };
             let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
@@ -730,7 +733,7 @@ fn the_loss_report_tells_the_truth() {
 }
 
 fn opened(path: &Path) -> Vec<Item> {
-    let document = gander::open(&Task::new(), path, &Options::default()).unwrap();
+    let document = gander::data::open(&Task::new(), path, &Options::default()).unwrap();
     convert::gather(&Task::new(), &document.root, "").unwrap()
 }
 
@@ -782,7 +785,7 @@ fn tables_hold_what_is_shown_unless_what_is_stored_is_asked_for() {
     let Content::Array(array) = &items[0].content else { panic!("no array") };
     let scaling = array.facts().scaling.unwrap();
     let selection = Selection { slice: Some("0".to_owned()), ..Selection::default() };
-    let raw = gander::adapt::ArrayView::parse(array.clone(), "0").unwrap();
+    let raw = gander::data::adapt::ArrayView::parse(array.clone(), "0").unwrap();
     let stored = cells(&raw).unwrap();
     let out = folder.path().join("out.parquet");
     for (values, is_shown) in [(None, true), (Some("shown"), true), (Some("stored"), false)] {
@@ -805,7 +808,7 @@ fn tables_hold_what_is_shown_unless_what_is_stored_is_asked_for() {
 
 #[test]
 fn pictures_hold_what_is_stored() {
-    use gander::content::array::{ArrayFacts, Plain, Scaling};
+    use gander::data::content::array::{ArrayFacts, Plain, Scaling};
     let scaling = Scaling { scale: 0.5, offset: 0.0, fill: Vec::new(), valid: None };
     let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
     let plain = Plain::new(gander::Source::memory("a", (0..12).collect()), 0, DType::U8, vec![3, 4]).unwrap();
@@ -826,7 +829,7 @@ fn pictures_hold_what_is_stored() {
 fn what_a_reader_says_is_no_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let people = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/showcase/people.csv"));
-    let document = gander::open(&Task::new(), people, &Options::default()).unwrap();
+    let document = gander::data::open(&Task::new(), people, &Options::default()).unwrap();
     assert!(document.root.reader.iter().any(|(name, _)| name == "delimiter"));
     assert!(document.root.attributes.is_empty());
     let out = folder.path().join("people.parquet");

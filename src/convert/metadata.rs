@@ -2,11 +2,11 @@
 //! those that the target has no place for.
 
 use super::{Item, Target};
-use crate::cf;
-use crate::content::Content;
-use crate::format::{Attributes, Loss, LossKind, Metadata};
-use crate::node::Value;
-use crate::write::{loss, note};
+use crate::data::cf;
+use crate::data::content::Content;
+use crate::data::format::{Attributes, Loss, LossKind, Metadata};
+use crate::data::node::Value;
+use crate::data::scan::{loss, note};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! The file types that can be written.
 
 use super::values;
-use crate::content::Kind;
-use crate::error::{Error, Result};
-use crate::format::{OptionSpec, Options, Writer};
-use crate::sniff;
-use crate::write;
+use crate::data::content::Kind;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{OptionSpec, Options, Writer};
+use crate::data::sniff;
+use crate::data::scan;
 use std::path::Path;
 
 /// A file type that can be written: a writer and what is set for it from the start.

@@ -12,13 +12,13 @@ use super::plan::Planned;
 use super::steps::Step;
 use super::threads::Threads;
 use super::{Settings, names};
-use crate::adapt::Typed;
-use crate::cache::Cache;
-use crate::content::table::{batch, cut};
-use crate::content::{Rows, Table, TableFacts};
-use crate::error::{Error, Result};
-use crate::stream::spool::Spool;
-use crate::task::Task;
+use crate::data::adapt::Typed;
+use crate::bytes::cache::Cache;
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Rows, Table, TableFacts};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::stream::spool::Spool;
+use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -331,7 +331,7 @@ impl Table for Answer {
 
     fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
         // Chunks that were decoded are kept, so one row costs as little as its neighbours.
-        Ok(crate::content::sample::spread_over(self.rows().known(), most, most))
+        Ok(crate::data::content::sample::spread_over(self.rows().known(), most, most))
     }
 
     fn facts(&self) -> TableFacts {
@@ -403,7 +403,7 @@ impl Inner {
         if offset.saturating_add(bytes.len() as u64) > self.most {
             return Err(Error::limit(format!(
                 "the result takes more than {} on disk; ask for fewer rows or columns",
-                crate::display::bytes(self.most)
+                crate::bytes::display::bytes(self.most)
             )));
         }
         // Written under the lock: offsets have to be in order, and a chunk visible only when it is whole.

@@ -3,7 +3,7 @@
 
 use super::fault::{Mistake, between};
 use super::statement::one;
-use crate::display::{arrow_type, column_type};
+use crate::bytes::display::{arrow_type, column_type};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, Expr, LimitClause, OrderByKind, Query, Select, Spanned, Statement,

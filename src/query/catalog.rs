@@ -2,15 +2,15 @@
 
 use super::fault::{Failure, Mistake, nearest};
 use super::glob;
-use crate::adapt::{ArrayTable, Misfit, Typed};
-use crate::concat::partition;
-use crate::content::{Content, Rows, Table};
-use crate::error::{Error, Result};
-use crate::format::Options;
-use crate::node::Node;
-use crate::open::{self, Document};
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::adapt::{ArrayTable, Misfit, Typed};
+use crate::engines::multifile::concat::partition;
+use crate::data::content::{Content, Rows, Table};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Options;
+use crate::data::node::Node;
+use crate::data::open::{self, Document};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::datatypes::DataType;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap};
@@ -397,7 +397,7 @@ pub(super) fn folder(task: &Task, path: &Path) -> Option<Source> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::table::MemoryTable;
+    use crate::data::content::table::MemoryTable;
     use arrow::array::{ArrayRef, Int32Array, RecordBatch};
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is wrong with a statement, in words and with its place.
 
 use super::blame::{self, Ground};
-use crate::error::Error;
+use crate::bytes::error::Error;
 use arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -262,7 +262,7 @@ pub(super) fn of_planner(ground: &Ground<'_>, error: DataFusionError) -> Failure
             placed(Mistake::new(message), word).into()
         }
         _ => match of_work(ground, error) {
-            Failure::Run(error) if error.kind() == crate::error::ErrorKind::Unsupported => {
+            Failure::Run(error) if error.kind() == crate::bytes::error::ErrorKind::Unsupported => {
                 let text = error.message();
                 Mistake::new(text.strip_prefix("unsupported: ").unwrap_or(&text)).into()
             }

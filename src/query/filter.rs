@@ -14,7 +14,7 @@ pub fn text_literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// What a cell is asked. Values are texts as [`crate::cell::text`] gives them; they are compared in the
+/// What a cell is asked. Values are texts as [`crate::data::cell::text`] gives them; they are compared in the
 /// column's own type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Test {
@@ -417,10 +417,10 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Table;
-    use crate::content::table::MemoryTable;
+    use crate::data::content::Table;
+    use crate::data::content::table::MemoryTable;
     use crate::query::{Engine, Settings, filtered};
-    use crate::task::Task;
+    use crate::bytes::task::Task;
     use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, UInt64Array};
     use arrow::datatypes::{DataType, Field, Schema};
     use std::sync::Arc;

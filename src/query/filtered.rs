@@ -11,11 +11,11 @@ use super::fault::Failure;
 use super::filter::{Filter, Sort};
 use super::plan::Only;
 use super::{Engine, provider};
-use crate::adapt::Typed;
-use crate::content::table::{batch, cut, project};
-use crate::content::{Bounds, Rows, Stretches, Table, TableFacts};
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::data::adapt::Typed;
+use crate::data::content::table::{batch, cut, project};
+use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use std::ops::Range;
@@ -302,7 +302,7 @@ impl Table for Filtered {
         // Of a table that is only sorted the rows that stand for it anyway.
         let own = match (self.all, self.table.rows()) {
             (true, Rows::Exact(_)) => Some(self.table.sample(task, most)?),
-            (true, _) => Some(crate::content::sample::spread(rows, most)),
+            (true, _) => Some(crate::data::content::sample::spread(rows, most)),
             (false, _) => None,
         };
         let share = ((u128::from(most) << 64) / u128::from(rows.max(1))).min(u128::from(u64::MAX)) as u64;
@@ -311,7 +311,7 @@ impl Table for Filtered {
                 let at = ranges.partition_point(|range| range.end <= number);
                 ranges.get(at).is_some_and(|range| range.contains(&number))
             }
-            None => crate::content::sample::mixed(number) < share,
+            None => crate::data::content::sample::mixed(number) < share,
         };
         let (mut picked, mut at): (Vec<Range<u64>>, u64) = (Vec::new(), 0);
         while at < rows {
@@ -337,7 +337,7 @@ impl Table for Filtered {
 }
 
 /// The filter that lets rows through in which some cell of these columns shows `text`, whatever the case: as
-/// [`crate::cell::shown`] writes it, lists and structs too. Binary columns are not looked at.
+/// [`crate::data::cell::shown`] writes it, lists and structs too. Binary columns are not looked at.
 pub fn containing(table: &dyn Table, columns: &[usize], text: &str) -> Filter {
     let names = provider::plain_schema(table.schema());
     // Of a text format's cells the text is asked, as it stands.

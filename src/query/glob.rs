@@ -1,9 +1,9 @@
 //! Patterns of file names: `*`, `?`, `[a-z]` within a name, `**` for any folders.
 
 use super::catalog::folder;
-use crate::display::natural_order;
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::display::natural_order;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 

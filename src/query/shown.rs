@@ -1,7 +1,7 @@
 //! The text that a cell shows, as a function of statements: `cell_text(column)`, for values of any type, lists
 //! and structs too.
 
-use crate::cell;
+use crate::data::cell;
 use arrow::array::{Array, LargeStringArray};
 use arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, internal_err};

@@ -1,10 +1,10 @@
 //! Which parts of a table, and which stretches of their rows, a filter can want: those that their partition,
 //! metadata and row groups' statistics do not rule out. The filter itself is still asked of each row.
 
-use crate::content::{Bounds, Stretches, Table};
-use crate::error::Result;
-use crate::open::distrusted;
-use crate::task::Task;
+use crate::data::content::{Bounds, Stretches, Table};
+use crate::bytes::error::Result;
+use crate::data::open::distrusted;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
@@ -134,12 +134,12 @@ impl PruningStatistics for Known<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::concat::{Part, tables};
-    use crate::content::table::{batch, cut};
-    use crate::content::{Bounds, Rows, Stretches, Table};
-    use crate::error::Result;
+    use crate::engines::multifile::concat::{Part, tables};
+    use crate::data::content::table::{batch, cut};
+    use crate::data::content::{Bounds, Rows, Stretches, Table};
+    use crate::bytes::error::Result;
     use crate::query::{Condition, Engine, Filter, Settings, Test, filtered};
-    use crate::task::Task;
+    use crate::bytes::task::Task;
     use arrow::array::*;
     use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
     use parking_lot::Mutex;

@@ -4,11 +4,11 @@ use super::Engine;
 use super::catalog::Entry;
 use super::fault::{Failure, Mistake, of_parser};
 use super::names::{Made, Names, Settle, name_columns};
-use crate::adapt::Typed;
-use crate::content::Table;
-use crate::content::table::MemoryTable;
-use crate::error::Result;
-use crate::task::Task;
+use crate::data::adapt::Typed;
+use crate::data::content::Table;
+use crate::data::content::table::MemoryTable;
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::sql::sqlparser::ast::*;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -187,7 +187,7 @@ fn described(engine: &Engine, task: &Task, name: &ObjectName, sql: &str) -> Resu
     };
     let batch = texts([
         ("column", each(&|f| f.name().clone())),
-        ("type", each(&|f| crate::display::column_type(f))),
+        ("type", each(&|f| crate::bytes::display::column_type(f))),
         ("nullable", each(&|f| if f.is_nullable() { "yes" } else { "no" }.to_owned())),
     ])?;
     Ok(batch)

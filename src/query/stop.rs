@@ -19,8 +19,8 @@ mod window;
 pub(super) use window::over_aggregates;
 
 use super::sift::Sift;
-use crate::error::Error;
-use crate::task::Task;
+use crate::bytes::error::Error;
+use crate::bytes::task::Task;
 use aggregate::{watched as watched_aggregate, with_slow as aggregate_with_slow};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;

@@ -1,10 +1,10 @@
 //! The engine on tables in memory and on files.
 
 use super::*;
-use crate::cell;
-use crate::content::table::MemoryTable;
-use crate::content::{Rows, TableFacts};
-use crate::error::Error;
+use crate::data::cell;
+use crate::data::content::table::MemoryTable;
+use crate::data::content::{Rows, TableFacts};
+use crate::bytes::error::Error;
 use arrow::array::*;
 use arrow::datatypes::*;
 use std::ops::Range;
@@ -313,10 +313,10 @@ impl Table for Slow {
             task.check()?;
             std::thread::sleep(Duration::from_millis(1));
         }
-        let rows = crate::content::table::cut(&rows, self.rows);
+        let rows = crate::data::content::table::cut(&rows, self.rows);
         let all: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.clone().map(|n| n as i64)));
         let len = all.len();
-        crate::content::table::batch(
+        crate::data::content::table::batch(
             &self.schema,
             columns,
             columns.iter().map(|_| all.clone()).collect(),
@@ -512,8 +512,8 @@ fn texts_are_compared_as_what_they_were_guessed_to_be() {
     let rows: String = (0..200_000).map(|i| format!("{},{}.10\n", cell(i), i % 20)).collect();
     std::fs::write(&path, format!("n,code\n{rows}")).unwrap();
     let (engine, task) = (engine(), Task::new());
-    let document = crate::open(&task, &path, &crate::format::Options::default()).unwrap();
-    let table = crate::open::table_of(&document).unwrap();
+    let document = crate::data::open(&task, &path, &crate::data::format::Options::default()).unwrap();
+    let table = crate::data::open::table_of(&document).unwrap();
     let filter = Filter {
         conditions: vec![Condition::new("code", Test::Equals("7.1".into()))],
         expression: String::new(),
@@ -595,7 +595,7 @@ fn patterns_keep_the_columns_of_partitions() {
 fn tables_beside_a_table_have_names() {
     let (engine, task) = (engine(), Task::new());
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-    let open = |name: &str| crate::open(&task, &Path::new(root).join(name), &Default::default()).unwrap();
+    let open = |name: &str| crate::data::open(&task, &Path::new(root).join(name), &Default::default()).unwrap();
     assert_eq!(
         engine.add_document(&task, &open("delta/versions")).unwrap(),
         ["versions", "versions_history", "versions_files"]
@@ -611,15 +611,15 @@ fn tables_beside_a_table_have_names() {
     let path = folder.path().join("c.json");
     let coco = r#"{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"id": 7, "image_id": 1}, {"id": 8, "image_id": 1}], "categories": [{"id": 1, "name": "goose"}]}"#;
     std::fs::write(&path, coco).unwrap();
-    let document = crate::open(&task, &path, &Default::default()).unwrap();
+    let document = crate::data::open(&task, &path, &Default::default()).unwrap();
     engine.add_document(&task, &document).unwrap();
     let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
     assert_eq!(texts(&engine, joined), ["2"]);
 }
 
 fn add_lines(engine: &Engine, name: &str, lines: &str) {
-    let source = crate::source::Source::memory(format!("{name}.jsonl"), lines.to_owned());
-    let document = crate::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
+    let source = crate::bytes::source::Source::memory(format!("{name}.jsonl"), lines.to_owned());
+    let document = crate::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
     engine.add_document(&Task::new(), &document).unwrap();
 }
 
@@ -692,13 +692,13 @@ fn a_mistake_of_a_filter_has_its_place_in_what_was_written() {
 
 #[test]
 fn a_node_of_a_document_is_called_as_the_engine_calls_it() {
-    use crate::content::Content;
-    use crate::node::Node;
+    use crate::data::content::Content;
+    use crate::data::node::Node;
     let task = Task::new();
     let document = |name: &str, root: Node| {
-        let source = crate::source::Source::memory("data.csv", b"a,b\n1,2\n".to_vec());
-        let opened = crate::open::open_source(&task, &source, &Default::default()).unwrap();
-        let source = crate::source::Source::memory(name, vec![1u8]);
+        let source = crate::bytes::source::Source::memory("data.csv", b"a,b\n1,2\n".to_vec());
+        let opened = crate::data::open::open_source(&task, &source, &Default::default()).unwrap();
+        let source = crate::bytes::source::Source::memory(name, vec![1u8]);
         Arc::new(Document { source, root: Arc::new(root), ..opened })
     };
     let leaf = |name: &str| Node::new(name, "table").content(Content::Table(table()));

@@ -2,7 +2,7 @@
 //! and the system shares the processors fairly between the queries that run.
 
 use super::STACK;
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! What is told of filtered and sorted tables is true of exactly their rows: the engine itself is asked the same.
 
 use super::*;
-use crate::cell;
-use crate::content::table::MemoryTable;
-use crate::stats::summary::{Depth, Different, Summaries, exact, sampled};
+use crate::data::cell;
+use crate::data::content::table::MemoryTable;
+use crate::data::stats::summary::{Depth, Different, Summaries, exact, sampled};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 /// A table of `rows` rows in stretches of neighbours that are alike, as files have them.
 fn made(rows: i64, stretch: i64, base: i64) -> Arc<dyn Table> {
     // Other numbers than those by which rows are chosen.
-    let mixed = |n: i64| crate::content::sample::mixed(n as u64 ^ 0x00c0_ffee_0000_0000);
+    let mixed = |n: i64| crate::data::content::sample::mixed(n as u64 ^ 0x00c0_ffee_0000_0000);
     let long = |n: i64| n / stretch;
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int64Array::from_iter_values((0..rows).map(|n| base + n)))),
@@ -189,7 +189,7 @@ fn check_sampled(
 
 /// What does not depend on where a value stands. (Where bins of floats begin depends on the first of them.)
 fn facts(found: &Summaries) -> Vec<String> {
-    let one = |summary: &crate::error::Result<crate::stats::summary::Summary>| {
+    let one = |summary: &crate::bytes::error::Result<crate::data::stats::summary::Summary>| {
         let s = summary.as_ref().unwrap();
         // Of values that are equally frequent those come first that stand first.
         let top: Vec<u64> = s.top.iter().map(|(_, times)| *times).collect();

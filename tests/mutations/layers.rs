@@ -3,7 +3,7 @@
 
 use super::words::{change, hostile, word};
 use crate::fixtures::Random;
-use gander::codec::checksum::{crc32c, lookup3};
+use gander::bytes::codec::checksum::{crc32c, lookup3};
 use std::io::{Read, Write};
 
 /// How deep layers are followed.

@@ -1,11 +1,11 @@
 //! `gander convert`: any content to any writer that accepts it.
 
 use super::{Stop, progress};
-use gander::adapt::ImageArray;
-use gander::content::{Array, Content};
+use gander::data::adapt::ImageArray;
+use gander::data::content::{Array, Content};
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
-use gander::format::{Loss, Options};
-use gander::node::Node;
+use gander::data::format::{Loss, Options};
+use gander::data::node::Node;
 use gander::{Error, Task};
 use serde_json::{Value as Json, json};
 use std::path::Path;

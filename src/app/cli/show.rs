@@ -5,11 +5,14 @@ mod out;
 
 use super::{json, progress};
 use arrow::array::RecordBatch;
-use gander::content::{Array, Content, Image, Rect, Rows, Table, Text};
-use gander::node::Node;
-use gander::region::Region;
-use gander::source::Source;
-use gander::{Error, Task, cell, display, limits};
+use gander::data::content::{Array, Content, Image, Rect, Rows, Table, Text};
+use gander::data::node::Node;
+use gander::data::region::Region;
+use gander::bytes::source::Source;
+use gander::{Error, Task};
+use gander::data::cell;
+use gander::bytes::display;
+use gander::bytes::limits;
 use lists::{Lists, append};
 use out::Out;
 use serde_json::{Value as Json, json};
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (mut notes, mut out) = (Notes::new(), Out::default());
     let bytes = document.source.known_len();
     let printed = progress::with_progress(&task, || {
-        let shown = gander::open::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
+        let shown = gander::data::open::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
         let rest = if shown.is_ok() || out.has_begun() { out.print() } else { Ok(()) };
         shown.and(rest)
     });
@@ -268,11 +271,11 @@ fn read_partly(
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => error,
     };
-    let each = gander::content::table::read_each(table, task, rows, columns)?;
+    let each = gander::data::content::table::read_each(table, task, rows, columns)?;
     let Some(len) = each.iter().find_map(|c| c.as_ref().ok().map(|c| c.len())) else {
         return Err(first_error);
     };
-    let schema = gander::content::table::project(table.schema(), columns)?;
+    let schema = gander::data::content::table::project(table.schema(), columns)?;
     let mut arrays = Vec::with_capacity(each.len());
     let mut fields = Vec::with_capacity(each.len());
     for ((result, field), &column) in each.into_iter().zip(schema.fields()).zip(columns) {
@@ -305,7 +308,7 @@ pub(crate) fn aligned(
         let field = table.schema().field(index);
         let text = |row| cut(cell::text(column.as_ref(), row).unwrap_or_else(|| "∅".to_owned()));
         grid.push((0..batch.num_rows()).map(text).collect());
-        let kind = gander::lines::types::inferred(field);
+        let kind = gander::engines::delimited::types::inferred(field);
         let numeric = kind.as_ref().unwrap_or(column.data_type()).is_numeric();
         heads.push((cut(field.name().clone()), numeric));
     }

@@ -1,11 +1,12 @@
 //! `gander stats`: one full pass over the data.
 
 use super::{json, progress};
-use gander::content::{Content, Image, Table, Text};
-use gander::node::Node;
-use gander::source::Source;
-use gander::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
-use gander::{Error, ErrorKind, Task, limits};
+use gander::data::content::{Content, Image, Table, Text};
+use gander::data::node::Node;
+use gander::bytes::source::Source;
+use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
+use gander::{Error, ErrorKind, Task};
+use gander::bytes::limits;
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
 use std::process::ExitCode;
@@ -77,7 +78,7 @@ impl Report {
         // A picture in several resolutions has their arrays below, as a group.
         let pyramid = matches!(node.content, Some(Content::Image(_))) && node.has_children();
         let depth = if json::is_data(node) && !pyramid { 0 } else { usize::MAX };
-        gander::open::walk_all(task, node, path, depth, &mut |node, path, _| {
+        gander::data::open::walk_all(task, node, path, depth, &mut |node, path, _| {
             if json::is_data(node) {
                 task.say(path);
                 self.add(&entry(task, node, path, self.bins)?);
@@ -105,7 +106,7 @@ impl Report {
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
     let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
-    let facts = gander::open::guarded(|| facts(task, node, bins));
+    let facts = gander::data::open::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
     match facts {
         Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
@@ -122,7 +123,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
         facts.extend(survey.survey(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     let content = node.content.as_ref().map(|content| match content {
-        Content::Array(array) => gander::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
+        Content::Array(array) => gander::data::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
         Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text),
@@ -143,7 +144,7 @@ fn number(text: &str) -> Json {
 }
 
 fn float(value: Option<f64>) -> Json {
-    value.map_or(Json::Null, |v| number(&gander::cell::float64(v)))
+    value.map_or(Json::Null, |v| number(&gander::data::cell::float64(v)))
 }
 
 fn array_json(s: &ArrayStats) -> Json {
@@ -175,7 +176,7 @@ fn histogram_json(histogram: &Histogram) -> Json {
 
 fn table_json(task: &Task, table: &dyn Table, bins: Option<usize>) -> Result<Json, Error> {
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
-    let stats = gander::stats::table(table, task, &columns)?;
+    let stats = gander::data::stats::table(table, task, &columns)?;
     let mut counted = match bins {
         Some(bins) => histograms(table, task, &columns, &stats, Binning::Exactly(bins))?,
         None => Vec::new(),
@@ -221,8 +222,8 @@ fn column_json(column: &ColumnStats) -> Json {
 
 fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
     let info = image.info();
-    let stats = gander::stats::image(image, task)?;
-    let each = |number: fn(&gander::stats::ChannelStats) -> Option<f64>| -> Vec<Json> {
+    let stats = gander::data::stats::image(image, task)?;
+    let each = |number: fn(&gander::data::stats::ChannelStats) -> Option<f64>| -> Vec<Json> {
         stats.channels.iter().map(|channel| float(number(channel))).collect()
     };
     Ok(json!({

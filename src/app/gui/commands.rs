@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use egui::{Context, Key, KeyboardShortcut, Modifiers};
-use gander::format::{Data, Options};
+use gander::data::format::{Data, Options};
 
 use super::icons::Icon;
 use super::views::{Request, Target};

@@ -11,7 +11,7 @@ mod reader;
 use std::path::{Path, PathBuf};
 
 use egui::{Context, Id, Modal, Ui, vec2};
-use gander::format::{Data, Options};
+use gander::data::format::{Data, Options};
 use gander::jobs::Jobs;
 
 use super::commands::Action;

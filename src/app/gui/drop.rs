@@ -85,7 +85,7 @@ impl Drop {
             .filter_map(|file| Some(file.path.as_ref()?.file_name()?.to_string_lossy().into_owned()))
             .collect();
         let what = match names.as_slice() {
-            [] => gander::display::plural(hovered.len() as u64, "file"),
+            [] => gander::bytes::display::plural(hovered.len() as u64, "file"),
             [one] => one.clone(),
             [one, rest @ ..] => format!("{one} and {} more", rest.len()),
         };

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use egui::{EventFilter, Key, Ui};
 use gander::jobs::{Jobs, Slot};
-use gander::limits;
-use gander::node::Node;
+use gander::bytes::limits;
+use gander::data::node::Node;
 
 use super::commands::{Action, Where};
 use super::facts::Sums;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gander::content::{Content, Kind};
-use gander::display;
-use gander::dtype::DType;
+use gander::data::content::{Content, Kind};
+use gander::bytes::display;
+use gander::data::dtype::DType;
 use gander::formats::FORMATS;
-use gander::limits;
-use gander::node::{Children, Node};
+use gander::bytes::limits;
+use gander::data::node::{Children, Node};
 
 use super::icons::Icon;
 

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gander::content::Kind;
-use gander::error::Error;
-use gander::format::Options;
+use gander::data::content::Kind;
+use gander::bytes::error::Error;
+use gander::data::format::Options;
 use gander::formats::array::raw;
 use gander::jobs::{Jobs, Slot};
-use gander::open::Document;
-use gander::sniff::{self, Head};
-use gander::source::Source;
-use gander::task::Task;
+use gander::data::open::Document;
+use gander::data::sniff::{self, Head};
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::watch::{Change, Watch};
@@ -84,9 +84,9 @@ impl File {
         let parts = self.parts.clone();
         let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
             if !parts.is_empty() {
-                return gander::open::together(task, &parts);
+                return gander::data::open::together(task, &parts);
             }
-            let opened = gander::open(task, &path, &options);
+            let opened = gander::data::open(task, &path, &options);
             if opened.is_err() {
                 *tried.lock() = looks_like(task, &path, &options);
             }

@@ -12,7 +12,7 @@ mod statistics;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, ScrollArea, Sense, Ui};
-use gander::content::Content;
+use gander::data::content::Content;
 use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;

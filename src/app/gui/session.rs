@@ -162,7 +162,7 @@ pub(crate) fn now() -> u64 {
 /// How long ago, in words.
 pub(crate) fn ago(then: u64, now: u64) -> String {
     let seconds = now.saturating_sub(then);
-    let words = |n: u64, unit: &str| format!("{} ago", gander::display::plural(n, unit));
+    let words = |n: u64, unit: &str| format!("{} ago", gander::bytes::display::plural(n, unit));
     match seconds {
         0..=59 => "just now".to_owned(),
         60..=3_599 => words(seconds / 60, "minute"),

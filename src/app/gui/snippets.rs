@@ -6,8 +6,8 @@
 mod load;
 mod place;
 
-use gander::content::Kind;
-use gander::node::{Node, Value};
+use gander::data::content::Kind;
+use gander::data::node::{Node, Value};
 
 use super::views::Target;
 use place::File;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Align, Layout, Rect, Role, Sense, Ui, WidgetInfo, vec2};
-use gander::display;
+use gander::bytes::display;
 use gander::jobs::{JobInfo, Jobs, Priority};
 use parking_lot::Mutex;
 

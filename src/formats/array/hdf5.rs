@@ -45,21 +45,21 @@ mod variables;
 #[cfg(test)]
 mod tests;
 
-use crate::content::Kind;
-use crate::error::Result;
-use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{FIRST, Head, Match};
+use crate::data::content::Kind;
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening};
+use crate::data::node::Node;
+use crate::data::sniff::{FIRST, Head, Match};
 use conventions::Flavour;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
     extensions: &["h5", "hdf5", "hdf", "he5", "h5ad", "loom"],
     mime: &["application/x-hdf5", "application/x-hdf"],
-    magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
+    magic: &[crate::data::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Table],
-    writer: Some(crate::write::hdf5::WRITER),
+    writer: Some(crate::formats::array::hdf5::write::WRITER),
     ..Format::new("hdf5", "HDF5", open)
 };
 
@@ -111,7 +111,7 @@ fn sniff_matlab(head: &Head) -> Match {
 pub static NETCDF4: Format = Format {
     extensions: &["nc", "nc4"],
     mime: &["application/x-netcdf4"],
-    magic: &[crate::sniff::Magic::at(0, superblock::SIGNATURE)],
+    magic: &[crate::data::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff_netcdf),
     reads: &[Kind::Array, Kind::Table],
     ..Format::new("netcdf4", "NetCDF-4", open_netcdf)

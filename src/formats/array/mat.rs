@@ -15,12 +15,12 @@ mod v4;
 
 pub(super) use tree::place;
 
-use crate::content::Kind;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::content::Kind;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 use blob::{Blob, Packs};
 use element::Tag;
 use tree::Context;

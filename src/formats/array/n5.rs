@@ -10,12 +10,12 @@ mod block;
 mod tests;
 mod tree;
 
-use crate::content::Kind;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
+use crate::data::content::Kind;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
 use crate::formats;
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 use tree::Store;
 
 /// The document of a group or array.

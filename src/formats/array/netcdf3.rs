@@ -7,21 +7,21 @@
 //!
 //! Rows are padded to four bytes, except where only one variable has records. A writer that streams leaves
 //! the number of records open; the file's length tells it then. What the attributes mean stands in
-//! [`crate::cf`].
+//! [`crate::data::cf`].
 
 mod data;
 mod header;
 
-use crate::cf;
-use crate::content::array::{Axis, Plain};
-use crate::content::{Array, ArrayFacts, Content, Kind};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::{Node, Value};
-use crate::sniff::Magic;
-use crate::source::Source;
+use crate::data::cf;
+use crate::data::content::array::{Axis, Plain};
+use crate::data::content::{Array, ArrayFacts, Content, Kind};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::{Node, Value};
+use crate::data::sniff::Magic;
+use crate::bytes::source::Source;
 use data::{Recorded, Texts};
 use header::{Header, Kind as Type, Variable};
 use serde_json::{Value as Json, json};

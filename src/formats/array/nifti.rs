@@ -12,17 +12,17 @@ mod affine;
 mod header;
 mod mgh;
 
-use crate::content::array::{Axis, Plain, Scaling};
-use crate::content::{Array, ArrayFacts, Content, Kind};
-use crate::dtype::{DType, Field, Long, Record};
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::Node;
-use crate::sniff::{Head, Magic, Match, has_extension};
-use crate::source::Source;
-use crate::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
-use crate::task::Task;
+use crate::data::content::array::{Axis, Plain, Scaling};
+use crate::data::content::{Array, ArrayFacts, Content, Kind};
+use crate::data::dtype::{DType, Field, Long, Record};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Magic, Match, has_extension};
+use crate::bytes::source::Source;
+use crate::bytes::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
+use crate::bytes::task::Task;
 use header::{Header, Version};
 use serde_json::{Value as Json, json};
 use std::ops::Range;
@@ -197,14 +197,14 @@ impl Array for Turned {
         self.plain.shape()
     }
 
-    fn read(&self, task: &Task, region: &crate::region::Region, out: &mut [u8]) -> Result<()> {
+    fn read(&self, task: &Task, region: &crate::data::region::Region, out: &mut [u8]) -> Result<()> {
         self.plain.read(task, region, out)?;
         let size = self.dtype().size() as usize;
         for element in out.chunks_exact_mut(size.max(1)) {
             for field in &self.fields {
                 let at = field.offset as usize;
                 if let Some(part) = element.get_mut(at..at + field.dtype.size() as usize) {
-                    crate::dtype::swap_to_little(&field.dtype, part)?;
+                    crate::data::dtype::swap_to_little(&field.dtype, part)?;
                 }
             }
         }
@@ -286,7 +286,7 @@ fn describe(header: &Header, node: &mut Node) {
     say("affine from", header.affine_from().into());
     for (name, number) in &header.numbers {
         if *number != 0.0 {
-            say(name, crate::cell::float64(*number).parse::<f64>().map_or(Json::Null, |n| json!(n)));
+            say(name, crate::data::cell::float64(*number).parse::<f64>().map_or(Json::Null, |n| json!(n)));
         }
     }
     if scaling(header).is_some() {

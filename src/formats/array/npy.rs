@@ -2,25 +2,25 @@
 //! literal with `descr`, `fortran_order`, `shape` — and the elements.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 //!
-//! The header is parsed by [`literal`](crate::dtype::numpy::literal), which knows literals only; arrays of Python objects hold a
-//! pickle, which is never loaded: [`pickle`](crate::pickle) tells what is in it and what it would run. Files to which `np.save` was called several times
+//! The header is parsed by [`literal`](crate::data::dtype::numpy::literal), which knows literals only; arrays of Python objects hold a
+//! pickle, which is never loaded: [`pickle`](crate::engines::pickle) tells what is in it and what it would run. Files to which `np.save` was called several times
 //! hold several arrays, one after the other.
 
 mod objects;
 
-use crate::content::array::Plain;
-use crate::content::{Array, ArrayFacts, Content, Kind, Layout};
-use crate::dtype::numpy::literal::{self, Literal, Value};
-use crate::dtype::numpy::{self, Described, Order};
-use crate::dtype::{DType, Long};
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::Node;
-use crate::region::Region;
-use crate::sniff::Magic;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::array::Plain;
+use crate::data::content::{Array, ArrayFacts, Content, Kind, Layout};
+use crate::data::dtype::numpy::literal::{self, Literal, Value};
+use crate::data::dtype::numpy::{self, Described, Order};
+use crate::data::dtype::{DType, Long};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::region::Region;
+use crate::data::sniff::Magic;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -31,7 +31,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-numpy"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Bytes],
-    writer: Some(crate::write::npy::WRITER),
+    writer: Some(crate::formats::array::npy::write::WRITER),
     ..Format::new("npy", "NumPy array", open)
 };
 
@@ -267,11 +267,11 @@ impl Array for Mixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::array::read;
-    use crate::error::ErrorKind;
-    use crate::format::Options;
-    use crate::open::{Document, open_source};
-    use crate::pickle::Verdict;
+    use crate::data::content::array::read;
+    use crate::bytes::error::ErrorKind;
+    use crate::data::format::Options;
+    use crate::data::open::{Document, open_source};
+    use crate::engines::pickle::Verdict;
     use arrow::array::Array as _;
     use proptest::prelude::*;
     use std::path::Path;
@@ -279,7 +279,7 @@ mod tests {
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/");
 
     fn opened(name: &str) -> Result<Document> {
-        crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.npy")), &Options::default())
+        crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.npy")), &Options::default())
     }
 
     fn values(document: &Document) -> Vec<u8> {
@@ -324,7 +324,7 @@ mod tests {
             );
             let Some(Content::Array(array)) = &document.root.content else { panic!("{name}") };
             let column = array.column(&task, &Region::all(array.shape())).unwrap();
-            (0..column.len()).map(|row| crate::cell::text(&*column, row)).collect()
+            (0..column.len()).map(|row| crate::data::cell::text(&*column, row)).collect()
         };
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(texts("object"), [some("{'a': 1}"), some("[1, 2, 'x']"), None, some("3.5")]);
@@ -343,7 +343,7 @@ mod tests {
         );
         let Some(Content::Array(array)) = &root.content else { panic!() };
         let column = array.column(&task, &Region::all(&[1])).unwrap();
-        assert_eq!(crate::cell::text(&*column, 0).as_deref(), Some("os.system('quack')"));
+        assert_eq!(crate::data::cell::text(&*column, 0).as_deref(), Some("os.system('quack')"));
     }
 
     #[test]
@@ -381,7 +381,7 @@ mod tests {
     fn every_malformed_file_says_so() {
         let mut quiet = Vec::new();
         for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(Result::unwrap) {
-            let document = match crate::open(&Task::new(), &entry.path(), &Options::default()) {
+            let document = match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
                 Ok(document) => document,
                 Err(error) => {
                     assert_ne!(error.kind(), ErrorKind::Bug, "{error}");

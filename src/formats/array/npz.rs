@@ -2,14 +2,14 @@
 //! array `x`; other members (SciPy's and other people's additions) are opened as what they are.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>
 
-use crate::container::zip::{Archive, Member};
-use crate::content::Kind;
-use crate::error::Result;
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::{Listing, Node};
-use crate::sniff::{Head, Match};
-use crate::task::Task;
+use crate::bytes::archive::zip::{Archive, Member};
+use crate::data::content::Kind;
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::{Listing, Node};
+use crate::data::sniff::{Head, Match};
+use crate::bytes::task::Task;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &["npz"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
-    writer: Some(crate::write::npz::WRITER),
+    writer: Some(crate::formats::array::npz::write::WRITER),
     ..Format::new("npz", "NumPy archive", open)
 };
 
@@ -89,20 +89,20 @@ fn node(archive: &Archive, member: &Member) -> Node {
     let name = member.name.strip_suffix(".npy").unwrap_or(&member.name);
     let (archive, member) = (archive.clone(), member.clone());
     let label = if name.len() < member.name.len() { "array" } else { "member" };
-    crate::open::nested(name.to_owned(), label, move |task| archive.read(task, &member))
+    crate::data::open::nested(name.to_owned(), label, move |task| archive.read(task, &member))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
-    use crate::format::Options;
-    use crate::open::Document;
+    use crate::data::content::Content;
+    use crate::data::format::Options;
+    use crate::data::open::Document;
     use std::path::Path;
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/npz/{name}.npz", env!("CARGO_MANIFEST_DIR"));
-        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// The members and their types, or their problems.

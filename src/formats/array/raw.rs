@@ -4,17 +4,17 @@
 //!
 //! In a name the sides stand as in pictures, width first; in the option `shape` as in NumPy, the slowest first.
 
-use crate::adapt::ArrayView;
-use crate::content::array::Plain;
-use crate::content::{Array, ArrayFacts, Content, Kind};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening, OptionSpec, Options};
-use crate::limits;
-use crate::node::Node;
-use crate::region::{Region, Span};
-use crate::sniff::{Head, Match, has_extension};
-use crate::task::Task;
+use crate::data::adapt::ArrayView;
+use crate::data::content::array::Plain;
+use crate::data::content::{Array, ArrayFacts, Content, Kind};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening, OptionSpec, Options};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::region::{Region, Span};
+use crate::data::sniff::{Head, Match, has_extension};
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// What can be said of a raw array.
@@ -428,7 +428,7 @@ fn array(opening: &Opening, layout: Layout) -> Result<Arc<dyn Array>> {
 
 /// Rows with bytes behind them that are no elements.
 struct Padded {
-    source: crate::source::Source,
+    source: crate::bytes::source::Source,
     layout: Layout,
     step: u64,
 }

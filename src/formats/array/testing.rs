@@ -1,11 +1,11 @@
 //! What the tests of several formats look into a document with.
 
-use crate::content::array::read;
-use crate::content::{Array, Content};
-use crate::node::Node;
-use crate::open::Document;
-use crate::region::Region;
-use crate::task::Task;
+use crate::data::content::array::read;
+use crate::data::content::{Array, Content};
+use crate::data::node::Node;
+use crate::data::open::Document;
+use crate::data::region::Region;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 pub(super) fn node(document: &Document, path: &str) -> Arc<Node> {
@@ -23,5 +23,5 @@ pub(super) fn texts(array: &dyn Array, slice: &str) -> Vec<String> {
     let region = Region::parse(slice, array.shape()).unwrap().0;
     let bytes = read(array, &Task::new(), &region).unwrap();
     let size = array.dtype().size() as usize;
-    bytes.chunks(size).map(|element| crate::cell::element(array.dtype(), element)).collect()
+    bytes.chunks(size).map(|element| crate::data::cell::element(array.dtype(), element)).collect()
 }

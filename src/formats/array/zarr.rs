@@ -24,11 +24,11 @@ mod transpose;
 mod tree;
 mod uneven;
 
-use crate::content::Kind;
-use crate::error::Result;
-use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::content::Kind;
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening};
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 64;
@@ -38,7 +38,7 @@ pub static FORMAT: Format = Format {
     extensions: &["zarr", "zarr.zip", "zip"],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Image],
-    writer: Some(crate::write::zarr::WRITER),
+    writer: Some(crate::formats::array::zarr::write::WRITER),
     ..Format::new("zarr", "Zarr", open)
 };
 

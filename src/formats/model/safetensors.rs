@@ -10,22 +10,22 @@ mod header;
 mod shards;
 mod tree;
 
-use crate::content::array::Plain;
-use crate::content::{Content, Kind};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::limits;
-use crate::node::Node;
-use crate::sniff::{Head, Match};
-use crate::source::Source;
+use crate::data::content::array::Plain;
+use crate::data::content::{Content, Kind};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
+use crate::bytes::source::Source;
 use std::ops::Range;
 use std::sync::Arc;
 use tree::Leaf;
 
 /// The descriptor: one file, or any file of a sharded model.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::write::safetensors::WRITER),
+    writer: Some(crate::formats::model::safetensors::write::WRITER),
     extensions: &["safetensors", "safetensors.index.json"],
     sniff: Some(sniff),
     reads: &[Kind::Array],

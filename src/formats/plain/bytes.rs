@@ -1,10 +1,10 @@
 //! Bytes: what opens anything, as a hex dump.
 
-use crate::content::{Content, Kind};
-use crate::error::Result;
-use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::content::{Content, Kind};
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening};
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 
 /// The descriptor. Last in the list.
 pub static FORMAT: Format = Format {
@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/octet-stream"],
     sniff: Some(sniff),
     reads: &[Kind::Bytes],
-    writer: Some(crate::write::raw::WRITER),
+    writer: Some(crate::formats::plain::bytes::write::WRITER),
     ..Format::new("bytes", "Bytes", open)
 };
 

@@ -3,12 +3,12 @@
 //! Each line gives what the file is and the bytes by which it is told. A format that gets a reader
 //! leaves this list.
 
-use crate::container::special;
-use crate::content::Content;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::sniff::special;
+use crate::data::content::Content;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -215,8 +215,8 @@ fn is_windows_program(first: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
-    use crate::task::Task;
+    use crate::bytes::source::Source;
+    use crate::bytes::task::Task;
 
     fn head(bytes: &[u8], name: &str) -> Head {
         let source = Source::memory(name, bytes.to_vec());

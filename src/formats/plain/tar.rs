@@ -1,19 +1,19 @@
 //! tar archives as trees of their members, each opened as what it is when somebody looks into it.
-//! The container itself is read by [`crate::container::tar`].
+//! The container itself is read by [`crate::bytes::archive::tar`].
 //!
 //! Small archives are gone through when they are opened; of large ones only the start, the rest when
 //! somebody looks at the members (a tar has no directory), with progress.
 
-use crate::container::tar::{self, Kind, Member, Scan};
-use crate::container::tree::{self, Members};
-use crate::content::Content;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening, Options};
-use crate::node::{Listing, Node};
-use crate::open::nested_with;
-use crate::sniff::{Head, Match};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::archive::tar::{self, Kind, Member, Scan};
+use crate::engines::archive::{self, Members};
+use crate::data::content::Content;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening, Options};
+use crate::data::node::{Listing, Node};
+use crate::data::open::nested_with;
+use crate::data::sniff::{Head, Match};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -239,14 +239,14 @@ impl Members for Tar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Options;
-    use crate::open::Document;
+    use crate::data::format::Options;
+    use crate::data::open::Document;
     use proptest::prelude::*;
     use std::path::Path;
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/tar/{name}", env!("CARGO_MANIFEST_DIR"));
-        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// Paths with what is there: a kind, or the problem.
@@ -259,7 +259,7 @@ mod tests {
             }
             Ok(true)
         };
-        crate::open::walk(&Task::new(), root, "", 16, &mut visit).unwrap();
+        crate::data::open::walk(&Task::new(), root, "", 16, &mut visit).unwrap();
         all
     }
 
@@ -304,7 +304,7 @@ mod tests {
         let sum: u32 = bytes[512..1024].iter().map(|&byte| u32::from(byte)).sum();
         bytes[512 + 148..512 + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         let source = crate::Source::memory("kinds.tar", bytes);
-        let root = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
+        let root = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
         for name in ["dir/a.txt", "hard"] {
             let node = root.find(&Task::new(), name).unwrap().unwrap();
             assert!(node.problem.is_some(), "{name}");
@@ -365,7 +365,7 @@ mod tests {
         }
         let task = Task::new();
         let source = Source::memory("x.tar", file);
-        let document = crate::open::open_source(&task, &source, &Options::default()).unwrap();
+        let document = crate::data::open::open_source(&task, &source, &Options::default()).unwrap();
         assert_eq!((document.format.id, document.root.child_count()), ("tar", None));
         let node = document.root.find(&task, "07/9997.txt").unwrap().unwrap();
         assert_eq!(node.name, "9997.txt");

@@ -1,12 +1,12 @@
 //! Plain text: lines in any encoding, of any length and number. What no stricter format claims and
 //! what reads as text opens here. (The encodings: <https://encoding.spec.whatwg.org/>.)
 
-use crate::content::{Content, Kind, Text};
-use crate::error::Result;
-use crate::format::{Format, Opening, OptionSpec};
-use crate::lines::encoding;
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::content::{Content, Kind, Text};
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening, OptionSpec};
+use crate::engines::delimited::encoding;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 use std::sync::Arc;
 
 /// Which encoding.
@@ -68,12 +68,12 @@ fn open(opening: &Opening) -> Result<Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Options;
-    use crate::task::Task;
+    use crate::data::format::Options;
+    use crate::bytes::task::Task;
 
     fn fixture(name: &str) -> (String, Vec<String>) {
         let path = format!("{}/fixtures/text/{name}", env!("CARGO_MANIFEST_DIR"));
-        let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+        let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
         assert_eq!(
             (document.format.id, document.remarks.len()),
             ("text", 0),

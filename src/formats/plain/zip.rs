@@ -1,17 +1,17 @@
 //! ZIP archives as trees of their members, each opened as what it is when somebody looks into it.
-//! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::container::zip`].
+//! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::bytes::archive::zip`].
 
-use crate::container::inflate::Method;
-use crate::container::special::zip_document;
-use crate::container::tree::{self, Members};
-use crate::container::zip::Archive;
-use crate::content::Content;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening, Options};
-use crate::node::Node;
-use crate::open::nested_with;
-use crate::sniff::{Head, Match};
-use crate::source::Source;
+use crate::bytes::archive::inflate::Method;
+use crate::data::sniff::special::zip_document;
+use crate::engines::archive::{self, Members};
+use crate::bytes::archive::zip::Archive;
+use crate::data::content::Content;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening, Options};
+use crate::data::node::Node;
+use crate::data::open::nested_with;
+use crate::data::sniff::{Head, Match};
+use crate::bytes::source::Source;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -93,16 +93,16 @@ impl Members for Zip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::format::Options;
-    use crate::open::Document;
-    use crate::task::Task;
+    use crate::bytes::error::ErrorKind;
+    use crate::data::format::Options;
+    use crate::data::open::Document;
+    use crate::bytes::task::Task;
     use std::path::Path;
     use std::sync::Arc;
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/zip/{name}.zip", env!("CARGO_MANIFEST_DIR"));
-        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// Paths with their kinds or problems.
@@ -115,7 +115,7 @@ mod tests {
             }
             Ok(true)
         };
-        crate::open::walk(&Task::new(), root, "", 8, &mut visit).unwrap();
+        crate::data::open::walk(&Task::new(), root, "", 8, &mut visit).unwrap();
         all
     }
 

@@ -19,11 +19,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::content::{Content, Kind};
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::node::{Node, Value};
-use crate::sniff::{Head, Magic, Match};
+use crate::data::content::{Content, Kind};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::data::node::{Node, Value};
+use crate::data::sniff::{Head, Magic, Match};
 use index::Opened;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ const MAGIC: &[u8] = b"ARROW1";
 
 /// Arrow IPC files and streams.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::write::arrow::WRITER),
+    writer: Some(crate::formats::table::arrow::write::WRITER),
     extensions: &["arrow", "arrows", "ipc", "arrow_file"],
     mime: &["application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"],
     magic: &[Magic::at(0, MAGIC)],
@@ -43,7 +43,7 @@ pub static FORMAT: Format = Format {
 
 /// Feather files of both versions.
 pub static FEATHER: Format = Format {
-    writer: Some(crate::write::arrow::WRITER),
+    writer: Some(crate::formats::table::arrow::write::WRITER),
     extensions: &["feather"],
     magic: &[Magic::at(0, feather::MAGIC)],
     sniff: Some(sniff_feather),

@@ -3,25 +3,25 @@
 //! Spark and Arrow write them), or in folders that are levels (`2024/01/part-0.parquet`), all equally deep.
 //!
 //! Files that start with `.` or `_` are no parts (`_SUCCESS`, `_metadata`). The parts are joined by
-//! [`crate::concat`]; they stand as children too, also those whose schema does not fit. Partitioning:
+//! [`crate::engines::multifile::concat`]; they stand as children too, also those whose schema does not fit. Partitioning:
 //! <https://arrow.apache.org/docs/python/dataset.html#reading-partitioned-data>.
 
 mod levels;
 
-use crate::concat::partition::{self, Keys};
-use crate::concat::{self, Part};
-use crate::content::{Content, Kind, Table};
-use crate::display;
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening, OptionSpec, Options};
+use crate::engines::multifile::concat::partition::{self, Keys};
+use crate::engines::multifile::concat::{self, Part};
+use crate::data::content::{Content, Kind, Table};
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening, OptionSpec, Options};
 use crate::formats;
-use crate::json::record::REST;
-use crate::limits;
-use crate::node::{Listing, Node};
-use crate::open::{Document, nested, open_source, table_of};
-use crate::sniff::{Head, Match, has_extension};
-use crate::source::{Entry, Source};
-use crate::task::Task;
+use crate::engines::json::record::REST;
+use crate::bytes::limits;
+use crate::data::node::{Listing, Node};
+use crate::data::open::{Document, nested, open_source, table_of};
+use crate::data::sniff::{Head, Match, has_extension};
+use crate::bytes::source::{Entry, Source};
+use crate::bytes::task::Task;
 use arrow::datatypes::FieldRef;
 pub use levels::are_levels;
 use parking_lot::Mutex;
@@ -358,7 +358,7 @@ fn first_attributes(
     task: &Task,
     root: &std::path::Path,
     parts: &[File],
-) -> Result<Vec<(String, crate::node::Value)>> {
+) -> Result<Vec<(String, crate::data::node::Value)>> {
     for file in parts.iter().take(10) {
         match document_at(task, &root.join(&file.name)) {
             Ok(document) => return Ok(document.root.attributes.clone()),
@@ -410,22 +410,22 @@ impl Listing for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Rows;
-    use crate::lake::unescaped;
+    use crate::data::content::Rows;
+    use crate::engines::multifile::lake::unescaped;
     use arrow::datatypes::DataType;
     use std::path::Path;
 
-    fn opened(name: &str) -> crate::open::Document {
+    fn opened(name: &str) -> crate::data::open::Document {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parquet")).join(name);
-        crate::open::open(&Task::new(), &path, &Options::default()).unwrap()
+        crate::data::open::open(&Task::new(), &path, &Options::default()).unwrap()
     }
 
-    fn column(document: &crate::open::Document, name: &str) -> Vec<Option<String>> {
+    fn column(document: &crate::data::open::Document, name: &str) -> Vec<Option<String>> {
         let table = table_of(document).unwrap();
         let at = table.schema().index_of(name).unwrap();
         let total = table.count(&Task::new()).unwrap();
         let batch = table.read(&Task::new(), 0..total, &[at]).unwrap();
-        (0..batch.num_rows()).map(|row| crate::cell::text(batch.column(0).as_ref(), row)).collect()
+        (0..batch.num_rows()).map(|row| crate::data::cell::text(batch.column(0).as_ref(), row)).collect()
     }
 
     #[test]
@@ -477,19 +477,19 @@ mod tests {
         let at = |name: &str| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures")).join(name);
         let task = Task::new();
         let paths = ["part-1", "part-0"].map(|n| at(&format!("parquet/parts/{n}.parquet")));
-        let document = crate::open::together(&task, &paths).unwrap();
+        let document = crate::data::open::together(&task, &paths).unwrap();
         assert_eq!(document.root.name, "part-1.parquet and 1 more");
         let ids = column(&document, "id");
         assert_eq!((ids.len(), ids[0].as_deref(), ids[19].as_deref()), (20, Some("10"), Some("9")));
         let strangers = [at("parquet/parts/part-0.parquet"), at("parquet/embeddings.parquet")];
-        let error = crate::open::together(&task, &strangers).err().unwrap().to_string();
+        let error = crate::data::open::together(&task, &strangers).err().unwrap().to_string();
         assert!(error.contains("not one table"), "{error}");
         assert!(
-            crate::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
+            crate::data::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
         );
     }
 
-    fn names(document: &crate::open::Document) -> Vec<String> {
+    fn names(document: &crate::data::open::Document) -> Vec<String> {
         let table = table_of(document).unwrap();
         table.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
@@ -500,13 +500,13 @@ mod tests {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parquet/parts_drift"));
         let mut options = Options::default();
         options.set("columns", "all");
-        let document = crate::open::open(&Task::new(), path, &options).unwrap();
+        let document = crate::data::open::open(&Task::new(), path, &options).unwrap();
         assert_eq!(names(&document), ["id", "a", "b"]);
         let b = column(&document, "b");
         assert_eq!(b, [None, None, Some("0.5".to_owned()), None]);
         assert!(document.root.remarks.iter().all(|text| !text.contains("not shown")));
         options.set("columns", "some");
-        assert!(crate::open::open(&Task::new(), path, &options).is_err());
+        assert!(crate::data::open::open(&Task::new(), path, &options).is_err());
     }
 
     #[test]
@@ -564,14 +564,14 @@ mod tests {
         }
     }
 
-    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, crate::open::Document) {
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, crate::data::open::Document) {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let document = crate::open::open(&Task::new(), folder.path(), &Options::default()).unwrap();
+        let document = crate::data::open::open(&Task::new(), folder.path(), &Options::default()).unwrap();
         (folder, document)
     }
 

@@ -16,11 +16,11 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use crate::content::{Content, Kind};
-use crate::error::Result;
-use crate::format::{Format, Opening};
-use crate::node::Node;
-use crate::sniff::{Head, Magic, Match};
+use crate::data::content::{Content, Kind};
+use crate::bytes::error::Result;
+use crate::data::format::{Format, Opening};
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Magic, Match};
 use std::sync::Arc;
 use table::OrcTable;
 
@@ -60,7 +60,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut own: Vec<_> = tail.metadata.iter().collect();
     own.sort();
     for (name, value) in own {
-        put(name, String::from_utf8(value.clone()).unwrap_or_else(|_| crate::cell::hex(value)));
+        put(name, String::from_utf8(value.clone()).unwrap_or_else(|_| crate::data::cell::hex(value)));
     }
     node.remarks.clone_from(&table.remarks);
     Ok(node.content(Content::Table(Arc::new(table))))

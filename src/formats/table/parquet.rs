@@ -13,11 +13,11 @@ mod thrift;
 #[cfg(test)]
 mod tests;
 
-use crate::content::{Content, Kind};
-use crate::error::{Error, Result};
-use crate::format::{Format, Opening};
-use crate::node::{Node, Value};
-use crate::sniff::{Head, Magic, Match};
+use crate::data::content::{Content, Kind};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::data::node::{Node, Value};
+use crate::data::sniff::{Head, Magic, Match};
 use parquet::file::metadata::KeyValue;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, footer::MAGIC), Magic::at(0, footer::ENCRYPTED)],
     sniff: Some(sniff),
     reads: &[Kind::Table],
-    writer: Some(crate::write::parquet::WRITER),
+    writer: Some(crate::formats::table::parquet::write::WRITER),
     ..Format::new("parquet", "Parquet", open)
 };
 

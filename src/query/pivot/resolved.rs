@@ -227,7 +227,7 @@ impl Resolved {
             }
             let shown = side.values.len();
             remark = (side.all > shown as u64).then(|| {
-                let all = crate::display::count(side.all);
+                let all = crate::bytes::display::count(side.all);
                 format!(
                     "{} has {all} different values: the {shown} most frequent stand side by side, the rest is \"other\"",
                     side.key.name

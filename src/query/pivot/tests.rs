@@ -1,5 +1,5 @@
 use super::*;
-use crate::content::table::MemoryTable;
+use crate::data::content::table::MemoryTable;
 use crate::query::{Condition, Settings, Test};
 use arrow::array::*;
 use arrow::datatypes::*;

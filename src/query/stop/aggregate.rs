@@ -3,7 +3,7 @@
 
 use super::expression::slow;
 use super::{Done, stopped};
-use crate::task::Task;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::common::ScalarValue;

@@ -1,7 +1,7 @@
 //! Expressions that look at a task, and slow ones that are evaluated a few rows at a time.
 
 use super::{Done, stopped};
-use crate::task::Task;
+use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use arrow::record_batch::RecordBatch;

@@ -2,7 +2,7 @@
 
 use super::aggregate::watched_function;
 use super::{Done, stopped};
-use crate::task::Task;
+use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;

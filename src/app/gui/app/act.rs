@@ -1,7 +1,7 @@
 //! What is done when a person asks for it.
 
 use egui::{Context, ViewportCommand};
-use gander::format::Options;
+use gander::data::format::Options;
 
 use super::ask::{Answer, Choose};
 use super::{App, NARROW, ZOOM};

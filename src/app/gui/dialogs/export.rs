@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
-use gander::content::Content;
+use gander::data::content::Content;
 use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
-use gander::format::{Attributes, Data, Options};
+use gander::data::format::{Attributes, Data, Options};
 use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use egui::{Key, TextEdit, Ui};
-use gander::display;
-use gander::error::{Error, Result};
+use gander::bytes::display;
+use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 
 use super::{head, room};
 use crate::gui::commands::Action;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use egui::{ComboBox, TextEdit, Ui};
-use gander::display;
-use gander::format::{OptionSpec, Options};
+use gander::bytes::display;
+use gander::data::format::{OptionSpec, Options};
 use gander::formats::array::raw::{FORMAT, Layout, OPTIONS};
 use gander::jobs::{Jobs, Slot};
-use gander::limits;
-use gander::source::Source;
+use gander::bytes::limits;
+use gander::bytes::source::Source;
 
 use super::{head, room};
 use crate::gui::commands::Action;

@@ -1,9 +1,9 @@
 //! One row of the explorer, and its context menu.
 
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
-use gander::content::Kind;
+use gander::data::content::Kind;
 use gander::formats::FORMATS;
-use gander::node::Children;
+use gander::data::node::Children;
 
 use super::tree::{Child, Row};
 use super::{About, Did};
@@ -79,7 +79,7 @@ impl Drawn {
         drawn
     }
 
-    fn take_node(&mut self, node: &gander::node::Node, row: &Row, root: Option<&File>, sums: &mut Sums) {
+    fn take_node(&mut self, node: &gander::data::node::Node, row: &Row, root: Option<&File>, sums: &mut Sums) {
         if root.is_none() {
             self.name = if node.name.is_empty() { "(no name)".to_owned() } else { node.name.clone() };
             self.tip = row.path.clone();
@@ -89,7 +89,7 @@ impl Drawn {
         let source = root.and_then(File::document).map(|document| &document.source);
         if let Some(source) = source.filter(|_| node.content.is_none() && node.problem.is_none()) {
             if let Some(bytes) = source.known_len() {
-                self.facts = gander::display::bytes(bytes);
+                self.facts = gander::bytes::display::bytes(bytes);
             } else if source.is_folder() {
                 self.name.push('/');
             }

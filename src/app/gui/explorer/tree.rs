@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use gander::error::Error;
+use gander::bytes::error::Error;
 use gander::jobs::{Jobs, Priority, Shown, Slot};
-use gander::node::{Children, Listing, Node};
-use gander::task::Task;
+use gander::data::node::{Children, Listing, Node};
+use gander::bytes::task::Task;
 
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;

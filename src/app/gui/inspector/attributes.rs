@@ -2,7 +2,7 @@
 
 use egui::{Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use gander::jobs::Jobs;
-use gander::node::Value;
+use gander::data::node::Value;
 
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
@@ -37,7 +37,7 @@ impl Attributes {
         actions: &mut Vec<Action>,
     ) {
         let theme = Theme::of(ui);
-        let count = gander::display::count(list.len() as u64);
+        let count = gander::bytes::display::count(list.len() as u64);
         theme::section_head(ui, &format!("Attributes · {count}"), None);
         ui.add_space(space::S2);
         if list.len() > MANY {
@@ -58,7 +58,7 @@ impl Attributes {
         if more > 0 {
             ui.label(theme::dim(
                 theme,
-                format!("{} more; find them by name", gander::display::count(more as u64)),
+                format!("{} more; find them by name", gander::bytes::display::count(more as u64)),
             ));
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn brief(value: &Value) -> String {
 fn short(json: &serde_json::Value) -> String {
     match json {
         serde_json::Value::Array(list) if list.len() > 12 => {
-            format!("[{} items]", gander::display::count(list.len() as u64))
+            format!("[{} items]", gander::bytes::display::count(list.len() as u64))
         }
         serde_json::Value::Object(map) if map.len() > 6 => format!("{{{} fields}}", map.len()),
         other => other.to_string().chars().take(300).collect(),

@@ -1,8 +1,8 @@
 //! How a file of each format is loaded in Python.
 
-use gander::content::{Content, Kind};
-use gander::node::Node;
-use gander::sniff::has_extension;
+use gander::data::content::{Content, Kind};
+use gander::data::node::Node;
+use gander::data::sniff::has_extension;
 
 use super::place::File;
 use super::{quoted, said};

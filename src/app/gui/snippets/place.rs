@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use gander::formats::FORMATS;
-use gander::node::Node;
-use gander::sniff::has_extension;
+use gander::data::node::Node;
+use gander::data::sniff::has_extension;
 
 use super::quoted;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use gander::format::Options;
-use gander::node::Node;
-use gander::open::open_source;
-use gander::source::Source;
-use gander::task::Task;
+use gander::data::format::Options;
+use gander::data::node::Node;
+use gander::data::open::open_source;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use serde_json::json;
 
 use super::*;

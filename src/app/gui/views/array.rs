@@ -47,10 +47,10 @@ mod volume;
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
-use gander::content::Array;
-use gander::display;
-use gander::dtype::DType;
-use gander::format::Data;
+use gander::data::content::Array;
+use gander::bytes::display;
+use gander::data::dtype::DType;
+use gander::data::format::Data;
 use serde_json::{Value, json};
 
 use self::color::{Choice, Photo};
@@ -508,7 +508,7 @@ impl View for ArrayView {
         self.keys(ui, cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
         let bytes =
-            gander::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
+            gander::bytes::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
         cx.status.facts = match dtype.is_variable() {
             true => format!("{} {dtype}", display::shape(shape)),
             false => format!("{} {dtype} · {}", display::shape(shape), display::bytes(bytes)),

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use egui::{Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
-use gander::content::{Array, Content};
-use gander::dtype::DType;
-use gander::error::{Error, Result};
-use gander::format::Options;
+use gander::data::content::{Array, Content};
+use gander::data::dtype::DType;
+use gander::bytes::error::{Error, Result};
+use gander::data::format::Options;
 use gander::jobs::Jobs;
-use gander::node::Node;
-use gander::open;
-use gander::region::Region;
-use gander::source::Source;
-use gander::task::Task;
+use gander::data::node::Node;
+use gander::data::open;
+use gander::data::region::Region;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 
 use super::{Action, Mappings, Request, Status, Target, View, ViewCx};
 use crate::gui::theme;

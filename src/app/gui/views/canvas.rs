@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use egui::epaint::{Mesh, Vertex};
 use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
-use gander::region::Span;
+use gander::data::region::Span;
 use serde_json::{Value, json};
 
 use crate::gui::texture::Texture;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
-use gander::display;
+use gander::bytes::display;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
@@ -424,7 +424,7 @@ impl GridModel for Rows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use gander::node::Node;
+    use gander::data::node::Node;
 
     use super::*;
 

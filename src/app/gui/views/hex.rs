@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
-use gander::format::Data;
+use gander::data::format::Data;
 use gander::jobs::Slot;
-use gander::source::Source;
+use gander::bytes::source::Source;
 use serde_json::{Value, json};
 
 use super::{Request, Target, View, ViewCx};
@@ -224,7 +224,7 @@ impl HexView {
         let Some((range, form, slot)) = &self.copying else { return };
         let bytes = range.end - range.start;
         if bytes > COPIED {
-            let most = gander::display::bytes(COPIED);
+            let most = gander::bytes::display::bytes(COPIED);
             cx.actions.push(Action::Notice(format!("More than {most} are selected. Export them instead")));
             self.copying = None;
             return;
@@ -423,7 +423,7 @@ impl View for HexView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let theme = Theme::of(ui);
         match self.len {
-            Some(len) => ui.label(theme::dim(theme, gander::display::plural(len, "byte"))),
+            Some(len) => ui.label(theme::dim(theme, gander::bytes::display::plural(len, "byte"))),
             None => ui.label(RichText::new("length not known yet").color(theme.warn)),
         };
         let words = if self.values { "Hide values" } else { "Show values" };
@@ -467,12 +467,12 @@ impl View for HexView {
         }
         self.take_copy(cx);
         let byte = self.bytes(self.cursor, 1).first().copied();
-        let at = format!("byte {} (0x{:x})", gander::display::count(self.cursor), self.cursor);
+        let at = format!("byte {} (0x{:x})", gander::bytes::display::count(self.cursor), self.cursor);
         cx.status.under = byte.map_or(at.clone(), |byte| format!("{at} = 0x{byte:02x} = {byte}"));
         let selected = self.selected();
         cx.status.facts = match selected.end - selected.start {
-            0 | 1 => self.len.map_or(String::new(), gander::display::bytes),
-            many => format!("{} selected", gander::display::plural(many, "byte")),
+            0 | 1 => self.len.map_or(String::new(), gander::bytes::display::bytes),
+            many => format!("{} selected", gander::bytes::display::plural(many, "byte")),
         };
     }
 

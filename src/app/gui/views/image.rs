@@ -12,9 +12,9 @@ mod tests;
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
-use gander::content::array::Axis;
-use gander::content::{Array, Image, ImageInfo};
-use gander::display;
+use gander::data::content::array::Axis;
+use gander::data::content::{Array, Image, ImageInfo};
+use gander::bytes::display;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ impl ImageView {
     }
 
     /// The frame in sight, or the one before it while it is decoded.
-    fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<Frame>>, gander::error::Error> {
+    fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<Frame>>, gander::bytes::error::Error> {
         let (image, number) = (self.image.clone(), self.number());
         let title = format!("decoding {}", self.name);
         let shown = self.frames.get(cx.jobs, &number, &title, move |task| Frame::read(image, task, number));
@@ -214,7 +214,7 @@ impl ImageView {
         if let Some(channel) = self.photo.channel
             && let Some(span) = slice.spans.last_mut()
         {
-            *span = gander::region::Span::range((channel as u64).min(span.count.saturating_sub(1)), 1);
+            *span = gander::data::region::Span::range((channel as u64).min(span.count.saturating_sub(1)), 1);
         }
         let range = self.photo.window.map_or(Range::MinMax, |(low, high)| Range::Hand(low, high));
         let mut choice = Choice { range, ..Choice::default() };

@@ -1,7 +1,7 @@
 //! The view of a node that is nothing but metadata: its attributes, with long values as text or tree.
 
 use egui::{Frame, Margin, RichText, ScrollArea, Ui};
-use gander::node;
+use gander::data::node;
 use serde_json::Value as Json;
 
 use super::tree::{JsonTree, plain};
@@ -54,7 +54,7 @@ impl View for Record {
             theme::empty_state(ui, Icon::Tag, &format!("{} {}", node.label, node.name), words);
             return;
         }
-        cx.status.facts = gander::display::plural(count as u64, "attribute");
+        cx.status.facts = gander::bytes::display::plural(count as u64, "attribute");
         let half = if self.chosen.is_some() { ui.available_height() * 0.45 } else { ui.available_height() };
         ScrollArea::vertical().max_height(half).auto_shrink([false, self.chosen.is_some()]).show(ui, |ui| {
             Frame::new().inner_margin(Margin::same(space::S3 as i8)).show(ui, |ui| self.lines(ui, &node));
@@ -120,7 +120,7 @@ impl Record {
                 let mut text = value_text(value);
                 if let Some((end, _)) = text.char_indices().nth(SHOWN) {
                     let (shown, size) =
-                        (gander::display::count(SHOWN as u64), gander::display::bytes(text.len() as u64));
+                        (gander::bytes::display::count(SHOWN as u64), gander::bytes::display::bytes(text.len() as u64));
                     ui.horizontal(|ui| {
                         ui.add_space(space::S3);
                         let words = format!("Only the first {shown} characters of {size} are shown here");
@@ -153,10 +153,10 @@ pub(crate) fn value_text(value: &node::Value) -> String {
 pub(crate) fn short(json: &Json) -> String {
     match json {
         Json::Array(list) if list.len() > 12 => {
-            format!("[{} items]", gander::display::count(list.len() as u64))
+            format!("[{} items]", gander::bytes::display::count(list.len() as u64))
         }
         Json::Object(map) if map.len() > 6 => {
-            format!("{{{} fields}}", gander::display::count(map.len() as u64))
+            format!("{{{} fields}}", gander::bytes::display::count(map.len() as u64))
         }
         other => other.to_string().chars().take(300).collect(),
     }
@@ -168,8 +168,8 @@ mod tests {
 
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
-    use gander::content::Content;
-    use gander::source::Source;
+    use gander::data::content::Content;
+    use gander::bytes::source::Source;
 
     use super::super::bench::{Bench, target};
     use super::*;

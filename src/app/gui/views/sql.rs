@@ -15,11 +15,11 @@ mod steps;
 use std::sync::Arc;
 
 use egui::{Key, Modifiers, Rect, Sense, Ui, UiBuilder, pos2, vec2};
-use gander::content::Table;
-use gander::format::Data;
+use gander::data::content::Table;
+use gander::data::format::Data;
 use gander::jobs::{Jobs, Slot};
-use gander::node::Node;
-use gander::open::Document;
+use gander::data::node::Node;
+use gander::data::open::Document;
 use gander::query::{Answer, Known};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -363,14 +363,14 @@ impl SqlView {
             let theme = Theme::of(ui);
             egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
                 for table in self.known.clone().iter() {
-                    let columns = gander::display::plural(table.columns.len() as u64, "column");
+                    let columns = gander::bytes::display::plural(table.columns.len() as u64, "column");
                     let words = format!("{} · {} rows × {columns}", table.name, table.rows);
                     let button = ui.button(theme::icon_text(Icon::Table, &words)).on_hover_ui(|ui| {
                         for (name, data_type) in table.columns.iter().take(40) {
                             let field = arrow::datatypes::Field::new(name, data_type.clone(), true);
                             ui.label(theme::mono(format!(
                                 "{name}  {}",
-                                gander::display::column_type(&field)
+                                gander::bytes::display::column_type(&field)
                             )));
                         }
                     });

@@ -25,12 +25,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::content::table::MemoryTable;
-use gander::content::{Content, Table};
-use gander::format::Data;
+use gander::data::content::table::MemoryTable;
+use gander::data::content::{Content, Table};
+use gander::data::format::Data;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::node::Node;
-use gander::task::Task;
+use gander::data::node::Node;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ impl Count {
         let (table, done) = (table.clone(), self.done.clone());
         let title = format!("counting rows of {name}");
         self.task = Some(jobs.run(title, Priority::Background, move |task| {
-            let result = gander::open::guarded(|| table.count(task));
+            let result = gander::data::open::guarded(|| table.count(task));
             *done.lock() = Some(result);
         }));
     }
@@ -514,7 +514,7 @@ impl TableView {
                 _ => format!("{name}[{label}] = {text}"),
             };
         }
-        let columns = gander::display::plural(sheet.columns() as u64, "column");
+        let columns = gander::bytes::display::plural(sheet.columns() as u64, "column");
         let whole = match self.sieve.rows() {
             Some(_) => {
                 let all = model::rows(self.base.rows()).words();

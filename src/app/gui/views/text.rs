@@ -13,11 +13,11 @@ use egui::text::CCursor;
 use egui::{
     Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
 };
-use gander::content::Text;
-use gander::content::text::Line;
-use gander::format::Format;
+use gander::data::content::Text;
+use gander::data::content::text::Line;
+use gander::data::format::Format;
 use gander::jobs::{Priority, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 use serde_json::{Value, json};
 
 use super::array::dims::drop_down;
@@ -160,7 +160,7 @@ impl TextView {
         let title = format!("counting lines of {}", self.name);
         self.count = Some(cx.jobs.run(title, Priority::Background, move |task| {
             // What it finds stays with the text; an error shows where the line is read.
-            let _ = gander::open::guarded(|| text.count(task));
+            let _ = gander::data::open::guarded(|| text.count(task));
         }));
     }
 
@@ -456,7 +456,7 @@ impl TextView {
                 let title = format!("{}: line {}", self.name, thousands(line + 1));
                 cx.actions.push(Action::Read(title, read.text.clone()));
                 if read.left_out > 0 {
-                    let bytes = gander::display::bytes(read.left_out);
+                    let bytes = gander::bytes::display::bytes(read.left_out);
                     cx.actions.push(Action::Notice(format!("{bytes} more of this line are not shown")));
                 }
             }
@@ -476,13 +476,13 @@ impl TextView {
         let part = self.long().and_then(|line| Some((line, self.lines.piece(line)?)));
         cx.status.facts = match (self.selection(), part) {
             (Some((from, to)), _) => {
-                format!("{} selected", gander::display::plural(to.line - from.line + 1, "line"))
+                format!("{} selected", gander::bytes::display::plural(to.line - from.line + 1, "line"))
             }
             (None, Some((line, piece))) => {
                 let (from, to) = (thousands(piece.start as u64 + 1), thousands(piece.end as u64));
                 format!("characters {from}–{to} of line {}", thousands(line + 1))
             }
-            (None, None) => self.text.source().known_len().map_or(String::new(), gander::display::bytes),
+            (None, None) => self.text.source().known_len().map_or(String::new(), gander::bytes::display::bytes),
         };
     }
 

@@ -155,20 +155,20 @@ fn collect(
 ) {
     let unfolded = open.contains(pointer);
     let (text, kind) = match value {
-        Value::Array(list) => (format!("[{}]", gander::display::count(list.len() as u64)), Kind::Folded),
-        Value::Object(map) => (format!("{{{}}}", gander::display::count(map.len() as u64)), Kind::Folded),
+        Value::Array(list) => (format!("[{}]", gander::bytes::display::count(list.len() as u64)), Kind::Folded),
+        Value::Object(map) => (format!("{{{}}}", gander::bytes::display::count(map.len() as u64)), Kind::Folded),
         Value::String(text) => (text.chars().take(400).collect(), Kind::Text),
         Value::Null => ("null".to_owned(), Kind::Null),
         other => (other.to_string(), Kind::Number),
     };
     let kind = if kind == Kind::Folded && unfolded { Kind::Unfolded } else { kind };
     rows.push(Row { depth, pointer: pointer.to_owned(), name: name.to_owned(), text, kind });
-    if !unfolded || depth >= gander::limits::DEPTH {
+    if !unfolded || depth >= gander::bytes::limits::DEPTH {
         return;
     }
     each(value, |name, child| collect(child, &below(pointer, name), name, depth + 1, open, rows));
     if members(value) > MEMBERS {
-        let more = gander::display::count((members(value) - MEMBERS) as u64);
+        let more = gander::bytes::display::count((members(value) - MEMBERS) as u64);
         let text = format!("… {more} more; copy the value to see all");
         rows.push(Row {
             depth: depth + 1,

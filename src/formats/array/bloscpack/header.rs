@@ -1,13 +1,13 @@
 //! The header, the metadata, and what they say of a NumPy array.
 
-use crate::codec::deflate;
-use crate::dtype::numpy::literal::{self, Literal, Value as Python};
-use crate::dtype::numpy::{self, Described};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::node::Value;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::codec::deflate;
+use crate::data::dtype::numpy::literal::{self, Literal, Value as Python};
+use crate::data::dtype::numpy::{self, Described};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::node::Value;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use serde_json::Value as Json;
 
 /// The magic number.
@@ -157,7 +157,7 @@ impl Header {
         while count < self.count {
             task.check()?;
             let bytes = source.read_up_to(task, at, 32)?;
-            let Ok(head) = crate::codec::blosc::Header::read(&bytes) else { break };
+            let Ok(head) = crate::bytes::codec::blosc::Header::read(&bytes) else { break };
             if count == 0 {
                 self.chunk = head.size as u64;
             }

@@ -2,10 +2,10 @@
 
 use super::header::Header;
 use super::image::{other_sign, turn_sign};
-use crate::adapt;
-use crate::dtype::{DType, swap_to_little};
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::data::adapt;
+use crate::data::dtype::{DType, swap_to_little};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -199,8 +199,8 @@ impl Column {
         let mut lines = vec![("form".to_owned(), self.form.clone())];
         lines.extend(self.unit.clone().map(|unit| ("unit".to_owned(), unit)));
         if self.is_scaled() {
-            lines.push(("scale".to_owned(), crate::cell::float64(self.scale)));
-            lines.push(("offset".to_owned(), crate::cell::float64(self.zero)));
+            lines.push(("scale".to_owned(), crate::data::cell::float64(self.scale)));
+            lines.push(("offset".to_owned(), crate::data::cell::float64(self.zero)));
         }
         lines.extend(self.null.map(|null| ("null".to_owned(), null.to_string())));
         lines

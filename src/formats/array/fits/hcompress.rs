@@ -6,8 +6,8 @@
 //! Coefficients may have been divided by a scale; then the picture may be smoothed on the way back.
 
 use super::rice::Bits;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 
 const MAGIC: [u8; 2] = [0xdd, 0x99];
 /// No transform of pixels has larger coefficients; what is made of damaged ones is kept within.

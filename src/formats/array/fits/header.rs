@@ -1,10 +1,10 @@
 //! Headers: cards of 80 characters in blocks of 2880 bytes, up to `END`.
 
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::node::Value;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::node::Value;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 

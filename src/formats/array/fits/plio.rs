@@ -1,7 +1,7 @@
 //! PLIO_1: lists of lines of IRAF's pixel masks, 16-bit words of an operation and its number.
 //! <https://fits.gsfc.nasa.gov/registry/tilecompression.html>.
 
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 
 /// Decodes `count` pixels from big-endian words.
 pub(super) fn decode(input: &[u8], count: usize) -> Result<Vec<i32>> {

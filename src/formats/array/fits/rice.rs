@@ -2,7 +2,7 @@
 //! of low bits that are written as they are; the rest of a difference is so many zeros and a one.
 //! <https://fits.gsfc.nasa.gov/registry/tilecompression.html>; R. F. Rice, P. Yeh and W. Miller 1993.
 
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 
 /// Decodes `count` pixels of `size` bytes each (1, 2 or 4), in blocks of `block` pixels.
 pub(super) fn decode(input: &[u8], count: usize, block: usize, size: u32) -> Result<Vec<i32>> {

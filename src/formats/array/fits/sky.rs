@@ -2,7 +2,7 @@
 //! <https://www.aanda.org/articles/aa/pdf/2002/45/aah3860.pdf>.
 
 use super::header::Header;
-use crate::content::array::World;
+use crate::data::content::array::World;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
@@ -160,8 +160,8 @@ impl World for Sky {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
-    use crate::task::Task;
+    use crate::bytes::source::Source;
+    use crate::bytes::task::Task;
 
     fn header(cards: &[(&str, &str)]) -> Header {
         let card = |(name, value): &(&str, &str)| format!("{:80}", format!("{name:8}= {value:>20}"));

@@ -1,19 +1,19 @@
 use super::*;
-use crate::content::Content;
-use crate::content::array::read;
-use crate::dtype::DType;
-use crate::error::ErrorKind;
-use crate::format::Options;
+use crate::data::content::Content;
+use crate::data::content::array::read;
+use crate::data::dtype::DType;
+use crate::bytes::error::ErrorKind;
+use crate::data::format::Options;
 use crate::formats::array::testing::{array, node, texts};
-use crate::open::Document;
-use crate::region::Region;
+use crate::data::open::Document;
+use crate::data::region::Region;
 use std::io::Read as _;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fits/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
+    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
 }
 
 /// All cells of a column.
@@ -22,7 +22,7 @@ fn cells(document: &Document, path: &str, column: &str) -> Vec<Option<String>> {
     let Some(Content::Table(table)) = &node.content else { panic!("{path}: {:?}", node.problem) };
     let index = table.schema().index_of(column).unwrap();
     let batch = table.read(&Task::new(), 0..u64::MAX, &[index]).unwrap();
-    (0..batch.num_rows()).map(|row| crate::cell::text(batch.column(0).as_ref(), row)).collect()
+    (0..batch.num_rows()).map(|row| crate::data::cell::text(batch.column(0).as_ref(), row)).collect()
 }
 
 fn some(texts: &[&str]) -> Vec<Option<String>> {
@@ -169,7 +169,7 @@ fn every_malformed_file_says_so() {
     let task = Task::new();
     for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(|e| e.unwrap()) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let document = match crate::open(&task, &entry.path(), &Options::default()) {
+        let document = match crate::data::open(&task, &entry.path(), &Options::default()) {
             Err(error) => {
                 assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}");
                 continue;
@@ -177,7 +177,7 @@ fn every_malformed_file_says_so() {
             Ok(document) => document,
         };
         let mut said = false;
-        crate::open::walk(&task, &document.root, "", 4, &mut |node, _, _| {
+        crate::data::open::walk(&task, &document.root, "", 4, &mut |node, _, _| {
             said |= node.problem.is_some() || !node.remarks.is_empty();
             if let Some(Content::Array(array)) = &node.content {
                 said |= read(&**array, &task, &Region::all(array.shape())).is_err();

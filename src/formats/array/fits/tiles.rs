@@ -9,15 +9,15 @@ use super::column::{Column, Element};
 use super::header::Header;
 use super::image::{Pixels, facts, shape, turn_sign};
 use super::{hcompress, plio, rice};
-use crate::chunked::{Chunked, Chunks, chunk_bytes};
-use crate::codec::deflate;
-use crate::content::Content;
-use crate::dtype::{DType, swap_to_little};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::node::{Node, Value};
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::chunked::{Chunked, Chunks, chunk_bytes};
+use crate::bytes::codec::deflate;
+use crate::data::content::Content;
+use crate::data::dtype::{DType, swap_to_little};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::node::{Node, Value};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 
@@ -241,7 +241,7 @@ impl Tiles {
             _ => return Err(Error::malformed(format!("tile: {} bytes for {count} pixels", raw.len()))),
         };
         if shuffled {
-            raw = crate::codec::shuffle::unshuffle(&raw, dtype.size() as usize);
+            raw = crate::bytes::codec::shuffle::unshuffle(&raw, dtype.size() as usize);
         }
         swap_to_little(&dtype, &mut raw)?;
         Ok(Decoded::Numbers(dtype, raw))

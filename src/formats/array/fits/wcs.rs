@@ -3,7 +3,7 @@
 //! <https://www.aanda.org/articles/aa/pdf/2002/45/aah3859.pdf>.
 
 use super::header::Header;
-use crate::content::array::Axis;
+use crate::data::content::array::Axis;
 
 /// The axes of an image in the order of its shape: the last one is the first of FITS.
 pub(super) fn axes(header: &Header, count: usize) -> Vec<Axis> {

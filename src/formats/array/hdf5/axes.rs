@@ -1,17 +1,17 @@
 //! What the attributes of a dataset and the datasets beside it say of its axes and values: HDF5's dimension
 //! scales (<https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html>), which NetCDF-4 is
-//! made of, NeXus' signals with axes, and the conventions of [`crate::cf`].
+//! made of, NeXus' signals with axes, and the conventions of [`crate::data::cf`].
 
 use super::attribute;
 use super::book::{Book, Place};
 use super::data;
 use super::object::Object;
-use crate::cf::{self, Described, Found, Variable};
-use crate::content::Array;
-use crate::content::array::Axis;
-use crate::error::Result;
-use crate::node::Value;
-use crate::task::Task;
+use crate::data::cf::{self, Described, Found, Variable};
+use crate::data::content::Array;
+use crate::data::content::array::Axis;
+use crate::bytes::error::Result;
+use crate::data::node::Value;
+use crate::bytes::task::Task;
 use serde_json::Value as Json;
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 
 use super::checksum;
 use super::file::{Cursor, File};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::cmp::Ordering;
 use std::collections::HashMap;

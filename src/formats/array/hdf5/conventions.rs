@@ -1,9 +1,9 @@
 //! Conventions on top of HDF5, told by attributes: NetCDF-4, NeXus, PyTables, AnnData, Keras, pandas. They
 //! name what a group or dataset is; its values are the same.
 
-use crate::cf;
-use crate::grouped;
-use crate::node::{Node, Value};
+use crate::data::cf;
+use crate::data::grouped;
+use crate::data::node::{Node, Value};
 
 /// What a file as a whole is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use super::file::Cursor;
 use super::message::{RANK, text, unknown};
-use crate::error::Result;
-use crate::limits;
+use crate::bytes::error::Result;
+use crate::bytes::limits;
 use bytes::Bytes;
 use std::sync::Arc;
 

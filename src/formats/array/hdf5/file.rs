@@ -5,10 +5,10 @@
 use super::global::GlobalHeaps;
 use super::shared::SharedMessages;
 use super::superblock::Superblock;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 

@@ -3,9 +3,9 @@
 
 use super::file::File;
 use super::message::HeapId;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;

@@ -2,9 +2,9 @@
 
 use super::file::File;
 use super::message::text;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 
 /// A local heap: names that end with a zero byte.

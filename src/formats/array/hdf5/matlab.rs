@@ -15,18 +15,18 @@ use super::file::File;
 use super::links::{Link, Links, Target};
 use super::object::{Dataset, Object};
 use super::tree::{self, Above};
-use crate::cf;
-use crate::content::array::{Plain, read};
-use crate::content::{Array, Content, Text};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::data::cf;
+use crate::data::content::array::{Plain, read};
+use crate::data::content::{Array, Content, Text};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
 use crate::formats::array::mat::place;
-use crate::grouped::{self, Members};
-use crate::limits;
-use crate::node::{Children, Listing, Node, Value};
-use crate::region::Region;
-use crate::source::{ReadAt, Source};
-use crate::task::Task;
+use crate::data::grouped::{self, Members};
+use crate::bytes::limits;
+use crate::data::node::{Children, Listing, Node, Value};
+use crate::data::region::Region;
+use crate::bytes::source::{ReadAt, Source};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -596,13 +596,13 @@ pub(super) fn sparse(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Options;
+    use crate::data::format::Options;
     use crate::formats::array::testing::{array, node, texts};
-    use crate::open::Document;
+    use crate::data::open::Document;
 
     fn opened() -> Document {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/mat73/whole.mat");
-        crate::open(&Task::new(), std::path::Path::new(path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), std::path::Path::new(path), &Options::default()).unwrap()
     }
 
     fn words(node: &Node) -> String {

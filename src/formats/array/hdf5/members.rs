@@ -6,10 +6,10 @@ use super::book::Book;
 use super::data;
 use super::matlab;
 use super::object::{Object, kind};
-use crate::error::Result;
-use crate::grouped::{Found, Members};
-use crate::node::Value;
-use crate::task::Task;
+use crate::bytes::error::Result;
+use crate::data::grouped::{Found, Members};
+use crate::data::node::Value;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// A group by its address.

@@ -2,8 +2,8 @@
 //! external files. HDF5 File Format Specification, section IV.A.2.
 
 use super::file::Cursor;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use bytes::Bytes;
 
 /// The most dimensions that HDF5 allows.

@@ -7,10 +7,10 @@ use super::book::Book;
 use super::conventions;
 use super::members;
 use super::object::{Object, kind};
-use crate::cf;
-use crate::error::Result;
-use crate::node::Value;
-use crate::task::Task;
+use crate::data::cf;
+use crate::bytes::error::Result;
+use crate::data::node::Value;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// The members of a group that are looked at for marks.

@@ -5,13 +5,13 @@
 //! Without plugins libhdf5 can no more than our own reader, and is not asked: a file alone never leads there.
 
 use super::data::{Delivery, Names};
-use crate::content::array::{Gap, Stored};
-use crate::content::{Array, ArrayFacts, Layout};
-use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
-use crate::region::Region;
-use crate::task::Task;
+use crate::data::content::array::{Gap, Stored};
+use crate::data::content::{Array, ArrayFacts, Layout};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::limits;
+use crate::data::region::Region;
+use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use hdf5::filters::Filter;
 use hdf5::{Dataspace, Hyperslab, SliceOrIndex};
@@ -72,7 +72,7 @@ impl Array for Second {
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
         match self.dtype().is_variable() {
             true => self.inner.column(task, region),
-            false => crate::content::array::column_of_bytes(self, task, region),
+            false => crate::data::content::array::column_of_bytes(self, task, region),
         }
     }
 
@@ -133,7 +133,7 @@ pub(super) fn read(
         )));
     }
     task.check()?;
-    let slab = |span: &crate::region::Span| SliceOrIndex::SliceCount {
+    let slab = |span: &crate::data::region::Span| SliceOrIndex::SliceCount {
         start: span.start as usize,
         step: span.step as usize,
         count: span.count as usize,
@@ -172,7 +172,7 @@ mod tests {
     use super::super::conventions::Flavour;
     use super::super::object::Object;
     use super::*;
-    use crate::source::Source;
+    use crate::bytes::source::Source;
 
     /// How the elements of a dataset are delivered.
     fn way(path: &Path, dataset: &str) -> Delivery {

@@ -5,8 +5,8 @@ use super::checksum;
 use super::file::File;
 use super::fractal::FractalHeap;
 use super::object::{Message, Object, kind};
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 
 /// The file's heaps of shared messages.

@@ -3,9 +3,9 @@
 
 use super::checksum;
 use super::file::{Cursor, Sizes};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// The eight bytes that a superblock starts with.
 pub const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";

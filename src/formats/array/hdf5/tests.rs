@@ -1,17 +1,18 @@
 //! What the fixtures hold, as `fixtures/hdf5/make.py` wrote it.
 
-use crate::content::Content;
-use crate::format::Options;
-use crate::node::{Node, Value};
-use crate::region::Region;
-use crate::{Document, Task, cell};
+use crate::data::content::Content;
+use crate::data::format::Options;
+use crate::data::node::{Node, Value};
+use crate::data::region::Region;
+use crate::{Document, Task};
+use crate::data::cell;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 fn fixture(name: &str) -> Document {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/hdf5").join(name);
-    crate::open(&Task::new(), &path, &Options::default()).unwrap()
+    crate::data::open(&Task::new(), &path, &Options::default()).unwrap()
 }
 
 fn at(document: &Document, path: &str) -> Arc<Node> {
@@ -41,7 +42,7 @@ fn values(node: &Node) -> Vec<String> {
 /// All problems of a tree.
 fn problems(document: &Document) -> Vec<String> {
     let mut found = Vec::new();
-    crate::open::walk(&Task::new(), &document.root, "", 8, &mut |node, _, _| {
+    crate::data::open::walk(&Task::new(), &document.root, "", 8, &mut |node, _, _| {
         found.extend(node.problem.as_ref().map(|problem| problem.message()));
         Ok(true)
     })
@@ -147,7 +148,7 @@ fn dimension_scales_and_signals_have_axes() {
         let document = fixture(name);
         let Some(Content::Array(array)) = at(&document, path).content.clone() else { panic!("no array") };
         let axes = array.facts().axes;
-        let told = |axis: crate::content::array::Axis| {
+        let told = |axis: crate::data::content::array::Axis| {
             let coordinate = axis.coordinate.map(|array| array.shape().to_vec());
             (axis.name, axis.unit.unwrap_or_default(), coordinate.unwrap_or_default())
         };
@@ -179,7 +180,7 @@ fn written(fill: impl FnOnce(&hdf5::File)) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn open(path: &std::path::Path) -> Document {
-    crate::open(&Task::new(), path, &Options::default()).unwrap()
+    crate::data::open(&Task::new(), path, &Options::default()).unwrap()
 }
 
 #[test]
@@ -198,11 +199,11 @@ fn of_a_file_that_is_cut_off_everything_that_is_there_is_shown() {
     let node = at(&document, "/x");
     assert!(node.problem.as_ref().unwrap().message().contains("may be cut off"));
     let Some(Content::Array(array)) = &node.content else { panic!("no array") };
-    assert_eq!((array.shape(), array.dtype()), ([40, 100].as_slice(), &crate::dtype::DType::F64));
+    assert_eq!((array.shape(), array.dtype()), ([40, 100].as_slice(), &crate::data::dtype::DType::F64));
     let task = Task::new();
     let read = |slice: &str| {
         let region = Region::parse(slice, array.shape()).unwrap().0;
-        crate::content::array::read(array.as_ref(), &task, &region)
+        crate::data::content::array::read(array.as_ref(), &task, &region)
     };
     assert_eq!(read("39, 86").unwrap(), 3_986f64.to_le_bytes());
     assert!(read("39, 87").is_err() && read(":, 99").is_err() && read("38, :").is_ok());
@@ -236,7 +237,7 @@ fn integers_without_a_sign_are_those_that_an_attribute_says() {
     let Some(Content::Array(array)) = &node.content else { panic!("no array") };
     let scaling = array.facts().scaling.unwrap();
     assert!(scaling.apply(65_535.0).is_nan() && scaling.apply(65_534.0) == 32_767.0);
-    assert_eq!(node.remarks, [crate::cf::UNSIGNED]);
+    assert_eq!(node.remarks, [crate::data::cf::UNSIGNED]);
 }
 
 #[test]
@@ -339,7 +340,7 @@ fn each_damage_has_its_sentence_and_hides_nothing_else() {
 fn a_group_that_holds_itself_twice_over_ends() {
     let document = fixture("malformed/doubling.h5");
     let mut nodes = 0;
-    crate::open::walk(&Task::new(), &document.root, "", usize::MAX, &mut |_, _, _| {
+    crate::data::open::walk(&Task::new(), &document.root, "", usize::MAX, &mut |_, _, _| {
         nodes += 1;
         Ok(true)
     })
@@ -352,7 +353,7 @@ fn a_group_that_holds_itself_twice_over_ends() {
 #[test]
 fn variables_called_as_a_dimension_have_its_name() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/netcdf4/same_names.nc");
-    let document = crate::open(&Task::new(), &path, &Options::default()).unwrap();
+    let document = crate::data::open(&Task::new(), &path, &Options::default()).unwrap();
     let listed = names(&document.root);
     assert_eq!(listed, ["x", "y", "t", "u", "q", "inner"]);
     assert_eq!(document.root.child_count(), Some(6));
@@ -383,7 +384,7 @@ fn variables_called_as_a_dimension_have_its_name() {
     // As plain HDF5, which knows nothing of NetCDF, the links are what they are.
     let mut options = Options::default();
     options.set("format", "hdf5");
-    let plain = crate::open(&Task::new(), &path, &options).unwrap();
+    let plain = crate::data::open(&Task::new(), &path, &options).unwrap();
     assert!(names(&plain.root).contains(&"_nc4_non_coord_x".to_owned()));
     assert_eq!(values(&at(&plain, "/x")).len(), 3);
 }
@@ -400,25 +401,25 @@ fn what_was_never_written_costs_no_pass() {
             let Some(Content::Array(array)) = &node.content else { panic!("{path} is no array") };
             let stored = array.stored(&task).unwrap().unwrap();
             assert_eq!((stored.regions.len(), stored.elements()), (2, 20_000), "{name}{path}");
-            let s = crate::stats::array(array.as_ref(), &task, Some(4)).unwrap();
+            let s = crate::data::stats::array(array.as_ref(), &task, Some(4)).unwrap();
             assert_eq!(s.count, array.shape().iter().product::<u64>(), "{name}{path}");
             assert_eq!((s.min.as_deref(), s.max.as_deref(), s.zeros), (Some("0.0"), Some("29.0"), 1));
             let histogram = s.histogram.unwrap();
             assert_eq!((histogram.counts.iter().sum::<u64>(), histogram.counts[3]), (s.count, 8));
         }
         let Some(Content::Table(table)) = &at(&document, "/table").content else { panic!("no table") };
-        let s = crate::stats::table(table.as_ref(), &task, &[0, 1]).unwrap();
+        let s = crate::data::stats::table(table.as_ref(), &task, &[0, 1]).unwrap();
         let a = s.columns[0].as_ref().unwrap();
         assert_eq!((s.rows, a.sum, a.max.as_deref()), (1_000_000_000_000_000, Some(8.0), Some("7")));
         let Some(Content::Array(texts)) = &at(&document, "/texts").content else { panic!("no texts") };
-        assert_eq!(crate::stats::array(texts.as_ref(), &task, None).unwrap().count, 1_000_000_000_000_000);
+        assert_eq!(crate::data::stats::array(texts.as_ref(), &task, None).unwrap().count, 1_000_000_000_000_000);
         let Some(Content::Array(never)) = &at(&document, "/never").content else { panic!("no array") };
-        let s = crate::stats::array(never.as_ref(), &task, None).unwrap();
+        let s = crate::data::stats::array(never.as_ref(), &task, None).unwrap();
         assert_eq!((s.count, s.min.as_deref(), s.sum), (1_000_000_000_000_000_000, Some("-3"), Some(-3e18)));
     }
     let document = fixture("malformed/vast_new.h5");
     let Some(Content::Array(array)) = &at(&document, "/virtual").content else { panic!("no array") };
-    let s = crate::stats::array(array.as_ref(), &task, None).unwrap();
+    let s = crate::data::stats::array(array.as_ref(), &task, None).unwrap();
     assert_eq!(
         (s.count, s.min.as_deref(), s.max.as_deref()),
         (1_000_000_000_000_000, Some("-9.0"), Some("19.0"))

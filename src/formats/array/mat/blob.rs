@@ -1,9 +1,9 @@
 //! The bytes that elements lie in: the file, or a compressed variable of it.
 
-use crate::error::Result;
-use crate::source::Source;
-use crate::stream::Spooled;
-use crate::stream::deflate::Zlib;
+use crate::bytes::error::Result;
+use crate::bytes::source::Source;
+use crate::bytes::stream::Spooled;
+use crate::bytes::stream::deflate::Zlib;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Packs {
         let entry = match found {
             Some(entry) => entry,
             None => {
-                let make = || Ok(Box::new(Zlib::new()) as Box<dyn crate::stream::Codec>);
+                let make = || Ok(Box::new(Zlib::new()) as Box<dyn crate::bytes::stream::Codec>);
                 let stream = Spooled::new(self.source.clone(), at, Box::new(make)).deflated();
                 (at, self.source.stream("variable", Arc::new(stream))?)
             }

@@ -1,13 +1,13 @@
 //! Values: numbers, whose stored type may be narrower than their class, and characters.
 
 use super::blob::Blob;
-use crate::content::array::{Plain, read};
-use crate::content::{Array, ArrayFacts};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::region::Region;
-use crate::task::Task;
+use crate::data::content::array::{Plain, read};
+use crate::data::content::{Array, ArrayFacts};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::region::Region;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, StringArray};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Stored {
                 format!("array: numbers {first} to {} of {} are referred to", first + count, self.count);
             return Err(Error::malformed(what).at(self.at));
         }
-        read(&self.plain(&[self.count])?, task, &Region(vec![crate::region::Span::range(first, count)]))
+        read(&self.plain(&[self.count])?, task, &Region(vec![crate::data::region::Span::range(first, count)]))
     }
 
     /// Some of them, as floats.

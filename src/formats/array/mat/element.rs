@@ -1,10 +1,10 @@
 //! Elements of version 5: a tag with a type and a length, then data; and the head of a matrix element.
 
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// The type of a compressed element.
 pub(super) const COMPRESSED: u32 = 15;
@@ -71,7 +71,7 @@ impl Tag {
         let mut data = self.data(task, source, DIMENSIONS * 8, what)?.to_vec();
         data.truncate(data.len() / dtype.size() as usize * dtype.size() as usize);
         if big {
-            crate::dtype::swap_to_little(&dtype, &mut data)?;
+            crate::data::dtype::swap_to_little(&dtype, &mut data)?;
         }
         let mut out = Vec::new();
         dtype.decode(&data, &mut out);

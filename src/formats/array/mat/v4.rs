@@ -4,14 +4,14 @@
 use super::blob::Blob;
 use super::data::{Chars, Coding, Numbers, Stored};
 use super::sparse::Triples;
-use crate::content::{Array, ArrayFacts, Content};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Array, ArrayFacts, Content};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// Longer names are none.
@@ -209,7 +209,7 @@ mod tests {
             bytes.extend_from_slice(b"s\0");
             bytes.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
             let source = Source::memory("a.mat", bytes);
-            crate::open::open_source(&Task::new(), &source, &Default::default()).unwrap()
+            crate::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap()
         };
         use crate::formats::array::testing::{array, node, texts};
         // (1, 2) is 5, (3, 1) is 6, (3, 2) is 7; not in the order of columns.
@@ -227,8 +227,8 @@ mod tests {
         assert!(node(&broken, "s").problem.is_some() && array(&broken, "s.triples").shape() == [2, 3]);
         let outside = file(&[9.0, 3.0, 1.0, 2.0, 5.0, 0.0], 2);
         let matrix = array(&outside, "s");
-        let region = crate::region::Region::all(matrix.shape());
-        let error = crate::content::array::read(&*matrix, &Task::new(), &region).unwrap_err();
+        let region = crate::data::region::Region::all(matrix.shape());
+        let error = crate::data::content::array::read(&*matrix, &Task::new(), &region).unwrap_err();
         assert!(error.message().contains("(9, 1)"), "{error}");
     }
 }

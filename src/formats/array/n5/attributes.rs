@@ -1,10 +1,10 @@
 //! What `attributes.json` says: of an array its shape, type and compression; of physical space its axes.
 
 use super::DOCUMENT;
-use crate::content::array::Axis;
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::node::Value;
+use crate::data::content::array::Axis;
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::node::Value;
 use serde_json::{Map, Value as Json};
 
 /// The most dimensions of an array.

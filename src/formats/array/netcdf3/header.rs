@@ -1,11 +1,11 @@
 //! The header: dimensions, attributes and variables, all big-endian, names and values padded to four bytes.
 
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::node::Value;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::node::Value;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -180,11 +180,11 @@ fn value(kind: Kind, bytes: &[u8]) -> Value {
         Kind::Int64 => each!(i64, 8),
         Kind::UInt64 => each!(u64, 8),
         Kind::Float => {
-            let text = |&b: &[u8; 4]| float(&crate::cell::float32(f32::from_be_bytes(b)));
+            let text = |&b: &[u8; 4]| float(&crate::data::cell::float32(f32::from_be_bytes(b)));
             bytes.as_chunks::<4>().0.iter().map(text).collect()
         }
         Kind::Double => {
-            let text = |&b: &[u8; 8]| float(&crate::cell::float64(f64::from_be_bytes(b)));
+            let text = |&b: &[u8; 8]| float(&crate::data::cell::float64(f64::from_be_bytes(b)));
             bytes.as_chunks::<8>().0.iter().map(text).collect()
         }
     };

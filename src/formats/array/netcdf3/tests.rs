@@ -1,16 +1,16 @@
 use super::*;
-use crate::content::array::read;
-use crate::error::ErrorKind;
-use crate::format::Options;
-use crate::open::Document;
-use crate::region::Region;
-use crate::task::Task;
+use crate::data::content::array::read;
+use crate::bytes::error::ErrorKind;
+use crate::data::format::Options;
+use crate::data::open::Document;
+use crate::data::region::Region;
+use crate::bytes::task::Task;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/netcdf3/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.nc")), &Options::default())
+    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.nc")), &Options::default())
 }
 
 fn node(document: &Document, path: &str) -> Arc<Node> {
@@ -33,7 +33,7 @@ fn numbers(array: &dyn Array, slice: &str) -> Vec<f64> {
 fn texts(array: &dyn Array) -> Vec<String> {
     let bytes = read(array, &Task::new(), &Region::all(array.shape())).unwrap();
     let size = array.dtype().size() as usize;
-    bytes.chunks(size).map(|element| crate::cell::element(array.dtype(), element)).collect()
+    bytes.chunks(size).map(|element| crate::data::cell::element(array.dtype(), element)).collect()
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn what_is_there_of_a_cut_file_is_shown() {
 fn every_malformed_file_says_so() {
     for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(|e| e.unwrap()) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        match crate::open(&Task::new(), &entry.path(), &Options::default()) {
+        match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
             Err(error) => assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}"),
             Ok(document) => {
                 let root = &document.root;

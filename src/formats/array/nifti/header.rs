@@ -3,10 +3,10 @@
 
 use super::affine::Affine;
 use super::record;
-use crate::dtype::{DType, Long};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::dtype::{DType, Long};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::ops::Range;
 
 /// Bytes of the longest header.
@@ -87,7 +87,7 @@ impl Bytes<'_> {
 
     /// By its shortest text, for people: 0.1 stays 0.1.
     fn shown(&self, at: usize) -> f64 {
-        crate::cell::float32(f32::from_le_bytes(self.get(at))).parse().unwrap_or(f64::NAN)
+        crate::data::cell::float32(f32::from_le_bytes(self.get(at))).parse().unwrap_or(f64::NAN)
     }
 
     fn f64(&self, at: usize) -> f64 {
@@ -328,7 +328,7 @@ fn shape(sides: &[i64], hidden: i64, remarks: &mut Vec<String>) -> Result<Vec<u6
         u64::try_from(*side).map_err(|_| Error::malformed(format!("header: a side of {side}")).at(42))
     };
     let sides: Vec<u64> = freesurfer.as_deref().unwrap_or(sides).iter().map(side).collect::<Result<_>>()?;
-    crate::limits::elements(&sides).map_err(|error| error.at(40))?;
+    crate::bytes::limits::elements(&sides).map_err(|error| error.at(40))?;
     Ok(if sides.is_empty() { vec![0] } else { sides })
 }
 

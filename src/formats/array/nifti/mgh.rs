@@ -2,14 +2,14 @@
 
 use super::Values;
 use super::affine::Affine;
-use crate::content::ArrayFacts;
-use crate::content::array::Axis;
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::sniff::{Head, Match};
+use crate::data::content::ArrayFacts;
+use crate::data::content::array::Axis;
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
 use serde_json::json;
 
 /// Where the values begin.
@@ -34,7 +34,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn float(bytes: &[u8], at: usize) -> f64 {
     let value = word(bytes, at).map_or(0.0, f32::from_bits);
-    crate::cell::float32(value).parse().unwrap_or(f64::NAN)
+    crate::data::cell::float32(value).parse().unwrap_or(f64::NAN)
 }
 
 fn parse(bytes: &[u8]) -> Option<Header> {

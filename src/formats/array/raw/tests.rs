@@ -1,7 +1,7 @@
 use super::*;
 use crate::Source;
-use crate::content::array::read;
-use crate::open::open_source;
+use crate::data::content::array::read;
+use crate::data::open::open_source;
 use proptest::prelude::*;
 
 fn opened(name: &str, bytes: Vec<u8>, layout: &[(&str, &str)]) -> Result<Arc<Node>> {

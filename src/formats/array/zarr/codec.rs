@@ -7,11 +7,11 @@ use super::dtype::{Element, Order};
 use super::filters::{self, Numbers, Packing, Padding};
 use super::json::{Object, base64, whole};
 use super::transpose::Transpose;
-use crate::codec::lzma::Filter;
-use crate::codec::{self, checksum};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::codec::lzma::Filter;
+use crate::bytes::codec::{self, checksum};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use bytes::Bytes;
 use serde_json::Value;
 

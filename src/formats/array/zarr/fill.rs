@@ -3,9 +3,9 @@
 
 use super::dtype::Element;
 use super::json::{base64, short};
-use crate::dtype::{DType, Mini};
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::data::dtype::{DType, Mini};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use serde_json::Value;
 
 /// The bytes of one element, little-endian; `None` for null: elements without a chunk have no value then, which
@@ -191,7 +191,7 @@ fn structured(value: &Value, dtype: &DType, element: &Element) -> Option<Vec<u8>
 }
 
 fn fields<'a>(
-    pairs: impl Iterator<Item = (&'a crate::dtype::Field, Option<&'a Value>)>,
+    pairs: impl Iterator<Item = (&'a crate::data::dtype::Field, Option<&'a Value>)>,
     size: usize,
     element: &Element,
 ) -> Option<Vec<u8>> {

@@ -2,9 +2,9 @@
 //! <https://numcodecs.readthedocs.io/en/stable/filter/index.html>
 
 use super::dtype::{Order, of_typestr};
-use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 
 /// A type of numbers in some byte order.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Metadata documents as JSON, and typed access to their members with errors that name the place.
 
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 use serde_json::{Map, Value};
 
 /// A parsed document or a part of it.

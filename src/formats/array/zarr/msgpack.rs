@@ -1,7 +1,7 @@
 //! MessagePack as JSON, for `msgpack2`. <https://github.com/msgpack/msgpack/blob/master/spec.md>
 
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use serde_json::{Map, Value};
 
 /// The one value that `bytes` are.

@@ -4,10 +4,10 @@ use super::chain::Core;
 use super::items::Items;
 use super::meta::ArrayMeta;
 use super::store::{Store, join};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::pickle::{self, Report};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::engines::pickle::{self, Report};
+use crate::bytes::task::Task;
 
 /// Stored bytes, and chunks, that are looked at when the array is opened.
 const BYTES: u64 = 16 << 20;

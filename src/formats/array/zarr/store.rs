@@ -1,11 +1,11 @@
 //! Where a hierarchy lies: a folder, or a ZIP archive. Keys are paths with `/` between their parts.
 
-use crate::container::zip::{Archive, Member};
-use crate::display::natural_order;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::{Folder, Source};
-use crate::task::Task;
+use crate::bytes::archive::zip::{Archive, Member};
+use crate::bytes::display::natural_order;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::{Folder, Source};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::path::PathBuf;
 

@@ -1,14 +1,14 @@
 //! Whole stores of `fixtures/zarr`: values by their checksums, what is said of each broken node.
 
 use super::{json, meta};
-use crate::content::image::Rect;
-use crate::content::{Array, Content, array};
-use crate::format::Options;
-use crate::node::{Node, Value};
-use crate::open::{Document, walk};
-use crate::pickle::Verdict;
-use crate::region::{Region, Span};
-use crate::task::Task;
+use crate::data::content::image::Rect;
+use crate::data::content::{Array, Content, array};
+use crate::data::format::Options;
+use crate::data::node::{Node, Value};
+use crate::data::open::{Document, walk};
+use crate::engines::pickle::Verdict;
+use crate::data::region::{Region, Span};
+use crate::bytes::task::Task;
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use proptest::prelude::*;
 use std::path::Path;
@@ -32,7 +32,7 @@ const STORES: [&str; 13] = [
 
 fn opened(name: &str) -> Document {
     let path = format!("{}/fixtures/zarr/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap();
+    let document = crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap();
     assert_eq!((document.format.id, document.remarks.len()), ("zarr", 0), "{name}: {:?}", document.remarks);
     document
 }
@@ -148,7 +148,7 @@ fn anndata_is_tables_and_matrices() {
     assert_eq!(obs.label, "dataframe");
     let Some(Content::Table(table)) = &obs.content else { panic!("{:?}", obs.problem) };
     let batch = table.read(&task, 1..3, &[0, 1, 2]).unwrap();
-    let cell = |column: usize, row: usize| crate::cell::text(batch.column(column).as_ref(), row);
+    let cell = |column: usize, row: usize| crate::data::cell::text(batch.column(column).as_ref(), row);
     let rows = (0..2).map(|row| (0..3).map(|column| cell(column, row)).collect::<Vec<_>>());
     let some = |text: &str| Some(text.to_owned());
     assert_eq!(
@@ -245,7 +245,7 @@ fn pyramids_are_images_with_levels() {
     let names = info.frame_axes[0].1.coordinate.as_ref().unwrap();
     let letters = array::read(&**names, &task, &Region::all(&[2])).unwrap();
     let text = |n: usize| {
-        crate::cell::element(names.dtype(), &letters[n * letters.len() / 2..][..letters.len() / 2])
+        crate::data::cell::element(names.dtype(), &letters[n * letters.len() / 2..][..letters.len() / 2])
     };
     assert_eq!((text(0).as_str(), text(1).as_str()), ("DAPI", "GFP"));
     let [rows, columns] = &info.sides;
@@ -317,7 +317,7 @@ fn a_broken_node_is_named_and_its_neighbours_are_read() {
         let read = || match &node.content {
             Some(Content::Array(array)) => {
                 let spans =
-                    array.shape().iter().map(|&len| crate::region::Span::range(0, len.min(4))).collect();
+                    array.shape().iter().map(|&len| crate::data::region::Span::range(0, len.min(4))).collect();
                 array::read(array.as_ref(), &Task::new(), &Region(spans)).err()
             }
             _ => None,
@@ -382,7 +382,7 @@ fn loops_of_links_end() {
     std::os::unix::fs::symlink("..", root.join("g/up")).unwrap();
     std::os::unix::fs::symlink("/", root.join("out")).unwrap();
     let task = Task::new();
-    let document = crate::open(&task, &root, &Options::default()).unwrap();
+    let document = crate::data::open(&task, &root, &Options::default()).unwrap();
     let mut visited = 0;
     let mut visit = |_: &Arc<Node>, _: &str, _| {
         visited += 1;
@@ -413,7 +413,7 @@ fn integers_without_a_sign_are_those_that_an_attribute_says() {
         ("false".into(), [1, -1, -2]),
     ] {
         std::fs::write(store.join("zarr.json"), document(said).to_string()).unwrap();
-        let document = crate::open(&Task::new(), &store, &Options::default()).unwrap();
+        let document = crate::data::open(&Task::new(), &store, &Options::default()).unwrap();
         let array = array_of(&document.root);
         let bytes = array::read(array.as_ref(), &Task::new(), &Region::all(&[3])).unwrap();
         let mut numbers = Vec::new();
@@ -483,11 +483,11 @@ fn what_is_not_in_the_store_costs_no_pass() {
     for (name, there, sum) in
         [("flat.zarr", 6, 16i64), ("nested.zarr", 6, 16), ("third.zarr", 6, 16), ("shards.zarr", 3, 3)]
     {
-        let document = crate::open(&Task::new(), &folder.path().join(name), &Options::default()).unwrap();
+        let document = crate::data::open(&Task::new(), &folder.path().join(name), &Options::default()).unwrap();
         let array = array_of(&document.root);
         let stored = array.stored(&Task::new()).unwrap().unwrap();
         assert_eq!(stored.elements(), there, "{name}");
-        let s = crate::stats::array(array.as_ref(), &Task::new(), None).unwrap();
+        let s = crate::data::stats::array(array.as_ref(), &Task::new(), None).unwrap();
         let all = 1_000_000_000_000_000_000u64;
         assert_eq!((s.count, s.zeros, s.min.as_deref()), (all, 1, Some("0")), "{name}");
         let wanted = 5.0 * (all - there) as f64 + sum as f64;

@@ -6,14 +6,14 @@
 //! alpha of a layer make one picture; every other channel is a picture of its own.
 
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::content::{Pixels, Rect, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::guard::distrusted;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::data::guard::distrusted;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use exr::block::UncompressedBlock;
 use exr::block::chunk::{
     Chunk, CompressedBlock, CompressedScanLineBlock, CompressedTileBlock, TileCoordinates,
@@ -228,8 +228,8 @@ fn words(value: &exr::meta::attribute::AttributeValue) -> String {
     use exr::meta::attribute::AttributeValue as V;
     match value {
         V::Text(text) => text.to_string(),
-        V::F32(n) => crate::cell::float32(*n),
-        V::F64(n) => crate::cell::float64(*n),
+        V::F32(n) => crate::data::cell::float32(*n),
+        V::F64(n) => crate::data::cell::float64(*n),
         V::I32(n) => n.to_string(),
         other => {
             let text = format!("{other:?}");
@@ -434,13 +434,13 @@ impl Codec for Exr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
-    use crate::format::Options;
+    use crate::data::content::Content;
+    use crate::data::format::Options;
     use std::path::Path;
 
-    fn opened(name: &str) -> crate::open::Document {
+    fn opened(name: &str) -> crate::data::open::Document {
         let path = format!("{}/fixtures/exr/{name}.exr", env!("CARGO_MANIFEST_DIR"));
-        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     fn pixels(node: &Node) -> Pixels {

@@ -1,13 +1,13 @@
 //! Formats that the `image` crate decodes and whose headers it reads in full: BMP, QOI, Radiance HDR.
 
 use super::picture::{self, Codec, Header, blank};
-use crate::content::{Pixels, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::{Reader, Source};
-use crate::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::{Reader, Source};
+use crate::bytes::task::Task;
 use image::error::ImageError;
 use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat};
 
@@ -130,8 +130,8 @@ pub(super) fn refused(error: ImageError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{Content, Rect};
-    use crate::format::Options;
+    use crate::data::content::{Content, Rect};
+    use crate::data::format::Options;
     use std::path::PathBuf;
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
             let bytes = std::fs::read(&path).unwrap();
             // Its name is no part of what it is known by.
             let source = Source::memory("picture", bytes);
-            let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
             assert_eq!(document.format.id, "bmp", "{name}");
             let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
             let info = image.info();

@@ -8,13 +8,13 @@
 
 use super::picture::{self, Codec, Header, blank, bytes_at, check_pixels};
 use super::{generic, png};
-use crate::content::{Pixels, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use image::codecs::bmp::BmpDecoder;
 use std::io::Cursor;
 
@@ -257,8 +257,8 @@ impl Codec for Bitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{Content, Rect};
-    use crate::format::Options;
+    use crate::data::content::{Content, Rect};
+    use crate::data::format::Options;
 
     /// An icon of these pictures: width, height, bits, bytes.
     fn icon(pictures: &[(u8, u8, u16, &[u8])]) -> Vec<u8> {
@@ -299,7 +299,7 @@ mod tests {
 
     fn pixels(file: Vec<u8>) -> Result<Pixels> {
         let source = Source::memory("x.ico", file);
-        let document = crate::open::open_source(&Task::new(), &source, &Options::default())?;
+        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default())?;
         assert_eq!((document.format.id, document.root.name.as_str()), ("ico", "x.ico"));
         let Some(Content::Image(image)) = &document.root.content else { panic!() };
         let info = image.info();
@@ -356,7 +356,7 @@ mod tests {
         let mut broken = file;
         broken[34..38].copy_from_slice(&u32::MAX.to_le_bytes());
         let source = Source::memory("x.ico", broken.clone());
-        let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
         assert!(document.root.problem.is_some());
         assert_eq!(pixels(broken).unwrap().data, [5, 6]);
     }

@@ -2,12 +2,12 @@
 //! <https://netpbm.sourceforge.net/doc/pfm.html>
 
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::content::{Pixels, Rect, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// Bytes in which the header ends.
 const HEADER: usize = 4096;
@@ -30,7 +30,7 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     let info = &mut header.info;
     (info.width, info.height, info.channels) = (width, height, channels);
     (info.bits, info.sample) = (32, Sample::F32);
-    let bytes = crate::limits::bytes(&[width, height, channels.into()], 4)?;
+    let bytes = crate::bytes::limits::bytes(&[width, height, channels.into()], 4)?;
     if let Some(len) = source.known_len()
         && data.checked_add(bytes).is_none_or(|end| end > len)
     {
@@ -104,9 +104,9 @@ impl Codec for Pfm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
-    use crate::format::Options;
-    use crate::open::open_source;
+    use crate::data::content::Content;
+    use crate::data::format::Options;
+    use crate::data::open::open_source;
 
     #[test]
     fn rows_come_from_the_bottom() {

@@ -4,13 +4,13 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, Player, blank, bytes_at, latin1};
-use crate::content::{Pixels, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use png::{BlendOp, ColorType, DisposeOp};
 use std::io::{Cursor, Read};

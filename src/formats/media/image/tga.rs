@@ -6,13 +6,13 @@
 //! stands in these bytes. The attribute bit of pixels of 16 bits is no alpha.
 
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
-use crate::content::{Pixels, Sample};
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// Bytes of the header, and of the footer of version 2.
 const HEAD: usize = 18;
@@ -254,8 +254,8 @@ fn attributes(task: &Task, source: &Source) -> Result<Option<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{Content, Rect};
-    use crate::format::Options;
+    use crate::data::content::{Content, Rect};
+    use crate::data::format::Options;
 
     /// A file of 2 × 1 pixels, from the top down.
     fn file(kind: u8, map: (u8, &[u8]), depth: u8, flags: u8, data: &[u8]) -> Vec<u8> {
@@ -267,7 +267,7 @@ mod tests {
 
     fn pixels(file: Vec<u8>) -> Result<Pixels> {
         let source = Source::memory("x.tga", file);
-        let document = crate::open::open_source(&Task::new(), &source, &Options::default())?;
+        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default())?;
         assert_eq!(document.format.id, "tga");
         let Some(Content::Image(image)) = &document.root.content else { panic!() };
         let pixels = image.read(&Task::new(), 0, 0, Rect::all(2, 1))?;

@@ -12,14 +12,14 @@ mod page;
 
 use super::jpeg;
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::content::{Pixels, Rect, Sample};
-use crate::display;
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use ifd::{Directory, Order};
 use page::{Compression, Page};
 use parking_lot::Mutex;
@@ -568,13 +568,13 @@ fn paste(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
-    use crate::format::Options;
+    use crate::data::content::Content;
+    use crate::data::format::Options;
     use std::path::Path;
 
-    fn opened(name: &str) -> crate::open::Document {
+    fn opened(name: &str) -> crate::data::open::Document {
         let path = format!("{}/fixtures/tiff/{name}.tif", env!("CARGO_MANIFEST_DIR"));
-        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     fn pixels(name: &str) -> Pixels {
@@ -678,7 +678,7 @@ mod tests {
         let path = folder.path().join("sparse.tif");
         std::fs::write(&path, bytes).unwrap();
         let task = Task::new();
-        let document = crate::open(&task, &path, &Options::default()).unwrap();
+        let document = crate::data::open(&task, &path, &Options::default()).unwrap();
         assert!(
             document
                 .root
@@ -692,7 +692,7 @@ mod tests {
         let rows = |y| image.unstored_rows(&task, 0, y).unwrap();
         let height = u64::from(height);
         assert_eq!([rows(0), rows(15), rows(16), rows(100)], [0, 0, height - 16, height - 100]);
-        let stats = crate::stats::image(image.as_ref(), &task).unwrap();
+        let stats = crate::data::stats::image(image.as_ref(), &task).unwrap();
         let all = [tile, vec![0; (height as usize - 16) * 16]].concat();
         assert_eq!((stats.crc32, stats.channels[0].max), (crc32fast::hash(&all), Some(255.0)));
         assert_eq!(image.read(&task, 0, 0, Rect::all(16, height)).unwrap().data, all);

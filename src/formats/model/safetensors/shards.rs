@@ -4,15 +4,15 @@
 
 use super::header::{self, Header};
 use super::{Entry, Tensor, What, blame, tree};
-use crate::display;
-use crate::error::{Error, Result};
-use crate::format::Opening;
-use crate::limits;
-use crate::node::Node;
-use crate::open::nested;
-use crate::sniff::{Head, Match};
-use crate::source::{Entry as Name, Source};
-use crate::task::Task;
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Opening;
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::open::nested;
+use crate::data::sniff::{Head, Match};
+use crate::bytes::source::{Entry as Name, Source};
+use crate::bytes::task::Task;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! Tensors with dotted names as a tree of modules: `layers.0.attn.q` lies in `layers`, `0`, `attn`. The
 //! tree is made level by level, when somebody looks; only the sorted list of names is there before.
 
-use crate::display::natural_order;
-use crate::error::Result;
-use crate::limits;
-use crate::node::{Listing, Node};
-use crate::task::Task;
+use crate::bytes::display::natural_order;
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::data::node::{Listing, Node};
+use crate::bytes::task::Task;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -156,7 +156,7 @@ mod tests {
     /// The paths of all tensors, in the order of the tree.
     fn paths(root: &Arc<Node>) -> Vec<String> {
         let mut paths = Vec::new();
-        crate::open::walk(&Task::new(), root, "", 100, &mut |node, path, _| {
+        crate::data::open::walk(&Task::new(), root, "", 100, &mut |node, path, _| {
             if node.label == "tensor" {
                 paths.push(path.to_owned());
             }

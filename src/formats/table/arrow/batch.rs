@@ -3,11 +3,11 @@
 //! Specification: <https://github.com/apache/arrow/blob/main/format/Message.fbs>.
 
 use super::index::Header;
-use crate::cache::Cache;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::cache::Cache;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::buffer::Buffer;
 use arrow::ipc;
 use std::io::Read;

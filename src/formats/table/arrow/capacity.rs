@@ -5,7 +5,7 @@
 
 use super::batch::{Batch, Codec};
 use super::schema::{Cursor, Plan};
-use crate::limits;
+use crate::bytes::limits;
 use arrow::datatypes::{DataType, UnionMode};
 
 /// The most bytes that Zstandard gives for one: a block of 128 KB that repeats a byte takes four.

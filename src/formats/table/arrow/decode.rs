@@ -6,7 +6,7 @@
 
 use super::batch::Body;
 use super::schema::{Cursor, Plan};
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::datatypes::{DataType, IntervalUnit, UnionFields, UnionMode};

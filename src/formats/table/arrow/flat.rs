@@ -3,7 +3,7 @@
 //!
 //! Specification: <https://flatbuffers.dev/internals/>.
 
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 
 /// A table in a flatbuffer.
 #[derive(Clone, Copy)]

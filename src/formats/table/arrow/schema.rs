@@ -3,8 +3,8 @@
 //!
 //! Specification: <https://github.com/apache/arrow/blob/main/format/Schema.fbs>.
 
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use arrow::datatypes::{
     DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit, UnionFields, UnionMode,
 };

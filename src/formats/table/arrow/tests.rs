@@ -1,9 +1,9 @@
 use super::*;
-use crate::content::{Rows, Table};
-use crate::format::Options;
-use crate::open::{Document, open_source};
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::{Rows, Table};
+use crate::data::format::Options;
+use crate::data::open::{Document, open_source};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::array::*;
 use arrow::datatypes::{Field, Schema};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -14,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn opened(name: &str) -> Result<Document> {
-    crate::open::open(&Task::new(), &folder(name), &Options::default())
+    crate::data::open::open(&Task::new(), &folder(name), &Options::default())
 }
 
 fn table_of(document: &Document) -> Arc<dyn Table> {
@@ -44,7 +44,7 @@ fn whole(table: &dyn Table) -> RecordBatch {
 }
 
 fn texts(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
-    let row = |row| batch.columns().iter().map(|c| crate::cell::text(c.as_ref(), row)).collect();
+    let row = |row| batch.columns().iter().map(|c| crate::data::cell::text(c.as_ref(), row)).collect();
     (0..batch.num_rows()).map(row).collect()
 }
 
@@ -182,7 +182,7 @@ fn a_broken_column_leaves_its_neighbours() {
         let table = table(&format!("arrow/malformed/{name}.arrow"));
         let columns = all_columns(&*table);
         let total = table.rows().number();
-        let each = crate::content::table::read_each(&*table, &Task::new(), 0..total, &columns).unwrap();
+        let each = crate::data::content::table::read_each(&*table, &Task::new(), 0..total, &columns).unwrap();
         assert_eq!(each.iter().filter(|column| column.is_err()).count(), 1, "{name}");
     }
 }
@@ -299,7 +299,7 @@ fn nulls_alone_cost_nothing_however_many() {
     for stream in [true, false] {
         let table = in_memory("x", claiming(rows, Arc::new(NullArray::new(3)), stream));
         assert_eq!(table.rows(), Rows::Exact(rows));
-        let statistics = crate::stats::table(&*table, &Task::new(), &[0]).unwrap();
+        let statistics = crate::data::stats::table(&*table, &Task::new(), &[0]).unwrap();
         assert_eq!(statistics.columns[0].as_ref().unwrap().nulls, rows);
         assert_eq!(table.read(&Task::new(), rows - 2..rows, &[0]).unwrap().num_rows(), 2);
         assert_eq!(table.read(&Task::new(), 0..rows, &[0]).unwrap().num_rows() as u64, rows);
@@ -339,7 +339,7 @@ proptest::proptest! {
             for column in all_columns(&**table) {
                 for range in [0..rows.min(100), rows.saturating_sub(20)..rows] {
                     if let Err(error) = table.read(&Task::new(), range, &[column]) {
-                        proptest::prop_assert_ne!(error.kind(), crate::error::ErrorKind::Bug, "{}", error);
+                        proptest::prop_assert_ne!(error.kind(), crate::bytes::error::ErrorKind::Bug, "{}", error);
                     }
                 }
             }

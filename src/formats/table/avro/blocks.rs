@@ -1,10 +1,10 @@
 //! Where the blocks of a file are, and how they are compressed (specification, *Object Container Files*).
 
 use super::decode::Cursor;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::io::Read;
 use std::ops::Range;

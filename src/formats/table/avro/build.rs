@@ -2,8 +2,8 @@
 
 use super::decode::Cursor;
 use super::schema::{Decimal, Meaning, Type};
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use arrow::array::{ArrayData, ArrayRef, BooleanBufferBuilder, NullBufferBuilder, make_array};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, i256};
@@ -310,7 +310,7 @@ fn as_json(cursor: &mut Cursor, of: &Type, depth: usize) -> Result<Json> {
         scalar => {
             let mut builder = Builder::new(scalar)?;
             builder.read(cursor, scalar, depth + 1)?;
-            crate::cell::json(&builder.finish()?, 0)
+            crate::data::cell::json(&builder.finish()?, 0)
         }
     })
 }

@@ -1,8 +1,8 @@
 //! Avro's binary encoding: a cursor over bytes, and how to step over values (specification, *Binary Encoding*).
 
 use super::schema::Type;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 
 /// Reads values one after the other.
 pub(super) struct Cursor<'a> {

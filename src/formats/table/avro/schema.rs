@@ -1,7 +1,7 @@
 //! Avro schemas: from JSON to types, and what Arrow calls them (specification, *Schema Declaration*).
 
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use arrow::datatypes::UnionMode;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Fields as ArrowFields, IntervalUnit, TimeUnit, UnionFields,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Source;
-use crate::format::Options;
-use crate::open::open_source;
+use crate::data::format::Options;
+use crate::data::open::open_source;
 
 fn table(bytes: Vec<u8>) -> Result<Arc<dyn Table>> {
     let task = Task::new();
@@ -42,7 +42,7 @@ fn file(schema: &str, blocks: &[(i64, Vec<u8>)]) -> Vec<u8> {
 fn cells(table: &dyn Table, rows: Range<u64>) -> Vec<Vec<Option<String>>> {
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), rows, &columns).unwrap();
-    let row = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    let row = |n: usize| batch.columns().iter().map(|c| crate::data::cell::text(c, n)).collect();
     (0..batch.num_rows()).map(row).collect()
 }
 
@@ -58,7 +58,7 @@ fn rows_of_several_blocks_and_single_columns() {
     assert_eq!(cells(&*table, 0..2), [vec![Some("a".into()), Some("-3".into())], vec![None, big.clone()]]);
     assert_eq!(cells(&*table, 1..9), [vec![None, big.clone()], vec![None, big.clone()]]);
     let batch = table.read(&Task::new(), 0..3, &[1]).unwrap();
-    assert_eq!(crate::cell::text(batch.column(0), 2), big);
+    assert_eq!(crate::data::cell::text(batch.column(0), 2), big);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 //! that open and close at the borders of fields.
 
 use super::record::{self, Field, Step};
-use crate::lines::cells;
-use crate::lines::types::{self, Guess};
-use crate::lines::{Ends, Rules};
+use crate::engines::delimited::cells;
+use crate::engines::delimited::types::{self, Guess};
+use crate::engines::delimited::{Ends, Rules};
 
 /// Delimiters that are tried, the usual one first; and how much a table of them is worth. Those at the end
 /// stand in texts that are no tables.

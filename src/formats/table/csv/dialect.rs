@@ -3,10 +3,10 @@
 
 use super::delimiter;
 use super::record::{self, Field, Step};
-use crate::error::{Error, Result};
-use crate::format::{OptionSpec, Options};
-use crate::lines::types::{self, Guess};
-use crate::lines::{Ends, Rules, encoding};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{OptionSpec, Options};
+use crate::engines::delimited::types::{self, Guess};
+use crate::engines::delimited::{Ends, Rules, encoding};
 use encoding_rs::Encoding;
 use std::ops::Range;
 

@@ -4,8 +4,8 @@
 //! belongs to the field. LF, CR LF and CR end a record outside of quotes. This agrees, byte for byte, with
 //! `lines::scan` of the same rules, which counts the records.
 
-use crate::lines::Rules;
-pub(super) use crate::lines::Step;
+use crate::engines::delimited::Rules;
+pub(super) use crate::engines::delimited::Step;
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
@@ -112,7 +112,7 @@ pub(super) fn unquote<'a>(bytes: &'a [u8], field: &Field, quote: Option<u8>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::scan::Scan;
+    use crate::engines::delimited::scan::Scan;
     use proptest::prelude::*;
 
     const RULES: Rules = Rules::CSV;

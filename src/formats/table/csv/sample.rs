@@ -4,11 +4,11 @@
 use super::delimiter;
 use super::dialect::{self, Dialect};
 use super::record::{self, Field, Step};
-use crate::error::Result;
-use crate::format::Opening;
-use crate::lines::types::{self, Guess};
-use crate::lines::{Rules, encoding, resync};
-use crate::source::Source;
+use crate::bytes::error::Result;
+use crate::data::format::Opening;
+use crate::engines::delimited::types::{self, Guess};
+use crate::engines::delimited::{Rules, encoding, resync};
+use crate::bytes::source::Source;
 use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
 use encoding_rs::Encoding;

@@ -2,10 +2,10 @@
 
 use super::record::{self, Field, Step};
 use super::sample::{self, Sample};
-use crate::error::Result;
-use crate::limits;
-use crate::lines::texts::Texts;
-use crate::lines::{Form, Gather, Paged, Records, Rules, TextTable};
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::engines::delimited::texts::Texts;
+use crate::engines::delimited::{Form, Gather, Paged, Records, Rules, TextTable};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use encoding_rs::Encoding;

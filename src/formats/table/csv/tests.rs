@@ -1,8 +1,8 @@
 use super::*;
-use crate::cell;
-use crate::format::Options;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::cell;
+use crate::data::format::Options;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::array::RecordBatch;
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn T
     let mut options = Options::default();
     options.set("format", "csv");
     set.iter().for_each(|(name, value)| options.set(name, *value));
-    let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+    let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
     (node, table)
@@ -25,7 +25,7 @@ fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn T
 /// Names and types, and the cells of all rows (`∅` for null), as one text.
 fn fixture(name: &str) -> (String, String, Node) {
     let path = format!("{}/fixtures/csv/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     assert_eq!(document.format.id, "csv", "{name}");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
@@ -175,7 +175,7 @@ fn tables() -> impl Strategy<Value = Vec<Vec<String>>> {
 /// A source whose bytes are made on demand, of a length that is not known before.
 struct Drip(Vec<u8>);
 
-impl crate::source::ReadAt for Drip {
+impl crate::bytes::source::ReadAt for Drip {
     fn known_len(&self) -> Option<u64> {
         None
     }
@@ -205,7 +205,7 @@ proptest! {
         let columns: Vec<usize> = (0..rows[0].len()).collect();
         let expected: Vec<Vec<Option<String>>> = rows.iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
         for source in [memory, stream] {
-            let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+            let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
             let Some(Content::Table(table)) = &document.root.content else { panic!() };
             let end = (from + most).min(expected.len() as u64);
             let part = &expected[from.min(end) as usize..end as usize];
@@ -217,9 +217,9 @@ proptest! {
     fn the_tail_is_the_true_tail(rows in tables(), cut in 0usize..200, count in 1u64..6) {
         // As the table reads it: from a place in the middle, certain or not at all.
         let bytes = written(&rows);
-        let rules = crate::lines::Rules { ends: crate::lines::Ends::Any, quote: Some(b'"'), delimiter: b',', padded: false, runs: false, blanks: false, spaces: false };
+        let rules = crate::engines::delimited::Rules { ends: crate::engines::delimited::Ends::Any, quote: Some(b'"'), delimiter: b',', padded: false, runs: false, blanks: false, spaces: false };
         let cut = cut.min(bytes.len() - 1);
-        let found = crate::lines::resync::first(&rules, &bytes[cut..], true, &|_| 0.0);
+        let found = crate::engines::delimited::resync::first(&rules, &bytes[cut..], true, &|_| 0.0);
         if let Some(begin) = found.filter(|begin| begin.sure) {
             let mut begins = vec![];
             let (mut at, mut fields) = (0, vec![]);
@@ -247,7 +247,7 @@ proptest! {
             let mut options = Options::default();
             options.set("format", "csv");
             let source = Source::memory("x.csv", bytes);
-            let document = crate::open::open_source(&Task::new(), &source, &options).unwrap();
+            let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
             let Some(Content::Table(table)) = &document.root.content else { panic!() };
             let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
             let batch = table.read(&Task::new(), 0..u64::MAX, &columns).unwrap();
@@ -264,7 +264,7 @@ fn a_long_table_has_its_tail_before_it_is_counted() {
         rows.push(vec![i.to_string(), text]);
     }
     let (_, table) = open_with("x.csv", &written(&rows), &[]);
-    let crate::content::Rows::About { rows: about, .. } = table.rows() else { panic!("{:?}", table.rows()) };
+    let crate::data::content::Rows::About { rows: about, .. } = table.rows() else { panic!("{:?}", table.rows()) };
     assert!((38_000..42_000).contains(&about), "{about}");
     for count in [1, 3, 60, 1_000] {
         let (first, tail) = table.tail(&Task::new(), count, &[0, 1]).unwrap();

@@ -2,9 +2,9 @@
 
 use super::schema;
 use super::vector::Vector;
-use crate::error::{Error, Result};
-use crate::lake::time;
-use crate::node::{Node, Value};
+use crate::bytes::error::{Error, Result};
+use crate::engines::multifile::lake::time;
+use crate::data::node::{Node, Value};
 use arrow::datatypes::SchemaRef;
 use serde_json::Value as Json;
 use std::collections::HashSet;

@@ -2,13 +2,13 @@
 
 use super::action::{Add, Snapshot};
 use super::log::Log;
-use crate::content::Bounds;
-use crate::error::{Error, Result};
-pub(super) use crate::lake::time;
-use crate::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
-use crate::node::Node;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::Bounds;
+use crate::bytes::error::{Error, Result};
+pub(super) use crate::engines::multifile::lake::time;
+use crate::engines::multifile::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
+use crate::data::node::Node;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as D, Field, SchemaRef, TimestampMicrosecondType};
@@ -173,7 +173,7 @@ struct Row<'a> {
     bytes: u64,
 }
 
-fn table(rows: &[Row]) -> Result<crate::content::Content> {
+fn table(rows: &[Row]) -> Result<crate::data::content::Content> {
     let text = |of: &dyn Fn(&Row) -> Option<String>| -> ArrayRef {
         Arc::new(rows.iter().map(of).collect::<StringArray>())
     };

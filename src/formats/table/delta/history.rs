@@ -1,11 +1,11 @@
 //! The commits that are still in the log, as a table: a commit is read when its row is.
 
 use super::log::Log;
-use crate::cache::Cache;
-use crate::content::table::{batch, cut};
-use crate::content::{Content, Rows, Table};
-use crate::error::Result;
-use crate::task::Task;
+use crate::bytes::cache::Cache;
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Content, Rows, Table};
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use rayon::prelude::*;

@@ -2,14 +2,14 @@
 
 use super::action::{self, Snapshot, Tombs};
 use super::info_attributes;
-use crate::error::{Error, Result};
-use crate::format::Options;
-use crate::lake::json_of;
-use crate::limits;
-use crate::node::Value;
-use crate::open::{open_source, table_of};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Options;
+use crate::engines::multifile::lake::json_of;
+use crate::bytes::limits;
+use crate::data::node::Value;
+use crate::data::open::{open_source, table_of};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

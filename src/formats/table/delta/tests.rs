@@ -1,8 +1,8 @@
 use super::*;
 use crate::Source;
-use crate::content::Content;
-use crate::format::Options;
-use crate::open::{Document, open_source};
+use crate::data::content::Content;
+use crate::data::format::Options;
+use crate::data::open::{Document, open_source};
 
 fn opened(name: &str) -> Document {
     let path = format!("{}/fixtures/delta/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -19,7 +19,7 @@ fn rows(node: &Node) -> Vec<Vec<Option<String>>> {
     let Some(Content::Table(table)) = &node.content else { panic!("{:?}", node.problem) };
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), 0..1000, &columns).unwrap();
-    let cell = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    let cell = |n: usize| batch.columns().iter().map(|c| crate::data::cell::text(c, n)).collect();
     (0..batch.num_rows()).map(cell).collect()
 }
 
@@ -135,16 +135,16 @@ fn what_the_log_says_of_files_leaves_them_out() {
     let document = opened("partitioned");
     let Some(Content::Table(table)) = &document.root.content else { panic!() };
     let said = table.parts(&[2, 0]).unwrap();
-    let ponds: Vec<_> = (0..3).map(|n| crate::cell::text(said.columns[0].min.as_ref(), n)).collect();
+    let ponds: Vec<_> = (0..3).map(|n| crate::data::cell::text(said.columns[0].min.as_ref(), n)).collect();
     // One of the ponds is null, and so are all of its rows.
     assert_eq!((ponds.iter().flatten().count(), said.columns[0].nulls.values().iter().sum::<u64>()), (2, 3));
     let all = table.read(&Task::new(), 0..9, &[2, 0]).unwrap();
     let mut row = 0;
     for (n, rows) in said.counts().into_iter().enumerate() {
         for _ in 0..rows {
-            assert_eq!(crate::cell::text(all.column(0).as_ref(), row), ponds[n]);
+            assert_eq!(crate::data::cell::text(all.column(0).as_ref(), row), ponds[n]);
             let number = |array: &dyn arrow::array::Array, at| {
-                crate::cell::text(array, at).unwrap().parse::<i64>().unwrap()
+                crate::data::cell::text(array, at).unwrap().parse::<i64>().unwrap()
             };
             let id = number(all.column(1).as_ref(), row);
             assert!(number(said.columns[1].min.as_ref(), n) <= id);
@@ -154,7 +154,7 @@ fn what_the_log_says_of_files_leaves_them_out() {
     }
     assert_eq!(row, 9);
     let south: Vec<bool> = ponds.iter().map(|pond| pond.as_deref() == Some("south")).collect();
-    assert_eq!(table.only(&south).unwrap().rows(), crate::content::Rows::Exact(3));
+    assert_eq!(table.only(&south).unwrap().rows(), crate::data::content::Rows::Exact(3));
 }
 
 #[test]

@@ -4,12 +4,12 @@ use super::deletes::DeleteFiles;
 use super::manifest::{self, File, Holds};
 use super::metadata::{Metadata, Snapshot};
 use super::schema;
-use crate::concat::BoundsOf;
-use crate::content::Bounds;
-use crate::error::{Error, Result};
-use crate::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
-use crate::node::Node;
-use crate::task::Task;
+use crate::engines::multifile::concat::BoundsOf;
+use crate::data::content::Bounds;
+use crate::bytes::error::{Error, Result};
+use crate::engines::multifile::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
+use crate::data::node::Node;
+use crate::bytes::task::Task;
 use arrow::array::{
     ArrayRef, BinaryArray, Date32Array, Decimal128Array, Int64Array, StringArray, UInt64Array,
 };
@@ -277,7 +277,7 @@ mod tests {
         let shown = |value: Json, of: &DataType| {
             let array = typed(&value, of).ok()?;
             assert_eq!(array.data_type(), of);
-            crate::cell::text(array.as_ref(), 0)
+            crate::data::cell::text(array.as_ref(), 0)
         };
         let bytes = |bytes: &[u8]| Json::from(bytes.to_vec());
         assert_eq!(shown(bytes(b"\0\xff"), &DataType::Binary).as_deref(), Some("0x00ff"));
@@ -299,7 +299,7 @@ mod tests {
     fn bounds_from_before_a_column_was_widened_are_read_as_what_they_were() {
         let text = |bytes: &[u8], of: &DataType| {
             let array = single(&Json::from(bytes.to_vec()), of)?;
-            crate::cell::text(array.as_ref(), 0)
+            crate::data::cell::text(array.as_ref(), 0)
         };
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
         let nanos = DataType::Timestamp(TimeUnit::Nanosecond, None);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(text(&day, &micros).as_deref(), Some("2024-01-31T00:00:00"));
         assert_eq!(text(&(19_753 * 86_400_000_000i64).to_le_bytes(), &micros), text(&day, &micros));
         let expected = constant(Some("2024-01-31"), &nanos).unwrap();
-        assert_eq!(text(&day, &nanos), crate::cell::text(expected.as_ref(), 0));
+        assert_eq!(text(&day, &nanos), crate::data::cell::text(expected.as_ref(), 0));
         // Beyond what nanoseconds reach, and no promotion that there is.
         assert_eq!(text(&i32::MAX.to_le_bytes(), &nanos), None);
         assert_eq!(text(&day, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))), None);

@@ -1,12 +1,12 @@
 //! Manifests: which files a snapshot is made of (specification, *Manifests*, *Manifest Lists*).
 
 use super::metadata::{Metadata, Snapshot};
-use crate::error::{Error, Result};
-use crate::format::Options;
-use crate::lake::{Places, json_of, text_table};
-use crate::node::{Node, Value};
-use crate::open::{open_source, table_of};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::Options;
+use crate::engines::multifile::lake::{Places, json_of, text_table};
+use crate::data::node::{Node, Value};
+use crate::data::open::{open_source, table_of};
+use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use rayon::prelude::*;
 use serde_json::Value as Json;

@@ -1,9 +1,9 @@
 //! The snapshots of a table in the order in which they were made.
 
 use super::metadata::{Metadata, Snapshot, SnapshotId};
-use crate::error::{Error, Result};
-use crate::node::{Version, Versions};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::data::node::{Version, Versions};
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// The snapshots, from the oldest to the newest.

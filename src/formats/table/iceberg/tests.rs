@@ -1,7 +1,7 @@
 use super::*;
 use crate::Source;
-use crate::format::Options;
-use crate::open::{Document, open_source};
+use crate::data::format::Options;
+use crate::data::open::{Document, open_source};
 
 fn try_open(name: &str) -> Result<Document> {
     let path = format!("{}/fixtures/iceberg/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -14,7 +14,7 @@ fn rows(node: &Node) -> Vec<Vec<Option<String>>> {
     let Some(Content::Table(table)) = &node.content else { panic!("{:?}", node.problem) };
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), 0..1000, &columns).unwrap();
-    let cell = |n: usize| batch.columns().iter().map(|c| crate::cell::text(c, n)).collect();
+    let cell = |n: usize| batch.columns().iter().map(|c| crate::data::cell::text(c, n)).collect();
     let mut rows: Vec<_> = (0..batch.num_rows()).map(cell).collect();
     rows.sort();
     rows

@@ -1,15 +1,15 @@
 //! Nodes of values: scalars with their text, containers with children that are listed by pages.
 
 use super::{notebook, tables};
-use crate::content::{Content, Text};
-use crate::display;
-use crate::error::{Error, Result};
-use crate::json::met::Met;
-use crate::json::{Child, Document, Kind, Walk, check, text};
-use crate::limits;
-use crate::node::{Findings, Listing, Node, Survey};
-use crate::source::{ReadAt, Source};
-use crate::task::Task;
+use crate::data::content::{Content, Text};
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::engines::json::met::Met;
+use crate::engines::json::{Child, Document, Kind, Walk, check, text};
+use crate::bytes::limits;
+use crate::data::node::{Findings, Listing, Node, Survey};
+use crate::bytes::source::{ReadAt, Source};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashSet;

@@ -5,16 +5,16 @@
 //! equally long arrays.
 
 use super::columns;
-use crate::content::{Content, Table};
-use crate::display;
-use crate::error::Result;
-use crate::json::elements::{self, Commas, Elements};
-use crate::json::index::Mark;
-use crate::json::met::Met;
-use crate::json::record::{self, Columns, REST, Sample};
-use crate::json::{Child, Document, Kind, Walk};
-use crate::lines::TextTable;
-use crate::task::Task;
+use crate::data::content::{Content, Table};
+use crate::bytes::display;
+use crate::bytes::error::Result;
+use crate::engines::json::elements::{self, Commas, Elements};
+use crate::engines::json::index::Mark;
+use crate::engines::json::met::Met;
+use crate::engines::json::record::{self, Columns, REST, Sample};
+use crate::engines::json::{Child, Document, Kind, Walk};
+use crate::engines::delimited::TextTable;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// Bytes of an array's beginning that tell its columns, of the root and of others.
@@ -83,7 +83,7 @@ fn array(
         let mut first = 0..0;
         let found = record::Split::split(&mut Commas::default(), &bytes, 0, last, &mut first);
         // A first element longer than what is looked at: a few times more, then it is no table.
-        if matches!(found, crate::lines::Step::Partial(_)) && size < 64 * OTHER {
+        if matches!(found, crate::engines::delimited::Step::Partial(_)) && size < 64 * OTHER {
             size *= 8;
             continue;
         }
@@ -117,7 +117,7 @@ fn array(
 
 fn is_long(task: &Task, document: &Document, start: u64, long: u64) -> Result<bool> {
     let near = document.source().read_up_to(task, start, long as usize)?;
-    Ok(near.len() as u64 == long && crate::json::stage::container(&near).is_none())
+    Ok(near.len() as u64 == long && crate::engines::json::stage::container(&near).is_none())
 }
 
 fn remarks(sample: &Sample) -> Vec<String> {

@@ -1,12 +1,12 @@
 use super::*;
-use crate::content::{Content, Table};
-use crate::format::Options;
-use crate::source::Source;
+use crate::data::content::{Content, Table};
+use crate::data::format::Options;
+use crate::bytes::source::Source;
 use proptest::prelude::*;
 
 fn open_as(name: &str, text: impl Into<bytes::Bytes>) -> crate::Document {
     let source = Source::memory(name, text);
-    crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap()
+    crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap()
 }
 
 fn root(text: &str) -> Arc<Node> {
@@ -33,7 +33,7 @@ fn cells(node: &Node) -> String {
     let all: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), 0..99, &all).unwrap();
     let cell =
-        |row: usize, c: &arrow::array::ArrayRef| crate::cell::text(c.as_ref(), row).unwrap_or("∅".into());
+        |row: usize, c: &arrow::array::ArrayRef| crate::data::cell::text(c.as_ref(), row).unwrap_or("∅".into());
     let row = |row| batch.columns().iter().map(|c| cell(row, c)).collect::<Vec<_>>().join("¦");
     (0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎")
 }
@@ -41,7 +41,7 @@ fn cells(node: &Node) -> String {
 /// The tree as lines: name, label, value.
 fn tree(node: &Arc<Node>) -> Vec<String> {
     let mut lines = Vec::new();
-    crate::open::walk(&Task::new(), node, "", 8, &mut |node, path, _| {
+    crate::data::open::walk(&Task::new(), node, "", 8, &mut |node, path, _| {
         let value = node.value.as_ref().map_or(String::new(), |value| format!(" {value}"));
         let problem = node.problem.as_ref().map_or(String::new(), |problem| format!(" ✗ {problem}"));
         lines.push(format!("{path} {}{value}{problem}", node.label));
@@ -288,7 +288,7 @@ fn the_first_children_are_there_before_the_end_of_a_large_one() {
     assert_eq!((soon[1].span.clone(), soon[1].child_count()), (None, None));
     let all = root.child_page(&task, 0..200).unwrap();
     assert_eq!(names(&all), "a big z");
-    let crate::node::Children::Lazy(list) = &all[1].children else { panic!("no list") };
+    let crate::data::node::Children::Lazy(list) = &all[1].children else { panic!("no list") };
     list.measure(&task).unwrap();
     assert_eq!(all[1].child_count(), Some(300_001), "by the index");
     assert!((290_000..300_001).contains(&all[1].children_at_least()));
@@ -331,11 +331,11 @@ fn faults_of_large_documents_are_told_when_they_are_met() {
     assert!(problem.starts_with(words), "{problem}");
     let last = table.read(&task, 149_999..150_009, &[0]).unwrap();
     assert_eq!(
-        (last.num_rows(), crate::cell::text(last.column(0).as_ref(), 0).unwrap()),
+        (last.num_rows(), crate::data::cell::text(last.column(0).as_ref(), 0).unwrap()),
         (1, "149999".into())
     );
     // Below, the break is a child.
-    let crate::node::Children::Lazy(list) = &node.children else { panic!("no list") };
+    let crate::data::node::Children::Lazy(list) = &node.children else { panic!("no list") };
     list.measure(&task).unwrap();
     assert_eq!(node.child_count(), Some(150_001));
     assert_eq!(node.child_page(&task, 150_000..150_009).unwrap()[0].name, "✗");

@@ -1,13 +1,13 @@
 use super::*;
-use crate::cell;
-use crate::format::Options;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::cell;
+use crate::data::format::Options;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use proptest::prelude::*;
 
 fn open_text(name: &str, text: impl Into<bytes::Bytes>) -> (Node, Arc<dyn Table>) {
     let source = Source::memory(name, text);
-    let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
     assert_eq!(document.format.id, "jsonl");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
@@ -37,13 +37,13 @@ fn rows_with_their_fields_where_they_belong() {
     );
     assert_eq!(columns(table.as_ref()), "a: int64, b: string, c: list<item: string>");
     assert_eq!(cells(table.as_ref(), 0..9), "1¦x¦∅⏎∅¦∅¦[1, {\"z\":2}]⏎9223372036854775807¦∅¦∅");
-    assert_eq!((table.rows(), node.remarks.len()), (crate::content::Rows::Exact(3), 0));
+    assert_eq!((table.rows(), node.remarks.len()), (crate::data::content::Rows::Exact(3), 0));
     assert_eq!(cells(table.as_ref(), 2..3), "9223372036854775807¦∅¦∅");
 }
 
 fn fixture(name: &str) -> (String, String, Node) {
     let path = format!("{}/fixtures/jsonl/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     assert_eq!(document.format.id, "jsonl", "{name}");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
@@ -116,7 +116,7 @@ fn lines_of_other_values_are_one_column() {
 fn content_is_known_without_the_extension() {
     let id = |name: &str, text: &'static str| {
         let source = Source::memory(name, text.as_bytes());
-        crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
+        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
     };
     assert_eq!(id("x.json", "{\"a\":1}\n{\"a\":2}\n"), "jsonl");
     assert_eq!(id("x.json", "{\"a\":1}\n"), "json");
@@ -133,7 +133,7 @@ fn a_long_file_has_its_tail_and_its_late_fields() {
     let (_, table) = open_text("x.jsonl", text);
     assert_eq!(columns(table.as_ref()), "id: int64, name: string, late: list<item: bool>, …: string");
     assert!(
-        matches!(table.rows(), crate::content::Rows::About { rows: 38_000..42_000, .. }),
+        matches!(table.rows(), crate::data::content::Rows::About { rows: 38_000..42_000, .. }),
         "{:?}",
         table.rows()
     );

@@ -5,7 +5,7 @@
 
 use super::stream::Stream;
 use super::wire::zigzag;
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 

@@ -3,8 +3,8 @@
 //! Specification: <https://orc.apache.org/specification/ORCv1/#type-information>.
 
 use super::tail::{Tail, Type};
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit, UnionFields, UnionMode};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! What the footer says of a column's values.
 
 use super::tail::{Extremes, Statistics};
-use crate::content::table::StoredStatistics;
+use crate::data::content::table::StoredStatistics;
 use arrow::array::{Date32Array, TimestampMillisecondArray};
 use arrow::datatypes::DataType;
 
@@ -15,7 +15,7 @@ pub(super) fn stored(found: &Statistics, rows: u64, data_type: &DataType) -> Sto
 /// The smallest and the largest value, and whether they may be less exact than the values are.
 fn ends(known: &Extremes, data_type: &DataType) -> (Option<String>, Option<String>, bool) {
     let number = |value: &Option<i64>| value.map(|value| value.to_string());
-    let float = |value: &Option<f64>| value.map(crate::cell::float64);
+    let float = |value: &Option<f64>| value.map(crate::data::cell::float64);
     let text = |value: &Option<(String, bool)>| value.as_ref().map(|(text, _)| text.clone());
     match known {
         Extremes::None => (None, None, false),
@@ -29,7 +29,7 @@ fn ends(known: &Extremes, data_type: &DataType) -> (Option<String>, Option<Strin
         Extremes::Date(min, max) => {
             let day = |day: &Option<i64>| {
                 let day = i32::try_from((*day)?).ok()?;
-                crate::cell::text(&Date32Array::from(vec![day]), 0)
+                crate::data::cell::text(&Date32Array::from(vec![day]), 0)
             };
             (day(min), day(max), false)
         }
@@ -46,7 +46,7 @@ fn ends(known: &Extremes, data_type: &DataType) -> (Option<String>, Option<Strin
 fn moment(milliseconds: i64, data_type: &DataType) -> Option<String> {
     let DataType::Timestamp(_, zone) = data_type else { return None };
     let moment = TimestampMillisecondArray::from(vec![milliseconds]).with_timezone_opt(zone.clone());
-    crate::cell::text(&moment, 0)
+    crate::data::cell::text(&moment, 0)
 }
 
 #[cfg(test)]

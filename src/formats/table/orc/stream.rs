@@ -3,12 +3,12 @@
 //! Each chunk has a header of three bytes: its length, and whether it is stored as it is.
 //! Specification: <https://orc.apache.org/specification/ORCv1/#compression>.
 
-use crate::codec;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::open::distrusted;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::codec;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::open::distrusted;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::ops::Range;
 

@@ -5,10 +5,10 @@
 
 use super::stream::{Codec, Packing, Stream};
 use super::wire::{Value, fields};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::ops::Range;
 
 /// The chunk that compressed data comes in where the postscript does not say it, in bytes.

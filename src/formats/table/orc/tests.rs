@@ -1,11 +1,11 @@
 use super::table::BLOCK;
 use super::*;
-use crate::content::Table;
-use crate::error::Error;
-use crate::format::Options;
-use crate::open::open_source;
-use crate::source::Source;
-use crate::task::Task;
+use crate::data::content::Table;
+use crate::bytes::error::Error;
+use crate::data::format::Options;
+use crate::data::open::open_source;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 fn table(name: &str) -> Result<Arc<dyn Table>> {
     let path = format!("{}/fixtures/orc/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -26,9 +26,9 @@ fn rows_across_blocks() {
         let got = table.read(&task, rows.clone(), &[1, 0]).unwrap();
         assert_eq!(got.num_rows() as u64, rows.end.min(9000) - rows.start);
         for n in [0, got.num_rows().saturating_sub(1)].into_iter().filter(|n| *n < got.num_rows()) {
-            let id = crate::cell::text(got.column(1), n).unwrap();
+            let id = crate::data::cell::text(got.column(1), n).unwrap();
             assert_eq!(id, (rows.start + n as u64).to_string());
-            assert!(crate::cell::text(got.column(0), n).is_none_or(|name| name == format!("row {id}")));
+            assert!(crate::data::cell::text(got.column(0), n).is_none_or(|name| name == format!("row {id}")));
         }
     }
     assert_eq!(table.statistics(0).unwrap().max.as_deref(), Some("8999"));
@@ -51,7 +51,7 @@ fn the_footer_names_the_ends_of_texts_and_times() {
 /// The texts of a column.
 fn column(table: &dyn Table, name: &str) -> Vec<Option<String>> {
     let batch = table.read(&Task::new(), 0..100, &[table.schema().index_of(name).unwrap()]).unwrap();
-    (0..batch.num_rows()).map(|row| crate::cell::text(batch.column(0), row)).collect()
+    (0..batch.num_rows()).map(|row| crate::data::cell::text(batch.column(0), row)).collect()
 }
 
 fn some(texts: &[&str]) -> Vec<Option<String>> {

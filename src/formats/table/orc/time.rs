@@ -6,9 +6,9 @@
 use super::rle::Integers;
 use super::stream::Stream;
 use super::tail::{Extremes, StreamKind, Tail};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::datatypes::TimeUnit;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;

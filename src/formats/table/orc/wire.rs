@@ -2,7 +2,7 @@
 //!
 //! Specification: <https://protobuf.dev/programming-guides/encoding/>.
 
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 
 /// A field's value.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,8 +5,8 @@
 //! <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
 
 use super::thrift::*;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use std::borrow::Cow;
 
 /// The most remarks about single elements.

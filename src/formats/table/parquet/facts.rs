@@ -1,7 +1,7 @@
 //! What a footer says besides the schema: codecs, encodings, types as stored, statistics, row groups.
 
-use crate::content::stretches::extreme;
-use crate::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics};
+use crate::data::content::stretches::extreme;
+use crate::data::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics};
 use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
@@ -77,7 +77,7 @@ fn lines<'a>(
     }
     lines.push((format!("{prefix}encodings"), encodings.join(", ")));
     lines.push((format!("{prefix}codec"), codecs.join(", ")));
-    let size = |n: i64| crate::display::bytes(n.max(0) as u64);
+    let size = |n: i64| crate::bytes::display::bytes(n.max(0) as u64);
     lines.push((format!("{prefix}size"), format!("{} stored, {} raw", size(stored), size(raw))));
     if bloom {
         lines.push((format!("{prefix}Bloom filter"), "yes".to_owned()));
@@ -208,7 +208,7 @@ pub(super) fn bounds(metadata: &ParquetMetaData, schema: &SchemaRef, column: usi
     if plain.is_nested() || plain.is_floating() || !alone {
         return unknown();
     }
-    let found = crate::open::distrusted("statistics", || {
+    let found = crate::data::open::distrusted("statistics", || {
         let parquet = metadata.file_metadata().schema_descr();
         let converter = StatisticsConverter::try_new(field.name(), schema, parquet)?;
         let converter = converter.with_missing_null_counts_as_zero(false);

@@ -1,11 +1,11 @@
 //! The footer: found, bounded, repaired and checked before the Parquet crate parses it.
 
 use super::repair;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::open::distrusted;
-use crate::source::{Reader, Source};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::open::distrusted;
+use crate::bytes::source::{Reader, Source};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;

@@ -5,9 +5,9 @@
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
 use super::thrift::{BYTE, I64, STRUCT, Thrift};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use parquet::file::metadata::ColumnChunkMetaData;
 
 /// The most bytes of a page's header, with its statistics.

@@ -9,7 +9,7 @@
 
 use super::elements;
 use super::thrift::*;
-use crate::error::{Error, Result};
+use crate::bytes::error::{Error, Result};
 
 /// The most row groups: the format numbers them by 16-bit integers.
 const ROW_GROUPS: u64 = 1 << 15;

@@ -5,14 +5,14 @@
 
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column, pages};
-use crate::cache::Cache;
-use crate::content::table::{ParquetFile, batch, cut};
-use crate::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::open::distrusted;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::cache::Cache;
+use crate::data::content::table::{ParquetFile, batch, cut};
+use crate::data::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::data::open::distrusted;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;

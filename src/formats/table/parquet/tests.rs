@@ -1,9 +1,9 @@
 use super::*;
-use crate::content::table::read_each;
-use crate::content::{Rows, Table};
-use crate::format::Options;
-use crate::open::{Document, open};
-use crate::task::Task;
+use crate::data::content::table::read_each;
+use crate::data::content::{Rows, Table};
+use crate::data::format::Options;
+use crate::data::open::{Document, open};
+use crate::bytes::task::Task;
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {
@@ -180,8 +180,8 @@ fn replaced(name: &str, after: u8, old: i64, new: i64) -> Arc<dyn Table> {
     let size = u32::from_le_bytes(bytes[size_at..size_at + 4].try_into().unwrap());
     let size = size + new.len() as u32 - old.len() as u32;
     bytes[size_at..size_at + 4].copy_from_slice(&size.to_le_bytes());
-    let source = crate::source::Source::memory("x.parquet", bytes);
-    let document = crate::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    let source = crate::bytes::source::Source::memory("x.parquet", bytes);
+    let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
     match document.root.content.clone() {
         Some(Content::Table(table)) => table,
         _ => panic!("{name} is no table"),

@@ -2,8 +2,8 @@
 //!
 //! Specification: <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 
 pub(super) const TRUE: u8 = 1;
 pub(super) const FALSE: u8 = 2;

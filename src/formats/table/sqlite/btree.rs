@@ -6,8 +6,8 @@
 
 use super::pages::{Encoding, Pages, four, two};
 use super::table::STEP;
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use roaring::RoaringBitmap;
 use rusqlite::types::Value;

@@ -3,8 +3,8 @@
 //! stand in it (a row number, a STRICT table) or where it holds bytes; every other one is delivered as text,
 //! exactly, with the type that its cells fit in its field's metadata.
 
-use crate::cell;
-use crate::lines::types::{self, Guess};
+use crate::data::cell;
+use crate::engines::delimited::types::{self, Guess};
 use arrow::array::{ArrayRef, BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, Field};
 use rusqlite::types::ValueRef;

@@ -1,9 +1,9 @@
 //! Pages as SQLite sees them: those of the database file and, over them, the newest ones of the write-ahead
 //! log (<https://www.sqlite.org/fileformat2.html>, sections 1.2, 1.3 and 4).
 
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::collections::HashMap;
 

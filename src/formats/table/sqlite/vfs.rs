@@ -2,9 +2,9 @@
 //! shared memory or any file of its own. So databases inside archives open like those on disk, a write-ahead
 //! log is honoured without its shared-memory file, and nothing is ever made beside the user's file.
 
-use crate::error::Error;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::Error;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use rusqlite::ffi;
 use std::collections::HashMap;

@@ -3,10 +3,10 @@
 use super::package::Package;
 use super::sheet::Gathered;
 use super::{Framing, ods, ooxml, parts, xls, xlsb};
-use crate::error::{Error, Result};
-use crate::node::{Node, Value};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::data::node::{Node, Value};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// What a sheet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@
 //!
 //! Specification: <https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/>
 
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 
 /// What a compound file begins with.
 pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";

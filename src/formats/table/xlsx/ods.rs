@@ -8,8 +8,8 @@ use super::package::Package;
 use super::sheet::Gathered;
 use super::value::Value;
 use super::xml::{Token, Xml, attribute, unescaped};
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use quick_xml::events::BytesStart;
 use std::collections::HashSet;
 
@@ -339,7 +339,7 @@ fn push(all: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
+    use crate::bytes::source::Source;
 
     fn shown(rows: &str) -> Result<String> {
         let (task, mut out) = (Task::new(), Gathered::default());
@@ -348,11 +348,11 @@ mod tests {
         xml.next()?;
         Rows::default().read(&task, &mut xml, &mut out)?;
         let node = out.node(&task)?;
-        let Some(crate::content::Content::Table(table)) = node.content else { return Ok(String::new()) };
+        let Some(crate::data::content::Content::Table(table)) = node.content else { return Ok(String::new()) };
         let all: Vec<usize> = (0..table.schema().fields().len()).collect();
         let batch = table.read(&task, 0..99, &all)?;
         let cell =
-            |column: &arrow::array::ArrayRef, row| crate::cell::text(column, row).unwrap_or("∅".into());
+            |column: &arrow::array::ArrayRef, row| crate::data::cell::text(column, row).unwrap_or("∅".into());
         let row = |row| batch.columns().iter().map(|c| cell(c, row)).collect::<Vec<_>>().join("¦");
         Ok((0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎"))
     }

@@ -6,9 +6,9 @@ use super::parts::{Encoding, List, Shared};
 use super::sheet::{Area, Gathered, SharedTexts};
 use super::value::{Epoch, Value};
 use super::xml::{Token, Xml, local_attribute};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use quick_xml::events::BytesStart;
 
 /// The encoding of the parts in XML.
@@ -312,7 +312,7 @@ impl Cells<'_> {
 mod tests {
     use super::*;
     use crate::formats::table::xlsx::code::Class;
-    use crate::source::Source;
+    use crate::bytes::source::Source;
 
     fn xml(text: &str) -> Xml {
         Xml::open(&Task::new(), &Source::memory("part.xml", text.to_owned())).unwrap()

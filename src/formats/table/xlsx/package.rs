@@ -3,10 +3,10 @@
 //! `[Content_Types].xml` says what each is. Some writers put backslashes into names.
 
 use super::xml::{Token, Xml, local_attribute};
-use crate::container::zip::{Archive, Member};
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::archive::zip::{Archive, Member};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::collections::HashMap;
 
 /// The archive with its parts by name.

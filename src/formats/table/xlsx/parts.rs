@@ -6,9 +6,9 @@ use super::code::Formats;
 use super::package::{Package, Relation};
 use super::sheet::{Gathered, SharedTexts};
 use super::value::Epoch;
-use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::marker::PhantomData;
 
 /// How the parts are encoded.

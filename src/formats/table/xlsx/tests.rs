@@ -1,11 +1,11 @@
 use super::*;
-use crate::cell;
-use crate::content::Content;
-use crate::format::Options;
+use crate::data::cell;
+use crate::data::content::Content;
+use crate::data::format::Options;
 
 fn fixture(name: &str) -> Result<Arc<Node>> {
     let path = format!("{}/fixtures/xlsx/{name}", env!("CARGO_MANIFEST_DIR"));
-    crate::open::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
+    crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
 }
 
 fn sheet(root: &Arc<Node>, name: &str) -> Arc<Node> {

@@ -11,10 +11,10 @@ use super::code::Formats;
 use super::sheet::{Area, Gathered, SharedTexts, absolute};
 use super::value::{Epoch, Value};
 use super::xlsb::{error, rk};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 
 /// The most bytes of a workbook that are held.
 const HELD: u64 = limits::CHUNK;
@@ -447,7 +447,7 @@ fn boolean(value: u8, is_error: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
+    use crate::data::content::Content;
 
     fn record(kind: u16, bytes: &[u8]) -> Vec<u8> {
         [&kind.to_le_bytes()[..], &(bytes.len() as u16).to_le_bytes(), bytes].concat()
@@ -479,7 +479,7 @@ mod tests {
         let Some(Content::Table(table)) = node.content else { return Ok(String::new()) };
         let all: Vec<usize> = (0..table.schema().fields().len()).collect();
         let batch = table.read(&task, 0..9, &all)?;
-        let cell = |column: &arrow::array::ArrayRef| crate::cell::text(column, 0).unwrap_or("∅".into());
+        let cell = |column: &arrow::array::ArrayRef| crate::data::cell::text(column, 0).unwrap_or("∅".into());
         Ok(batch.columns().iter().map(cell).collect::<Vec<_>>().join("¦"))
     }
 

@@ -9,10 +9,10 @@ use super::code::Formats;
 use super::parts::{Encoding, List, Shared};
 use super::sheet::{Area, Gathered, SharedTexts, absolute, words};
 use super::value::{Epoch, Value};
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::{Reader, Source};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::{Reader, Source};
+use crate::bytes::task::Task;
 use std::io::Read;
 
 /// The most bytes of one record.
@@ -315,9 +315,9 @@ mod tests {
         cells.read(&task, &Source::memory("sheet", bytes), &mut out).unwrap();
         let node = out.node(&task).unwrap();
         assert!(node.problem.unwrap().to_string().contains("cell F3: there is no shared text 9"));
-        let Some(crate::content::Content::Table(table)) = node.content else { panic!() };
+        let Some(crate::data::content::Content::Table(table)) = node.content else { panic!() };
         let batch = table.read(&task, 0..1, &[0, 1, 2, 3, 4, 5, 6]).unwrap();
-        let shown = |column: usize| crate::cell::text(batch.column(column), 0).unwrap_or_default();
+        let shown = |column: usize| crate::data::cell::text(batch.column(column), 0).unwrap_or_default();
         assert_eq!((0..7).map(shown).collect::<Vec<_>>().join("¦"), "1¦3¦a¦shared¦¦#N/A¦b");
     }
 }

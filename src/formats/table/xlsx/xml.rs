@@ -1,8 +1,8 @@
 //! The XML of workbooks, piece by piece, in any encoding that its byte order mark or declaration names.
 
-use crate::error::{Error, Result};
-use crate::source::{self, Source};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::{self, Source};
+use crate::bytes::task::Task;
 use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use quick_xml::events::{BytesEnd, BytesStart, Event};
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 
 use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 use gander::convert::{self, Item, Plan, Target as FileType};
-use gander::display;
-use gander::format::Options;
+use gander::bytes::display;
+use gander::data::format::Options;
 
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};

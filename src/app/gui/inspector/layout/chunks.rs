@@ -6,8 +6,8 @@ use std::sync::Arc;
 use egui::{
     Color32, ColorImage, Key as Press, Rect, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, vec2,
 };
-use gander::content::Block;
-use gander::display;
+use gander::data::content::Block;
+use gander::bytes::display;
 use gander::jobs::{Jobs, Slot};
 
 use super::super::Key;
@@ -329,7 +329,7 @@ mod tests {
                 ..Block::default()
             })
             .collect();
-        let layout = gander::content::Layout { unit: "chunk", blocks, grid };
+        let layout = gander::data::content::Layout { unit: "chunk", blocks, grid };
         Known::of_layout(layout, vec![20, 30, 6000], vec![10, 10, 10])
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use gander::cache::Cache;
-use gander::content::Array;
-use gander::dtype::DType;
-use gander::error::{Error, Result};
-use gander::region::Span;
-use gander::task::Task;
+use gander::bytes::cache::Cache;
+use gander::data::content::Array;
+use gander::data::dtype::DType;
+use gander::bytes::error::{Error, Result};
+use gander::data::region::Span;
+use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 use super::texts::Texts;

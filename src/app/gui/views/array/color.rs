@@ -304,8 +304,8 @@ pub(crate) struct Photo {
 }
 
 /// The black and the white of samples of this type, of which this is known.
-pub(crate) fn usual_window(dtype: &gander::dtype::DType, survey: &Survey) -> (f64, f64) {
-    use gander::dtype::DType;
+pub(crate) fn usual_window(dtype: &gander::data::dtype::DType, survey: &Survey) -> (f64, f64) {
+    use gander::data::dtype::DType;
     let (low, high) = survey.range.unwrap_or((0.0, 1.0));
     match dtype {
         DType::Bool => (0.0, 1.0),

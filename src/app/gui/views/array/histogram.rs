@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use egui::{Color32, Ui, vec2};
 use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
-use gander::cache::Cache;
-use gander::content::array::Gap;
-use gander::content::{Array, array};
-use gander::display;
-use gander::dtype::DType;
-use gander::error::Result;
+use gander::bytes::cache::Cache;
+use gander::data::content::array::Gap;
+use gander::data::content::{Array, array};
+use gander::bytes::display;
+use gander::data::dtype::DType;
+use gander::bytes::error::Result;
 use gander::jobs::Slot;
-use gander::limits;
-use gander::region::Region;
-use gander::stats::{self, ArrayStats};
-use gander::task::Task;
+use gander::bytes::limits;
+use gander::data::region::Region;
+use gander::data::stats::{self, ArrayStats};
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -545,7 +545,7 @@ fn keep(kept: &Cache<Key, Arc<ArrayStats>>, key: &Key, stats: &Arc<ArrayStats>) 
 
 /// Everything as a slice.
 fn whole(shape: &[u64]) -> Slice {
-    use gander::region::Span;
+    use gander::data::region::Span;
     // `Sliced` takes every axis that is longer than one, named or not.
     Slice {
         spans: shape.iter().map(|&len| Span::all(len)).collect(),

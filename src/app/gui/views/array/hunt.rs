@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use gander::content::Array;
-use gander::error::Result;
+use gander::data::content::Array;
+use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Slot};
-use gander::stats::Unread;
-use gander::task::Task;
+use gander::data::stats::Unread;
+use gander::bytes::task::Task;
 
 use super::mapping::Mapping;
 use super::values::{Gaps, Odd, Part, bands, numbers};
@@ -55,7 +55,7 @@ pub(super) enum Ended {
     /// There is none; in words.
     Nothing(String),
     /// It could not be read, or was stopped.
-    Failed(gander::error::Error),
+    Failed(gander::bytes::error::Error),
 }
 
 impl Hunt {
@@ -179,9 +179,9 @@ impl Prey {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::dtype::DType;
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::dtype::DType;
+    use gander::bytes::source::Source;
 
     use super::*;
 

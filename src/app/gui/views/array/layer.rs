@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use egui::{Color32, ColorImage, Ui};
-use gander::cache::Cache;
-use gander::content::Array;
-use gander::error::{Error, Result};
+use gander::bytes::cache::Cache;
+use gander::data::content::Array;
+use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::super::canvas::{Painted, Sight};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
-use gander::cache::Cache;
-use gander::content::Array;
-use gander::display;
-use gander::dtype::DType;
+use gander::bytes::cache::Cache;
+use gander::data::content::Array;
+use gander::bytes::display;
+use gander::data::dtype::DType;
 use gander::jobs::Slot;
-use gander::region::Span;
+use gander::data::region::Span;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -526,11 +526,11 @@ impl Drawn<'_> {
         } else if let Some(date) = self.meaning.date(self.dtype, low) {
             date
         } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
-            gander::cell::float32(low as f32)
+            gander::data::cell::float32(low as f32)
         } else if self.dtype.is_float() || self.dtype.is_complex() {
-            gander::cell::float64(low)
+            gander::data::cell::float64(low)
         } else {
-            gander::cell::float64(low).trim_end_matches(".0").to_owned()
+            gander::data::cell::float64(low).trim_end_matches(".0").to_owned()
         };
         let unit = self.meaning.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
         let place = probe::place(&index);

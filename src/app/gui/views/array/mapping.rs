@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use gander::error::Result;
-use gander::region::{Region, Span};
+use gander::bytes::error::Result;
+use gander::data::region::{Region, Span};
 use serde_json::{Value, json};
 
 use super::kinds::Kind;

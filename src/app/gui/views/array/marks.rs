@@ -3,8 +3,8 @@
 
 use egui::epaint::{Mesh, Vertex, WHITE_UV};
 use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
-use gander::display;
-use gander::dtype::DType;
+use gander::bytes::display;
+use gander::data::dtype::DType;
 
 use super::super::canvas::Sight;
 use super::color::{Scale, brief, odd_color};

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use gander::cell;
-use gander::cf::Times;
-use gander::content::array::{Axis, Scaling, World};
-use gander::content::{Array, ArrayFacts, array};
-use gander::dtype::DType;
-use gander::error::Result;
+use gander::data::cell;
+use gander::data::cf::Times;
+use gander::data::content::array::{Axis, Scaling, World};
+use gander::data::content::{Array, ArrayFacts, array};
+use gander::data::dtype::DType;
+use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Slot};
-use gander::node::{Node, Value};
-use gander::region::Region;
-use gander::task::Task;
+use gander::data::node::{Node, Value};
+use gander::data::region::Region;
+use gander::bytes::task::Task;
 use std::sync::Arc;
 
 use super::kinds::{self, Kind, same_unit, short_unit};
@@ -424,9 +424,9 @@ impl Coordinate {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::region::Span;
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::region::Span;
+    use gander::bytes::source::Source;
 
     use super::*;
 

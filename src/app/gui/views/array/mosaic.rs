@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use gander::content::Array;
-use gander::error::{Error, Result};
-use gander::region::Span;
-use gander::task::Task;
+use gander::data::content::Array;
+use gander::bytes::error::{Error, Result};
+use gander::data::region::Span;
+use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 use super::values::{Gaps, Part, Plane, Tally, numbers};
@@ -275,7 +275,7 @@ impl<'a> Mosaic<'a> {
 
     fn by_tiles(&mut self, task: &Task, cut: &Cut, publish: &mut dyn FnMut(Plane)) -> Result<Plane> {
         let bytes = (self.window.elements() as usize).saturating_mul(self.size);
-        self.raw = gander::limits::zeroed(bytes, "a picture of the array")?;
+        self.raw = gander::bytes::limits::zeroed(bytes, "a picture of the array")?;
         let order = cut.order();
         let most = usize::try_from(MOST / cut.bytes.max(1)).unwrap_or(usize::MAX).max(64);
         let order = &order[..order.len().min(most)];
@@ -292,7 +292,7 @@ impl<'a> Mosaic<'a> {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(window) = windows.get(n).filter(|_| !task.is_cancelled()) else { return };
                     // A reader that panics ends this window's job, not the others.
-                    let raw = gander::open::guarded(|| slice.read_lenient(array, task, window));
+                    let raw = gander::data::open::guarded(|| slice.read_lenient(array, task, window));
                     if send.send((n, raw)).is_err() {
                         return;
                     }
@@ -427,9 +427,9 @@ fn above(cut: &Cut, there: &[bool], row: usize, column: usize) -> Option<(usize,
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::dtype::DType;
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::dtype::DType;
+    use gander::bytes::source::Source;
 
     use super::*;
 

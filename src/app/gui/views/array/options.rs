@@ -2,7 +2,7 @@
 //! fold into one menu and the options into another.
 
 use egui::{DragValue, Rect, Sense, Ui, vec2};
-use gander::display;
+use gander::bytes::display;
 
 use super::super::canvas::{Camera, Cells};
 use super::ArrayView;
@@ -376,7 +376,7 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
 /// How many values are not finite, and the way from one to the next.
 fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let dtype = view.array.dtype();
-    let times = matches!(dtype, gander::dtype::DType::DateTime(_) | gander::dtype::DType::TimeDelta(_));
+    let times = matches!(dtype, gander::data::dtype::DType::DateTime(_) | gander::data::dtype::DType::TimeDelta(_));
     if !dtype.is_float() && !times {
         return;
     }
@@ -522,7 +522,7 @@ pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usiz
 pub(in super::super) fn window_menu(
     ui: &mut Ui,
     photo: &mut Photo,
-    dtype: &gander::dtype::DType,
+    dtype: &gander::data::dtype::DType,
     survey: Option<&Survey>,
 ) {
     let usual = survey.map_or((0.0, 1.0), |survey| super::color::usual_window(dtype, survey));

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use gander::cell;
-use gander::content::{Array, array};
-use gander::dtype::DType;
+use gander::data::cell;
+use gander::data::content::{Array, array};
+use gander::data::dtype::DType;
 use gander::jobs::{Jobs, Slot};
-use gander::region::{Region, Span};
+use gander::data::region::{Region, Span};
 
 use super::values::Part;
 use super::values::numbers;
@@ -76,7 +76,7 @@ pub(crate) fn place(index: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gander::dtype::Mini;
+    use gander::data::dtype::Mini;
 
     use super::*;
 

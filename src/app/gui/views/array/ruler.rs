@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gander::region::Span;
+use gander::data::region::Span;
 
 /// Steps that differ by less than this share of their mean are even: coordinates are often rounded.
 const EVEN: f64 = 1e-3;

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Fields};
-use gander::adapt::{NullRule, cell_bytes, column_dtype};
-use gander::content::array::{Axis, Gap, Scaling};
-use gander::content::{Array, ArrayFacts, array};
-use gander::dtype::{DType, Variable};
-use gander::error::{Error, Result};
-use gander::limits;
-use gander::node::Node;
-use gander::region::{Region, Span};
-use gander::task::Task;
+use gander::data::adapt::{NullRule, cell_bytes, column_dtype};
+use gander::data::content::array::{Axis, Gap, Scaling};
+use gander::data::content::{Array, ArrayFacts, array};
+use gander::data::dtype::{DType, Variable};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::limits;
+use gander::data::node::Node;
+use gander::data::region::{Region, Span};
+use gander::bytes::task::Task;
 use serde_json::{Value, json};
 
 use super::meaning::Meaning;
@@ -403,7 +403,7 @@ impl Array for Scaled {
 
 /// The words for a scaling: `× 0.01 + 273.15, −32768 is missing`.
 pub(super) fn words(scaling: &Scaling) -> String {
-    let number = |value: f64| gander::cell::float64(value).trim_end_matches(".0").to_owned();
+    let number = |value: f64| gander::data::cell::float64(value).trim_end_matches(".0").to_owned();
     let mut words = Vec::new();
     if scaling.scale != 1.0 {
         words.push(format!("stored × {}", number(scaling.scale)));
@@ -423,9 +423,9 @@ pub(super) fn words(scaling: &Scaling) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::dtype::{Field, Record};
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::dtype::{Field, Record};
+    use gander::bytes::source::Source;
 
     use super::*;
 

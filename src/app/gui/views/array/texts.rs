@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
-use gander::cell;
-use gander::content::Array;
-use gander::dtype::Variable;
-use gander::error::{Error, Result};
-use gander::task::Task;
+use gander::data::cell;
+use gander::data::content::Array;
+use gander::data::dtype::Variable;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 use crate::gui::grid::{Cell, CellKind, Side};
@@ -32,7 +32,7 @@ pub(super) fn fields(kind: &Variable) -> Vec<(String, String, Side)> {
     let DataType::Struct(fields) = &kind.arrow else { return Vec::new() };
     let side = |kind: &DataType| if kind.is_numeric() { Side::Right } else { Side::Left };
     let head = |field: &Arc<arrow::datatypes::Field>| {
-        (field.name().clone(), gander::display::column_type(field), side(field.data_type()))
+        (field.name().clone(), gander::bytes::display::column_type(field), side(field.data_type()))
     };
     fields.iter().map(head).collect()
 }

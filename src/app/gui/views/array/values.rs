@@ -4,12 +4,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use gander::content::Array;
-use gander::dtype::DType;
-use gander::error::{Error, Result};
-use gander::region::Span;
-use gander::stats::Unread;
-use gander::task::Task;
+use gander::data::content::Array;
+use gander::data::dtype::DType;
+use gander::bytes::error::{Error, Result};
+use gander::data::region::Span;
+use gander::data::stats::Unread;
+use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 
@@ -408,8 +408,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::bytes::source::Source;
 
     use super::*;
 
@@ -484,7 +484,7 @@ mod tests {
         let raw: Vec<u8> = [3.0f32, 4.0, 0.0, -1.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(numbers(&DType::C64, Part::Magnitude, &raw), [5.0, 1.0]);
         assert_eq!(numbers(&DType::C64, Part::Imaginary, &raw), [4.0, -1.0]);
-        let unit = gander::dtype::TimeUnit { count: 1, base: gander::dtype::TimeBase::Day };
+        let unit = gander::data::dtype::TimeUnit { count: 1, base: gander::data::dtype::TimeBase::Day };
         let raw: Vec<u8> = [i64::MIN, 5].iter().flat_map(|v| v.to_le_bytes()).collect();
         let times = numbers(&DType::DateTime(unit), Part::Real, &raw);
         assert!(times[0].is_nan() && times[1] == 5.0);

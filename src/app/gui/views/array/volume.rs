@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::content::Array;
-use gander::region::Span;
+use gander::data::content::Array;
+use gander::data::region::Span;
 use serde_json::{Value, json};
 
 use super::super::{Request, ViewCx};

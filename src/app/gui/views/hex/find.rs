@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use egui::{Key, TextEdit, Ui};
-use gander::error::Result;
+use gander::bytes::error::Result;
 use gander::jobs::Slot;
-use gander::source::Source;
-use gander::task::Task;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use memchr::memmem;
 
 use crate::gui::commands::Action;

@@ -2,8 +2,8 @@
 
 use chrono::DateTime;
 use egui::Ui;
-use gander::cell;
-use gander::dtype::{DType, Mini};
+use gander::data::cell;
+use gander::data::dtype::{DType, Mini};
 
 use crate::gui::theme::{self, Theme};
 

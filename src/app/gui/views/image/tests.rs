@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui_kittest::kittest::Queryable as _;
-use gander::content::array::Axis;
-use gander::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
-use gander::content::{Array, Content};
-use gander::error::Result;
-use gander::format::Options;
-use gander::open;
-use gander::region::{Region, Span};
-use gander::task::Task;
+use gander::data::content::array::Axis;
+use gander::data::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
+use gander::data::content::{Array, Content};
+use gander::bytes::error::Result;
+use gander::data::format::Options;
+use gander::data::open;
+use gander::data::region::{Region, Span};
+use gander::bytes::task::Task;
 
 use super::super::bench::{bench, frame_times, settle};
 use super::frame::Frame;
@@ -152,7 +152,7 @@ fn large_images_are_read_in_parts_from_the_level_that_is_fine_enough() {
     let frame = Frame::read(drawn(side, side, 1, Duration::ZERO), &Task::new(), 0).unwrap();
     let read = |rows: Span, columns: Span| {
         let region = Region(vec![Span::range(0, 1), rows, columns, Span::range(0, 2)]);
-        let raw = gander::content::array::read(&frame, &Task::new(), &region).unwrap();
+        let raw = gander::data::content::array::read(&frame, &Task::new(), &region).unwrap();
         let numbers: Vec<u16> = raw.as_chunks::<2>().0.iter().map(|&b| u16::from_le_bytes(b)).collect();
         numbers
     };

@@ -184,7 +184,7 @@ impl Found<'_> {
             for (name, data_type) in &table.columns {
                 let note = match several {
                     true => table.name.clone(),
-                    false => gander::display::column_type(&arrow::datatypes::Field::new(
+                    false => gander::bytes::display::column_type(&arrow::datatypes::Field::new(
                         "",
                         data_type.clone(),
                         true,
@@ -221,7 +221,7 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use arrow::datatypes::DataType;
-    use gander::content::Rows;
+    use gander::data::content::Rows;
 
     use super::*;
 

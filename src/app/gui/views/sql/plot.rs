@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::datatypes::Fields;
 use egui::{Align2, ComboBox, Rect, Ui, UiBuilder, pos2, vec2};
 use egui_plot::{Bar, BarChart, Legend, Line, Plot, PlotPoints, PlotUi, Points};
-use gander::content::Table;
+use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
 use crate::gui::grid::thousands;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use egui::{Align, Align2, Label, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
-use gander::content::{Rows, Table};
+use gander::data::content::{Rows, Table};
 use gander::query::Failure;
 
 use super::run::{Mode, Run, State};

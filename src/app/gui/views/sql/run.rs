@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gander::jobs::{Jobs, Priority};
-use gander::open::Document;
+use gander::data::open::Document;
 use gander::query::{Answer, Engine, Failure};
-use gander::task::Task;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::plot::Plotted;

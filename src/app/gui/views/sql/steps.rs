@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
-use gander::display::bytes;
+use gander::bytes::display::bytes;
 use gander::query::{Answer, Step};
 
 use crate::gui::commands::Action;

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::Content;
-use gander::content::table::MemoryTable;
-use gander::source::Source;
+use gander::data::content::Content;
+use gander::data::content::table::MemoryTable;
+use gander::bytes::source::Source;
 
 use super::*;
-use gander::content::Table;
+use gander::data::content::Table;
 
 use crate::gui::views::bench::Bench;
 

@@ -1,8 +1,8 @@
 //! The bar above a table: table or record, how many rows, the columns, the options of its format.
 
 use egui::{Key, Popup, PopupCloseBehavior, RichText, ScrollArea, Ui};
-use gander::content::Rows;
-use gander::format::{Format, OptionSpec, Options};
+use gander::data::content::Rows;
+use gander::data::format::{Format, OptionSpec, Options};
 
 use super::{Mode, PATIENCE, TableView};
 use crate::gui::commands::Action;
@@ -180,7 +180,7 @@ impl TableView {
         let count = self.sheet().columns() as u64;
         let hidden = self.sheet().grid.layout().hidden.len();
         let words = match hidden {
-            0 => gander::display::plural(count, "column"),
+            0 => gander::bytes::display::plural(count, "column"),
             hidden => format!("{} of {} columns", thousands(count - hidden as u64), thousands(count)),
         };
         let button = drop_down(ui, &words).on_hover_text("Find, hide and show columns");

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use arrow::array::Array;
 use arrow::datatypes::DataType;
-use gander::cell;
-use gander::content::Table;
-use gander::dtype::{DType, TimeBase, TimeUnit};
-use gander::error::{Error, Result};
-use gander::task::Task;
+use gander::data::cell;
+use gander::data::content::Table;
+use gander::data::dtype::{DType, TimeBase, TimeUnit};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use serde_json::Value as Json;
 
 use crate::gui::grid::{CopyFormat, CopyRequest};
@@ -31,11 +31,11 @@ pub(super) fn copy(table: &dyn Table, task: &Task, request: &CopyRequest) -> Res
     let rows = request.rows.end.saturating_sub(request.rows.start);
     let cells = rows.saturating_mul(request.columns.len() as u64);
     if cells > CELLS {
-        let (cells, most) = (gander::display::count(cells), gander::display::count(CELLS));
+        let (cells, most) = (gander::bytes::display::count(cells), gander::bytes::display::count(CELLS));
         return Err(Error::limit(format!("{cells} cells to copy; at most {most}. Export them instead")));
     }
     task.expect(rows);
-    let schema = gander::content::table::project(table.schema(), &request.columns)?;
+    let schema = gander::data::content::table::project(table.schema(), &request.columns)?;
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let mut out = Out::new(request, names);
     out.begin();
@@ -446,12 +446,12 @@ fn literal(text: &str) -> String {
 pub(super) fn words(rows: &Range<u64>, columns: usize) -> String {
     let rows = rows.end.saturating_sub(rows.start);
     if columns == 1 {
-        return gander::display::plural(rows, "cell");
+        return gander::bytes::display::plural(rows, "cell");
     }
     format!(
         "{} × {}",
-        gander::display::plural(rows, "row"),
-        gander::display::plural(columns as u64, "column")
+        gander::bytes::display::plural(rows, "row"),
+        gander::bytes::display::plural(columns as u64, "column")
     )
 }
 
@@ -460,7 +460,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    use gander::content::table::MemoryTable;
+    use gander::data::content::table::MemoryTable;
 
     use super::*;
 

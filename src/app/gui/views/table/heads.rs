@@ -8,13 +8,13 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
-use gander::cell;
-use gander::content::table::{StoredStatistics, read_each};
-use gander::content::{Picked, Table};
-use gander::error::Result;
+use gander::data::cell;
+use gander::data::content::table::{StoredStatistics, read_each};
+use gander::data::content::{Picked, Table};
+use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::{Histogram, summary as whole};
-use gander::task::Task;
+use gander::data::stats::{Histogram, summary as whole};
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use crate::gui::grid::Side;
@@ -190,7 +190,7 @@ impl Heads {
         let done: Arc<Mutex<Option<Result<whole::Summaries>>>> = Arc::default();
         let (source, wanted, place) = (table.clone(), columns.clone(), done.clone());
         let task = jobs.run("summaries of columns, all rows", Priority::Background, move |task| {
-            *place.lock() = Some(gander::open::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
+            *place.lock() = Some(gander::data::open::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
         });
         self.pass = Some(Pass { columns, task, done });
     }
@@ -348,8 +348,8 @@ impl Summary {
             seen: found.rows,
             nulls: found.nulls.saturating_add(found.unfit),
             distinct: found.different.as_ref().map(|different| match different {
-                whole::Different::Exactly(count) => gander::display::count(*count),
-                whole::Different::About(count) => format!("≈ {}", gander::display::count(*count)),
+                whole::Different::Exactly(count) => gander::bytes::display::count(*count),
+                whole::Different::About(count) => format!("≈ {}", gander::bytes::display::count(*count)),
             }),
             ..Summary::default()
         };
@@ -390,14 +390,14 @@ impl Summary {
     }
 
     fn words(&self) -> String {
-        let of = gander::display::count(self.seen);
+        let of = gander::bytes::display::count(self.seen);
         let mut words = match self.sampled {
             true if self.first => format!("Of the first {of} rows"),
             true => format!("Of a sample of {of} rows"),
             false => format!("Of all {of} rows"),
         };
         if let Some(rows) = self.ranked {
-            words += &format!("\nFrequent values of a sample of {} rows:", gander::display::count(rows));
+            words += &format!("\nFrequent values of a sample of {} rows:", gander::bytes::display::count(rows));
         }
         if let Some(histogram) = &self.histogram {
             words += &ends(histogram).map_or(String::new(), |(low, high)| format!("\n{low} to {high}"));
@@ -485,7 +485,7 @@ fn distinct(parts: &[ArrayRef]) -> Option<String> {
     let texts =
         parts.iter().flat_map(|array| (0..array.len()).filter_map(|row| cell::text(array.as_ref(), row)));
     let all_flat = parts.iter().all(flat);
-    all_flat.then(|| gander::display::count(texts.collect::<HashSet<String>>().len() as u64))
+    all_flat.then(|| gander::bytes::display::count(texts.collect::<HashSet<String>>().len() as u64))
 }
 
 /// The most frequent values of a column among the rows that its head is about.
@@ -609,7 +609,7 @@ fn cell_is_binary(kind: &DataType) -> bool {
 #[cfg(test)]
 mod tests {
     use arrow::array::{Int64Array, RecordBatch, StringArray};
-    use gander::content::table::MemoryTable;
+    use gander::data::content::table::MemoryTable;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
-use gander::content::Table;
+use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
 use super::value::{Face, Value, read};
@@ -139,7 +139,7 @@ impl Inspect {
             self.version += 1;
             self.list.scroll_to(0);
         }
-        let title = format!("{name}[{}]", gander::display::count(cell.row));
+        let title = format!("{name}[{}]", gander::bytes::display::count(cell.row));
         let face = self.head(&mut ui, &title, value.as_deref());
         let waiting = ui.unique_id().with(("inspect", cell.row, cell.column));
         match (value, shown.error, face) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use gander::content::{Rows, Table};
+use gander::data::content::{Rows, Table};
 use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
 
@@ -174,7 +174,7 @@ impl Sheet {
     fn among(&self, column: usize, low: i128, high: i128) -> Option<Condition> {
         let name = self.names.get(column)?.clone();
         let data_type = self.values.schema().fields().get(column)?.data_type().clone();
-        let text = |value: i128| gander::stats::summary::integer_text(value, &data_type);
+        let text = |value: i128| gander::data::stats::summary::integer_text(value, &data_type);
         let test = Test::Between { low: Some(text(low)), high: Some(text(high)), closed: true };
         Some(Condition::new(name, test))
     }
@@ -192,9 +192,9 @@ impl Sheet {
                     DataType::Date32 | DataType::Time32(_) => cast(&number, &DataType::Int32).ok()?,
                     _ => number,
                 };
-                gander::cell::text(cast(&narrow, &data_type).ok()?.as_ref(), 0)
+                gander::data::cell::text(cast(&narrow, &data_type).ok()?.as_ref(), 0)
             }
-            false => Some(gander::cell::float64(value)),
+            false => Some(gander::data::cell::float64(value)),
         };
         let (low, high) = match (whole, closed) {
             (true, true) => (low.ceil(), high.floor()),
@@ -254,7 +254,7 @@ impl GridModel for Model<'_> {
         let side = self.sheet.looks.get(index).map_or(Side::Left, |(_, side)| *side);
         ColumnHead {
             name: Cow::Borrowed(field.name()),
-            type_text: Cow::Owned(short_type(&gander::display::column_type(field))),
+            type_text: Cow::Owned(short_type(&gander::bytes::display::column_type(field))),
             side,
             width: self.sheet.width(index),
             remark: None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
 use gander::jobs::Jobs;
-use gander::node::Node;
+use gander::data::node::Node;
 
 use super::model::Sheet;
 use crate::gui::grid::Layout;

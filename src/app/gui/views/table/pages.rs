@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field};
-use gander::cell;
-use gander::content::Table;
-use gander::content::table::read_each;
-use gander::error::{Error, Result};
+use gander::data::cell;
+use gander::data::content::Table;
+use gander::data::content::table::read_each;
+use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 
 use crate::gui::grid::{Cell, CellKind, Side};
 
@@ -138,7 +138,7 @@ impl Pages {
         let of = self.table.rows().number();
         let Some(wanted) = self.missing(&rows, columns, of) else { return };
         let (table, job) = (self.table.clone(), wanted.clone());
-        let title = format!("rows {} of {}", gander::display::count(wanted.pages.start * PAGE), self.name);
+        let title = format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
         let shown = self.slot.get(jobs, &wanted, &title, move |task| read(&*table, task, &job));
         if let Some(block) = shown.value.filter(|_| shown.fresh) {
             self.keep(&wanted, &block);
@@ -285,7 +285,7 @@ pub(super) fn text(array: &dyn Array, row: usize) -> Text {
     if let Some((items, count)) = long_list(array, row) {
         let mut words = cell::shown_json(&items, 0).to_string();
         words.truncate(words.len().saturating_sub(1));
-        let more = gander::display::count(count as u64 - ITEMS as u64);
+        let more = gander::bytes::display::count(count as u64 - ITEMS as u64);
         return Text::Value(format!("{}, … {more} more]", cut(&words)).into());
     }
     match cell::shown(array, row) {
@@ -367,7 +367,7 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
 
 /// How wide the values of a column are likely to be, in characters.
 pub(super) fn likely_width(field: &Field) -> f32 {
-    let inferred = gander::lines::types::inferred(field);
+    let inferred = gander::engines::delimited::types::inferred(field);
     match inferred.as_ref().unwrap_or(field.data_type()) {
         DataType::Boolean => 6.0,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 => 7.0,

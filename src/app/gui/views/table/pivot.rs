@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
 use egui::{Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
-use gander::content::Table;
-use gander::error::Error;
-use gander::format::Data;
+use gander::data::content::Table;
+use gander::bytes::error::Error;
+use gander::data::format::Data;
 use gander::jobs::Slot;
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, Mistake};
-use gander::task::Task;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -282,7 +282,7 @@ impl Page {
         let theme = Theme::of(ui);
         let Some(shown) = &mut self.shown else { return };
         let Some(made) = shown.found.as_ref().as_ref().ok() else { return };
-        let groups = gander::display::plural(made.answer.rows().number(), "group");
+        let groups = gander::bytes::display::plural(made.answer.rows().number(), "group");
         let time = made.answer.elapsed().as_secs_f64();
         ui.label(theme::mono(format!("{groups} · {time:.2} s")).color(theme.good));
         if let Some(remark) = made.resolved.remark() {

@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
-use gander::content::Table;
-use gander::content::table::StoredStatistics;
-use gander::error::Result;
+use gander::data::content::Table;
+use gander::data::content::table::StoredStatistics;
+use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::stats::summary::{
+use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };
-use gander::task::Task;
+use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::heads::{Click, bar, percent};
@@ -256,7 +256,7 @@ impl Page {
         let done: Arc<Mutex<Option<Result<Summaries>>>> = Arc::default();
         let (source, wanted, slot) = (table.clone(), columns.clone(), done.clone());
         let task = jobs.run(format!("summary of {name}"), Priority::Background, move |task| {
-            let result = gander::open::guarded(|| exact(source.as_ref(), task, &wanted));
+            let result = gander::data::open::guarded(|| exact(source.as_ref(), task, &wanted));
             *slot.lock() = Some(result);
         });
         Whole { task, columns, done }
@@ -276,7 +276,7 @@ impl Page {
             ui.painter().galley(at, galley, color);
         };
         text(ui, pos2(left, rect.top() + 8.0), wide, field.name(), body_font(), theme.text);
-        let kind = gander::display::column_type(&field);
+        let kind = gander::bytes::display::column_type(&field);
         text(ui, pos2(left, rect.top() + 28.0), wide, &kind, small_font(), theme.dim);
         let summary = match self.known.get(&column) {
             Some(Err(error)) => {

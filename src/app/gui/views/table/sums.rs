@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
-use gander::cell;
-use gander::content::Table;
-use gander::error::Result;
+use gander::data::cell;
+use gander::data::content::Table;
+use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 
 /// A selection of more cells is only counted.
 const CELLS: u64 = 20_000_000;
@@ -205,7 +205,7 @@ impl Sum {
     fn words(&self) -> String {
         let mut words = Vec::new();
         if self.nulls > 0 {
-            words.push(format!("{} null", gander::display::count(self.nulls)));
+            words.push(format!("{} null", gander::bytes::display::count(self.nulls)));
         }
         if self.numbers > 0 {
             let (sum, count) = (self.whole as f64 + self.broken, i128::from(self.numbers));

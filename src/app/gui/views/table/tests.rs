@@ -9,11 +9,11 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use egui::{Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::{Content, Rows};
-use gander::error::{Error, Result};
-use gander::node::Node;
-use gander::open::Document;
-use gander::source::Source;
+use gander::data::content::{Content, Rows};
+use gander::bytes::error::{Error, Result};
+use gander::data::node::Node;
+use gander::data::open::Document;
+use gander::bytes::source::Source;
 
 use super::*;
 use crate::gui::grid::CellKind;
@@ -85,7 +85,7 @@ impl Table for Made {
                 _ => Arc::new(StringArray::from_iter_values(rows.clone().map(|row| format!("w{row}")))),
             }
         };
-        gander::content::table::batch(
+        gander::data::content::table::batch(
             &self.schema,
             columns,
             columns.iter().map(of).collect(),
@@ -94,7 +94,7 @@ impl Table for Made {
     }
 
     /// A footer of many row groups takes a while too.
-    fn statistics(&self, _column: usize) -> Option<gander::content::table::StoredStatistics> {
+    fn statistics(&self, _column: usize) -> Option<gander::data::content::table::StoredStatistics> {
         std::thread::sleep(self.takes.min(Duration::from_millis(300)));
         None
     }

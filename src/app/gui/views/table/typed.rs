@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use gander::content::{Rows, Table};
-use gander::error::Result;
-use gander::lines::types;
-use gander::task::Task;
+use gander::data::content::{Rows, Table};
+use gander::bytes::error::Result;
+use gander::engines::delimited::types;
+use gander::bytes::task::Task;
 
 struct Typed {
     table: Arc<dyn Table>,
@@ -55,7 +55,7 @@ impl Table for Typed {
                 _ => array.clone(),
             })
             .collect();
-        gander::content::table::batch(&self.schema, columns, arrays, batch.num_rows())
+        gander::data::content::table::batch(&self.schema, columns, arrays, batch.num_rows())
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

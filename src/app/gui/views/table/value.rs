@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 use egui::{Color32, ColorImage};
-use gander::cell;
-use gander::content::{Content, Pixels, Rect, Table};
-use gander::error::{Error, Result};
-use gander::source::Source;
-use gander::task::Task;
+use gander::data::cell;
+use gander::data::content::{Content, Pixels, Rect, Table};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use serde_json::Value as Json;
 
 /// Longer texts are not looked at as JSON.
@@ -71,7 +71,7 @@ pub(super) fn read(table: &dyn Table, task: &Task, row: u64, column: usize) -> R
         return Err(Error::malformed(format!("row {row} is not there")));
     }
     let field = batch.schema().field(0).clone();
-    let type_text = gander::display::column_type(&field);
+    let type_text = gander::bytes::display::column_type(&field);
     of(task, batch.column(0).as_ref(), 0, type_text)
 }
 
@@ -82,7 +82,7 @@ fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<V
     if let Some(bytes) = bytes(array, row) {
         let mut faces = inside(task, bytes)?;
         faces.push(Face::Hex(bytes.to_vec()));
-        let size = gander::display::bytes(bytes.len() as u64);
+        let size = gander::bytes::display::bytes(bytes.len() as u64);
         return Ok(Value { type_text, faces, text: hex(bytes), size });
     }
     if array.data_type().is_nested() {
@@ -98,7 +98,7 @@ fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<V
     }
     faces.push(Face::Text(lines(&text)));
     let characters = text.chars().count() as u64;
-    let size = if characters > 40 { gander::display::plural(characters, "character") } else { String::new() };
+    let size = if characters > 40 { gander::bytes::display::plural(characters, "character") } else { String::new() };
     Ok(Value { type_text, faces, text, size })
 }
 
@@ -115,8 +115,8 @@ fn nested(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Resu
     }
     let text = serde_json::to_string_pretty(&json).unwrap_or_default();
     let size = match &json {
-        Json::Array(list) => gander::display::plural(list.len() as u64, "item"),
-        Json::Object(map) => gander::display::plural(map.len() as u64, "field"),
+        Json::Array(list) => gander::bytes::display::plural(list.len() as u64, "item"),
+        Json::Object(map) => gander::bytes::display::plural(map.len() as u64, "field"),
         _ => String::new(),
     };
     faces.push(Face::Tree(json));
@@ -168,7 +168,7 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
         return Ok(Vec::new());
     }
     let source = Source::memory("value", bytes.to_vec());
-    let document = match gander::open::open_source(task, &source, &Default::default()) {
+    let document = match gander::data::open::open_source(task, &source, &Default::default()) {
         Ok(document) => document,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(_) => return Ok(Vec::new()),
@@ -198,8 +198,8 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
         Some(Content::Table(_) | Content::Array(_)) | None => {
             let facts = document.root.shown_attributes().map(|(name, value)| {
                 let value = match value {
-                    gander::node::Value::Text(text) => Json::String(text.clone()),
-                    gander::node::Value::Json(json) => json.clone(),
+                    gander::data::node::Value::Text(text) => Json::String(text.clone()),
+                    gander::data::node::Value::Json(json) => json.clone(),
                 };
                 (name.clone(), value)
             });
@@ -211,7 +211,7 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
 
 /// A picture for the panel, and how many of its pixels each way are one there. The coarsest level that is fine enough
 /// is read, by bands of rows.
-fn picture(task: &Task, image: &dyn gander::content::Image) -> Result<(ColorImage, u64)> {
+fn picture(task: &Task, image: &dyn gander::data::content::Image) -> Result<(ColorImage, u64)> {
     let info = image.info();
     let fine = |size: &(u64, u64)| size.0.max(size.1) >= SHOWN;
     let level = info.levels.iter().rposition(fine).unwrap_or(0);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::array::Plain;
-use gander::content::table::MemoryTable;
-use gander::content::{Array, Content};
-use gander::dtype::DType;
-use gander::source::Source;
-use gander::task::Task;
+use gander::data::content::array::Plain;
+use gander::data::content::table::MemoryTable;
+use gander::data::content::{Array, Content};
+use gander::data::dtype::DType;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 
 use crate::gui::views::Request;
 use crate::gui::views::bench::{Bench, bench, settle};
@@ -69,7 +69,7 @@ fn a_cell_with_a_picture_beyond_the_limit() {
 fn an_image_beyond_the_limit() {
     for (width, height) in SIDES {
         let source = Source::memory("wide.png", png(width, height));
-        let document = gander::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
+        let document = gander::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
         let mut harness = bench("wide.png", document.root.content.clone().unwrap());
         walk(&mut harness, &["Histogram", "Image"]);
     }

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, TextEdit, Ui};
-use gander::content::Text;
-use gander::error::Result;
+use gander::data::content::Text;
+use gander::bytes::error::Result;
 use gander::jobs::Slot;
-use gander::task::Task;
+use gander::bytes::task::Task;
 
 use super::lines::{Place, REACHED};
 use crate::gui::commands::Action;
@@ -156,7 +156,7 @@ impl Find {
             (Some(found), _) => {
                 if found.place.is_none() {
                     let words = format!("{} is not in this text", self.text);
-                    let most = gander::display::bytes(REACHED as u64);
+                    let most = gander::bytes::display::bytes(REACHED as u64);
                     cx.actions.push(Action::Notice(match found.cut {
                         true => format!("{words}, as far as the first {most} of each line go"),
                         false => words,
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn what_lies_deep_in_a_long_line_is_found() {
         let line = format!("{}needle{}needle", "x".repeat(200_000), "x".repeat(100_000));
-        let source = gander::source::Source::memory("t", format!("first\n{line}\nlast needle"));
+        let source = gander::bytes::source::Source::memory("t", format!("first\n{line}\nlast needle"));
         let (text, task) = (Text::new(source, encoding_rs::UTF_8), Task::new());
         let place = |line, character| Place { line, character };
         let at = |from: Place, forward: bool| {

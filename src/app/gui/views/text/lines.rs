@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{Color32, Galley, Ui};
-use gander::content::Text;
-use gander::content::text::{LONGEST, Line};
-use gander::error::{Error, Result};
+use gander::data::content::Text;
+use gander::data::content::text::{LONGEST, Line};
+use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::task::Task;
+use gander::bytes::task::Task;
 
 use super::find::Pattern;
 use crate::gui::theme::{Theme, mono_font};
@@ -414,7 +414,7 @@ pub(super) fn whole(text: &Text, task: &Task, line: u64) -> Result<Line> {
 /// `Limit` where it is more: half of what was selected is never copied.
 pub(super) fn copied(text: &Text, task: &Task, from: Place, to: Place, most: usize) -> Result<String> {
     let too_much = || {
-        let most = gander::display::bytes(most as u64);
+        let most = gander::bytes::display::bytes(most as u64);
         Error::limit(format!("more than {most} to copy. Export them instead"))
     };
     let mut out = String::new();
@@ -464,7 +464,7 @@ mod tests {
     fn long() -> Text {
         // 300,000 characters in 600,000 bytes, between two short lines.
         let text = format!("one\n{}\nthree", "é".repeat(300_000));
-        Text::new(gander::source::Source::memory("t", text), encoding_rs::UTF_8)
+        Text::new(gander::bytes::source::Source::memory("t", text), encoding_rs::UTF_8)
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::super::checksum;
 use super::super::file::File;
-use crate::error::{Error, Result};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use bytes::Bytes;
 
 /// A little-endian number; of more than eight bytes the first eight.

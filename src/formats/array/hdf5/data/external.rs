@@ -2,9 +2,9 @@
 //! a file that names another one must not make Gander show what its sender could not see. All others are named.
 
 use super::super::message::ExternalSlot;
-use crate::error::{Error, Result};
-use crate::source::{ReadAt, Source};
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::{ReadAt, Source};
+use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -4,9 +4,9 @@
 //! filter mask says so) are still read.
 
 use super::super::message::{Filter, FilterPipeline};
-use crate::codec::{self, bitshuffle::Inner};
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::codec::{self, bitshuffle::Inner};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use bytes::Bytes;
 
 /// Numbers of the filters that the HDF Group has registered.
@@ -118,7 +118,7 @@ pub(in super::super) fn undo(
 
 /// An error with the filter's name.
 fn named(filter: &Filter, error: Error) -> Error {
-    use crate::error::ErrorKind;
+    use crate::bytes::error::ErrorKind;
     match error.kind() {
         ErrorKind::Malformed => {
             let message = error.message();

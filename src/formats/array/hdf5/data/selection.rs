@@ -3,8 +3,8 @@
 
 use super::super::file::Cursor;
 use super::super::message::RANK;
-use crate::error::{Error, Result};
-use crate::limits;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 
 /// Stands for a count or a block without an end.
 pub(super) const UNLIMITED: u64 = u64::MAX;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::content::{Content, Rect};
-use crate::error::ErrorKind;
-use crate::format::Options;
-use crate::open::{Document, open_source};
+use crate::data::content::{Content, Rect};
+use crate::bytes::error::ErrorKind;
+use crate::data::format::Options;
+use crate::data::open::{Document, open_source};
 use std::io::Read as _;
 use std::path::PathBuf;
 

@@ -4,10 +4,10 @@ use super::super::jpeg;
 use super::ifd::Order;
 use super::lzw;
 use super::page::{Compression, Page};
-use crate::content::Sample;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::task::Task;
+use crate::data::content::Sample;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use std::io::Read;
 
 /// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.
@@ -150,7 +150,7 @@ fn jpeg_chunk(task: &Task, page: &Page, stored: &[u8], shape: &Shape, partial: b
     if page.photometric == 6 && shape.channels == 3 {
         pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb);
     }
-    let rect = crate::content::Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
+    let rect = crate::data::content::Rect { x: 0, y: 0, width: shape.width, height: shape.rows };
     let mut data = pixels.crop(rect).data;
     let most = limits::check(shape.samples()?, limits::CHUNK, "a strip or tile")?;
     if data.len() < most && !partial {

@@ -1,9 +1,9 @@
 //! The directories of a TIFF: fields by their tags, classic with offsets of 32 bits and BigTIFF with 64.
 
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::source::Source;
-use crate::task::Task;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use std::collections::BTreeSet;
 
 /// Directories that are followed.
@@ -92,8 +92,8 @@ impl Field {
                 6 => (n as u8 as i8).to_string(),
                 8 => (n as u16 as i16).to_string(),
                 9 => (n as u32 as i32).to_string(),
-                11 => crate::cell::float32(f32::from_bits(n as u32)),
-                12 => crate::cell::float64(f64::from_bits(n)),
+                11 => crate::data::cell::float32(f32::from_bits(n as u32)),
+                12 => crate::data::cell::float64(f64::from_bits(n)),
                 17 => (n as i64).to_string(),
                 _ => n.to_string(),
             }

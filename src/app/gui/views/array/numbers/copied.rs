@@ -86,9 +86,9 @@ fn copied_as(kind: &CellKind) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use gander::content::array::Plain;
-    use gander::dtype::Record;
-    use gander::source::Source;
+    use gander::data::content::array::Plain;
+    use gander::data::dtype::Record;
+    use gander::bytes::source::Source;
 
     use super::*;
 

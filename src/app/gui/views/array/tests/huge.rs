@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::{Array, Content};
-use gander::dtype::DType;
+use gander::data::content::{Array, Content};
+use gander::data::dtype::DType;
 
 use super::super::super::Request;
 use super::super::super::bench::{Bench, bench, picture, settle};

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::DataType;
-use gander::cf::Times;
-use gander::content::array::{Axis, Gap, Scaling};
-use gander::content::{Array, ArrayFacts};
-use gander::dtype::{DType, Variable};
-use gander::error::{Error, Result};
-use gander::region::{Region, Span};
-use gander::task::Task;
+use gander::data::cf::Times;
+use gander::data::content::array::{Axis, Gap, Scaling};
+use gander::data::content::{Array, ArrayFacts};
+use gander::data::dtype::{DType, Variable};
+use gander::bytes::error::{Error, Result};
+use gander::data::region::{Region, Span};
+use gander::bytes::task::Task;
 
 use super::plain;
 

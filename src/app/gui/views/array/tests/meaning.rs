@@ -6,9 +6,9 @@ use super::super::super::Request;
 use super::super::super::bench::{bench, picture, settle};
 use super::made::{Described, classes, temperature};
 use super::{cell, fixture, plain, show};
-use gander::content::array::Axis;
-use gander::content::{ArrayFacts, Content};
-use gander::dtype::DType;
+use gander::data::content::array::Axis;
+use gander::data::content::{ArrayFacts, Content};
+use gander::data::dtype::DType;
 use std::sync::Arc;
 
 #[test]

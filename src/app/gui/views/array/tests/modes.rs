@@ -5,8 +5,8 @@ use std::sync::Arc;
 use egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::{Array, Content};
-use gander::dtype::{DType, Field, Record};
+use gander::data::content::{Array, Content};
+use gander::data::dtype::{DType, Field, Record};
 
 use super::super::super::bench::{Bench, bench, click, picture, settle};
 use super::super::super::{Action, Request};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use egui::Key;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::content::{Array, Content};
-use gander::dtype::DType;
+use gander::data::content::{Array, Content};
+use gander::data::dtype::DType;
 
 use super::super::super::Request;
 use super::super::super::bench::{Bench, Slow, bench, frame_times, settle};
@@ -160,8 +160,8 @@ fn large() -> Arc<dyn Array> {
         let bytes = (0..24_000_000u32).map(|n| (n / 1_000_000 * 10 + n % 7) as u8).collect();
         return plain(DType::U8, &[24, 1000, 1000], bytes);
     };
-    let task = gander::task::Task::new();
-    let document = gander::open::open(&task, path.as_ref(), &Default::default()).unwrap();
+    let task = gander::bytes::task::Task::new();
+    let document = gander::data::open::open(&task, path.as_ref(), &Default::default()).unwrap();
     let first = document.root.child_page(&task, 0..1).ok().and_then(|page| page.first().cloned());
     let content = document.root.content.clone().or_else(|| first?.content.clone());
     let Some(Content::Array(array)) = content else { panic!("no array in {}", path.display()) };

@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use egui_plot::{GridInput, GridMark, uniform_grid_spacer};
-use gander::cell;
+use gander::data::cell;
 
 use crate::gui::views::short_number;
 
@@ -207,7 +207,7 @@ fn figure(value: f64) -> String {
         return short_number(value);
     }
     let sign = if value < 0.0 { "−" } else { "" };
-    format!("{sign}{}", gander::display::count(value.abs() as u64))
+    format!("{sign}{}", gander::bytes::display::count(value.abs() as u64))
 }
 
 /// A time as text, exact.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type};
-use gander::cell;
-use gander::content::Table;
-use gander::error::{Error, Result};
-use gander::stats::{Binning, Counter};
-use gander::task::Task;
+use gander::data::cell;
+use gander::data::content::Table;
+use gander::bytes::error::{Error, Result};
+use gander::data::stats::{Binning, Counter};
+use gander::bytes::task::Task;
 
 use super::axis::{Scale, is_number};
 
@@ -253,7 +253,7 @@ fn floats(array: &ArrayRef) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
-    use gander::content::table::MemoryTable;
+    use gander::data::content::table::MemoryTable;
 
     use super::*;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
 use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
-use gander::content::Table;
+use gander::data::content::Table;
 use gander::jobs::Jobs;
-use gander::lines::types;
+use gander::engines::delimited::types;
 use gander::query::{Condition, Test};
 
 use super::list::{self, Frequent};
@@ -277,7 +277,7 @@ impl Draft {
                 });
             });
             response.response.on_hover_text("Column");
-            ui.label(theme::dim(theme, gander::display::column_type(field)));
+            ui.label(theme::dim(theme, gander::bytes::display::column_type(field)));
         });
         if chosen != at {
             self.fields.clear();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use egui::{ScrollArea, Ui};
-use gander::content::Table;
+use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
 use super::super::heads::frequent;

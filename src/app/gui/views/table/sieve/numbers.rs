@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use gander::content::Table as _;
+use gander::data::content::Table as _;
 use gander::jobs::{Jobs, Slot};
 use gander::query::Filtered;
 

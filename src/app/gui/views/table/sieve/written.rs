@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{
     Align, Frame, Key, Layout, Modifiers, Rect, RichText, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2,
 };
-use gander::content::Table;
+use gander::data::content::Table;
 use gander::jobs::Jobs;
 use gander::query::pivot::typed;
 use gander::query::{Clauses, Filter, Mistake, Sort, clauses, column_names};
@@ -206,7 +206,7 @@ pub(super) fn context(mistake: &Mistake) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-    use gander::content::table::MemoryTable;
+    use gander::data::content::table::MemoryTable;
     use gander::query::{Condition, Order, Test};
 
     use super::*;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
-use gander::content::Table;
-use gander::content::table::StoredStatistics;
-use gander::stats::summary::{Different, Summary};
+use gander::data::content::Table;
+use gander::data::content::table::StoredStatistics;
+use gander::data::stats::summary::{Different, Summary};
 
 use super::super::sums::short;
 use crate::gui::grid::thousands;
@@ -209,9 +209,9 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, known: &Known<'_>) {
 mod tests {
     use super::*;
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-    use gander::content::table::MemoryTable;
-    use gander::stats::summary::{exact, sampled};
-    use gander::task::Task;
+    use gander::data::content::table::MemoryTable;
+    use gander::data::stats::summary::{exact, sampled};
+    use gander::bytes::task::Task;
 
     fn table(rows: i64) -> Arc<dyn Table> {
         let numbers = Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef;

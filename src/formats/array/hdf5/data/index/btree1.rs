@@ -2,11 +2,11 @@
 //! elements) and children, sorted by offset; the leaves' children are the chunks.
 
 use super::{ChunkRecord, Grid};
-use crate::cache::Cache;
-use crate::error::{Error, Result};
+use crate::bytes::cache::Cache;
+use crate::bytes::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{is_undefined, place, uint, uint_at};
 use crate::formats::array::hdf5::file::File;
-use crate::task::Task;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::cmp::Ordering;
 

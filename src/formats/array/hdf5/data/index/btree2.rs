@@ -2,11 +2,11 @@
 //! chunks) in all nodes, sorted by coordinates.
 
 use super::{ChunkRecord, Grid, Kept};
-use crate::cache::Cache;
-use crate::error::{Error, Result};
+use crate::bytes::cache::Cache;
+use crate::bytes::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
-use crate::task::Task;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::cmp::Ordering;
 

@@ -3,11 +3,11 @@
 //! super blocks name, each level twice as large; large data blocks are cut into pages.
 
 use super::{ChunkRecord, Grid, Kept, element};
-use crate::cache::Cache;
-use crate::error::{Error, Result};
+use crate::bytes::cache::Cache;
+use crate::bytes::error::{Error, Result};
 use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
-use crate::task::Task;
+use crate::bytes::task::Task;
 use bytes::Bytes;
 
 /// The array.

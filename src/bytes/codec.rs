@@ -1,0 +1,72 @@
+//! Codecs: what turns the stored bytes of a chunk into its elements — compression, filters that make bytes
+//! compress better, checksums. The formats that are made of chunks (HDF5, Zarr, N5, bloscpack, FITS) share
+//! them.
+//!
+//! Each is a function over slices. `most` is the number of bytes that the caller can use: no codec gives or
+//! allocates more, and more in the input is an error. Where the caller knows the exact size, it compares
+//! afterwards ([`crate::data::chunked`] does). What is compressed as whole files or as long streams goes through
+//! [`crate::bytes::stream`], which decodes piece by piece.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`deflate`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lzf`], [`snappy`] | general compression, in the framings that array formats use |
+//! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
+//! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
+//! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
+//! | [`checksum`] | Fletcher-32, Adler-32, CRC-32, CRC-32C, lookup3, xxHash |
+
+mod bits;
+pub mod bitshuffle;
+pub mod blosc;
+pub mod blosc2;
+pub mod blosclz;
+pub mod bzip2;
+pub mod checksum;
+pub mod deflate;
+pub mod lz4;
+pub mod lzf;
+pub mod lzma;
+pub mod nbit;
+pub mod scaleoffset;
+pub mod shuffle;
+pub mod snappy;
+pub mod szip;
+#[cfg(test)]
+mod tests;
+mod xxhash;
+pub mod zfp;
+pub mod zstd;
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+
+/// A zeroed buffer for what `input` bytes may become: at most `most`, and at most `ratio` bytes for each.
+/// One byte more than that, so that too much is noticed.
+fn room(input: usize, ratio: usize, most: usize, what: &str) -> Result<Vec<u8>> {
+    let size = input.saturating_mul(ratio).saturating_add(64).min(most).saturating_add(1);
+    limits::buffer((size as u64).min(limits::CHUNK), what)
+}
+
+/// `out` cut to `len` bytes; memory that stays unused is given back where it is much.
+fn cut_to(mut out: Vec<u8>, len: usize) -> Vec<u8> {
+    out.truncate(len);
+    if out.capacity() / 4 > len.max(1024) {
+        out.shrink_to_fit();
+    }
+    out
+}
+
+/// The error of a stream that holds more than it should.
+fn too_much(what: &str, most: usize) -> Error {
+    Error::malformed(format!("{what}: it decodes to more than the {most} bytes that belong there"))
+}
+
+/// The error of a stream that ends early.
+fn cut_off(what: &str) -> Error {
+    Error::malformed(format!("{what}: it ends in the middle of its data"))
+}
+
+/// The little-endian u32 at `at`.
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
+}

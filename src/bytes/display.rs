@@ -1,0 +1,211 @@
+//! Numbers and names as people read them: counts, sizes, natural order. (How *values* of data are
+//! written is in [`crate::data::cell`].)
+
+use std::cmp::Ordering;
+
+/// `1204000` as `1,204,000`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `20_000_000` as `20.0 M`; exact below ten thousand.
+pub fn short_count(n: u64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
+    if n < 10_000 {
+        return count(n);
+    }
+    let value = n as f64;
+    for (size, unit) in UNITS {
+        if value >= size * 0.9995 {
+            let scaled = value / size;
+            return if scaled < 99.95 {
+                format!("{scaled:.1} {unit}")
+            } else {
+                format!("{scaled:.0} {unit}")
+            };
+        }
+    }
+    count(n)
+}
+
+/// Bytes in decimal units, three significant digits: `612 MB`, `1.80 GB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A shape as `60000×28×28`; a scalar as `scalar`.
+pub fn shape(shape: &[u64]) -> String {
+    if shape.is_empty() {
+        return "scalar".to_owned();
+    }
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join("×")
+}
+
+/// One or many: `1 row`, `2,000 rows`.
+pub fn plural(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", count(n)) }
+}
+
+/// Compares names as people order them: runs of digits by their value, so `layer.2` comes before
+/// `layer.10`; equal values by fewer leading zeros; letters by case only when nothing else differs.
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut x, mut y) = (a.as_bytes(), b.as_bytes());
+    loop {
+        match (x.first(), y.first()) {
+            (None, None) => return a.cmp(b),
+            (None, _) => return Ordering::Less,
+            (_, None) => return Ordering::Greater,
+            (Some(p), Some(q)) if p.is_ascii_digit() && q.is_ascii_digit() => {
+                let (n, rest_x) = digits(x);
+                let (m, rest_y) = digits(y);
+                let by_value = n.len().cmp(&m.len()).then_with(|| n.cmp(m));
+                if by_value != Ordering::Equal {
+                    return by_value;
+                }
+                (x, y) = (rest_x, rest_y);
+            }
+            (Some(p), Some(q)) => {
+                let by_letter = p.to_ascii_lowercase().cmp(&q.to_ascii_lowercase());
+                if by_letter != Ordering::Equal {
+                    return by_letter;
+                }
+                (x, y) = (&x[1..], &y[1..]);
+            }
+        }
+    }
+}
+
+/// The digits at the start without leading zeros, and what follows them.
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
+    let (run, rest) = text.split_at(end);
+    let zeros = run.iter().take_while(|&&b| b == b'0').count();
+    (&run[zeros..], rest)
+}
+
+/// An Arrow type in Arrow's words (`int64`, `double`, `list<item: string>`, `timestamp[us, tz=UTC]`).
+pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
+    use arrow::datatypes::{DataType as D, IntervalUnit, TimeUnit};
+    let unit = |u: &TimeUnit| match u {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    let field = |f: &arrow::datatypes::Field| {
+        let null = if f.is_nullable() { "" } else { " not null" };
+        format!("{}: {}{null}", f.name(), arrow_type(f.data_type()))
+    };
+    match data_type {
+        D::Null => "null".into(),
+        D::Boolean => "bool".into(),
+        D::Float16 => "halffloat".into(),
+        D::Float32 => "float".into(),
+        D::Float64 => "double".into(),
+        D::Utf8 => "string".into(),
+        D::LargeUtf8 => "large_string".into(),
+        D::Utf8View => "string_view".into(),
+        D::Binary => "binary".into(),
+        D::LargeBinary => "large_binary".into(),
+        D::BinaryView => "binary_view".into(),
+        D::FixedSizeBinary(n) => format!("fixed_size_binary[{n}]"),
+        D::Date32 => "date32[day]".into(),
+        D::Date64 => "date64[ms]".into(),
+        D::Time32(u) => format!("time32[{}]", unit(u)),
+        D::Time64(u) => format!("time64[{}]", unit(u)),
+        D::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
+        D::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
+        D::Duration(u) => format!("duration[{}]", unit(u)),
+        D::Interval(IntervalUnit::YearMonth) => "month_interval".into(),
+        D::Interval(IntervalUnit::DayTime) => "day_time_interval".into(),
+        D::Interval(IntervalUnit::MonthDayNano) => "month_day_nano_interval".into(),
+        D::Decimal32(p, s) => format!("decimal32({p}, {s})"),
+        D::Decimal64(p, s) => format!("decimal64({p}, {s})"),
+        D::Decimal128(p, s) => format!("decimal128({p}, {s})"),
+        D::Decimal256(p, s) => format!("decimal256({p}, {s})"),
+        D::List(f) => format!("list<{}>", field(f)),
+        D::LargeList(f) => format!("large_list<{}>", field(f)),
+        D::ListView(f) => format!("list_view<{}>", field(f)),
+        D::LargeListView(f) => format!("large_list_view<{}>", field(f)),
+        D::FixedSizeList(f, n) => format!("fixed_size_list<{}>[{n}]", field(f)),
+        D::Struct(fields) => {
+            format!("struct<{}>", fields.iter().map(|f| field(f)).collect::<Vec<_>>().join(", "))
+        }
+        D::Map(entries, _) => match entries.data_type() {
+            D::Struct(pair) if pair.len() == 2 => {
+                format!("map<{}, {}>", arrow_type(pair[0].data_type()), arrow_type(pair[1].data_type()))
+            }
+            other => format!("map<{}>", arrow_type(other)),
+        },
+        D::Dictionary(key, value) => {
+            format!("dictionary<values={}, indices={}, ordered=0>", arrow_type(value), arrow_type(key))
+        }
+        D::RunEndEncoded(ends, values) => {
+            format!(
+                "run_end_encoded<run_ends: {}, values: {}>",
+                arrow_type(ends.data_type()),
+                arrow_type(values.data_type())
+            )
+        }
+        D::Union(fields, mode) => {
+            let kind = if matches!(mode, arrow::datatypes::UnionMode::Dense) { "dense" } else { "sparse" };
+            let items: Vec<String> = fields.iter().map(|(id, f)| format!("{}={id}", field(f))).collect();
+            format!("{kind}_union<{}>", items.join(", "))
+        }
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+/// The type of a column for people and JSON: a text format's inferred type where it has one.
+pub fn column_type(field: &arrow::datatypes::Field) -> String {
+    field.metadata().get("inferred").cloned().unwrap_or_else(|| arrow_type(field.data_type()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_sizes() {
+        assert_eq!(count(1_204_000), "1,204,000");
+        assert_eq!(count(999), "999");
+        assert_eq!(short_count(20_000_000), "20.0 M");
+        assert_eq!(short_count(999_999), "1.0 M");
+        assert_eq!(bytes(612_000_000), "612 MB");
+        assert_eq!(bytes(1_800_000_000), "1.80 GB");
+        assert_eq!(bytes(999_999), "1.00 MB");
+        assert_eq!(bytes(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn digits_order_by_value() {
+        let mut names = ["layer.10", "layer.2", "layer.02", "Layer.3", "layer"];
+        names.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(names, ["layer", "layer.02", "layer.2", "Layer.3", "layer.10"]);
+    }
+}

@@ -1,0 +1,413 @@
+//! `Source`: named bytes to read by ranges — a mapped file, memory, a slice of another source, a
+//! decompressed stream — or a folder of them.
+//!
+//! Nothing else in the library opens or maps files. Reads return owned [`Bytes`] (a zero-copy view
+//! of the map where there is one), so results never borrow a file; bulk scans use
+//! [`Source::read_into`], which copies through the kernel and leaves no mapped pages behind in the
+//! process' resident memory. Before each read the file's identity (device, inode, size, mtime) is
+//! compared with what it was at open; a file that shrinks *during* a read of the map is caught by
+//! [`map`]'s guard. Both end in an error that says so, not in a crash or in mixed data.
+
+mod folder;
+mod map;
+mod reader;
+
+pub use folder::Folder;
+pub use map::is_open;
+pub use reader::Reader;
+
+use crate::bytes::error::{Error, Result};
+use crate::data::guard::GuardedStream;
+use crate::bytes::limits;
+use crate::bytes::task::Task;
+use bytes::Bytes;
+use map::MappedFile;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Named bytes, or a folder. Cheap to clone.
+#[derive(Clone)]
+pub struct Source(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    path: Option<PathBuf>,
+    /// The file that all of this was decompressed from.
+    packed: Option<PathBuf>,
+    depth: u32,
+    backing: Backing,
+}
+
+enum Backing {
+    File(MappedFile),
+    Memory(Bytes),
+    Slice { parent: Source, start: u64, len: u64 },
+    Stream(Arc<dyn ReadAt>),
+    Folder,
+}
+
+/// Bytes that are made on demand: a decompressed stream with an index.
+pub trait ReadAt: Send + Sync {
+    /// The length in bytes if it is known without work.
+    fn known_len(&self) -> Option<u64>;
+    /// The length in bytes; may read the whole stream once.
+    fn len(&self, task: &Task) -> Result<u64>;
+    /// Fills `out` from `offset`; fewer bytes only at the end of the stream. Returns how many.
+    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize>;
+}
+
+/// One name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in its folder, without a path.
+    pub name: String,
+    /// Whether it is a folder itself.
+    pub is_folder: bool,
+    /// Its size in bytes; 0 for folders.
+    pub bytes: u64,
+}
+
+/// Reads up to this many bytes are copied out of a mapped file: a page fault costs more than the copy, and
+/// of a file that is not in memory it fetches megabytes around the page.
+const SMALL: u64 = 64 << 10;
+
+impl Source {
+    /// Opens a file or a folder. Files are opened read-only and mapped; nothing is read.
+    pub fn open(_task: &Task, path: &Path) -> Result<Source> {
+        let named = |e: std::io::Error| Error::from(e).in_file(path.display());
+        let meta = std::fs::metadata(path).map_err(named)?;
+        let backing = if meta.is_dir() {
+            // Asking for the entries now turns "no permission" into an error at the door.
+            std::fs::read_dir(path).map_err(named)?;
+            Backing::Folder
+        } else if meta.is_file() {
+            Backing::File(MappedFile::open(path).map_err(|e| e.in_file(path.display()))?)
+        } else {
+            return Err(Error::unsupported("not a file or folder, but a device, socket or pipe")
+                .in_file(path.display()));
+        };
+        let name = path
+            .file_name()
+            .or_else(|| path.components().next_back().map(Component::as_os_str))
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        Ok(Source(Arc::new(Inner { name, path: Some(path.to_owned()), packed: None, depth: 0, backing })))
+    }
+
+    /// Bytes in memory under a name.
+    pub fn memory(name: impl Into<String>, bytes: impl Into<Bytes>) -> Source {
+        Source::made(name, 0, Backing::Memory(bytes.into()))
+    }
+
+    /// Bytes inside this source that are a thing of their own (a stored zip member). Counts as one
+    /// level of nesting.
+    pub fn member(&self, name: impl Into<String>, range: Range<u64>) -> Result<Source> {
+        let (depth, start, len) = (self.deeper()?, range.start, self.within(&range)?);
+        Ok(Source::made(name, depth, Backing::Slice { parent: self.clone(), start, len }))
+    }
+
+    /// Bytes that are made from this source on demand (a decompressed stream). One level of nesting.
+    pub fn stream(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
+        let bytes = Arc::new(GuardedStream(bytes));
+        Ok(Source::made(name, self.deeper()?, Backing::Stream(bytes)))
+    }
+
+    /// Bytes made from this source that are in memory now (an inflated zip member). One level.
+    pub fn inflated(&self, name: impl Into<String>, bytes: Bytes) -> Result<Source> {
+        Ok(Source::made(name, self.deeper()?, Backing::Memory(bytes)))
+    }
+
+    /// All of this source, decompressed on demand: the same file in another form, whose neighbours are this
+    /// one's. One level of nesting.
+    pub fn decompressed(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
+        let packed = self.0.path.clone().or_else(|| self.0.packed.clone());
+        let (name, backing) = (name.into(), Backing::Stream(bytes));
+        Ok(Source(Arc::new(Inner { name, path: None, packed, depth: self.deeper()?, backing })))
+    }
+
+    fn made(name: impl Into<String>, depth: u32, backing: Backing) -> Source {
+        Source(Arc::new(Inner { name: name.into(), path: None, packed: None, depth, backing }))
+    }
+
+    fn deeper(&self) -> Result<u32> {
+        if self.0.depth >= limits::NESTING {
+            return Err(Error::limit(format!("{} files inside each other", self.0.depth + 1)));
+        }
+        Ok(self.0.depth + 1)
+    }
+
+    /// The name, without folders: what detection by extension looks at.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The path on disk; `None` for bytes inside other files.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// How many files this one lies inside of.
+    pub fn depth(&self) -> u32 {
+        self.0.depth
+    }
+
+    /// Whether this is a folder.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.0.backing, Backing::Folder)
+    }
+
+    /// Whether the bytes are made in order from earlier ones, so that several readers at once gain
+    /// nothing.
+    pub fn is_stream(&self) -> bool {
+        match &self.0.backing {
+            Backing::Stream(_) => true,
+            Backing::Slice { parent, .. } => parent.is_stream(),
+            _ => false,
+        }
+    }
+
+    /// The length in bytes if no work is needed to know it. Folders have none.
+    pub fn known_len(&self) -> Option<u64> {
+        match &self.0.backing {
+            Backing::File(file) => Some(file.len()),
+            Backing::Memory(bytes) => Some(bytes.len() as u64),
+            Backing::Slice { len, .. } => Some(*len),
+            Backing::Stream(stream) => stream.known_len(),
+            Backing::Folder => None,
+        }
+    }
+
+    /// Whether bytes near the end cost no more than those at the start: not so in streams, which
+    /// are made from the front.
+    pub fn is_random_access(&self) -> bool {
+        match &self.0.backing {
+            Backing::Stream(_) => false,
+            Backing::Slice { parent, .. } => parent.is_random_access(),
+            _ => true,
+        }
+    }
+
+    /// The length in bytes; a stream may be read through once to know it.
+    pub fn len(&self, task: &Task) -> Result<u64> {
+        match &self.0.backing {
+            Backing::Stream(stream) => stream.len(task),
+            _ => self.known_len().ok_or_else(|| Error::bug("the length of a folder was asked for")),
+        }
+    }
+
+    /// The bytes of `range`, all of them: an end beyond the file is a `Malformed` error, since some
+    /// header promised those bytes. A zero-copy view where the source is mapped.
+    pub fn read(&self, task: &Task, range: Range<u64>) -> Result<Bytes> {
+        task.check()?;
+        match &self.0.backing {
+            Backing::Stream(stream) => {
+                let want = range.end.checked_sub(range.start).ok_or_else(|| backwards(&range))?;
+                let mut out = limits::buffer(want, "a read")?;
+                let got = stream.read_at(task, range.start, &mut out)?;
+                if (got as u64) < want {
+                    return Err(ends(range.start + got as u64, &range));
+                }
+                Ok(out.into())
+            }
+            Backing::Slice { parent, start, .. } => {
+                self.within(&range)?;
+                parent.read(task, start + range.start..start + range.end)
+            }
+            Backing::Memory(bytes) => {
+                self.within(&range)?;
+                Ok(bytes.slice(range.start as usize..range.end as usize))
+            }
+            Backing::File(file) => {
+                self.within(&range)?;
+                if range.end - range.start > SMALL {
+                    return file.bytes(range);
+                }
+                let mut out = vec![0; (range.end - range.start) as usize];
+                file.copy(range.start, &mut out)?;
+                Ok(out.into())
+            }
+            Backing::Folder => Err(Error::bug("bytes of a folder were asked for")),
+        }
+    }
+
+    /// Up to `most` bytes from `offset`: fewer at the end, none beyond it.
+    pub fn read_up_to(&self, task: &Task, offset: u64, most: usize) -> Result<Bytes> {
+        if let Backing::Stream(stream) = &self.0.backing {
+            let mut out = limits::buffer(most as u64, "a read")?;
+            let got = stream.read_at(task, offset, &mut out)?;
+            out.truncate(got);
+            return Ok(out.into());
+        }
+        let len = self.len(task)?;
+        let start = offset.min(len);
+        self.read(task, start..start.saturating_add(most as u64).min(len))
+    }
+
+    /// Copies the bytes from `offset` into `out`, all of them, through the kernel rather than the
+    /// map: for scans, whose pages should not stay in the process.
+    pub fn read_into(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<()> {
+        task.check()?;
+        let range = offset..offset.saturating_add(out.len() as u64);
+        match &self.0.backing {
+            Backing::Stream(stream) => {
+                let got = stream.read_at(task, offset, out)?;
+                if got < out.len() { Err(ends(offset + got as u64, &range)) } else { Ok(()) }
+            }
+            Backing::Slice { parent, start, .. } => {
+                self.within(&range)?;
+                parent.read_into(task, start + offset, out)
+            }
+            Backing::Memory(bytes) => {
+                self.within(&range)?;
+                out.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
+                Ok(())
+            }
+            Backing::File(file) => {
+                self.within(&range)?;
+                file.copy(offset, out)
+            }
+            Backing::Folder => Err(Error::bug("bytes of a folder were asked for")),
+        }
+    }
+
+    /// `std::io` access to the bytes, for parsers that want a reader.
+    pub fn reader(&self, task: &Task) -> Reader {
+        Reader::new(self.clone(), task.clone())
+    }
+
+    /// The length of `range`, if it lies in this source.
+    fn within(&self, range: &Range<u64>) -> Result<u64> {
+        let want = range.end.checked_sub(range.start).ok_or_else(|| backwards(range))?;
+        match self.known_len() {
+            Some(len) if range.end > len => Err(ends(len, range)),
+            _ => Ok(want),
+        }
+    }
+
+    /// What is in this folder, in natural order (`part-2` before `part-10`).
+    pub fn entries(&self, task: &Task) -> Result<Vec<Entry>> {
+        let path = self.folder_path()?;
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(|e| Error::from(e).in_file(path.display()))? {
+            task.check()?;
+            let Ok(entry) = entry else { continue };
+            // Follows links; a dangling one is listed as an empty file and fails when opened.
+            let meta = std::fs::metadata(entry.path());
+            let is_folder = meta.as_ref().is_ok_and(|m| m.is_dir());
+            let bytes = meta.map_or(0, |m| if m.is_dir() { 0 } else { m.len() });
+            entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_folder, bytes });
+        }
+        entries.sort_by(|a, b| crate::bytes::display::natural_order(&a.name, &b.name));
+        Ok(entries)
+    }
+
+    /// A file or folder in this folder. `name` may have folders (`a/b.npy`) but stays inside.
+    pub fn child(&self, task: &Task, name: &str) -> Result<Source> {
+        let path = self.folder_path()?;
+        Source::open(task, &inside(path, name)?)
+    }
+
+    /// The size in bytes of a file in this folder, as [`Source::child`] would find it; nothing is opened.
+    pub fn size_of(&self, name: &str) -> Result<u64> {
+        let path = inside(self.folder_path()?, name)?;
+        std::fs::metadata(&path).map(|meta| meta.len()).map_err(|e| Error::from(e).in_file(path.display()))
+    }
+
+    /// A file beside this one (another shard, an index). Never outside the file's own folder.
+    pub fn sibling(&self, task: &Task, name: &str) -> Result<Source> {
+        let path = self.0.path.as_deref().or(self.0.packed.as_deref());
+        let path = path.ok_or_else(|| Error::unsupported("a file inside another has no neighbours"))?;
+        let folder = match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+            None => return Err(Error::io("this file lies in no folder")),
+        };
+        Source::open(task, &inside(folder, name)?)
+    }
+
+    fn folder_path(&self) -> Result<&Path> {
+        match (&self.0.backing, self.path()) {
+            (Backing::Folder, Some(path)) => Ok(path),
+            _ => Err(Error::bug("entries of a file were asked for")),
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Source({:?}, {:?} bytes)", self.0.name, self.known_len())
+    }
+}
+
+/// `folder/name`, refused if `name` climbs out, by its parts or through a link.
+fn inside(folder: &Path, name: &str) -> Result<PathBuf> {
+    let relative = Path::new(name);
+    let plain = relative.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    if !plain || name.is_empty() {
+        return Err(Error::malformed(format!("file reference {name:?}: it leads out of its folder")));
+    }
+    let path = folder.join(relative);
+    let real = |p: &Path| std::fs::canonicalize(p);
+    match (real(folder), real(&path)) {
+        (Ok(folder), Ok(file)) if !file.starts_with(&folder) => {
+            Err(Error::malformed(format!("file reference {name:?}: a link leads out of its folder")))
+        }
+        _ => Ok(path),
+    }
+}
+
+fn ends(len: u64, range: &Range<u64>) -> Error {
+    Error::malformed(format!(
+        "file: it ends at byte {len}, but bytes {} to {} are needed; it may be cut off",
+        range.start, range.end
+    ))
+}
+
+fn backwards(range: &Range<u64>) -> Error {
+    Error::malformed(format!("range: it ends at {} before it starts at {}", range.end, range.start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_reads_its_part_and_no_more() {
+        let task = Task::new();
+        let source = Source::memory("all", &b"0123456789"[..]);
+        let part = source.member("part", 2..6).unwrap();
+        assert_eq!(part.read(&task, 1..3).unwrap(), &b"34"[..]);
+        assert!(part.read(&task, 1..5).is_err());
+        assert_eq!(part.read_up_to(&task, 3, 100).unwrap(), &b"5"[..]);
+        assert_eq!(part.read_up_to(&task, 9, 100).unwrap(), &b""[..]);
+    }
+
+    #[test]
+    fn names_that_climb_out_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join("secret");
+        std::fs::write(&outside, b"x").unwrap();
+        let inner = folder.path().join("data");
+        std::fs::create_dir(&inner).unwrap();
+        std::os::unix::fs::symlink(&outside, inner.join("link")).unwrap();
+        let source = Source::open(&Task::new(), &inner).unwrap();
+        for name in ["../secret", "/etc/passwd", "", "link", "a/../../secret"] {
+            assert!(source.child(&Task::new(), name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrank_is_an_error_and_no_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
+        let task = Task::new();
+        let source = Source::open(&task, &path).unwrap();
+        let before = source.read(&task, 0..1 << 20).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+        assert!(source.read(&task, 0..1 << 20).unwrap_err().to_string().contains("changed"));
+        // What was handed out before reads as zeros now, it does not kill the process.
+        assert_eq!(before.iter().map(|&b| u64::from(b)).sum::<u64>() % 7, 0);
+    }
+}

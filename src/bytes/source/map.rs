@@ -1,0 +1,217 @@
+//! A mapped file that may change under us, without the process dying of it.
+//!
+//! Reading a mapped page beyond the file's end raises SIGBUS. A handler looks the address up in a
+//! fixed, lock-free table of our maps; if it is ours, it puts zero pages over the rest of the map
+//! and marks the map torn, which turns the read into an error. Other addresses go to the handler
+//! that was there before. (mmap(2), sigaction(2); the table is fixed because a signal handler may
+//! neither lock nor allocate.)
+
+use crate::bytes::error::{Error, Result};
+use bytes::Bytes;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// An open file: mapped for views, and by descriptor for copies.
+pub(super) struct MappedFile {
+    file: File,
+    identity: Identity,
+    map: Option<Arc<Map>>,
+    /// The whole map as `Bytes`; empty for an empty file, which cannot be mapped.
+    bytes: Bytes,
+}
+
+/// What makes a file the one that was opened.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    mtime: (i64, i64),
+}
+
+impl Identity {
+    fn of(file: &File) -> Result<Self> {
+        let meta = file.metadata()?;
+        Ok(Identity {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.len(),
+            mtime: (meta.mtime(), meta.mtime_nsec()),
+        })
+    }
+}
+
+impl MappedFile {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path)?;
+        let identity = Identity::of(&file)?;
+        let (map, bytes) = if identity.size == 0 {
+            (None, Bytes::new())
+        } else {
+            let map = Arc::new(Map::new(&file)?);
+            (Some(map.clone()), Bytes::from_owner(MapOwner(map)))
+        };
+        OPEN.lock().push((identity.device, identity.inode));
+        Ok(MappedFile { file, identity, map, bytes })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.identity.size
+    }
+
+    /// A view of the map. The range was checked against `len`.
+    pub(super) fn bytes(&self, range: Range<u64>) -> Result<Bytes> {
+        self.check()?;
+        Ok(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+
+    /// A copy through the kernel.
+    pub(super) fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.check()?;
+        self.file.read_exact_at(out, offset).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => changed(),
+            _ => e.into(),
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        let torn = self.map.as_ref().is_some_and(|m| m.torn());
+        if torn || Identity::of(&self.file)? != self.identity { Err(changed()) } else { Ok(()) }
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        let mut open = OPEN.lock();
+        let this = (self.identity.device, self.identity.inode);
+        if let Some(at) = open.iter().position(|file| *file == this) {
+            open.swap_remove(at);
+        }
+    }
+}
+
+/// Device and inode of every file that is open, so that no result is written over one.
+static OPEN: parking_lot::Mutex<Vec<(u64, u64)>> = parking_lot::Mutex::new(Vec::new());
+
+/// Whether the file with this device and inode is open as a source.
+pub fn is_open(device: u64, inode: u64) -> bool {
+    OPEN.lock().contains(&(device, inode))
+}
+
+fn changed() -> Error {
+    Error::io("the file changed on disk since it was opened; reload it")
+}
+
+/// A memory map and its line in the table.
+struct Map {
+    map: memmap2::Mmap,
+    line: Option<usize>,
+}
+
+impl Map {
+    fn new(file: &File) -> Result<Self> {
+        install();
+        // SAFETY: the map is read-only and only handed out as bytes. Another process may change the
+        // file: its bytes may then change, which our parsers must and do survive (they check every
+        // size), and a shrunken file is caught by the handler below.
+        #[allow(clippy::disallowed_methods)]
+        let map = unsafe { memmap2::Mmap::map(file)? };
+        let start = map.as_ptr() as usize;
+        let line = TABLE
+            .iter()
+            .position(|line| line.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
+        if let Some(line) = line.map(|i| &TABLE[i]) {
+            line.torn.store(false, Ordering::Relaxed);
+            line.end.store(start + map.len(), Ordering::Relaxed);
+            line.start.store(start, Ordering::Release);
+        }
+        Ok(Map { map, line })
+    }
+
+    fn torn(&self) -> bool {
+        self.line.is_some_and(|i| TABLE[i].torn.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.map(|i| &TABLE[i]) {
+            line.end.store(0, Ordering::Relaxed);
+            line.start.store(0, Ordering::Release);
+        }
+    }
+}
+
+struct MapOwner(Arc<Map>);
+
+impl AsRef<[u8]> for MapOwner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.map
+    }
+}
+
+/// One map for the handler: `start` 0 is a free line, 1 one that is being filled.
+struct Line {
+    start: AtomicUsize,
+    end: AtomicUsize,
+    torn: AtomicBool,
+}
+
+static TABLE: [Line; 4096] =
+    [const { Line { start: AtomicUsize::new(0), end: AtomicUsize::new(0), torn: AtomicBool::new(false) } };
+        4096];
+
+static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+fn install() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: plain calls of sigaction(2) with zeroed, then filled structures; the handler only
+        // reads atomics and calls mmap(2).
+        unsafe {
+            let mut previous: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut previous);
+            let _ = PREVIOUS.set(previous);
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        }
+    });
+}
+
+extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel hands a valid siginfo for SIGBUS.
+    let address = unsafe { (*info).si_addr() } as usize;
+    for line in &TABLE {
+        let (start, end) = (line.start.load(Ordering::Acquire), line.end.load(Ordering::Relaxed));
+        if start > 1 && (start..end).contains(&address) {
+            line.torn.store(true, Ordering::Relaxed);
+            let page = address & !0xfff;
+            // SAFETY: replaces pages of our own read-only map by zero pages, which stay mapped until
+            // the map is dropped; readers keep seeing valid memory.
+            let done = unsafe {
+                libc::mmap(
+                    page as *mut libc::c_void,
+                    end - page,
+                    libc::PROT_READ,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                    -1,
+                    0,
+                )
+            };
+            if done != libc::MAP_FAILED {
+                return;
+            }
+        }
+    }
+    // Not ours: give the signal back; the faulting instruction runs again and meets that handler.
+    if let Some(previous) = PREVIOUS.get() {
+        // SAFETY: restores what sigaction(2) itself gave us.
+        unsafe { libc::sigaction(libc::SIGBUS, previous, std::ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,351 @@
+//! xz (the .xz file format 1.2) and its forerunner .lzma.
+
+use super::{Codec, Feed};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::{Reader, Source};
+use crate::bytes::task::Task;
+use lzma_rust2::{Action, LzmaStream, Status, StreamResult, XzReader, XzStream};
+use std::io::Read;
+
+/// The magic number of an xz stream.
+pub const MAGIC: &[u8] = b"\xfd7zXZ\0";
+
+/// The most memory for a dictionary, in KiB.
+const MEMORY: u32 = (limits::CHUNK >> 10) as u32;
+
+/// Decodes all streams of an xz file, or an lzma file.
+pub struct Xz {
+    decoder: Decoder,
+    done: bool,
+}
+
+enum Decoder {
+    Xz(Box<XzStream>),
+    Lzma(Box<LzmaStream>),
+}
+
+impl Xz {
+    /// A decoder of xz at the start.
+    pub fn new() -> Self {
+        Xz { decoder: Decoder::Xz(Box::new(XzStream::new_mem_limit(true, MEMORY))), done: false }
+    }
+
+    /// A decoder of lzma at the start.
+    pub fn lzma() -> Self {
+        Xz { decoder: Decoder::Lzma(Box::new(LzmaStream::new_mem_limit(MEMORY, None))), done: false }
+    }
+
+    fn process(&mut self, chunk: &[u8], out: &mut [u8]) -> lzma_rust2::Result<StreamResult> {
+        let action = if chunk.is_empty() { Action::Finish } else { Action::Run };
+        match &mut self.decoder {
+            Decoder::Xz(decoder) => decoder.process(chunk, out, action),
+            Decoder::Lzma(decoder) => decoder.process(chunk, out, action),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self.decoder {
+            Decoder::Xz(_) => "xz stream",
+            Decoder::Lzma(_) => "lzma stream",
+        }
+    }
+}
+
+impl Default for Xz {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Codec for Xz {
+    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize> {
+        loop {
+            if self.done {
+                return Ok(0);
+            }
+            let place = feed.at();
+            let chunk = feed.chunk(task)?;
+            let at_end = chunk.is_empty();
+            let step = self.process(chunk, out).map_err(|error| refused(&error, self.word()).at(place))?;
+            feed.skip(step.bytes_consumed as u64);
+            self.done = step.status == Status::StreamEnd;
+            if step.bytes_produced > 0 {
+                return Ok(step.bytes_produced);
+            }
+            if !self.done && step.bytes_consumed == 0 {
+                let stuck = Error::malformed(format!("{}: its data stops short", self.word()));
+                return Err(if at_end { cut(self.word()) } else { stuck }.at(place));
+            }
+        }
+    }
+}
+
+/// Decodes all streams of an xz file whose data went through several filters: the decoder that takes what it is
+/// given knows only one before LZMA2, the one that reads by itself knows all.
+pub struct Chained {
+    source: Source,
+    reader: Option<XzReader<Reader>>,
+    /// Bytes that were handed out.
+    made: u64,
+}
+
+impl Chained {
+    /// A decoder of all of `source`, whatever the feed has.
+    pub fn new(source: Source) -> Self {
+        Chained { source, reader: None, made: 0 }
+    }
+
+    /// Reads on, from the start where an earlier read was stopped, over what was handed out already.
+    fn read(&mut self, task: &Task, out: &mut [u8]) -> std::io::Result<usize> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => {
+                let mut reader = XzReader::new_mem_limit(self.source.reader(task), true, MEMORY);
+                let mut left = self.made;
+                while left > 0 {
+                    task.check()?;
+                    let most = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    let skipped = reader.read(out.get_mut(..most).unwrap_or_default())?;
+                    if skipped == 0 {
+                        return Err(std::io::ErrorKind::UnexpectedEof.into());
+                    }
+                    left -= skipped as u64;
+                }
+                none.insert(reader)
+            }
+        };
+        reader.read(out)
+    }
+}
+
+impl Codec for Chained {
+    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize> {
+        loop {
+            task.check()?;
+            match self.read(task, out) {
+                Ok(made) => {
+                    self.made += made as u64;
+                    if let Some(reader) = &self.reader {
+                        feed.skip(reader.inner().position().saturating_sub(feed.at()));
+                    }
+                    return Ok(made);
+                }
+                Err(error) => {
+                    let place = self.reader.take().map_or(0, |reader| reader.inner().position());
+                    match error.downcast::<Error>() {
+                        // The reader may still have the task of an earlier call, which is over.
+                        Ok(ours) if ours.is_cancelled() => task.check()?,
+                        Ok(ours) => return Err(ours),
+                        Err(error) => return Err(refused(&error, "xz stream").at(place)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many filters the data of the first block went through before LZMA2; 0 where there is no block, or its
+/// header is none.
+///
+/// # Errors
+/// `Unsupported` for a filter that is none of the format's (section 5.3 of its specification).
+pub fn filters(head: &[u8]) -> Result<usize> {
+    let Some(block) = head.get(12..) else { return Ok(0) };
+    let Some((&[size, flags], mut rest)) = block.split_first_chunk() else { return Ok(0) };
+    if size == 0 {
+        return Ok(0);
+    }
+    rest = rest.get(..4 * usize::from(size)).unwrap_or(rest);
+    for bit in [0x40, 0x80] {
+        if flags & bit != 0 {
+            number(&mut rest);
+        }
+    }
+    let count = usize::from(flags & 3);
+    for _ in 0..=count {
+        let (Some(id), Some(size)) = (number(&mut rest), number(&mut rest)) else { return Ok(0) };
+        if !matches!(id, 3..=11 | 0x21) {
+            return Err(Error::unsupported(format!("xz stream: the filter {id:#x}")).at(12));
+        }
+        rest = rest.get(usize::try_from(size).unwrap_or(usize::MAX)..).unwrap_or_default();
+    }
+    Ok(count)
+}
+
+/// Takes an integer of seven bits a byte, the lowest first.
+fn number(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for n in 0..9 {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        value |= u64::from(byte & 0x7f) << (7 * n);
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Bytes that must decode for an lzma file to be known without its extension.
+const SURE: usize = 4 << 10;
+
+/// Whether these bytes, the start of a file or with `whole` all of it, are an lzma file: `Some(true)` where the
+/// header is one that encoders write and the data decode as far as they are looked at, `Some(false)` where they
+/// may be one, which the extension has to say.
+pub fn begins_as_lzma(head: &[u8], whole: bool) -> Option<bool> {
+    let (&[properties, a, b, c, d, ref size @ ..], rest) = head.split_first_chunk::<13>()?;
+    let (dictionary, size) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(*size));
+    let unknown = size == u64::MAX;
+    // The range coder's first byte is always zero; encoders know no larger files.
+    if properties >= 225 || !(unknown || size < 1 << 48) || rest.first().is_some_and(|byte| *byte != 0) {
+        return None;
+    }
+    // 2^n or 2^n + 2^(n-1).
+    let usual = dictionary >= 1 << 12
+        && (dictionary.count_ones() == 1
+            || dictionary.count_ones() == 2 && dictionary & (dictionary >> 1) != 0
+            || dictionary == u32::MAX);
+    // What is looked at reaches back no farther than this, so no large dictionary is needed.
+    let mut start = head.to_vec();
+    if let Some(field) = start.get_mut(1..5) {
+        field.copy_from_slice(&(2 * SURE as u32).to_le_bytes());
+    }
+    let mut stream = LzmaStream::new_mem_limit(MEMORY, None);
+    let (mut out, mut at, mut made) = (vec![0; SURE], 0, 0);
+    while made < SURE {
+        let from = start.get(at..).unwrap_or_default();
+        let action = if from.is_empty() && whole { Action::Finish } else { Action::Run };
+        let Ok(step) = stream.process(from, out.get_mut(made..)?, action) else {
+            // Damaged data behind such a header are still what their name says.
+            return usual.then_some(false);
+        };
+        (at, made) = (at + step.bytes_consumed, made + step.bytes_produced);
+        if step.status == Status::StreamEnd {
+            return Some(usual && whole && at >= start.len());
+        }
+        if step.bytes_consumed == 0 && step.bytes_produced == 0 {
+            break;
+        }
+    }
+    Some(usual && made == SURE)
+}
+
+fn refused(error: &std::io::Error, word: &str) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => cut(word),
+        std::io::ErrorKind::OutOfMemory => {
+            Error::limit(format!("{word}: its dictionary is larger than 1 GiB"))
+        }
+        std::io::ErrorKind::Unsupported => Error::unsupported(format!("{word}: {error}")),
+        _ => Error::malformed(format!("{word}: {}", error.to_string().to_lowercase())),
+    }
+}
+
+fn cut(word: &str) -> Error {
+    Error::malformed(format!("{word}: it ends in the middle of its data; the file may be cut off"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lzma_rust2::filter::FilterConfig;
+    use std::io::Write;
+
+    /// Text and, every so often, calls and jumps as programs have them.
+    fn program() -> Vec<u8> {
+        let part = |n: u32| {
+            [&[0xe8][..], &(n * 64).to_le_bytes(), &[0xeb, 0x00, 0x40, n as u8], b"a goose "].concat()
+        };
+        (0..5_000).flat_map(part).collect()
+    }
+
+    fn packed(data: &[u8], filters: Vec<FilterConfig>) -> Vec<u8> {
+        let mut options = lzma_rust2::XzOptions::with_preset(1);
+        options.filters = filters;
+        let mut writer = lzma_rust2::XzWriter::new(vec![], options).unwrap();
+        writer.write_all(data).unwrap();
+        writer.finish().unwrap()
+    }
+
+    fn unpacked(source: &Source) -> Result<Vec<u8>> {
+        let (task, mut out) = (Task::new(), Vec::new());
+        let mut codec = Chained::new(source.clone());
+        let mut feed = Feed::new(source.clone(), 0);
+        let mut buffer = vec![0; 10_000];
+        loop {
+            match codec.decode(&task, &mut feed, &mut buffer)? {
+                0 => return Ok(out),
+                made => out.extend_from_slice(&buffer[..made]),
+            }
+            if out.len() == 30_000 {
+                // A stopped reader begins again where it was.
+                codec.reader = None;
+            }
+        }
+    }
+
+    #[test]
+    fn chains_of_filters() {
+        let data = program();
+        let chains = [
+            vec![],
+            vec![FilterConfig::new_delta(4)],
+            vec![FilterConfig::new_delta(256), FilterConfig::new_bcj_x86(0)],
+            vec![FilterConfig::new_bcj_arm64(4_096), FilterConfig::new_delta(1)],
+            vec![FilterConfig::new_delta(1), FilterConfig::new_delta(2), FilterConfig::new_bcj_ppc(0)],
+        ];
+        for chain in chains {
+            let count = chain.len();
+            let file = packed(&data, chain);
+            assert_eq!(filters(&file).unwrap(), count);
+            assert_eq!(unpacked(&Source::memory("x", file.clone())).unwrap(), data, "{count} filters");
+            let cut = unpacked(&Source::memory("x", file[..file.len() - 40].to_vec()));
+            assert_eq!(cut.unwrap_err().kind(), crate::ErrorKind::Malformed, "{count} filters");
+        }
+    }
+
+    #[test]
+    fn unknown_filters_are_unsupported() {
+        let mut file = packed(b"a goose", vec![FilterConfig::new_delta(4)]);
+        assert_eq!(file[14], 3);
+        file[14] = 0x40;
+        assert_eq!(filters(&file).unwrap_err().kind(), crate::ErrorKind::Unsupported);
+        assert_eq!((filters(b"").unwrap(), filters(&file[..15]).unwrap()), (0, 0));
+    }
+
+    #[test]
+    fn lzma_is_known_by_what_decodes() {
+        let write = |size: u32, known: bool| {
+            let mut options = lzma_rust2::LzmaOptions::with_preset(3);
+            options.dict_size = size;
+            let data = program();
+            let len = known.then_some(data.len() as u64);
+            let mut writer = lzma_rust2::LzmaWriter::new_use_header(vec![], &options, len).unwrap();
+            writer.write_all(&data).unwrap();
+            writer.finish().unwrap()
+        };
+        for size in [4_096, 1 << 16, 3 << 19, 1 << 23] {
+            for known in [true, false] {
+                let file = write(size, known);
+                assert_eq!(begins_as_lzma(&file, true), Some(true), "{size} {known}");
+                assert_eq!(
+                    begins_as_lzma(&file[..3_000.min(file.len())], false),
+                    Some(true),
+                    "{size} {known}"
+                );
+                assert_eq!(begins_as_lzma(&file[..20], true), Some(false), "{size} {known}");
+            }
+        }
+        let odd = write(5_000_000, true);
+        assert_eq!(begins_as_lzma(&odd, true), Some(false));
+        for other in
+            [&[0; 400][..], b"PK\x03\x04 and so on, a text of some length", &[0x5d, 0, 0, 0x80, 0, 1, 2, 3]]
+        {
+            assert_ne!(begins_as_lzma(other, true), Some(true));
+        }
+        let noise: Vec<u8> = (0..4_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let file = [&write(1 << 20, false)[..14], &noise].concat();
+        assert_ne!(begins_as_lzma(&file, true), Some(true));
+    }
+}

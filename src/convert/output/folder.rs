@@ -1,0 +1,174 @@
+//! A folder of many files as one result: made under a temporary name beside the target and renamed when it
+//! is whole. A folder that is there already is never replaced.
+
+use super::{check_target, clean, exists, explained, parts, said, temporary};
+use crate::bytes::error::{Error, Result};
+use crate::formats::array::zarr::write::Keys;
+use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The longest name of a file, in bytes, on the file systems in use.
+const NAME: usize = 255;
+
+/// A folder that is being written. Dropped without [`Folder::commit`], it leaves no trace.
+pub struct Folder {
+    /// Open and locked, so that others see that it is in use.
+    handle: Option<File>,
+    temp: PathBuf,
+    target: PathBuf,
+    /// The folder of the last key, which is there.
+    last: PathBuf,
+    bytes: u64,
+}
+
+impl Folder {
+    /// Starts a folder that will become `target`.
+    ///
+    /// # Errors
+    /// Where there is anything of that name, or its own folder is missing or must not be written.
+    pub fn create(target: &Path) -> Result<Folder> {
+        let named = |e: Error| e.in_file(target.display());
+        if std::fs::symlink_metadata(target).is_ok() {
+            return Err(named(Error::io(
+                "it exists already; a folder is never replaced: choose another name",
+            )));
+        }
+        let real = check_target(target, false).map_err(named)?;
+        let (folder, name) = parts(&real).map_err(named)?;
+        clean(&folder, &name);
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let temp = folder.join(temporary(&name, std::process::id(), number));
+            match std::fs::create_dir(&temp) {
+                Ok(()) => {
+                    let handle = File::open(&temp).ok();
+                    if let Some(handle) = &handle {
+                        let _ = rustix::fs::flock(handle, FlockOperation::NonBlockingLockExclusive);
+                    }
+                    return Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0 });
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(named(said(e))),
+            }
+        }
+    }
+
+    /// Starts again with an empty folder.
+    pub fn restart(&mut self) -> Result<()> {
+        for entry in std::fs::read_dir(&self.temp).map_err(said)?.flatten() {
+            let path = entry.path();
+            let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) }
+                .map_err(said)?;
+        }
+        self.last.clone_from(&self.temp);
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Makes what was written the target: on the disk, then renamed. Returns the bytes of all files.
+    pub fn commit(mut self) -> Result<u64> {
+        let named = |e: std::io::Error| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => exists().in_file(self.target.display()),
+            _ => said(e).in_file(self.target.display()),
+        };
+        #[cfg(target_os = "linux")]
+        if let Some(handle) = &self.handle {
+            rustix::fs::syncfs(handle).map_err(|e| named(e.into()))?;
+        }
+        let moved = renameat_with(CWD, &self.temp, CWD, &self.target, RenameFlags::NOREPLACE);
+        use rustix::io::Errno;
+        match moved {
+            Ok(()) => {}
+            // Without that call: a rename never replaces a folder that has something in it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                std::fs::rename(&self.temp, &self.target).map_err(named)?;
+            }
+            Err(e) => return Err(named(e.into())),
+        }
+        self.handle = None;
+        Ok(self.bytes)
+    }
+}
+
+impl Keys for Folder {
+    fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()> {
+        let path = Path::new(key);
+        if key.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(Error::bug(format!("the key {key:?} leads out of its folder")));
+        }
+        if let Some(long) = key.split('/').find(|part| part.len() > NAME) {
+            let start: String = long.chars().take(40).collect();
+            return Err(Error::unsupported(format!(
+                "the name {start:?}… has {} bytes; names of files end at {NAME}",
+                long.len()
+            )));
+        }
+        let path = self.temp.join(path);
+        let folder = path.parent().unwrap_or(&self.temp);
+        if folder != self.last {
+            std::fs::create_dir_all(folder).map_err(said)?;
+            self.last = folder.to_owned();
+        }
+        let failed = |e| Error::from(explained(e, &self.target));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // After a commit there is no such name any more.
+        if self.handle.take().is_some() || self.temp.exists() {
+            let _ = std::fs::remove_dir_all(&self.temp);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_or_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.zarr");
+        let mut output = Folder::create(&target).unwrap();
+        output.put("a/b/c", b"123").unwrap();
+        assert!(
+            output.put("../x", b"").is_err()
+                && output.put("/x", b"").is_err()
+                && output.put("", b"").is_err()
+        );
+        drop(output);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let mut output = Folder::create(&target).unwrap();
+        output.put("half", b"12").unwrap();
+        output.restart().unwrap();
+        output.put("a/b", b"123").unwrap();
+        output.put("a/c", b"4").unwrap();
+        assert_eq!(output.commit().unwrap(), 4);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read(target.join("a/b")).unwrap(), b"123");
+        assert!(!target.join("half").exists());
+        assert!(Folder::create(&target).err().unwrap().to_string().contains("exists"));
+    }
+
+    #[test]
+    fn a_target_that_appears_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.zarr");
+        let mut output = Folder::create(&target).unwrap();
+        output.put("a", b"123").unwrap();
+        std::fs::create_dir(&target).unwrap();
+        assert!(output.commit().unwrap_err().to_string().contains("exists"));
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

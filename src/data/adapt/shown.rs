@@ -1,0 +1,183 @@
+//! An array as what its stored numbers stand for: scaled, dated, and without those that mean *missing*.
+
+use super::{arrow_of, column};
+use crate::data::cf::Times;
+use crate::data::content::array::{self, Scaling};
+use crate::data::content::{Array, ArrayFacts};
+use crate::data::dtype::{DType, Variable};
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::data::region::Region;
+use crate::bytes::task::Task;
+use arrow::array::{Array as _, ArrayRef, Float64Array, TimestampMicrosecondArray, make_array};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{DataType, TimeUnit};
+use std::sync::Arc;
+
+/// What the elements of an array stand for.
+pub struct Shown {
+    array: Arc<dyn Array>,
+    scaling: Option<Scaling>,
+    times: Option<Times>,
+    dtype: DType,
+}
+
+impl Shown {
+    /// For a table: a column of numbers or times in which missing ones are null. `None` where stored values
+    /// stand for themselves.
+    pub fn nullable(array: Arc<dyn Array>) -> Option<Self> {
+        let (scaling, times) = meaning(array.as_ref());
+        let arrow = match (&scaling, &times) {
+            (_, Some(times)) => DataType::Timestamp(TimeUnit::Microsecond, times.offset().map(Arc::from)),
+            (Some(scaling), None) if is_plain(scaling) => arrow_of(array.dtype())?.0,
+            (Some(_), None) => DataType::Float64,
+            (None, None) => return None,
+        };
+        let variable = Variable { word: display(&arrow), arrow, reference: false };
+        Some(Shown { array, scaling, times, dtype: DType::Variable(Arc::new(variable)) })
+    }
+
+    /// For an array: float64 in which missing ones are NaN. `None` where there is no scaling.
+    pub fn floats(array: Arc<dyn Array>) -> Option<Self> {
+        let (scaling, _) = meaning(array.as_ref());
+        scaling.is_some().then_some(Shown { array, scaling, times: None, dtype: DType::F64 })
+    }
+
+    fn numbers(&self, raw: &[u8]) -> Vec<f64> {
+        let mut values = Vec::with_capacity(raw.len() / self.array.dtype().size().max(1) as usize);
+        self.array.dtype().decode(raw, &mut values);
+        if let Some(scaling) = &self.scaling {
+            values.iter_mut().for_each(|value| *value = scaling.apply(*value));
+        }
+        values
+    }
+}
+
+/// Words for an Arrow type.
+fn display(arrow: &DataType) -> String {
+    crate::bytes::display::arrow_type(arrow)
+}
+
+/// The scaling, and the times that can be told in the usual calendar.
+fn meaning(array: &dyn Array) -> (Option<Scaling>, Option<Times>) {
+    let facts = array.facts();
+    let is_real = array.dtype().is_real() && *array.dtype() != DType::Bool;
+    (facts.scaling.filter(|_| is_real), facts.times.filter(|times| is_real && times.is_usual()))
+}
+
+/// Whether values stay the numbers that are stored, and only missing ones are none.
+fn is_plain(scaling: &Scaling) -> bool {
+    (scaling.scale, scaling.offset) == (1.0, 0.0)
+}
+
+impl Array for Shown {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        let raw = array::read(self.array.as_ref(), task, region)?;
+        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.numbers(&raw)) {
+            *to = value.to_le_bytes();
+        }
+        Ok(())
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        let DType::Variable(kind) = &self.dtype else {
+            return array::column_of_bytes(self, task, region);
+        };
+        let raw = array::read(self.array.as_ref(), task, region)?;
+        let count = limits::check(region.elements()?, u64::MAX, "this part")?;
+        let values = self.numbers(&raw);
+        if let (DataType::Timestamp(_, zone), Some(times)) = (&kind.arrow, &self.times) {
+            let micros = values.iter().map(|value| times.unix_micros(*value));
+            let column = micros.collect::<TimestampMicrosecondArray>();
+            return Ok(Arc::new(column.with_timezone_opt(zone.clone())));
+        }
+        let Some(scaling) = &self.scaling else { return column(self.array.dtype(), &[], &raw, count) };
+        let mut stored = Vec::with_capacity(count);
+        self.array.dtype().decode(&raw, &mut stored);
+        // NaN that is stored is a value, not a missing one.
+        let there = |value: &f64| value.is_nan() || !scaling.apply(*value).is_nan();
+        let nulls = NullBuffer::from_iter(stored.iter().map(there));
+        if is_plain(scaling) {
+            let column = column(self.array.dtype(), &[], &raw, count)?;
+            return Ok(make_array(column.to_data().into_builder().nulls(Some(nulls)).build()?));
+        }
+        Ok(Arc::new(Float64Array::new(values.into(), Some(nulls))))
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let facts = self.array.facts();
+        ArrayFacts {
+            axes: facts.axes,
+            unit: facts.unit,
+            value_names: facts.value_names,
+            ..ArrayFacts::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::adapt::ArrayTable;
+    use crate::data::cell;
+    use crate::data::content::Table;
+    use crate::data::content::array::Plain;
+    use crate::bytes::source::Source;
+
+    fn made(facts: ArrayFacts, shape: &[u64], values: &[i16]) -> Arc<dyn Array> {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let plain = Plain::new(Source::memory("a", bytes), 0, DType::I16, shape.to_vec()).unwrap();
+        Arc::new(plain.with_facts(facts))
+    }
+
+    fn cells(array: Shown, columns: usize) -> Vec<Option<String>> {
+        let table = ArrayTable::new("t", Arc::new(array)).unwrap();
+        let columns: Vec<usize> = (0..columns).collect();
+        let batch = table.read(&Task::new(), 0..9, &columns).unwrap();
+        let row = |row| batch.columns().iter().map(move |column| cell::text(column.as_ref(), row));
+        (0..batch.num_rows()).flat_map(row).collect()
+    }
+
+    #[test]
+    fn missing_ones_are_null_and_others_are_scaled() {
+        let scaling = Scaling { scale: 0.5, offset: 10.0, fill: vec![-1.0], valid: Some((-9.0, 100.0)) };
+        let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+        let array = made(facts, &[2, 2], &[4, -1, 101, 7]);
+        let texts = cells(Shown::nullable(array.clone()).unwrap(), 2);
+        assert_eq!(texts, [Some("12.0".to_owned()), None, None, Some("13.5".to_owned())]);
+        let floats = Shown::floats(array).unwrap();
+        let bytes = array::read(&floats, &Task::new(), &Region::all(&[2, 2])).unwrap();
+        let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+        assert!(values[0] == 12.0 && values[1].is_nan() && values[3] == 13.5);
+    }
+
+    #[test]
+    fn integers_stay_integers_where_only_the_missing_are_marked() {
+        let scaling = Scaling { scale: 1.0, offset: 0.0, fill: vec![-1.0], valid: None };
+        let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
+        let shown = Shown::nullable(made(facts, &[2], &[4, -1])).unwrap();
+        assert_eq!(shown.dtype().to_string(), "int16");
+        assert_eq!(cells(shown, 1), [Some("4".to_owned()), None]);
+        assert!(Shown::nullable(made(ArrayFacts::default(), &[1], &[4])).is_none());
+    }
+
+    #[test]
+    fn counts_of_time_are_dates() {
+        let times = Times::parse("hours since 2000-01-01 12:00", "");
+        let facts = ArrayFacts { times, ..ArrayFacts::default() };
+        let texts = cells(Shown::nullable(made(facts, &[2], &[0, 36])).unwrap(), 1);
+        assert_eq!(texts[0].as_deref(), Some("2000-01-01T12:00:00"));
+        assert_eq!(texts[1].as_deref(), Some("2000-01-03T00:00:00"));
+        let other =
+            ArrayFacts { times: Times::parse("days since 2000-01-01", "360_day"), ..ArrayFacts::default() };
+        assert!(Shown::nullable(made(other, &[1], &[1])).is_none());
+    }
+}

@@ -1,0 +1,413 @@
+//! Text columns as the types that their reader inferred (the field metadata `inferred`, in Arrow's words).
+//!
+//! The guess was made on a sample. A cell that does not fit is never dropped or bent: the read fails, the
+//! column is noted with the next wider type that this cell fits — text at last — and the caller starts
+//! again ([`Typed::misfits`]).
+
+use super::{TableView, nested};
+use crate::data::content::table::{StoredStatistics, batch};
+use crate::data::content::{Bounds, Rows, Stretches, Table};
+use crate::bytes::error::{Error, Result};
+use crate::engines::delimited::cells::{self, Moment, boolean, has_leading_zero};
+use crate::bytes::task::Task;
+use arrow::array::*;
+use arrow::compute::cast;
+use arrow::datatypes::*;
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The type that a text column's reader inferred, if it is one that cells are parsed as here.
+pub fn inferred(field: &Field) -> Option<DataType> {
+    if !matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+        return None;
+    }
+    let word = field.metadata().get("inferred")?;
+    let stamp = |unit, zone: Option<&str>| DataType::Timestamp(unit, zone.map(Into::into));
+    Some(match word.as_str() {
+        "bool" | "Boolean" => DataType::Boolean,
+        "int64" | "Int64" => DataType::Int64,
+        "double" | "Float64" => DataType::Float64,
+        "date32[day]" | "Date32" => DataType::Date32,
+        "timestamp[us]" | "Timestamp(µs)" => stamp(TimeUnit::Microsecond, None),
+        "timestamp[ns]" => stamp(TimeUnit::Nanosecond, None),
+        _ => match word.strip_prefix("timestamp[us, tz=").and_then(|rest| rest.strip_suffix(']')) {
+            Some(zone) => stamp(TimeUnit::Microsecond, Some(zone)),
+            None => return None,
+        },
+    })
+}
+
+/// A column whose guess did not hold: what it is read as instead, and the cell that showed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Misfit {
+    /// The wider type.
+    pub wider: DataType,
+    /// The cell.
+    pub cell: String,
+}
+
+/// What a text column is read as.
+enum Kind {
+    /// Values of a type.
+    Values(DataType),
+    /// Lists or objects as JSON, which stays text and is marked as Arrow's extension type `arrow.json`.
+    Json,
+}
+
+/// Whether a column's texts are JSON (Arrow's extension type `arrow.json`).
+pub fn is_json(field: &Field) -> bool {
+    field.metadata().get(EXTENSION).is_some_and(|name| name == "arrow.json")
+}
+
+const EXTENSION: &str = "ARROW:extension:name";
+
+/// A table whose text columns are read as the types that were inferred.
+pub struct Typed {
+    inner: Arc<dyn Table>,
+    schema: SchemaRef,
+    kinds: Arc<Vec<Option<Kind>>>,
+    misfits: Arc<Mutex<BTreeMap<usize, Misfit>>>,
+}
+
+impl Typed {
+    /// `inner` with its inferred types; `widened` says which columns get another one. Lists and objects stay
+    /// JSON.
+    pub fn new(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
+        Typed::of(inner, widened, false)
+    }
+
+    /// The same with lists and objects as Arrow's lists and structs, where the sample found one type for them.
+    pub fn nested(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
+        Typed::of(inner, widened, true)
+    }
+
+    fn of(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>, deep: bool) -> Self {
+        let mut kinds = Vec::new();
+        let mut fields = Vec::new();
+        for (index, field) in inner.schema().fields().iter().enumerate() {
+            let mut metadata = field.metadata().clone();
+            let word = metadata.remove("inferred").unwrap_or_default();
+            let kind = match widened.get(&index) {
+                Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8).map(Kind::Values),
+                None if word.starts_with("list<") || word.starts_with("struct<") => {
+                    let found = if deep { nested::data_type(&word) } else { None };
+                    Some(found.map_or(Kind::Json, Kind::Values))
+                }
+                None => inferred(field).map(Kind::Values),
+            };
+            let data_type = match &kind {
+                Some(Kind::Values(data_type)) => data_type.clone(),
+                _ => field.data_type().clone(),
+            };
+            if matches!(kind, Some(Kind::Json)) {
+                metadata.insert(EXTENSION.to_owned(), "arrow.json".to_owned());
+                metadata.insert("ARROW:extension:metadata".to_owned(), String::new());
+            }
+            let typed = field.as_ref().clone().with_data_type(data_type).with_metadata(metadata);
+            fields.push(typed.with_nullable(field.is_nullable() || kind.is_some()));
+            kinds.push(kind);
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
+        Typed { inner, schema, kinds: Arc::new(kinds), misfits: Arc::default() }
+    }
+
+    /// Whether `table` has columns with an inferred type.
+    pub fn applies(table: &dyn Table) -> bool {
+        table.schema().fields().iter().any(|field| field.metadata().contains_key("inferred"))
+    }
+
+    /// The columns whose cells did not fit in the reads so far.
+    pub fn misfits(&self) -> BTreeMap<usize, Misfit> {
+        self.misfits.lock().clone()
+    }
+
+    /// Reads all rows only to see what does not fit, in every column.
+    pub fn try_all(&self, task: &Task) -> Result<()> {
+        let columns: Vec<usize> = (0..self.kinds.len()).filter(|&c| self.kinds[c].is_some()).collect();
+        let view = TableView::new(self.inner.clone(), 0..u64::MAX, columns.clone())?;
+        let look = |batch: RecordBatch| {
+            let mut arrays = batch.columns().iter().zip(&columns);
+            arrays.try_for_each(|(array, &column)| self.column(array, column).map(drop))
+        };
+        crate::data::scan::scan(task, &view, look, |()| Ok(())).map(drop)
+    }
+
+    /// One column typed; where a cell does not fit, it is noted and `None`.
+    fn column(&self, array: &ArrayRef, column: usize) -> Result<Option<ArrayRef>> {
+        let Some(Some(kind)) = self.kinds.get(column) else { return Ok(Some(array.clone())) };
+        let text =
+            if *array.data_type() == DataType::Utf8 { array.clone() } else { cast(array, &DataType::Utf8)? };
+        let text = text.as_string::<i32>();
+        let target = match kind {
+            Kind::Values(target) => target,
+            Kind::Json => {
+                let Some(cell) = text.iter().flatten().find(|cell| !cell.is_empty() && !is_nested(cell))
+                else {
+                    return Ok(Some(array.clone()));
+                };
+                let misfit = Misfit { wider: DataType::Utf8, cell: cell.to_owned() };
+                self.misfits.lock().entry(column).or_insert(misfit);
+                return Ok(None);
+            }
+        };
+        let mut wider = target.clone();
+        if let Some(known) = self.misfits.lock().get(&column) {
+            wider.clone_from(&known.wider);
+        }
+        let mut first = None;
+        loop {
+            match parse(text, &wider) {
+                Ok(array) if first.is_none() && wider == *target => return Ok(Some(array)),
+                Ok(_) => break,
+                Err(cell) => {
+                    wider = next(&wider, cell);
+                    first.get_or_insert_with(|| cell.to_owned());
+                }
+            }
+        }
+        if let Some(cell) = first {
+            let mut misfits = self.misfits.lock();
+            let entry = misfits.entry(column).or_insert(Misfit { wider: wider.clone(), cell });
+            entry.wider = wider;
+        }
+        Ok(None)
+    }
+}
+
+impl Typed {
+    /// What is known of columns once their texts are read as values: nothing of those that are.
+    fn known(&self, mut found: Stretches, columns: &[usize]) -> Stretches {
+        for (bounds, &column) in found.columns.iter_mut().zip(columns) {
+            if matches!(self.kinds.get(column), Some(Some(_))) {
+                *bounds = Bounds::unknown(self.schema.field(column).data_type(), found.rows.len());
+            }
+        }
+        found
+    }
+}
+
+impl Table for Typed {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        self.inner.rows()
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        let read = self.inner.read(task, rows, columns)?;
+        let mut out = Vec::with_capacity(columns.len());
+        for (array, &column) in read.columns().iter().zip(columns) {
+            task.check()?;
+            out.push(self.column(array, column)?.ok_or_else(|| {
+                let name = self.schema.fields().get(column).map_or("", |field| field.name().as_str());
+                Error::unsupported(format!("column {name:?}: a cell does not fit the inferred type"))
+            })?);
+        }
+        batch(&self.schema, columns, out, read.num_rows())
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        self.inner.count(task)
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        self.inner.scan_step(at)
+    }
+
+    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+        self.inner.statistics(column)
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        let found = self.inner.stretches(task, columns, parts)?;
+        Ok(found.map(|found| self.known(found, columns)))
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        self.inner.parts(columns).map(|found| self.known(found, columns))
+    }
+
+    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        let inner = self.inner.only(parts)?;
+        let (schema, kinds, misfits) = (self.schema.clone(), self.kinds.clone(), self.misfits.clone());
+        Some(Arc::new(Typed { inner, schema, kinds, misfits }))
+    }
+}
+
+/// Whether a cell is a JSON list or object.
+fn is_nested(cell: &str) -> bool {
+    cell.starts_with(['[', '{']) && serde_json::from_str::<&RawValue>(cell).is_ok()
+}
+
+/// What to try when `cell` is not of type `now`; text at last.
+fn next(now: &DataType, cell: &str) -> DataType {
+    match now {
+        DataType::Int64 if float(cell).is_some() => DataType::Float64,
+        DataType::Date32 if stamp(cell, false, 1_000).is_some() => {
+            DataType::Timestamp(TimeUnit::Microsecond, None)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) if stamp(cell, zone.is_some(), 1).is_some() => {
+            DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())
+        }
+        _ => DataType::Utf8,
+    }
+}
+
+/// All cells as `target`; the first one that does not fit is the error.
+fn parse<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
+    Ok(match target {
+        DataType::Boolean => {
+            let flags = values::<UInt8Type>(text, |cell| boolean(cell).map(u8::from))?;
+            Arc::new(BooleanArray::from_unary(&flags, |flag| flag > 0))
+        }
+        DataType::Int64 => Arc::new(values::<Int64Type>(text, integer)?),
+        DataType::Float64 => Arc::new(values::<Float64Type>(text, float)?),
+        DataType::Date32 => Arc::new(values::<Date32Type>(text, |cell| cells::days(cell.as_bytes()))?),
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            let counts = values::<TimestampNanosecondType>(text, |cell| stamp(cell, zone.is_some(), 1))?;
+            Arc::new(counts.with_timezone_opt(zone.clone()))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let counts = values::<TimestampMicrosecondType>(text, |cell| stamp(cell, zone.is_some(), 1_000))?;
+            Arc::new(counts.with_timezone_opt(zone.clone()))
+        }
+        DataType::List(_) | DataType::Struct(_) => nested::array(text, target)?,
+        _ => Arc::new(text.clone()),
+    })
+}
+
+/// All cells as values; empty ones and the usual words for a missing one are null.
+fn values<T: ArrowPrimitiveType>(
+    text: &StringArray,
+    one: impl Fn(&str) -> Option<T::Native>,
+) -> Result<PrimitiveArray<T>, &str> {
+    cells::values(text, |cell| match one(cell) {
+        None if !cell.is_empty() && !cells::is_missing(cell) => Err(()),
+        value => Ok(value),
+    })
+}
+
+pub(super) fn integer(cell: &str) -> Option<i64> {
+    if has_leading_zero(cell) { None } else { cell.parse().ok() }
+}
+
+/// A float; an integer that a float does not hold exactly is none.
+pub(super) fn float(cell: &str) -> Option<f64> {
+    if has_leading_zero(cell) {
+        return None;
+    }
+    let value: f64 = cell.parse().ok()?;
+    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    if digits.len() > 15 && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let exact = digits.parse::<u64>().is_ok_and(|n| n as f64 as u128 == u128::from(n));
+        return Some(value).filter(|_| exact);
+    }
+    Some(value)
+}
+
+/// A date and perhaps a time, with a zone exactly if `zoned`, as a count of so many nanoseconds from 1970 on. One
+/// that is finer than such a unit is none.
+fn stamp(cell: &str, zoned: bool, unit: i64) -> Option<i64> {
+    let per_second = 1_000_000_000 / unit;
+    if let Some(days) = cells::days(cell.as_bytes()) {
+        return (!zoned).then(|| i64::from(days).checked_mul(86_400 * per_second))?;
+    }
+    let moment = Moment::parse(cell).filter(|moment| moment.zoned == zoned && moment.exact)?;
+    let nanos = i64::from(moment.nanos);
+    let count = moment.seconds.checked_mul(per_second)?.checked_add(nanos / unit)?;
+    Some(count).filter(|_| nanos % unit == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::cell;
+    use crate::data::content::table::MemoryTable;
+
+    fn table(word: &str, cells: &[&str]) -> Arc<dyn Table> {
+        let metadata = [("inferred".to_owned(), word.to_owned())].into();
+        let field = Field::new("x", DataType::Utf8, true).with_metadata(metadata);
+        let array: ArrayRef = Arc::new(StringArray::from(cells.to_vec()));
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+        Arc::new(MemoryTable::new(batch))
+    }
+
+    fn texts(word: &str, cells: &[&str]) -> Vec<Option<String>> {
+        let typed = Typed::new(table(word, cells), &BTreeMap::new());
+        let batch = typed.read(&Task::new(), 0..99, &[0]).unwrap();
+        (0..batch.num_rows()).map(|row| cell::text(batch.column(0).as_ref(), row)).collect()
+    }
+
+    #[test]
+    fn cells_become_what_was_inferred() {
+        let some = |t: &str| Some(t.to_owned());
+        assert_eq!(
+            texts("int64", &["9223372036854775807", "", "NA", " -5 "])[..2],
+            [some("9223372036854775807"), None]
+        );
+        assert_eq!(
+            texts("double", &["0.1", "nan", "null", "1e300"]),
+            [some("0.1"), some("nan"), None, some("1e300")]
+        );
+        assert_eq!(texts("bool", &["TRUE", "false"]), [some("true"), some("false")]);
+        assert_eq!(
+            texts("date32[day]", &["1969-12-31", "2024/02/29"]),
+            [some("1969-12-31"), some("2024-02-29")]
+        );
+        assert_eq!(
+            texts("timestamp[us]", &["2024-01-31 12:00", "1969-12-31T23:59:59.5"])[1],
+            some("1969-12-31T23:59:59.500")
+        );
+        let zoned = texts("timestamp[us, tz=+00:00]", &["2024-01-31T12:00:00+01:30", "2024-01-31T12:00:00Z"]);
+        assert_eq!(zoned[0], some("2024-01-31T10:30:00+00:00"));
+    }
+
+    #[test]
+    fn what_does_not_fit_makes_the_column_wider_and_nothing_else() {
+        for (word, cell, wider) in [
+            ("int64", "0.5", DataType::Float64),
+            ("int64", "9007199254740993.5", DataType::Float64),
+            ("int64", "x", DataType::Utf8),
+            ("int64", "007", DataType::Utf8),
+            ("double", "9007199254740993", DataType::Utf8),
+            ("double", "18446744073709551617", DataType::Utf8),
+            ("bool", "1", DataType::Utf8),
+            ("date32[day]", "2024-01-31T00:00:01", DataType::Timestamp(TimeUnit::Microsecond, None)),
+            ("date32[day]", "2023-02-29", DataType::Utf8),
+            (
+                "timestamp[us]",
+                "2024-01-31T00:00:00.000000001",
+                DataType::Timestamp(TimeUnit::Nanosecond, None),
+            ),
+            ("timestamp[us]", "2024-01-31T00:00:00Z", DataType::Utf8),
+        ] {
+            let typed = Typed::new(table(word, &["", cell]), &BTreeMap::new());
+            assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{word} {cell}");
+            assert_eq!(typed.misfits()[&0], Misfit { wider, cell: cell.to_owned() }, "{word}");
+            let again = Typed::new(table(word, &["", cell]), &typed.misfits());
+            assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
+        }
+    }
+
+    #[test]
+    fn lists_and_objects_stay_json_and_are_marked() {
+        let typed = Typed::new(table("list<item: int64>", &["[1, 2]", "", "{}"]), &BTreeMap::new());
+        assert!(is_json(typed.schema().field(0)));
+        assert_eq!(typed.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
+        let mixed = Typed::new(table("struct<a: string>", &["{}", "[1"]), &BTreeMap::new());
+        assert!(mixed.read(&Task::new(), 0..9, &[0]).is_err());
+        assert!(!is_json(Typed::new(table("struct<a: string>", &[]), &mixed.misfits()).schema().field(0)));
+    }
+
+    #[test]
+    fn an_integer_that_a_float_cannot_hold_forces_text() {
+        let typed = Typed::new(table("int64", &["9007199254740993", "0.5"]), &BTreeMap::new());
+        typed.try_all(&Task::new()).unwrap();
+        assert_eq!(typed.misfits()[&0].wider, DataType::Utf8);
+    }
+}

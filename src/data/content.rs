@@ -1,0 +1,119 @@
+//! `Content`: what a node holds, in one of a closed list of kinds. Views, commands and writers
+//! match it exhaustively; formats produce it.
+
+pub mod array;
+pub mod image;
+pub mod sample;
+pub mod stretches;
+pub mod table;
+pub mod text;
+
+pub use array::{Array, ArrayFacts};
+pub use image::{Image, ImageInfo, Pixels, Rect, Sample};
+pub use sample::Picked;
+pub use stretches::{Bounds, Stretches};
+pub use table::{Rows, Table, TableFacts};
+pub use text::Text;
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use std::sync::Arc;
+
+/// What a node holds.
+#[derive(Clone)]
+pub enum Content {
+    /// Rows and named, typed columns.
+    Table(Arc<dyn Table>),
+    /// Elements of one type in n dimensions.
+    Array(Arc<dyn Array>),
+    /// Pixels.
+    Image(Arc<dyn Image>),
+    /// Lines of text.
+    Text(Arc<Text>),
+    /// Bytes that nothing else is known of.
+    Bytes(Source),
+}
+
+/// The kinds of content; `Group` is a node without any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Group,
+    Table,
+    Array,
+    Image,
+    Text,
+    Bytes,
+}
+
+impl Kind {
+    /// The word used in JSON and on screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Group => "group",
+            Kind::Table => "table",
+            Kind::Array => "array",
+            Kind::Image => "image",
+            Kind::Text => "text",
+            Kind::Bytes => "bytes",
+        }
+    }
+}
+
+impl Content {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Content::Table(_) => Kind::Table,
+            Content::Array(_) => Kind::Array,
+            Content::Image(_) => Kind::Image,
+            Content::Text(_) => Kind::Text,
+            Content::Bytes(_) => Kind::Bytes,
+        }
+    }
+}
+
+/// How content is laid out in its file: row groups, chunks, record batches, shards.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// The format's word for one block.
+    pub unit: &'static str,
+    /// The blocks, in the order of the data; those of a chunk grid in C order of their coordinates.
+    pub blocks: Vec<Block>,
+    /// How many blocks lie along each dimension, for chunked arrays; else empty.
+    pub grid: Vec<u64>,
+}
+
+impl Layout {
+    /// Whether a map may have so many blocks: each of them has to be looked up.
+    ///
+    /// # Errors
+    /// `Limit`, in words for whoever wanted to see the map.
+    pub fn check(unit: &str, count: u64, most: u64) -> Result<()> {
+        match count > most {
+            true => Err(Error::limit(format!(
+                "a map of {} {unit}s, each of which would have to be looked up; up to {} are drawn",
+                crate::bytes::display::count(count),
+                crate::bytes::display::count(most)
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// One block of a layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its name where it has one (a file, chunk coordinates); else empty.
+    pub name: String,
+    /// The first row (tables) or element along the split (arrays).
+    pub first: u64,
+    /// How many rows or elements.
+    pub count: u64,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes when decoded; 0 where unknown.
+    pub raw: u64,
+    /// Whether the file lacks it.
+    pub missing: bool,
+}

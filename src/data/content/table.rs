@@ -1,0 +1,282 @@
+//! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
+
+use super::{Layout, Stretches};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How many rows a table has, and how sure that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Counted, or stated by the file.
+    Exact(u64),
+    /// These are there, more may follow.
+    AtLeast(u64),
+    /// An estimate; row numbers below `known` are exact already.
+    About {
+        /// The estimate.
+        rows: u64,
+        /// Rows counted so far.
+        known: u64,
+    },
+}
+
+impl Rows {
+    /// The number, whatever its certainty.
+    pub fn number(self) -> u64 {
+        match self {
+            Rows::Exact(n) | Rows::AtLeast(n) => n,
+            Rows::About { rows, .. } => rows,
+        }
+    }
+
+    /// How many are there for sure.
+    pub fn known(self) -> u64 {
+        match self {
+            Rows::Exact(n) | Rows::AtLeast(n) => n,
+            Rows::About { known, .. } => known,
+        }
+    }
+
+    /// The number if it is certain.
+    pub fn exact(self) -> Option<u64> {
+        match self {
+            Rows::Exact(n) => Some(n),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Rows {
+    /// `1,204`, `≥ 1,204` or `≈ 1,204`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mark = match self {
+            Rows::Exact(_) => "",
+            Rows::AtLeast(_) => "≥ ",
+            Rows::About { .. } => "≈ ",
+        };
+        write!(f, "{mark}{}", crate::bytes::display::count(self.number()))
+    }
+}
+
+/// A table. `read` is the only access to values.
+pub trait Table: Send + Sync {
+    /// Names and types of all columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// How many rows, as far as is known now; may become more certain over time.
+    fn rows(&self) -> Rows;
+
+    /// The rows `rows` (cut to what is there) of the columns with these indices, in this order. The
+    /// batch's schema is the table's, projected. With an estimated count, rows beyond the known ones
+    /// are the ones that stand about there in the file.
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch>;
+
+    /// The exact count; reads what it must (a text file is indexed), with progress on the task.
+    fn count(&self, _task: &Task) -> Result<u64> {
+        self.rows().exact().ok_or_else(|| Error::bug("a table with an open end does not count itself"))
+    }
+
+    /// The last `count` rows, without counting all of them where that can be avoided. The index of
+    /// the first one, if it is known.
+    fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
+        let total = self.count(task)?;
+        let first = total.saturating_sub(count);
+        Ok((Some(first), self.read(task, first..total, columns)?))
+    }
+
+    /// How many rows one step of a whole scan should read, starting at row `at` (aligned to row
+    /// groups, record batches).
+    fn scan_step(&self, _at: u64) -> u64 {
+        65_536
+    }
+
+    /// How many rows from row `at` on are known to be equal in all columns without reading them: rows of which the
+    /// file holds nothing. A pass counts them by the first. 0 and 1 say nothing; may read an index.
+    fn alike(&self, _task: &Task, _at: u64) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// About `most` rows that stand for all that are known, as ranges in order: all where there are not more. The
+    /// same ones in whatever order this table shows the rows of another.
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        task.check()?;
+        Ok(super::sample::spread(self.rows().known(), most))
+    }
+
+    /// What is known of its storage without reading values.
+    fn facts(&self) -> TableFacts {
+        TableFacts::default()
+    }
+
+    /// What the file itself says of one column's values.
+    fn statistics(&self, _column: usize) -> Option<StoredStatistics> {
+        None
+    }
+
+    /// Its blocks in the file.
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    /// Stretches of its rows, and what is known of the values of `columns` in each: row groups by their
+    /// statistics. Reads headers, no values. Of a table of parts, only `parts` count (empty: all of them);
+    /// rows of the others are in no stretch. `None` where nothing is known.
+    fn stretches(&self, _task: &Task, _columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+        Ok(None)
+    }
+
+    /// The same of the parts that the table is made of, as far as it is known without opening any of them;
+    /// their `rows` are not places in the table. `None` for a table that is not made of parts.
+    fn parts(&self, _columns: &[usize]) -> Option<Stretches> {
+        None
+    }
+
+    /// The table of some of its parts alone, with the same columns.
+    fn only(&self, _parts: &[bool]) -> Option<Arc<dyn Table>> {
+        None
+    }
+
+    /// The plain Parquet file that it is, for readers that skip parts of it by its own statistics.
+    fn parquet(&self) -> Option<ParquetFile> {
+        None
+    }
+}
+
+/// A Parquet file whose footer was read and checked, and whose columns are the table's.
+#[derive(Clone)]
+pub struct ParquetFile {
+    /// Its bytes.
+    pub source: Source,
+    /// How many there are.
+    pub len: u64,
+    /// What the footer says, without page indexes.
+    pub metadata: ArrowReaderMetadata,
+}
+
+impl std::fmt::Debug for ParquetFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.source.name())
+    }
+}
+
+/// What is known of a table's storage.
+#[derive(Clone, Debug, Default)]
+pub struct TableFacts {
+    /// Row groups or record batches, where there are any.
+    pub row_groups: Option<u64>,
+    /// Compression codecs, each once.
+    pub codecs: Vec<String>,
+    /// Further lines for the inspector: name and value (`delimiter`, `encoding`, `created by`).
+    pub details: Vec<(String, String)>,
+    /// For each column, lines for the inspector (`physical type`, `encodings`); may be empty.
+    pub columns: Vec<Vec<(String, String)>>,
+}
+
+/// What a file says of one column (a Parquet footer), values as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredStatistics {
+    /// Null cells.
+    pub nulls: Option<u64>,
+    /// The smallest value.
+    pub min: Option<String>,
+    /// The largest value.
+    pub max: Option<String>,
+    /// Whether min and max may be cut bounds rather than values.
+    pub bounds: bool,
+    /// Different values.
+    pub distinct: Option<u64>,
+}
+
+/// A batch of `columns` for the projection `indices` of `schema`; keeps the row count when there are
+/// no columns.
+pub fn batch(
+    schema: &SchemaRef,
+    indices: &[usize],
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let schema = project(schema, indices)?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+}
+
+/// The schema of the columns `indices`.
+pub fn project(schema: &SchemaRef, indices: &[usize]) -> Result<SchemaRef> {
+    let mut fields = Vec::with_capacity(indices.len());
+    for &index in indices {
+        let field =
+            schema.fields().get(index).ok_or_else(|| Error::bug(format!("column {index} was asked for")))?;
+        fields.push(field.clone());
+    }
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+/// The rows `rows` cut to a count of `total`.
+pub fn cut(rows: &Range<u64>, total: u64) -> Range<u64> {
+    let end = rows.end.min(total);
+    rows.start.min(end)..end
+}
+
+/// Reads like [`Table::read`], but a column that cannot be read does not hide its neighbours: each
+/// gets its own result.
+pub fn read_each(
+    table: &dyn Table,
+    task: &Task,
+    rows: Range<u64>,
+    columns: &[usize],
+) -> Result<Vec<Result<ArrayRef>>> {
+    match table.read(task, rows.clone(), columns) {
+        Ok(batch) => Ok(batch.columns().iter().map(|c| Ok(c.clone())).collect()),
+        Err(error) if error.is_cancelled() || columns.len() < 2 => match error.is_cancelled() {
+            true => Err(error),
+            false => Ok(vec![Err(error)]),
+        },
+        Err(_) => columns
+            .iter()
+            .map(|&column| match table.read(task, rows.clone(), &[column]) {
+                Err(error) if error.is_cancelled() => Err(error),
+                Err(error) => Ok(Err(error)),
+                Ok(batch) => Ok(Ok(batch.column(0).clone())),
+            })
+            .collect(),
+    }
+}
+
+/// A table that is in memory.
+pub struct MemoryTable(pub RecordBatch, SchemaRef);
+
+impl MemoryTable {
+    /// Wraps a batch.
+    pub fn new(batch: RecordBatch) -> Self {
+        let schema = batch.schema();
+        MemoryTable(batch, schema)
+    }
+}
+
+impl Table for MemoryTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.1
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Exact(self.0.num_rows() as u64)
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        task.check()?;
+        let rows = cut(&rows, self.0.num_rows() as u64);
+        let (start, len) = (rows.start as usize, (rows.end - rows.start) as usize);
+        Ok(self.0.project(columns)?.slice(start, len))
+    }
+
+    fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        // One row costs as little as its neighbours.
+        Ok(super::sample::spread_over(self.0.num_rows() as u64, most, most))
+    }
+}

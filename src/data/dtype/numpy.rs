@@ -1,0 +1,272 @@
+//! NumPy's type descriptions, as NPY and bloscpack files have them: `'<f4'`, `'>M8[25s]'`, `[('x', '<i2'), ('', '|V2'), ('y', '<f8', (2, 3))]`.
+//! <https://numpy.org/doc/stable/reference/arrays.interface.html#arrays-interface>
+
+pub mod literal;
+
+use crate::data::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use literal::{Literal, Value};
+use std::sync::Arc;
+
+/// A type together with what [`DType`] leaves out: byte orders, objects, what was not understood.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// As delivered.
+    pub dtype: DType,
+    /// As stored.
+    pub order: Order,
+    /// Whether Python objects are in it: the data are a pickle then.
+    pub object: bool,
+    /// `float128 is shown as its bytes`.
+    pub remarks: Vec<String>,
+    /// Field names and their titles.
+    pub titles: Vec<(String, String)>,
+}
+
+/// NumPy's own limit is 64 since version 2.
+const DIMENSIONS: usize = 64;
+
+/// Which parts of an element are stored big-endian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Little-endian, or of single bytes.
+    Little,
+    /// All of it.
+    Big,
+    /// For each field of a record.
+    Fields(Vec<Order>),
+}
+
+impl Order {
+    /// Turns big-endian parts of elements little-endian.
+    ///
+    /// # Errors
+    /// `Malformed` for a field that reaches beyond its element.
+    pub fn turn(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
+        let (orders, record) = match (self, dtype) {
+            (Order::Little, _) => return Ok(()),
+            (Order::Big, _) => return swap_to_little(dtype, bytes),
+            (Order::Fields(orders), DType::Struct(record)) => (orders, record),
+            (Order::Fields(_), _) => return Err(Error::bug("byte orders of fields without fields")),
+        };
+        let Some(size) = usize::try_from(record.size).ok().filter(|&size| size > 0) else { return Ok(()) };
+        for element in bytes.chunks_exact_mut(size) {
+            for (field, order) in record.fields.iter().zip(orders) {
+                let (start, len) = (field.offset as usize, field.bytes()? as usize);
+                if let Some(part) = element.get_mut(start..start.saturating_add(len)) {
+                    order.turn(&field.dtype, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The word for the inspector, where the order matters.
+    pub fn word(&self, dtype: &DType) -> Option<&'static str> {
+        match self {
+            Order::Fields(_) => Some("mixed"),
+            Order::Big => Some("big"),
+            Order::Little => (dtype.swap_unit() > 1).then_some("little"),
+        }
+    }
+}
+
+impl Described {
+    fn simple(dtype: DType, big: bool) -> Self {
+        let order = if big && dtype.swap_unit() > 1 { Order::Big } else { Order::Little };
+        Described { dtype, order, object: false, remarks: Vec::new(), titles: Vec::new() }
+    }
+}
+
+/// The type that a header's `descr` describes.
+///
+/// # Errors
+/// `Malformed` for what is no type.
+pub fn describe(descr: &Literal) -> Result<Described> {
+    match &descr.value {
+        Value::Str(text) => simple(text, descr.at),
+        Value::List(fields) => record(fields, descr.at),
+        other => {
+            Err(Error::malformed(format!("header: descr is {}, not a str or list", other.kind()))
+                .at(descr.at))
+        }
+    }
+}
+
+/// One word: byte order, letter, size.
+fn simple(text: &str, at: u64) -> Result<Described> {
+    let unknown = || Error::malformed(format!("header: the type {text:?} is unknown")).at(at);
+    let (big, rest) = match text.strip_prefix('>') {
+        Some(rest) => (true, rest),
+        None => (false, text.trim_start_matches(['<', '|', '='])),
+    };
+    let mut chars = rest.chars();
+    let (letter, rest) = (chars.next().ok_or_else(unknown)?, chars.as_str());
+    let (digits, unit) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
+    let size = match digits {
+        "" => None,
+        digits => Some(digits.parse::<u32>().map_err(|_| unknown())?),
+    };
+    if !unit.is_empty() && !matches!(letter, 'M' | 'm') {
+        return Err(unknown());
+    }
+    let plain = |dtype| Ok(Described::simple(dtype, big));
+    match (letter, size) {
+        ('?', None) | ('b', Some(1)) => plain(DType::Bool),
+        ('i', Some(1)) => plain(DType::I8),
+        ('i', Some(2)) => plain(DType::I16),
+        ('i', Some(4)) => plain(DType::I32),
+        ('i', Some(8)) => plain(DType::I64),
+        ('u', Some(1)) => plain(DType::U8),
+        ('u', Some(2)) => plain(DType::U16),
+        ('u', Some(4)) => plain(DType::U32),
+        ('u', Some(8)) => plain(DType::U64),
+        ('f', Some(2)) => plain(DType::F16),
+        ('f', Some(4)) => plain(DType::F32),
+        ('f', Some(8)) => plain(DType::F64),
+        ('c', Some(8)) => plain(DType::C64),
+        ('c', Some(16)) => plain(DType::C128),
+        ('S' | 'a', Some(n)) => plain(DType::Bytes(n)),
+        ('U', Some(n)) if n <= u32::MAX / 4 => plain(DType::Str(n)),
+        ('V', Some(n)) => plain(DType::Void(n)),
+        ('M', Some(8)) => plain(DType::DateTime(time_unit(unit).ok_or_else(unknown)?)),
+        ('m', Some(8)) => plain(DType::TimeDelta(time_unit(unit).ok_or_else(unknown)?)),
+        // x87's 80 bits or IEEE's 128, as the writing machine had them: the file does not say which, the
+        // elements do (`npy::array`).
+        ('f', Some(n @ (10 | 12 | 16))) => plain(DType::Long(Long::X87(n))),
+        ('c', Some(n @ (20 | 24 | 32))) => Ok(opaque(n, &format!("complex{}", n * 8))),
+        ('O', None | Some(4 | 8)) => {
+            let mut described = Described::simple(DType::Void(size.unwrap_or(8)), false);
+            described.object = true;
+            Ok(described)
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn opaque(size: u32, name: &str) -> Described {
+    let mut described = Described::simple(DType::Void(size), false);
+    described.remarks.push(format!("{name} differs from machine to machine; it is shown as its bytes"));
+    described
+}
+
+/// `[ns]`, `[25s]`, or nothing.
+fn time_unit(text: &str) -> Option<TimeUnit> {
+    if text.is_empty() {
+        return Some(TimeUnit { count: 1, base: TimeBase::Generic });
+    }
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+    let letters = inner.trim_start_matches(|c: char| c.is_ascii_digit());
+    let count = match &inner[..inner.len() - letters.len()] {
+        "" => 1,
+        digits => digits.parse().ok().filter(|&count| count > 0)?,
+    };
+    // Old files spell micro with its sign.
+    let base = TimeBase::parse(if letters == "μs" { "us" } else { letters })?;
+    Some(TimeUnit { count, base })
+}
+
+/// A list of fields.
+fn record(fields: &[Literal], at: u64) -> Result<Described> {
+    let mut all = Described::simple(DType::Void(0), false);
+    let (mut parts, mut orders, mut size) = (Vec::new(), Vec::new(), 0u64);
+    for item in fields {
+        let (name, inner, shape) = field(item, &mut all.titles)?;
+        let field = Field { name, dtype: inner.dtype, shape, offset: size };
+        let too_large = || {
+            Error::malformed(format!("header: with field {:?} an element is too large", field.name))
+                .at(item.at)
+        };
+        let bytes = field.bytes().map_err(|_| too_large())?;
+        size = size.checked_add(bytes).filter(|&size| size <= u64::from(u32::MAX)).ok_or_else(too_large)?;
+        all.object |= inner.object;
+        all.remarks.extend(inner.remarks.into_iter().map(|remark| format!("{}: {remark}", field.name)));
+        all.titles.extend(inner.titles.into_iter().map(|(n, title)| (format!("{}.{n}", field.name), title)));
+        // A gap for alignment is a nameless field of opaque bytes.
+        if !(field.name.is_empty() && matches!(field.dtype, DType::Void(_))) {
+            orders.push(inner.order);
+            parts.push(field);
+        }
+    }
+    if fields.is_empty() {
+        return Err(Error::malformed("header: descr is an empty list: a type without fields").at(at));
+    }
+    all.order = together(&parts, orders);
+    all.dtype = DType::Struct(Arc::new(Record { fields: parts, size }));
+    Ok(all)
+}
+
+/// One order for all fields where they agree; single bytes agree with either.
+fn together(fields: &[Field], orders: Vec<Order>) -> Order {
+    let neutral = |field: &Field| field.dtype.swap_unit() <= 1 && !matches!(field.dtype, DType::Struct(_));
+    if orders.iter().all(|order| *order == Order::Little) {
+        return Order::Little;
+    }
+    if fields.iter().zip(&orders).all(|(field, order)| *order == Order::Big || neutral(field)) {
+        return Order::Big;
+    }
+    Order::Fields(orders)
+}
+
+/// `(name, descr)`, `(name, descr, shape)`; the name may be `(title, name)`.
+fn field(item: &Literal, titles: &mut Vec<(String, String)>) -> Result<(String, Described, Vec<u64>)> {
+    let wrong = |what: &str, at: u64| Error::malformed(format!("header: {what}")).at(at);
+    let Value::Tuple(parts) = &item.value else {
+        return Err(wrong("a field is no tuple", item.at));
+    };
+    let (name, descr, shape) = match parts.as_slice() {
+        [name, descr] => (name, descr, None),
+        [name, descr, shape] => (name, descr, Some(shape)),
+        _ => return Err(wrong("a field has not two or three parts", item.at)),
+    };
+    let text = |literal: &Literal| match &literal.value {
+        Value::Str(text) => Ok(text.clone()),
+        _ => Err(wrong("a field's name is no str", literal.at)),
+    };
+    let name = match &name.value {
+        Value::Tuple(pair) => match pair.as_slice() {
+            [title, name] => {
+                let name = text(name)?;
+                titles.push((name.clone(), text(title)?));
+                name
+            }
+            _ => return Err(wrong("a field's name is no pair of title and name", name.at)),
+        },
+        _ => text(name)?,
+    };
+    let described = describe(descr)?;
+    let shape = shape.map_or(Ok(Vec::new()), self::shape)?;
+    limits::elements(&shape).map_err(|error| error.at(item.at))?;
+    Ok((name, described, shape))
+}
+/// A shape: a tuple of lengths, or one length.
+///
+/// # Errors
+/// `Malformed` for what is no shape, `Limit` for too many dimensions.
+pub fn shape(literal: &Literal) -> Result<Vec<u64>> {
+    let side = |item: &Literal| match item.value {
+        Value::Int(side) if side < 0 => {
+            Err(Error::malformed(format!("header: shape is negative ({side})")).at(item.at))
+        }
+        Value::Int(side) => u64::try_from(side)
+            .map_err(|_| Error::malformed(format!("header: shape is too large ({side})")).at(item.at)),
+        _ => {
+            Err(Error::malformed(format!("header: shape has {}, not an int", item.value.kind())).at(item.at))
+        }
+    };
+    let items = match &literal.value {
+        Value::Tuple(items) => items.as_slice(),
+        Value::Int(_) => std::slice::from_ref(literal),
+        other => {
+            return Err(
+                Error::malformed(format!("header: shape is {}, not a tuple", other.kind())).at(literal.at)
+            );
+        }
+    };
+    if items.len() > DIMENSIONS {
+        let what = format!("header: shape has {} dimensions, the limit is {DIMENSIONS}", items.len());
+        return Err(Error::limit(what).at(literal.at));
+    }
+    items.iter().map(side).collect()
+}

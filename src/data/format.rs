@@ -1,0 +1,374 @@
+//! `Format`: the descriptor of one file format, as a value — how to recognise it, open it, and, where
+//! Gander writes it, how. And `Writer`: what a format can write.
+
+use crate::data::content::{Array, Image, Kind, Table};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::node::{Node, Value};
+use crate::data::sniff::{Head, Magic, Match};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use std::collections::BTreeMap;
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// One file format.
+pub struct Format {
+    /// The short name in commands and JSON: `npy`.
+    pub id: &'static str,
+    /// The name for people: `NumPy array`.
+    pub name: &'static str,
+    /// File name endings without the dot, lower case, the usual one first; may have dots inside.
+    pub extensions: &'static [&'static str],
+    /// MIME types, for the desktop's file associations.
+    pub mime: &'static [&'static str],
+    /// Bytes that only this format has.
+    pub magic: &'static [Magic],
+    /// Decides where magic alone does not, and then in its place: `magic` is not looked at. Pure; sees only the
+    /// head. `Yes` wins in the order of the list, `Maybe` needs the extension.
+    pub sniff: Option<fn(&Head) -> Match>,
+    /// The kinds of content that its nodes hold.
+    pub reads: &'static [Kind],
+    /// What may be set when opening (a CSV's delimiter).
+    pub options: &'static [OptionSpec],
+    /// Reads headers and makes the tree.
+    pub open: fn(&Opening) -> Result<Node>,
+    /// How it is written, if Gander writes it.
+    pub writer: Option<Writer>,
+}
+
+impl Format {
+    /// A format with nothing but a name and a way to open it; the rest by struct update.
+    pub const fn new(id: &'static str, name: &'static str, open: fn(&Opening) -> Result<Node>) -> Self {
+        Format {
+            id,
+            name,
+            extensions: &[],
+            mime: &[],
+            magic: &[],
+            sniff: None,
+            reads: &[],
+            options: &[],
+            open,
+            writer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Format({})", self.id)
+    }
+}
+
+/// What a format's `open` is given.
+pub struct Opening<'a> {
+    /// Permission to block.
+    pub task: &'a Task,
+    /// The bytes or folder.
+    pub source: &'a Source,
+    /// The first and last bytes, already read.
+    pub head: &'a Head,
+    /// What the user set.
+    pub options: &'a Options,
+}
+
+/// An option of a reader or writer, for help texts and dialogs.
+#[derive(Debug)]
+pub struct OptionSpec {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, as a sentence without a full stop.
+    pub help: &'static str,
+    /// The possible values; empty where any text may stand.
+    pub values: &'static [&'static str],
+    /// What holds when it is not set, as it would be written.
+    pub default: &'static str,
+}
+
+/// Option values that were set, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options(pub BTreeMap<String, String>);
+
+impl Options {
+    /// The value of an option, if it was set.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Sets an option.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// The options of the file at a path inside this one, each called `PATH:NAME` here.
+    pub fn below(&self, path: &str) -> Options {
+        let inner = |(name, value): (&String, &String)| {
+            let rest = name.strip_prefix(path)?.strip_prefix([':', '/'])?;
+            Some((rest.to_owned(), value.clone()))
+        };
+        Options(self.0.iter().filter_map(inner).collect())
+    }
+
+    /// The value of `spec`, or its default; an error if it is none of the possible ones.
+    pub fn choice<'a>(&'a self, spec: &'a OptionSpec) -> Result<&'a str> {
+        let value = self.get(spec.name).unwrap_or(spec.default);
+        if spec.values.is_empty() || spec.values.contains(&value) {
+            return Ok(value);
+        }
+        Err(Error::unsupported(format!("{}={value}: it is one of {}", spec.name, spec.values.join(", "))))
+    }
+}
+
+/// What a format can write.
+pub struct Writer {
+    /// The kinds of payload that it takes.
+    pub accepts: &'static [Kind],
+    /// Whether it holds several arrays in one file.
+    pub many: bool,
+    /// What it keeps of attributes, names of dimensions and groups.
+    pub metadata: Metadata,
+    /// Whether the coordinates of a dimension are marked as such.
+    pub scales: bool,
+    /// Whether it holds texts only, so that the text columns of a source stay as they are.
+    pub texts: bool,
+    /// What may be set.
+    pub options: &'static [OptionSpec],
+    /// What would not survive. Looks at types and names only, never at values.
+    pub losses: fn(&Payload, &Options) -> Vec<Loss>,
+    /// Writes everything, streaming; reports progress on the task.
+    pub write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+}
+
+/// What a format keeps beside values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metadata {
+    /// Nothing.
+    None,
+    /// Pairs of texts, which belong to the file.
+    Texts,
+    /// Groups; attributes of groups and arrays; the names of an array's dimensions.
+    Tree,
+}
+
+/// Where a writer writes to.
+pub trait Sink: Write + Seek + Send {
+    /// The file behind it, for a library that writes files itself; it is still empty, and stays locked and
+    /// temporary until all is written. `None` where there is no file.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+}
+
+impl Sink for std::io::Cursor<Vec<u8>> {}
+
+/// What is written: content of a kind that the writer accepts, with the attributes that go along.
+#[derive(Clone)]
+pub struct Payload {
+    /// The content.
+    pub data: Data,
+    /// The attributes of the whole: of the only node, else of the file or group that all comes from.
+    pub attributes: Attributes,
+    /// The attributes of each of several arrays and of the groups that they lie in, by name. Groups stand here
+    /// also without attributes.
+    pub parts: BTreeMap<String, Attributes>,
+}
+
+/// Attributes with the types of their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    /// Names and values, in order.
+    pub list: Vec<(String, Value)>,
+    /// The types of those values that are typed more narrowly than JSON; of lists that of an element.
+    pub types: BTreeMap<String, DType>,
+}
+
+impl From<Vec<(String, Value)>> for Attributes {
+    fn from(list: Vec<(String, Value)>) -> Self {
+        Attributes { list, types: BTreeMap::new() }
+    }
+}
+
+impl Attributes {
+    /// The attributes of a node.
+    pub fn of(node: &Node) -> Self {
+        Attributes { list: node.attributes.clone(), types: node.attribute_types.clone() }
+    }
+
+    /// The value of an attribute.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.list.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Removes attributes.
+    pub fn remove(&mut self, names: &[&str]) {
+        self.list.retain(|(name, _)| !names.contains(&name.as_str()));
+    }
+
+    /// Takes in what others say that nothing here says otherwise; the names of the others.
+    pub fn join(&mut self, other: Attributes) -> Vec<String> {
+        let mut clashes = Vec::new();
+        for (name, value) in other.list {
+            match self.get(&name) {
+                Some(known) if *known == value => {}
+                Some(_) => clashes.push(name),
+                None => {
+                    if let Some(dtype) = other.types.get(&name) {
+                        self.types.insert(name.clone(), dtype.clone());
+                    }
+                    self.list.push((name, value));
+                }
+            }
+        }
+        clashes
+    }
+
+    /// A value as its type has it: the double that a float32 is, which the shortest text is not.
+    pub fn exact(&self, name: &str, value: &Value) -> serde_json::Value {
+        use serde_json::Value as Json;
+        fn widen(json: &Json, dtype: &DType) -> Json {
+            match (json, dtype) {
+                (Json::Array(items), _) => items.iter().map(|item| widen(item, dtype)).collect(),
+                (Json::Number(number), DType::F32) => {
+                    number.as_f64().map_or(Json::Null, |n| Json::from(f64::from(n as f32)))
+                }
+                (Json::Number(number), DType::F64) => number.as_f64().map_or(Json::Null, Json::from),
+                _ => json.clone(),
+            }
+        }
+        match (value, self.types.get(name)) {
+            (Value::Text(text), _) => Json::from(text.as_str()),
+            (Value::Json(json), Some(dtype)) => widen(json, dtype),
+            (Value::Json(json), None) => json.clone(),
+        }
+    }
+}
+
+/// Content for a writer.
+#[derive(Clone)]
+pub enum Data {
+    /// A table.
+    Table(Arc<dyn Table>),
+    /// One or more named arrays.
+    Arrays(Vec<(String, Arc<dyn Array>)>),
+    /// An image.
+    Image(Arc<dyn Image>),
+    /// Bytes as they are.
+    Bytes(Source),
+}
+
+impl Data {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Data::Table(_) => Kind::Table,
+            Data::Arrays(_) => Kind::Array,
+            Data::Image(_) => Kind::Image,
+            Data::Bytes(_) => Kind::Bytes,
+        }
+    }
+}
+
+/// One thing that a conversion would not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// What kind of thing.
+    pub kind: LossKind,
+    /// The array, table or group among several; empty for the whole and for the only one.
+    pub path: String,
+    /// The column or attribute; empty where it concerns all of them.
+    pub subject: String,
+    /// What happens to it, as a sentence without a full stop.
+    pub what: String,
+    /// Whether values or their meaning change or vanish (refused without consent).
+    pub serious: bool,
+    /// Whether it depends on values, which a plan does not read, or on the program that reads the result: what
+    /// is named may not come true.
+    pub possible: bool,
+}
+
+/// What a loss is of, as `convert --json` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LossKind {
+    /// Values become those of another type, or are left out since there is no type for them.
+    Type,
+    /// Nulls.
+    Null,
+    /// NaN and infinities.
+    Nan,
+    /// The zone of times.
+    Zone,
+    /// Digits.
+    Precision,
+    /// Lists and structs become something else.
+    Nesting,
+    /// Attributes of an array or a column.
+    Attribute,
+    /// Names of columns, dimensions, arrays, values.
+    Name,
+    /// The order of rows, columns or arrays.
+    Order,
+    /// How an array is divided into chunks.
+    Chunks,
+    /// Metadata of the whole.
+    Metadata,
+    /// What stored numbers stand for; the coordinates of dimensions.
+    Scale,
+}
+
+impl LossKind {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            LossKind::Type => "type",
+            LossKind::Null => "null",
+            LossKind::Nan => "nan",
+            LossKind::Zone => "zone",
+            LossKind::Precision => "precision",
+            LossKind::Nesting => "nesting",
+            LossKind::Attribute => "attribute",
+            LossKind::Name => "name",
+            LossKind::Order => "order",
+            LossKind::Chunks => "chunks",
+            LossKind::Metadata => "metadata",
+            LossKind::Scale => "scale",
+        }
+    }
+
+    /// Whether all that is known stays, in another form.
+    pub fn is_form(self) -> bool {
+        matches!(self, LossKind::Type | LossKind::Nesting | LossKind::Order | LossKind::Chunks)
+    }
+}
+
+impl Loss {
+    /// The column, attribute or array that it names, if it is of one alone.
+    pub fn of(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// Of the array, table or group at `path`.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Only where there are such values.
+    pub fn if_any(mut self) -> Self {
+        self.possible = true;
+        self
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.path.is_empty(), self.subject.is_empty()) {
+            (true, true) => f.write_str(&self.what),
+            (true, false) => write!(f, "{}: {}", self.subject, self.what),
+            (false, true) => write!(f, "{}: {}", self.path, self.what),
+            (false, false) => write!(f, "{}, {}: {}", self.path, self.subject, self.what),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Guards around tables, arrays and images: every method, also those that have a default.
+
+use super::{guarded, known};
+use crate::data::content::array::{Axis, Gap, Stored, World};
+use crate::data::content::table::{ParquetFile, StoredStatistics};
+use crate::data::content::{
+    Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts,
+};
+use crate::data::dtype::DType;
+use crate::bytes::error::Result;
+use crate::data::region::Region;
+use crate::bytes::source::ReadAt;
+use crate::bytes::task::Task;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(super) struct GuardedTable(Arc<dyn Table>);
+
+impl GuardedTable {
+    pub(super) fn around(table: Arc<dyn Table>) -> Arc<dyn Table> {
+        Arc::new(GuardedTable(table))
+    }
+}
+
+impl Table for GuardedTable {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn rows(&self) -> Rows {
+        known(Rows::AtLeast(0), || self.0.rows())
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        guarded(|| self.0.read(task, rows, columns))
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.0.count(task))
+    }
+
+    fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
+        guarded(|| self.0.tail(task, count, columns))
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        known(1, || self.0.scan_step(at))
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        guarded(|| self.0.alike(task, at))
+    }
+
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        guarded(|| self.0.sample(task, most))
+    }
+
+    fn facts(&self) -> TableFacts {
+        known(TableFacts::default(), || self.0.facts())
+    }
+
+    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+        known(None, || self.0.statistics(column))
+    }
+
+    fn layout(&self) -> Layout {
+        known(Layout::default(), || self.0.layout())
+    }
+
+    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
+        guarded(|| self.0.stretches(task, columns, parts))
+    }
+
+    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+        known(None, || self.0.parts(columns))
+    }
+
+    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        known(None, || self.0.only(parts)).map(GuardedTable::around)
+    }
+
+    fn parquet(&self) -> Option<ParquetFile> {
+        known(None, || self.0.parquet())
+    }
+}
+
+pub(super) struct GuardedArray(Arc<dyn Array>);
+
+impl GuardedArray {
+    pub(super) fn around(array: Arc<dyn Array>) -> Arc<dyn Array> {
+        Arc::new(GuardedArray(array))
+    }
+}
+
+impl Array for GuardedArray {
+    fn dtype(&self) -> &DType {
+        self.0.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.0.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        guarded(|| self.0.read(task, region, out))
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        guarded(|| self.0.unstored(task, region))
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        guarded(|| self.0.stored(task))
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let mut facts = known(ArrayFacts::default(), || self.0.facts());
+        facts.axes = facts.axes.into_iter().map(axis).collect();
+        facts.world = facts.world.map(|world| Arc::new(GuardedWorld(world)) as Arc<dyn World>);
+        facts
+    }
+
+    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
+        guarded(|| self.0.column(task, region))
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        guarded(|| self.0.read_lenient(task, region, out))
+    }
+
+    fn layout(&self, task: &Task) -> Result<Layout> {
+        guarded(|| self.0.layout(task))
+    }
+
+    fn prefetch(&self, task: &Task, region: &Region) {
+        known((), || self.0.prefetch(task, region));
+    }
+}
+
+/// An axis with a guard around its coordinates.
+fn axis(axis: Axis) -> Axis {
+    Axis { coordinate: axis.coordinate.map(GuardedArray::around), ..axis }
+}
+
+#[derive(Debug)]
+struct GuardedWorld(Arc<dyn World>);
+
+impl World for GuardedWorld {
+    fn at(&self, index: &[u64]) -> Vec<(String, f64, String)> {
+        known(Vec::new(), || self.0.at(index))
+    }
+}
+
+pub(super) struct GuardedImage(pub(super) Arc<dyn Image>);
+
+impl Image for GuardedImage {
+    fn info(&self) -> &ImageInfo {
+        self.0.info()
+    }
+
+    fn read(&self, task: &Task, frame: u64, level: u32, rect: Rect) -> Result<Pixels> {
+        guarded(|| self.0.read(task, frame, level, rect))
+    }
+
+    fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
+        guarded(|| self.0.stored(task, frame, rect))
+    }
+
+    fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
+        guarded(|| self.0.unstored_rows(task, frame, y))
+    }
+}
+
+/// Bytes that are made on demand, with a guard around what makes them.
+pub(crate) struct GuardedStream(pub(crate) Arc<dyn ReadAt>);
+
+impl ReadAt for GuardedStream {
+    fn known_len(&self) -> Option<u64> {
+        known(None, || self.0.known_len())
+    }
+
+    fn len(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.0.len(task))
+    }
+
+    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        guarded(|| self.0.read_at(task, offset, out))
+    }
+}

@@ -1,0 +1,373 @@
+//! Opening: source → head → format → tree. The one door for files named by the user and for files
+//! found inside others.
+
+use crate::engines::multifile::concat::{self, Part, partition};
+use crate::data::content::{Content, Table};
+use crate::bytes::display;
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::data::format::{Format, Opening, Options};
+use crate::formats;
+use crate::data::guard;
+pub use crate::data::guard::{distrusted, guarded};
+use crate::bytes::limits;
+use crate::data::node::{Children, Node};
+use crate::data::sniff::{self, Head};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An opened file or folder.
+#[derive(Clone)]
+pub struct Document {
+    /// Its bytes.
+    pub source: Source,
+    /// What it was recognised as.
+    pub format: &'static Format,
+    /// The tree.
+    pub root: Arc<Node>,
+    /// What there is to say about the file as a whole.
+    pub remarks: Vec<String>,
+    /// The extension promises a format that the content is not (see [`sniff::Verdict`]).
+    pub broken_promise: bool,
+    /// What it was opened with.
+    pub options: Options,
+}
+
+/// Opens a path. Options: `format` forces a format by its id; the rest are the format's own.
+pub fn open(task: &Task, path: &Path, options: &Options) -> Result<Document> {
+    let source = Source::open(task, path)?;
+    open_source(task, &source, options).map_err(|e| e.in_file(path.display()))
+}
+
+/// Opens a source.
+///
+/// # Errors
+/// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
+/// parser ends as `Bug`.
+pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Document> {
+    let (head, mut verdict) = guarded(|| {
+        let head = Head::read(task, source)?;
+        if !head.is_folder && head.first.is_empty() {
+            return Err(Error::malformed("file: it is empty (0 bytes)"));
+        }
+        let verdict = sniff::detect(&head);
+        Ok((head, verdict))
+    })?;
+    if let Some(id) = options.get("format") {
+        verdict.format =
+            formats::by_id(id).ok_or_else(|| Error::unsupported(format!("there is no format {id:?}")))?;
+        verdict.remark = None;
+        verdict.broken_promise = false;
+    }
+    opened(task, source, &head, verdict, options)
+}
+
+/// Opens a source as a format that is in no list.
+#[cfg(test)]
+pub(crate) fn open_as(
+    task: &Task,
+    source: &Source,
+    format: &'static Format,
+    options: &Options,
+) -> Result<Document> {
+    let head = Head::read(task, source)?;
+    let verdict = sniff::Verdict { format, remark: None, broken_promise: false };
+    opened(task, source, &head, verdict, options)
+}
+
+fn opened(
+    task: &Task,
+    source: &Source,
+    head: &Head,
+    verdict: sniff::Verdict,
+    options: &Options,
+) -> Result<Document> {
+    let opening = Opening { task, source, head, options };
+    let root = guarded(|| (verdict.format.open)(&opening))?;
+    let root = guard::node(Node { name: source.name().to_owned(), ..root });
+    // Files that only looked like the parts of one table are a folder of files.
+    let plain = verdict.format.id == "dataset" && root.label == "folder";
+    let folder = formats::by_id("folder").filter(|_| plain);
+    Ok(Document {
+        source: source.clone(),
+        format: folder.unwrap_or(verdict.format),
+        root: Arc::new(root),
+        remarks: verdict.remark.into_iter().collect(),
+        broken_promise: verdict.broken_promise,
+        options: options.clone(),
+    })
+}
+
+/// The table that a document is.
+///
+/// # Errors
+/// Why it is none.
+pub fn table_of(document: &Document) -> Result<Arc<dyn Table>> {
+    match (&document.root.content, &document.root.problem) {
+        (Some(Content::Table(table)), _) => Ok(table.clone()),
+        (_, Some(problem)) => Err(problem.clone()),
+        _ => Err(Error::unsupported(format!("{} is no table", document.format.name))),
+    }
+}
+
+/// Opens several files or folders as one table, one after the other in the order given (files that were
+/// dropped together). Their columns must be the same, or fit; how they differ stands in the remarks. What their
+/// folders say (`year=2024`) are columns too.
+///
+/// # Errors
+/// `Unsupported` where one of them is no table or fits nothing of the first; else what opening gives.
+pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
+    let [first, ..] = paths else { return Err(Error::bug("no files were given")) };
+    let mut parts = Vec::new();
+    let mut keys: Vec<partition::Keys> = Vec::new();
+    let mut sizes = Vec::new();
+    for path in paths {
+        let source = Source::open(task, path)?;
+        sizes.push(source.known_len().unwrap_or(0));
+        keys.push(if source.is_folder() {
+            partition::of_path(&path.join("*"))
+        } else {
+            partition::of_path(path)
+        });
+    }
+    let columns = partition::columns(keys.iter());
+    for ((path, bytes), keys) in paths.iter().zip(sizes).zip(&keys) {
+        let place = path.clone();
+        let make = move |task: &Task| table_of(&open(task, &place, &Options::default())?);
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let constants = partition::constants(keys, &columns);
+        parts.push(Part { constants, ..Part::new(name, bytes, Box::new(make)) });
+    }
+    let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+    let joined = concat::tables(task, parts, columns)?;
+    if joined.fitting < joined.opened {
+        let why = joined.differences.join("; ");
+        return Err(Error::unsupported(format!("these files are not one table: {why}")));
+    }
+    let source = Source::open(task, first)?;
+    let title = format!("{} and {} more", source.name(), names.len() - 1);
+    let child = |(path, name): (&PathBuf, &String)| {
+        let path = path.clone();
+        nested(name.as_str(), "file", move |task| Source::open(task, &path))
+    };
+    let children = paths.iter().zip(&names).map(child).collect();
+    let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children);
+    root.remarks = joined.differences;
+    let root = guard::node(root);
+    let format = formats::by_id("dataset").ok_or_else(|| Error::bug("there is no format for datasets"))?;
+    Ok(Document {
+        source,
+        format,
+        root: Arc::new(root),
+        remarks: Vec::new(),
+        broken_promise: false,
+        options: Options::default(),
+    })
+}
+
+/// A node for a file inside another (a zip member, an entry of a folder) that is opened when somebody
+/// looks into it. `make` gives its bytes then.
+pub fn nested(
+    name: impl Into<String>,
+    label: &'static str,
+    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
+) -> Node {
+    nested_with(name, label, Options::default(), make)
+}
+
+/// The same with options of the file's own (see [`Options::below`]).
+pub fn nested_with(
+    name: impl Into<String>,
+    label: &'static str,
+    options: Options,
+    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
+) -> Node {
+    Node::deferred(name, label, move |task| {
+        let source = make(task)?;
+        nested_now(task, source.name(), "file", &source, &options)
+    })
+}
+
+/// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
+/// A failure becomes the node's problem, and its bytes stay visible.
+pub fn nested_now(
+    task: &Task,
+    name: &str,
+    label: &'static str,
+    source: &Source,
+    options: &Options,
+) -> Result<Node> {
+    match open_source(task, source, options) {
+        Ok(document) => {
+            let mut node = (*document.root).clone();
+            node.name = name.to_owned();
+            if node.separator.is_empty() {
+                node.separator = "/";
+            }
+            node.remarks.extend(document.remarks);
+            let format = document.format;
+            node.recognised(format);
+            Ok(node)
+        }
+        Err(error) if error.is_cancelled() => Err(error),
+        Err(error) => {
+            let bytes =
+                !source.is_folder() && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
+            let node = Node::new(name, label).problem(error);
+            Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
+        }
+    }
+}
+
+/// What is done at a node with its path and level; whether to go on below it.
+pub type Visit<'a> = dyn FnMut(&Arc<Node>, &str, usize) -> Result<bool> + 'a;
+
+/// The nodes at and below `node` with their paths, depth first, at most `depth` levels down and
+/// [`limits::PRINTED`] children of each; `visit` answers whether to go on below it. It is a first look, which
+/// leaves out the rest without a word: who must not miss anything takes [`walk_all`].
+pub fn walk(task: &Task, node: &Arc<Node>, path: &str, depth: usize, visit: &mut Visit<'_>) -> Result<()> {
+    Walk { task, depth, children: limits::PRINTED, left: u64::MAX }.at(node, path, 0, visit)
+}
+
+/// As [`walk`], with all children of each node. They are read by pages of [`limits::LISTED`], so that no more
+/// of them are in memory at once.
+///
+/// # Errors
+/// `Limit` where there are more than [`limits::WALKED`] nodes; so many were visited then.
+pub fn walk_all(
+    task: &Task,
+    node: &Arc<Node>,
+    path: &str,
+    depth: usize,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    Walk { task, depth, children: u64::MAX, left: limits::WALKED }.at(node, path, 0, visit)
+}
+
+/// How a walk goes.
+struct Walk<'a> {
+    task: &'a Task,
+    /// How many levels down.
+    depth: usize,
+    /// How many children of each node.
+    children: u64,
+    /// How many nodes it may still visit.
+    left: u64,
+}
+
+impl Walk<'_> {
+    fn at(&mut self, node: &Arc<Node>, path: &str, level: usize, visit: &mut Visit<'_>) -> Result<()> {
+        self.task.check()?;
+        let Some(left) = self.left.checked_sub(1) else {
+            let most = display::count(limits::WALKED);
+            return Err(Error::limit(format!("there are more than {most} nodes; name a part of them")));
+        };
+        self.left = left;
+        if !visit(node, path, level)? || level >= self.depth || matches!(node.children, Children::None) {
+            return Ok(());
+        }
+        let mut start: u64 = 0;
+        loop {
+            let end = start.saturating_add(limits::LISTED).min(self.children);
+            let page = node.child_page(self.task, start..end)?;
+            start += page.len() as u64;
+            let whole = page.is_empty() || node.child_count().is_some_and(|count| start >= count);
+            for child in page {
+                let child = child.resolved(self.task)?;
+                self.at(&child, &node.child_path(path, &child), level + 1, visit)?;
+            }
+            if whole || end == self.children {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::node::Listing;
+    use std::ops::Range;
+
+    /// Numbers as nodes, in pages as containers give them.
+    struct Numbers {
+        count: u64,
+        known: bool,
+    }
+
+    impl Listing for Numbers {
+        fn count(&self) -> Option<u64> {
+            self.known.then_some(self.count)
+        }
+
+        fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+            task.check()?;
+            let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
+            Ok((range.start..end).map(|n| Arc::new(Node::new(n.to_string(), "number"))).collect())
+        }
+    }
+
+    fn numbers(count: u64, known: bool) -> Arc<Node> {
+        Arc::new(Node::new("numbers", "group").lazy(Numbers { count, known }))
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_opened_has_no_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("table");
+        std::fs::create_dir_all(table.join("metadata")).unwrap();
+        std::fs::write(table.join("metadata/v1.metadata.json"), b"{\"format-version\": 2, \"table-uuid\":")
+            .unwrap();
+        let source = Source::open(&Task::new(), &table).unwrap();
+        let options =
+            Options(std::collections::BTreeMap::from([("format".to_owned(), "iceberg".to_owned())]));
+        let node = nested_now(&Task::new(), "table", "folder", &source, &options).unwrap();
+        assert!(node.problem.is_some() && node.content.is_none(), "{:?}", node.problem);
+    }
+
+    #[test]
+    fn all_children_are_walked_page_by_page() {
+        for (count, known) in [(0, true), (1_500, true), (2 * limits::LISTED, false), (25_000, false)] {
+            let (mut seen, mut last) = (0, String::new());
+            let mut visit = |_: &Arc<Node>, path: &str, _: usize| {
+                seen += 1;
+                path.clone_into(&mut last);
+                Ok(true)
+            };
+            walk_all(&Task::new(), &numbers(count, known), "", usize::MAX, &mut visit).unwrap();
+            assert_eq!(seen, 1 + count);
+            assert_eq!(last, count.checked_sub(1).map_or(String::new(), |n| format!("/{n}")));
+        }
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            Ok(true)
+        };
+        walk(&Task::new(), &numbers(1_500, true), "", 1, &mut visit).unwrap();
+        assert_eq!(seen, 1 + limits::PRINTED);
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_limit_and_when_it_is_cancelled() {
+        let task = Task::new();
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            Ok(true)
+        };
+        let mut few = Walk { task: &task, depth: 1, children: u64::MAX, left: 100 };
+        let error = few.at(&numbers(200, true), "", 0, &mut visit).unwrap_err();
+        assert_eq!((error.kind(), seen), (ErrorKind::Limit, 100));
+        let mut seen = 0;
+        let mut visit = |_: &Arc<Node>, _: &str, _: usize| {
+            seen += 1;
+            if seen == 7 {
+                task.cancel();
+            }
+            Ok(true)
+        };
+        let error = walk_all(&task, &numbers(200, true), "", 1, &mut visit).unwrap_err();
+        assert!(error.is_cancelled() && seen == 7);
+    }
+}

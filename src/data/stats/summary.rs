@@ -1,0 +1,706 @@
+//! What a person wants to know of a table's columns at a glance: how values spread, which are frequent,
+//! how many are missing or only seem to be there, which columns say the same.
+//!
+//! Two depths: [`sampled`] reads some thousand rows from all over the table; [`exact`] reads everything once,
+//! in parallel. Each says which it is. What the file itself says is [`Table::statistics`].
+
+mod correlation;
+mod hashes;
+mod nothing;
+#[cfg(test)]
+mod tests;
+
+pub use correlation::{Correlation, correlation};
+
+use super::sketch::{Distinct, Frequent, Spread, Steps, mixed};
+use super::table::{decoded, ends_of, replace};
+use super::texts::Cells;
+use super::{Histogram, Moments};
+use crate::data::cell;
+use crate::data::content::table::read_each;
+use crate::data::content::{Picked, Table};
+use crate::bytes::error::{Error, Result};
+use crate::engines::delimited::types;
+use crate::bytes::task::Task;
+use arrow::array::*;
+use arrow::datatypes::*;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// How deep a summary looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// So many rows from all over the table.
+    Sampled(u64),
+    /// All rows.
+    Exact,
+}
+
+/// Summaries of some columns.
+#[derive(Clone, Debug)]
+pub struct Summaries {
+    /// How deep.
+    pub depth: Depth,
+    /// Rows of the table, as far as is known.
+    pub rows: u64,
+    /// One entry a column, in the order asked.
+    pub columns: Vec<Result<Summary>>,
+}
+
+/// How many values are different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Different {
+    /// All were counted.
+    Exactly(u64),
+    /// An estimate that errs by about 1 %.
+    About(u64),
+}
+
+/// A column at a glance.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// The type of its values; of a column of text that one that was guessed.
+    pub data_type: DataType,
+    /// Rows that were looked at.
+    pub rows: u64,
+    /// Null cells.
+    pub nulls: u64,
+    /// Cells that do not fit the guessed type.
+    pub unfit: u64,
+    /// Cells that are NaN.
+    pub nan: u64,
+    /// Infinite cells.
+    pub inf: u64,
+    /// Cells that are zero.
+    pub zeros: u64,
+    /// The smallest value as text.
+    pub min: Option<String>,
+    /// The largest value.
+    pub max: Option<String>,
+    /// The mean of finite numbers.
+    pub mean: Option<f64>,
+    /// Their standard deviation (of the whole population).
+    pub std: Option<f64>,
+    /// Numbers, dates and times: the values below which 5, 25, 50, 75 and 95 % lie, from up to 65,536 rows
+    /// spread over the table.
+    pub quantiles: Option<[f64; 5]>,
+    /// Whether more rows were looked at than those that the quantiles are from.
+    pub quantiles_sampled: bool,
+    /// How numbers, dates and times spread (dates and times as their stored numbers).
+    pub histogram: Option<Histogram>,
+    /// The most frequent values with their counts; null counts as none.
+    pub top: Vec<(String, u64)>,
+    /// Whether the counts in `top` are of the rows that a sample has, not of all rows.
+    pub top_sampled: bool,
+    /// Different values.
+    pub different: Option<Different>,
+    /// The fewest and the most characters, and their mean, of texts; bytes of binary; elements of lists.
+    pub lengths: Option<(u64, u64, f64)>,
+    /// Values that often stand for a missing one, with their counts.
+    pub disguised: Vec<(String, u64)>,
+    /// The first column (its place among those asked) whose cells are all the same as here.
+    pub same_as: Option<usize>,
+    /// Of all cells and their places; `None` where some could not be hashed.
+    fingerprint: Option<u64>,
+}
+
+/// Rows whose values are kept for quantiles.
+const KEPT: u64 = 65_536;
+/// Rows of a sample, and of those that are counted at once.
+const SAMPLE: u64 = 20_000;
+const BLOCK: u64 = 1_000;
+/// Bins of a histogram.
+const BINS: usize = 32;
+/// Frequent values.
+const TOP: usize = 12;
+/// Numbers that often stand for a missing value, where they lie far from all others.
+const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0];
+
+impl Summary {
+    /// Whether every cell has the same value, none of them null.
+    pub fn is_constant(&self) -> bool {
+        self.rows > 1 && self.nulls == 0 && self.unfit == 0 && self.different == Some(Different::Exactly(1))
+    }
+
+    /// A number of the histogram or of the quantiles as text of the column's type.
+    pub fn text_of(&self, value: f64) -> String {
+        let whole = Int64Array::from(vec![value as i64]);
+        if self.data_type.is_temporal()
+            && let Ok(array) = temporal(&whole, &self.data_type)
+            && let Some(text) = cell::text(array.as_ref(), 0)
+        {
+            return text;
+        }
+        if self.data_type.is_integer() && value.abs() < 9e15 {
+            return (value.round() as i64).to_string();
+        }
+        if self.data_type == DataType::Float64 || value.abs() >= 1e9 {
+            return cell::float64(value);
+        }
+        cell::float32(value as f32)
+    }
+}
+
+/// An integer of a histogram as text of a column's type: of dates and times, the one that is stored so.
+pub fn integer_text(value: i128, data_type: &DataType) -> String {
+    if data_type.is_temporal()
+        && let Ok(stored) = i64::try_from(value)
+        && let Ok(array) = temporal(&Int64Array::from(vec![stored]), data_type)
+        && let Some(text) = cell::text(array.as_ref(), 0)
+    {
+        return text;
+    }
+    value.to_string()
+}
+
+/// Numbers as values of a type of dates or times.
+fn temporal(numbers: &Int64Array, data_type: &DataType) -> Result<ArrayRef> {
+    let narrow = match data_type {
+        DataType::Date32 | DataType::Time32(_) => arrow::compute::cast(numbers, &DataType::Int32)?,
+        _ => std::sync::Arc::new(numbers.clone()),
+    };
+    Ok(arrow::compute::cast(&narrow, data_type)?)
+}
+
+/// From rows all over the table.
+///
+/// # Errors
+/// `Cancelled`; columns that cannot be read have their own error.
+pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    let rows = table.rows();
+    let picked = Picked::sample(table, task, SAMPLE)?;
+    let seen = picked.len();
+    let depth = if rows.exact() == Some(seen) { Depth::Exact } else { Depth::Sampled(seen) };
+    let parts = (0..seen.div_ceil(BLOCK)).map(|part| part * BLOCK..seen.min((part + 1) * BLOCK));
+    let columns = pass(&picked, task, columns, &parts.collect::<Vec<_>>(), seen)?;
+    Ok(Summaries { depth, rows: rows.number(), columns })
+}
+
+/// From all rows, in one pass.
+///
+/// # Errors
+/// `Cancelled`, and where rows cannot be counted; columns that cannot be read have their own error.
+pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
+    let rows = table.count(task)?;
+    task.expect(rows);
+    let mut steps = Vec::new();
+    let mut at = 0;
+    while at < rows {
+        let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
+        steps.push(at..end);
+        at = end;
+    }
+    let columns = pass(table, task, columns, &steps, rows)?;
+    Ok(Summaries { depth: Depth::Exact, rows, columns })
+}
+
+/// One pass over the rows of `steps`, each read and counted by one thread.
+fn pass(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    steps: &[Range<u64>],
+    rows: u64,
+) -> Result<Vec<Result<Summary>>> {
+    let stride = (rows / KEPT).max(1);
+    let fresh = || -> Vec<Result<Fold>> {
+        let field = |&c: &usize| {
+            let field = table.schema().fields().get(c);
+            Ok(Fold::new(field.ok_or_else(|| Error::bug(format!("column {c} was asked for")))?, stride))
+        };
+        columns.iter().map(field).collect()
+    };
+    let add = |folds: Result<Vec<Result<Fold>>>, step: &Range<u64>| {
+        let mut folds = folds?;
+        let arrays = read_each(table, task, step.clone(), columns)?;
+        for (fold, array) in folds.iter_mut().zip(arrays) {
+            let Ok(running) = fold else { continue };
+            if let Err(error) = array.and_then(|array| running.add(&array, step.start)) {
+                *fold = Err(error);
+            }
+            task.check()?;
+        }
+        task.advance(step.end - step.start)?;
+        Ok(folds)
+    };
+    let merge = |a: Result<Vec<Result<Fold>>>, b: Result<Vec<Result<Fold>>>| {
+        let both = a?.into_iter().zip(b?);
+        both.map(|(a, b)| match (a, b) {
+            (Ok(mut a), Ok(b)) => a.merge(b).map(|()| Ok(a)),
+            (Err(error), _) | (_, Err(error)) => Ok(Err(error)),
+        })
+        .collect()
+    };
+    // Few steps at once, since each holds its rows in memory.
+    let pieces = rayon::current_num_threads().clamp(1, 8);
+    let each = steps.len().div_ceil(pieces).max(1);
+    let folds = steps
+        .par_chunks(each)
+        .map(|steps| steps.iter().fold(Ok(fresh()), add))
+        .reduce(|| Ok(fresh()), merge)?;
+    let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
+    let mut out: Vec<Result<Summary>> =
+        folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))).collect();
+    find_same(&mut out);
+    Ok(out)
+}
+
+/// The texts of the frequent values of a column, by the rows where they stand.
+#[derive(Default)]
+struct ArrayTexts(Vec<(String, u64)>);
+
+/// Reads the cells of frequent values.
+fn texts_of(
+    table: &dyn Table,
+    task: &Task,
+    columns: &[usize],
+    folds: &[Result<Fold>],
+) -> Result<Vec<ArrayTexts>> {
+    let one = |(fold, &column): (&Result<Fold>, &usize)| -> Result<ArrayTexts> {
+        let Ok(fold) = fold else { return Ok(ArrayTexts::default()) };
+        let mut texts = Vec::new();
+        for (times, row) in fold.frequent.top(TOP) {
+            task.check()?;
+            let read = table.read(task, row..row + 1, &[column])?;
+            let Some(array) = read.columns().first().filter(|array| array.len() == 1) else { continue };
+            let text = cell::text(fold.typed(array)?.0.as_ref(), 0);
+            texts.extend(text.map(|text| (text, times)));
+        }
+        Ok(ArrayTexts(texts))
+    };
+    folds.par_iter().zip(columns).map(one).collect()
+}
+
+/// Marks columns whose cells are all the same as those of one before them.
+fn find_same(columns: &mut [Result<Summary>]) {
+    for at in 1..columns.len() {
+        let (before, rest) = columns.split_at_mut(at);
+        let Some(Ok(this)) = rest.first_mut() else { continue };
+        let same = |other: &Result<Summary>| {
+            other.as_ref().is_ok_and(|o| {
+                o.fingerprint == this.fingerprint
+                    && o.data_type == this.data_type
+                    && (o.nulls, o.unfit) == (this.nulls, this.unfit)
+            })
+        };
+        // Columns that are constant or empty are said to be that; of cells without a hash nothing is known,
+        // nor of those that do not fit the type, which are none of its values.
+        let known = this.fingerprint.is_some() && this.unfit == 0;
+        if known && this.nulls < this.rows && !this.is_constant() {
+            this.same_as = before.iter().position(same);
+        }
+    }
+}
+
+/// A column's running state; two of different rows can be put together.
+struct Fold {
+    name: String,
+    data_type: DataType,
+    inferred: Option<DataType>,
+    seed: u64,
+    stride: u64,
+    rows: u64,
+    nulls: u64,
+    unfit: u64,
+    nan: u64,
+    inf: u64,
+    zeros: u64,
+    moments: Moments,
+    spread: Spread,
+    /// How integers spread.
+    steps: Steps,
+    low: Option<ArrayRef>,
+    high: Option<ArrayRef>,
+    distinct: Distinct,
+    frequent: Frequent,
+    /// Whether different values are counted.
+    hashable: bool,
+    fingerprint: Option<u64>,
+    kept: Vec<f64>,
+    /// A sample of texts and their counts, for frequent values when there are too many different ones.
+    kept_texts: Vec<String>,
+    lengths: Option<(u64, u64, f64, u64)>,
+    disguised: Vec<u64>,
+    numbers_as_nothing: Vec<u64>,
+}
+
+impl Fold {
+    fn new(field: &Field, stride: u64) -> Self {
+        let inferred = types::inferred(field);
+        let data_type = match field.data_type() {
+            DataType::Dictionary(_, value) => value.as_ref().clone(),
+            DataType::RunEndEncoded(_, value) => value.data_type().clone(),
+            other => other.clone(),
+        };
+        Fold {
+            name: field.name().clone(),
+            data_type: inferred.clone().unwrap_or(data_type),
+            inferred,
+            seed: 0x2545_f491_4f6c_dd1d,
+            stride,
+            rows: 0,
+            nulls: 0,
+            unfit: 0,
+            nan: 0,
+            inf: 0,
+            zeros: 0,
+            moments: Moments::default(),
+            spread: Spread::new(),
+            steps: Steps::default(),
+            low: None,
+            high: None,
+            distinct: Distinct::new(),
+            frequent: Frequent::default(),
+            hashable: true,
+            fingerprint: Some(0),
+            kept: Vec::new(),
+            kept_texts: Vec::new(),
+            lengths: None,
+            disguised: vec![0; nothing::TEXTS.len()],
+            numbers_as_nothing: vec![0; NOTHING_NUMBERS.len()],
+        }
+    }
+
+    /// The values of an array, and how many do not fit the guessed type.
+    fn typed(&self, array: &ArrayRef) -> Result<(ArrayRef, u64)> {
+        Ok(match (&self.inferred, array.as_string_opt::<i32>()) {
+            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            _ => (decoded(array)?, 0),
+        })
+    }
+
+    /// Takes an array into account whose first cell stands in row `first`.
+    fn add(&mut self, array: &ArrayRef, first: u64) -> Result<()> {
+        if self.inferred.is_some()
+            && let Some(cells) = array.as_string_opt::<i32>()
+        {
+            self.nothing(cells.iter());
+        }
+        let (array, unfit) = self.typed(array)?;
+        self.rows += array.len() as u64;
+        self.unfit += unfit;
+        self.nulls += (array.logical_null_count() as u64).saturating_sub(unfit);
+        if !array.data_type().is_nested() && *array.data_type() != DataType::Null {
+            let (low, high) = ends_of(&array);
+            replace(&mut self.low, &array, low, Ordering::Less)?;
+            replace(&mut self.high, &array, high, Ordering::Greater)?;
+        }
+        self.numbers(&array, first);
+        self.texts(&array, first);
+        self.hashes(&array, first);
+        Ok(())
+    }
+
+    fn numbers(&mut self, array: &ArrayRef, first: u64) {
+        macro_rules! each {
+            ($($pattern:pat => $ty:ty),* $(,)?) => { match array.data_type() {
+                $( $pattern => {
+                    self.integers(array.as_primitive::<$ty>(), |v| i128::from(v));
+                    self.values(array.as_primitive::<$ty>(), first, |v| v as f64);
+                } )*
+                DataType::Float32 => self.values(array.as_primitive::<Float32Type>(), first, f64::from),
+                DataType::Float64 => self.values(array.as_primitive::<Float64Type>(), first, |v| v),
+                DataType::Float16 => self.values(array.as_primitive::<Float16Type>(), first, |v| v.to_f64()),
+                DataType::Decimal128(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal128Type>(), first, move |v| v as f64 * unit);
+                }
+                DataType::Decimal64(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal64Type>(), first, move |v| v as f64 * unit);
+                }
+                DataType::Decimal32(_, scale) => {
+                    let unit = 10f64.powi(-i32::from(*scale));
+                    self.values(array.as_primitive::<Decimal32Type>(), first, move |v| f64::from(v) * unit);
+                }
+                _ => {}
+            } };
+        }
+        each!(
+            DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
+            DataType::Int64 => Int64Type, DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type,
+            DataType::UInt32 => UInt32Type, DataType::UInt64 => UInt64Type,
+            DataType::Date32 => Date32Type, DataType::Date64 => Date64Type,
+            DataType::Time32(TimeUnit::Second) => Time32SecondType,
+            DataType::Time32(_) => Time32MillisecondType,
+            DataType::Time64(TimeUnit::Microsecond) => Time64MicrosecondType,
+            DataType::Time64(_) => Time64NanosecondType,
+            DataType::Timestamp(TimeUnit::Second, _) => TimestampSecondType,
+            DataType::Timestamp(TimeUnit::Millisecond, _) => TimestampMillisecondType,
+            DataType::Timestamp(TimeUnit::Microsecond, _) => TimestampMicrosecondType,
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => TimestampNanosecondType,
+            DataType::Duration(TimeUnit::Second) => DurationSecondType,
+            DataType::Duration(TimeUnit::Millisecond) => DurationMillisecondType,
+            DataType::Duration(TimeUnit::Microsecond) => DurationMicrosecondType,
+            DataType::Duration(TimeUnit::Nanosecond) => DurationNanosecondType,
+        );
+    }
+
+    /// Counts integers, and dates and times by their stored numbers.
+    fn integers<T: ArrowPrimitiveType>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        integer: impl Fn(T::Native) -> i128,
+    ) {
+        let values = || array.iter().flatten().map(&integer);
+        let (Some(low), Some(high)) = (values().min(), values().max()) else { return };
+        self.steps.cover(low, high);
+        values().for_each(|value| self.steps.add(value));
+    }
+
+    fn values<T: ArrowPrimitiveType>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        first: u64,
+        number: impl Fn(T::Native) -> f64,
+    ) {
+        let valid = |row: usize| array.nulls().is_none_or(|nulls| nulls.is_valid(row));
+        let numbers =
+            || array.values().iter().enumerate().filter(|(row, _)| valid(*row)).map(|(_, &v)| number(v));
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut nan, mut inf, mut zeros, mut count, mut sum) = (0u64, 0u64, 0u64, 0u64, 0.0);
+        for value in numbers() {
+            if value.is_finite() {
+                low = low.min(value);
+                high = high.max(value);
+                sum += value;
+                count += 1;
+                zeros += u64::from(value == 0.0);
+            } else if value.is_nan() {
+                nan += 1;
+            } else {
+                inf += 1;
+            }
+        }
+        self.nan += nan;
+        self.inf += inf;
+        self.zeros += zeros;
+        if count == 0 {
+            return;
+        }
+        self.spread.cover(low, high);
+        let shift = sum / count as f64;
+        let (mut off, mut squares) = (0.0, 0.0);
+        for value in numbers().filter(|value| value.is_finite()) {
+            self.spread.add(value);
+            off += value - shift;
+            squares += (value - shift) * (value - shift);
+        }
+        self.moments = self.moments.merge(Moments::of_sums(count, shift, off, squares));
+        if low <= -1.0 || high >= 999.0 {
+            let ends = NOTHING_NUMBERS.map(|n| n == low || n == high);
+            for (slot, &candidate) in NOTHING_NUMBERS.iter().enumerate().filter(|(slot, _)| ends[*slot]) {
+                self.numbers_as_nothing[slot] += numbers().filter(|value| *value == candidate).count() as u64;
+            }
+        }
+        for row in picks(first, array.len(), self.stride).filter(|row| valid(*row)) {
+            self.kept.extend(array.values().get(row).map(|v| number(*v)).filter(|v| v.is_finite()));
+        }
+    }
+
+    fn texts(&mut self, array: &ArrayRef, first: u64) {
+        let picked = picks(first, array.len(), self.stride.max(self.rows / 4_096));
+        match array.data_type() {
+            DataType::Utf8 => self.words(array.as_string::<i32>()),
+            DataType::LargeUtf8 => self.words(array.as_string::<i64>()),
+            DataType::Utf8View => {
+                let cells = array.as_string_view();
+                self.long(cells.iter().flatten().map(|text| text.chars().count() as u64));
+                self.untyped(cells.iter());
+            }
+            DataType::Binary => self.long(Cells::of(array.as_binary::<i32>()).lengths()),
+            DataType::LargeBinary => self.long(Cells::of(array.as_binary::<i64>()).lengths()),
+            DataType::BinaryView => {
+                self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64))
+            }
+            DataType::List(_) => {
+                let list = array.as_list::<i32>();
+                let valid = (0..list.len()).filter(|&row| list.is_valid(row));
+                self.long(valid.map(|row| list.value_length(row) as u64));
+            }
+            DataType::LargeList(_) => {
+                let list = array.as_list::<i64>();
+                let valid = (0..list.len()).filter(|&row| list.is_valid(row));
+                self.long(valid.map(|row| list.value_length(row) as u64));
+            }
+            _ => return,
+        }
+        if self.data_type.is_nested() || self.kept_texts.len() >= KEPT as usize {
+            return;
+        }
+        self.kept_texts.extend(
+            picked.filter(|&row| array.is_valid(row)).filter_map(|row| cell::text(array.as_ref(), row)),
+        );
+    }
+
+    fn words<O: OffsetSizeTrait>(&mut self, array: &GenericStringArray<O>) {
+        let cells = Cells::of(array);
+        match cells.is_ascii() {
+            true => self.long(cells.lengths()),
+            false => self.long(cells.characters()),
+        }
+        self.untyped(array.iter());
+    }
+
+    /// Guessed types were looked at before they became values.
+    fn untyped<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
+        if self.inferred.is_none() {
+            self.nothing(cells);
+        }
+    }
+
+    fn long(&mut self, lengths: impl Iterator<Item = u64>) {
+        let (mut low, mut high, mut sum, mut count) = self.lengths.unwrap_or((u64::MAX, 0, 0.0, 0));
+        let mut total = 0u64;
+        for length in lengths {
+            low = low.min(length);
+            high = high.max(length);
+            total = total.saturating_add(length);
+            count += 1;
+        }
+        sum += total as f64;
+        self.lengths = (count > 0).then_some((low, high, sum, count));
+    }
+
+    /// Counts the texts that stand for a missing value.
+    fn nothing<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
+        for slot in cells.flatten().filter_map(nothing::slot) {
+            if let Some(count) = self.disguised.get_mut(slot) {
+                *count += 1;
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Fold) -> Result<()> {
+        self.rows += other.rows;
+        self.nulls += other.nulls;
+        self.unfit += other.unfit;
+        self.nan += other.nan;
+        self.inf += other.inf;
+        self.zeros += other.zeros;
+        self.moments = self.moments.merge(other.moments);
+        self.spread.merge(&other.spread);
+        self.steps.merge(&other.steps);
+        self.distinct.merge(&other.distinct);
+        self.frequent.merge(&other.frequent);
+        self.hashable &= other.hashable;
+        self.fingerprint = self.fingerprint.zip(other.fingerprint).map(|(a, b)| a.wrapping_add(b));
+        self.kept.extend(other.kept);
+        self.kept_texts.extend(other.kept_texts);
+        let add = |a: &mut Vec<u64>, b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.disguised, &other.disguised);
+        add(&mut self.numbers_as_nothing, &other.numbers_as_nothing);
+        self.lengths = match (self.lengths, other.lengths) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3)),
+            (a, b) => a.or(b),
+        };
+        if let Some(low) = &other.low {
+            replace(&mut self.low, low, Some(0), Ordering::Less)?;
+        }
+        if let Some(high) = &other.high {
+            replace(&mut self.high, high, Some(0), Ordering::Greater)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, texts: &ArrayTexts) -> Summary {
+        let text = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0);
+        self.kept.sort_unstable_by(f64::total_cmp);
+        let numeric = self.data_type.is_numeric();
+        let (mut top, mut top_sampled) = (texts.0.clone(), false);
+        if self.frequent.over && !self.kept_texts.is_empty() {
+            (top, top_sampled) = (counted(std::mem::take(&mut self.kept_texts)), true);
+        }
+        let different = match self.frequent.distinct() {
+            _ if !self.hashable || self.rows == 0 => None,
+            Some(n) => Some(Different::Exactly(n)),
+            // An estimate errs both ways; there are never more than values.
+            None => Some(Different::About(self.distinct.count().min(self.rows.saturating_sub(self.nulls)))),
+        };
+        let quantiles = quantiles(&self.kept);
+        let disguised = self.disguises(quantiles);
+        Summary {
+            min: text(&self.low),
+            max: text(&self.high),
+            mean: self.moments.mean().filter(|_| numeric),
+            std: self.moments.std().filter(|_| numeric),
+            histogram: self.steps.histogram(BINS).or_else(|| self.spread.histogram(BINS)),
+            lengths: self.lengths.map(|(low, high, sum, count)| (low, high, sum / count.max(1) as f64)),
+            same_as: None,
+            fingerprint: self.fingerprint,
+            name: self.name,
+            data_type: self.data_type,
+            rows: self.rows,
+            nulls: self.nulls,
+            unfit: self.unfit,
+            nan: self.nan,
+            inf: self.inf,
+            zeros: self.zeros,
+            quantiles,
+            quantiles_sampled: quantiles.is_some() && self.stride > 1,
+            top,
+            top_sampled,
+            different,
+            disguised,
+        }
+    }
+
+    /// Values that seem to stand for missing ones.
+    fn disguises(&self, quantiles: Option<[f64; 5]>) -> Vec<(String, u64)> {
+        let quoted = |text: &str| if text.trim().is_empty() { format!("{text:?}") } else { text.to_owned() };
+        let words = nothing::TEXTS.iter().zip(&self.disguised).filter(|(_, count)| **count > 0);
+        let mut out: Vec<(String, u64)> = words.map(|(text, &count)| (quoted(text), count)).collect();
+        let (Some([_, q1, middle, q3, _]), Some((low, high))) = (quantiles, self.ends()) else { return out };
+        for (&candidate, &count) in NOTHING_NUMBERS.iter().zip(&self.numbers_as_nothing) {
+            let end = candidate == low || candidate == high;
+            let far =
+                (candidate - middle).abs() > 3.0 * (q3 - q1).max(1e-9) && (candidate < q1 || candidate > q3);
+            // -1 is too usual a number where others are negative, too.
+            if end && far && count > 1 && self.data_type.is_numeric() && (candidate != -1.0 || q1 >= 0.0) {
+                out.push((candidate.to_string(), count));
+            }
+        }
+        out
+    }
+
+    fn ends(&self) -> Option<(f64, f64)> {
+        let number = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0)?.parse::<f64>().ok();
+        number(&self.low).zip(number(&self.high))
+    }
+}
+
+/// Rows of a part of a column that are kept: one of each `stride`, anywhere in it.
+fn picks(first: u64, len: usize, stride: u64) -> impl Iterator<Item = usize> {
+    let stride = stride.max(1);
+    let end = first + len as u64;
+    (first / stride..=end / stride).filter_map(move |block| {
+        let row = block * stride + mixed(block, 0x9e37) % stride;
+        (row >= first && row < end).then(|| (row - first) as usize)
+    })
+}
+
+/// 5, 25, 50, 75 and 95 % of sorted values.
+fn quantiles(sorted: &[f64]) -> Option<[f64; 5]> {
+    let last = sorted.len().checked_sub(1)?;
+    let at = |share: f64| sorted.get((share * last as f64).round() as usize).copied().unwrap_or(f64::NAN);
+    Some([0.05, 0.25, 0.5, 0.75, 0.95].map(at))
+}
+
+/// The most frequent texts.
+fn counted(mut texts: Vec<String>) -> Vec<(String, u64)> {
+    texts.sort_unstable();
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for text in texts {
+        match all.last_mut() {
+            Some((last, count)) if *last == text => *count += 1,
+            _ => all.push((text, 1)),
+        }
+    }
+    all.retain(|(_, count)| *count > 1);
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.truncate(TOP);
+    all
+}

@@ -1,0 +1,616 @@
+//! Records of JSON — lines of their own or elements of an array — as rows: fields go to columns by their
+//! names, nothing is converted. Every column is text; what its cells fit is its field's `inferred` type.
+
+use super::met::Met;
+use super::shape::Shape;
+use super::text::{self, Word};
+use crate::bytes::display;
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::engines::delimited::{Form, Gather, Records, Rules, Step, paged, types};
+use arrow::array::{ArrayRef, StringBuilder};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The name of the column for what has no column.
+pub const REST: &str = "…";
+/// The name of the column for records that are no objects.
+pub const VALUE: &str = "value";
+
+/// A record.
+pub enum Parsed<'a> {
+    /// An object: names and values, in the file's order.
+    Object(Fields<'a>),
+    /// Any other value.
+    Other(&'a str),
+}
+
+/// Names and the texts of values.
+pub type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
+
+/// What is wrong with a record, and at which of its bytes.
+type Fault = (usize, &'static str);
+
+/// Parses a record. The error says what is wrong, and at which character.
+pub fn parse(record: &[u8]) -> std::result::Result<Parsed<'_>, String> {
+    let text = simdutf8::compat::from_utf8(record)
+        .map_err(|error| format!("it is not UTF-8 at character {}", error.valid_up_to() + 1))?;
+    let begin = blank(text.as_bytes(), 0);
+    let rest = text.get(begin..).unwrap_or_default();
+    let whole = |end: usize| match blank(rest.as_bytes(), end) {
+        at if at < rest.len() => Err((at, "something stands behind the value")),
+        _ => Ok(()),
+    };
+    let parsed = if rest.starts_with('{') {
+        fields(rest).and_then(|(fields, end)| whole(end).map(|()| Parsed::Object(fields)))
+    } else {
+        let value = |end: usize| Parsed::Other(rest.get(..end).unwrap_or(rest));
+        skip(rest.as_bytes(), 0).and_then(|end| whole(end).map(|()| value(end)))
+    };
+    parsed.map_err(|(at, what)| {
+        let before = rest.get(..at).map_or(at, |text| text.chars().count());
+        format!("{what} at character {}", before + 1)
+    })
+}
+
+/// The fields of an object; `None` if it is none.
+pub fn object(text: &str) -> Option<Fields<'_>> {
+    fields(text).ok().map(|(fields, _)| fields)
+}
+
+/// The elements of an array; `None` if it is none.
+pub fn elements(text: &str) -> Option<Vec<&str>> {
+    let bytes = text.as_bytes();
+    let mut at = blank(bytes, 0);
+    if bytes.get(at) != Some(&b'[') {
+        return None;
+    }
+    let mut elements = Vec::new();
+    at = blank(bytes, at + 1);
+    while bytes.get(at) != Some(&b']') {
+        let end = skip(bytes, at).ok()?;
+        elements.push(text.get(at..end)?);
+        at = blank(bytes, end);
+        if bytes.get(at) == Some(&b',') {
+            at = blank(bytes, at + 1);
+        } else if bytes.get(at) != Some(&b']') {
+            return None;
+        }
+    }
+    Some(elements)
+}
+
+/// The fields of the object that `text` begins with, and where it ends.
+fn fields(text: &str) -> std::result::Result<(Fields<'_>, usize), Fault> {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&b'{') {
+        return Err((0, "an object is expected"));
+    }
+    let mut fields = Vec::new();
+    let mut at = blank(bytes, 1);
+    while bytes.get(at) != Some(&b'}') {
+        let begin = at;
+        at = name(bytes, at)?;
+        let raw = bytes.get(begin..).unwrap_or_default();
+        let quoted = raw.get(..text::string(raw).unwrap_or(0)).unwrap_or_default();
+        let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        let end = skip(bytes, at)?;
+        fields.push((text::unescape(inner).0, text.get(at..end).unwrap_or_default()));
+        at = blank(bytes, end);
+        match bytes.get(at) {
+            Some(b',') => at = blank(bytes, at + 1),
+            Some(b'}') => {}
+            None => return Err((at, "the text ends inside an object")),
+            Some(_) => return Err((at, "',' or '}' is expected")),
+        }
+    }
+    Ok((fields, at + 1))
+}
+
+/// Behind a name, its colon and the white space there.
+fn name(bytes: &[u8], at: usize) -> std::result::Result<usize, Fault> {
+    if bytes.get(at) != Some(&b'"') {
+        let ended = at >= bytes.len();
+        return Err((
+            at,
+            if ended { "the text ends inside an object" } else { "a name in quotes is expected" },
+        ));
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let len = text::string(rest).ok_or((at, "the text ends inside a string"))?;
+    let colon = blank(bytes, at + len);
+    match bytes.get(colon) {
+        Some(b':') => Ok(blank(bytes, colon + 1)),
+        _ => Err((colon, "':' is expected behind a name")),
+    }
+}
+
+/// Behind the value at `at`, which is checked as a whole; however deep it nests, no stack is used.
+fn skip(bytes: &[u8], mut at: usize) -> std::result::Result<usize, Fault> {
+    let mut open: Vec<u8> = Vec::new();
+    loop {
+        at = blank(bytes, at);
+        let rest = bytes.get(at..).unwrap_or_default();
+        match rest.first() {
+            None => return Err((at, "the text ends where a value is expected")),
+            Some(b'"') => at += text::string(rest).ok_or((at, "the text ends inside a string"))?,
+            Some(&bracket @ (b'{' | b'[')) => {
+                let closing = bracket + 2;
+                at = blank(bytes, at + 1);
+                if bytes.get(at) == Some(&closing) {
+                    at += 1;
+                } else {
+                    open.push(closing);
+                    if bracket == b'{' {
+                        at = name(bytes, at)?;
+                    }
+                    continue;
+                }
+            }
+            Some(_) => {
+                let len = text::word(rest);
+                match text::classify(rest.get(..len).unwrap_or_default()) {
+                    Word::Plain(_) | Word::NotFinite => at += len,
+                    Word::Odd => return Err((at, "this is no number of JSON")),
+                    Word::No => return Err((at, "a value is expected")),
+                }
+            }
+        }
+        // Behind a value: containers that end here, up to a comma.
+        loop {
+            let Some(&closing) = open.last() else { return Ok(at) };
+            at = blank(bytes, at);
+            let comma = bytes.get(at) == Some(&b',');
+            if comma {
+                at = blank(bytes, at + 1);
+            }
+            match bytes.get(at) {
+                Some(&byte) if byte == closing => {
+                    at += 1;
+                    open.pop();
+                }
+                Some(_) if comma => break,
+                None => return Err((at, "the text ends inside a container")),
+                Some(_) => return Err((at, "',' or a closing bracket is expected")),
+            }
+        }
+        if open.last() == Some(&b'}') {
+            at = name(bytes, at)?;
+        }
+    }
+}
+
+/// Behind white space and comments.
+fn blank(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += text::space(rest);
+        let rest = bytes.get(at..).unwrap_or_default();
+        let comment = match rest {
+            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).map(|n| n + 1),
+            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/").map(|n| n + 2),
+            _ => return at,
+        };
+        match comment {
+            Some(len) => at += len,
+            None => return at,
+        }
+    }
+}
+
+/// A value as a cell: strings without quotes and escapes, everything else as it stands in the file;
+/// `None` for null.
+pub fn cell(raw: &str) -> Option<Cow<'_, str>> {
+    if raw == "null" {
+        return None;
+    }
+    match raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(inner) => Some(text::unescape(inner.as_bytes()).0),
+        None => Some(Cow::Borrowed(raw)),
+    }
+}
+
+/// The fields of an object in which those of the object `inner` stand in its place; names that the outer one
+/// may have keep `inner.` before them.
+pub fn flattened<'a>(fields: Fields<'a>, inner: &str) -> Fields<'a> {
+    let mut flat = Vec::with_capacity(fields.len() + 8);
+    for (name, raw) in fields {
+        match object(raw).filter(|_| name == inner) {
+            None => flat.push((name, raw)),
+            Some(below) => flat.extend(below.into_iter().map(|(name, raw)| {
+                let taken = matches!(name.as_ref(), "type" | "id" | "bbox" | "geometry" | "properties");
+                (if taken { Cow::Owned(format!("{inner}.{name}")) } else { name }, raw)
+            })),
+        }
+    }
+    flat
+}
+
+/// Where records are in a piece of text.
+pub trait Split: Clone + Send + Sync {
+    /// Finds the record at `at`, as [`Records::split`] does; `found` gets its place.
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step;
+}
+
+impl Split for Rules {
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool, found: &mut Range<usize>) -> Step {
+        paged::line(self, bytes, at, last, found)
+    }
+}
+
+/// How the fields of records become columns.
+pub struct Columns<S> {
+    schema: SchemaRef,
+    split: S,
+    places: Arc<Places>,
+    met: Arc<Met>,
+}
+
+/// Where values go.
+struct Places {
+    /// Columns of fields by name.
+    by_name: HashMap<String, usize>,
+    /// How many columns take the elements of lists; 0 for none.
+    listed: usize,
+    /// The object whose fields stand in its place.
+    inner: Option<String>,
+    /// The column of records that are no objects.
+    value: Option<usize>,
+    /// The column of what has no other.
+    rest: Option<usize>,
+}
+
+impl<S: Split> Columns<S> {
+    /// The columns of a sample; what is odd about the records that are read is kept in `met`.
+    pub fn new(split: S, sample: &Sample, met: Arc<Met>) -> Self {
+        let mut fields: Vec<_> =
+            sample.shape.fields.iter().map(|(name, shape)| types::field(name, &shape.data_type())).collect();
+        let listed = if sample.by_place { fields.len() } else { 0 };
+        let objects = sample.objects > 0;
+        let value = (!objects && listed == 0 && sample.others > 0 && !fields.is_empty()).then_some(0);
+        let names = sample.shape.fields.iter().enumerate().filter(|_| objects);
+        let by_name = names.map(|(i, (name, _))| (name.clone(), i)).collect();
+        // A sample that is everything needs no place for what comes later.
+        let mixed = objects && sample.others > 0;
+        let rest = !sample.whole || sample.bad > 0 || mixed || sample.overlong || fields.is_empty();
+        let rest = (rest && !sample.bare).then(|| {
+            fields.push(types::field(REST, &DataType::Utf8));
+            fields.len() - 1
+        });
+        let inner = sample.inner.clone();
+        let places = Arc::new(Places { by_name, listed, inner, value, rest });
+        Columns { schema: Arc::new(Schema::new(fields)), split, places, met }
+    }
+}
+
+impl<S: Split> Form for Columns<S> {
+    type Cells = Cells<S>;
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn cells(&self, columns: &[usize]) -> Result<Cells<S>> {
+        let mut wanted = vec![Vec::new(); self.schema.fields().len()];
+        for (slot, &column) in columns.iter().enumerate() {
+            if let Some(slots) = wanted.get_mut(column) {
+                slots.push(slot);
+            }
+        }
+        Ok(Cells {
+            places: self.places.clone(),
+            split: self.split.clone(),
+            named: vec![0; wanted.len()],
+            wanted,
+            met: self.met.clone(),
+            base: 0,
+            row: vec![None; columns.len()],
+            builders: columns.iter().map(|_| StringBuilder::new()).collect(),
+            record: 0..0,
+            rows: 0,
+            bytes: 0,
+        })
+    }
+}
+
+/// The cells of the asked columns, as they are gathered.
+pub struct Cells<S> {
+    places: Arc<Places>,
+    split: S,
+    /// For each column of the table, where it was asked for.
+    wanted: Vec<Vec<usize>>,
+    met: Arc<Met>,
+    /// The last row, from 1, that had a field for each column of the table.
+    named: Vec<usize>,
+    /// The place of the bytes that records are found in.
+    base: u64,
+    /// The row that is being filled.
+    row: Vec<Option<String>>,
+    builders: Vec<StringBuilder>,
+    /// The record that was found last.
+    record: Range<usize>,
+    rows: usize,
+    bytes: u64,
+}
+
+impl<S: Split> Records for Cells<S> {
+    fn begin(&mut self, place: u64) {
+        self.base = place;
+    }
+
+    fn split(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
+        self.split.split(bytes, at, last, &mut self.record)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<()> {
+        let text = bytes.get(self.record.clone()).unwrap_or_default();
+        if !self.row.is_empty() {
+            self.record(text);
+        }
+        for (builder, cell) in self.builders.iter_mut().zip(&mut self.row) {
+            let cell = cell.take();
+            self.bytes += cell.as_ref().map_or(0, |c| c.len() as u64);
+            builder.append_option(cell);
+        }
+        self.rows += 1;
+        limits::check(self.bytes, limits::READ - 1, "the text of these rows").map(|_| ())
+    }
+
+    fn fit(&self, _bytes: &[u8], _at: usize) -> f64 {
+        1.0
+    }
+}
+
+impl<S: Split> Gather for Cells<S> {
+    fn finish(self) -> Result<(Vec<ArrayRef>, usize)> {
+        let array = |mut builder: StringBuilder| Arc::new(builder.finish()) as ArrayRef;
+        Ok((self.builders.into_iter().map(array).collect(), self.rows))
+    }
+}
+
+impl<S> Cells<S> {
+    fn record(&mut self, text: &[u8]) {
+        let places = self.places.clone();
+        match parse(text) {
+            Ok(Parsed::Object(fields)) => match &places.inner {
+                Some(inner) => self.object(&flattened(fields, inner)),
+                None => self.object(&fields),
+            },
+            Ok(Parsed::Other(raw)) if places.listed > 0 && raw.starts_with('[') => {
+                let elements = elements(raw).unwrap_or_default();
+                for (column, raw) in elements.iter().take(places.listed).enumerate() {
+                    self.set(Some(column), cell(raw));
+                }
+                if let Some(over) = elements.get(places.listed..).filter(|over| !over.is_empty()) {
+                    self.set(places.rest, Some(Cow::Owned(format!("[{}]", over.join(",")))));
+                }
+            }
+            Ok(Parsed::Other(raw)) => self.set(places.value.or(places.rest), cell(raw)),
+            Err(why) => {
+                self.met.bad(self.base + self.record.start as u64, &why);
+                let text = String::from_utf8_lossy(text.trim_ascii_end());
+                self.set(places.rest.or(places.value), Some(text));
+            }
+        }
+    }
+
+    fn object(&mut self, fields: &[(Cow<'_, str>, &str)]) {
+        let (mut rest, row) = (Vec::new(), self.rows + 1);
+        for (name, raw) in fields {
+            let Some(&column) = self.places.by_name.get(name.as_ref()) else {
+                rest.push((name, raw));
+                continue;
+            };
+            if let Some(last) = self.named.get_mut(column)
+                && std::mem::replace(last, row) == row
+            {
+                self.met.twice(self.base + self.record.start as u64, name);
+            }
+            if self.is_wanted(column) {
+                self.set(Some(column), cell(raw));
+            }
+        }
+        if !rest.is_empty() && self.places.rest.is_some_and(|rest| self.is_wanted(rest)) {
+            let pair = |(name, raw): &(&Cow<'_, str>, &&str)| {
+                format!("{}:{raw}", serde_json::Value::from(name.as_ref()))
+            };
+            let pairs: Vec<String> = rest.iter().map(pair).collect();
+            self.set(self.places.rest, Some(Cow::Owned(format!("{{{}}}", pairs.join(",")))));
+        }
+    }
+
+    fn is_wanted(&self, column: usize) -> bool {
+        self.wanted.get(column).is_some_and(|slots| !slots.is_empty())
+    }
+
+    fn set(&mut self, column: Option<usize>, cell: Option<Cow<'_, str>>) {
+        let slots = column.and_then(|column| self.wanted.get(column));
+        for &slot in slots.into_iter().flatten() {
+            if let Some(place) = self.row.get_mut(slot) {
+                *place = cell.as_deref().map(str::to_owned);
+            }
+        }
+    }
+}
+
+/// What the first records tell.
+#[derive(Default)]
+pub struct Sample {
+    /// The fields of objects, or of lists by place, or one column of values.
+    pub shape: Shape,
+    /// Records that are objects, other values, no JSON.
+    pub objects: u64,
+    #[allow(missing_docs)]
+    pub others: u64,
+    #[allow(missing_docs)]
+    pub bad: u64,
+    /// Number (from 1) and error of the first record that is no JSON.
+    pub first_bad: Option<(u64, String)>,
+    /// Records with a field whose name stands twice in them.
+    pub twice: u64,
+    /// Number and name of the first one.
+    pub first_twice: Option<(u64, String)>,
+    /// Whether these are all records.
+    pub whole: bool,
+    /// Whether lists are spread over columns by their places.
+    pub by_place: bool,
+    /// Whether a list has more elements than columns were made.
+    pub overlong: bool,
+    /// Whether there is to be no column for what has none.
+    pub bare: bool,
+    /// The object whose fields stand in its place.
+    pub inner: Option<String>,
+    /// Names of the columns that elements of lists are spread over, where they are known.
+    pub names: Vec<String>,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Records that are neither objects nor spread lists.
+    pub values: Shape,
+}
+
+/// The most columns that elements of lists are spread over.
+const WIDEST: usize = 1_000;
+
+impl Sample {
+    /// Takes one record into account; `number` is its line or place, from 1.
+    pub fn see(&mut self, record: &[u8], number: u64) {
+        match self.take(record) {
+            Ok(Some(name)) => {
+                self.twice += 1;
+                self.first_twice.get_or_insert((number, name));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.bad += 1;
+                self.first_bad.get_or_insert((number, error));
+            }
+        }
+    }
+
+    /// The same of a record whose number is not known but its place.
+    pub fn see_at(&mut self, record: &[u8], place: u64, met: &Met) {
+        match self.take(record) {
+            Ok(Some(name)) => met.twice(place, &name),
+            Ok(None) => {}
+            Err(error) => met.bad(place, &error),
+        }
+    }
+
+    /// The name of a field that stands twice in it.
+    fn take(&mut self, record: &[u8]) -> std::result::Result<Option<String>, String> {
+        self.bytes += record.len() as u64 + 1;
+        match parse(record)? {
+            Parsed::Object(fields) => {
+                self.objects += 1;
+                let fields = match &self.inner {
+                    Some(inner) => flattened(fields, inner),
+                    None => fields,
+                };
+                self.shape.see_object(&fields, 0);
+                return Ok(twice(&fields));
+            }
+            Parsed::Other(raw) => {
+                self.others += 1;
+                if self.by_place && raw.starts_with('[') {
+                    let elements = elements(raw).unwrap_or_default();
+                    self.overlong |= elements.len() > WIDEST;
+                    let name = |n| self.names.get(n).cloned().unwrap_or_else(|| format!("column{n}"));
+                    let names: Vec<String> = (0..elements.len().min(WIDEST)).map(name).collect();
+                    let fields: Fields<'_> =
+                        names.iter().zip(elements).map(|(n, raw)| (Cow::Borrowed(n.as_str()), raw)).collect();
+                    self.shape.see_object(&fields, 0);
+                } else {
+                    self.values.see(raw, 0);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A sentence about fields that stand twice; `record` is the word for a record, `among` says of which.
+    pub fn twice_remark(&self, record: &str, among: &str) -> Option<String> {
+        let (_, name) = self.first_twice.as_ref()?;
+        let count = display::plural(self.twice, record);
+        Some(format!(
+            "{count}{among} with a field that stands twice, of which the last counts; the first: {name:?}"
+        ))
+    }
+
+    /// When all were seen: values that are no objects get their column.
+    pub fn end(&mut self) {
+        if self.objects == 0 && self.others > 0 && !self.by_place {
+            self.shape.push(VALUE, std::mem::take(&mut self.values));
+        }
+    }
+
+    /// How many records were seen.
+    pub fn rows(&self) -> u64 {
+        self.objects + self.others + self.bad
+    }
+
+    /// Bytes of an average one.
+    pub fn row_bytes(&self) -> f64 {
+        if self.rows() == 0 { 128.0 } else { self.bytes as f64 / self.rows() as f64 }
+    }
+}
+
+/// The name of the first field that has the name of one before.
+fn twice(fields: &Fields<'_>) -> Option<String> {
+    let mut seen = HashSet::with_capacity(fields.len());
+    fields.iter().find(|(name, _)| !seen.insert(name.as_ref())).map(|(name, _)| name.clone().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_stay_as_they_are_written() {
+        let Ok(Parsed::Object(fields)) =
+            parse(b" {\"a\\n\": 1.50, \"b\":[1, 2 ],\"c\":\"x\\\"\\u00e9\", \"a\\n\":null, \"n\": NaN,}\r\n")
+        else {
+            panic!()
+        };
+        let cells: Vec<(&str, Option<Cow<'_, str>>)> =
+            fields.iter().map(|(name, raw)| (name.as_ref(), cell(raw))).collect();
+        let text = |t: &'static str| Some(Cow::Borrowed(t));
+        let expected = [
+            ("a\n", text("1.50")),
+            ("b", text("[1, 2 ]")),
+            ("c", text("x\"é")),
+            ("a\n", None),
+            ("n", text("NaN")),
+        ];
+        assert_eq!(cells, expected);
+        assert_eq!(cell("\"\\ud800\"").unwrap(), "\\ud800");
+        assert_eq!(elements("[1, [2], \"]\" ]").unwrap(), ["1", "[2]", "\"]\""]);
+        assert_eq!(elements("[]").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn wrong_records_say_where() {
+        let error = |record: &[u8]| parse(record).err().unwrap();
+        assert_eq!(error(b"{\"a\":\n"), "the text ends where a value is expected at character 7");
+        assert_eq!(error(b"{\"a\":1} x"), "something stands behind the value at character 9");
+        assert_eq!(error(b"\"\xff\""), "it is not UTF-8 at character 2");
+        assert_eq!(error("{\"é\":01}".as_bytes()), "this is no number of JSON at character 6");
+        assert!(parse(&b"[".repeat(1_000_000)).is_err());
+        let deep = format!("{}1{}", "[".repeat(500_000), "]".repeat(500_000));
+        assert!(matches!(parse(deep.as_bytes()), Ok(Parsed::Other(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn the_grammar_is_that_of_serde_json(text in "[\\[\\]{}:,\"a1 ]{0,14}") {
+            // Commas before a closing bracket are read here.
+            let strict = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            let trailing = text.replace(' ', "").contains(",]") || text.replace(' ', "").contains(",}");
+            let ours = parse(text.as_bytes()).is_ok();
+            prop_assert!(ours == strict || ours && trailing, "{text:?}: {ours}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What is known to make plain data, and the verdict on everything else.
+//!
+//! Lists of what is dangerous have always had gaps, so this one is of what is not: names that only hold data.
+//! Classes of libraries that are not on it are *unusual*; functions that are not on it, and whatever else Python
+//! itself brings, could do anything: *dangerous*.
+
+use super::machine::Pickle;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use bytes::Bytes;
+use std::collections::BTreeSet;
+
+/// Names that are kept.
+const NAMES: usize = 10_000;
+/// Pickles one after the other that are looked into.
+const PICKLES: usize = 100_000;
+
+/// What a pickle could do to somebody who loads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It asks for nothing but what is known to make plain data.
+    #[default]
+    Safe,
+    /// It asks for classes of libraries or of the program itself, or its end was not seen.
+    Unusual,
+    /// It asks for something that could do anything.
+    Dangerous,
+}
+
+impl Verdict {
+    /// The word in JSON (`CLI.md`).
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Safe => "safe",
+            Verdict::Unusual => "unusual",
+            Verdict::Dangerous => "dangerous",
+        }
+    }
+}
+
+/// What was found in one pickle or several.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What would be imported, `os.system`, in alphabetical order; `?` for what is put together while loading.
+    pub globals: BTreeSet<String>,
+    /// Those that made the verdict what it is.
+    pub suspects: BTreeSet<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why not everything was looked at, if so.
+    pub fault: Option<Error>,
+}
+
+impl Report {
+    /// What one pickle would import.
+    pub fn of(pickle: &Pickle) -> Report {
+        let mut report = Report::default();
+        for (module, name) in pickle.globals() {
+            report.add(module, name);
+        }
+        if let Some(fault) = pickle.fault() {
+            report.incomplete(fault.clone());
+        }
+        report
+    }
+
+    fn add(&mut self, module: &str, name: &str) {
+        let verdict = judge(module, name);
+        let full = if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") };
+        if verdict > self.verdict {
+            self.verdict = verdict;
+            self.suspects.clear();
+        }
+        if verdict == self.verdict && verdict != Verdict::Safe && self.suspects.len() < NAMES {
+            self.suspects.insert(full.clone());
+        }
+        if self.globals.len() < NAMES {
+            self.globals.insert(full);
+        }
+    }
+
+    /// Not everything was looked at, for this reason.
+    pub fn incomplete(&mut self, why: Error) {
+        self.fault.get_or_insert(why);
+        self.verdict = self.verdict.max(Verdict::Unusual);
+    }
+
+    /// Adds what was found elsewhere.
+    pub fn merge(&mut self, other: Report) {
+        if other.verdict > self.verdict {
+            self.suspects.clear();
+        }
+        if other.verdict >= self.verdict {
+            self.suspects.extend(other.suspects);
+        }
+        self.verdict = self.verdict.max(other.verdict);
+        self.globals.extend(other.globals);
+        self.fault = self.fault.take().or(other.fault);
+    }
+
+    /// The verdict for people: what it would run, and what that means.
+    pub fn sentence(&self) -> String {
+        let list: Vec<&str> = self.suspects.iter().map(String::as_str).take(8).collect();
+        let more = self.suspects.len().saturating_sub(list.len());
+        let list = match more {
+            0 => list.join(", "),
+            more => format!("{} and {more} more", list.join(", ")),
+        };
+        match self.verdict {
+            Verdict::Safe => "loading it would make plain data only".to_owned(),
+            Verdict::Unusual if list.is_empty() => "not all of it could be looked into".to_owned(),
+            Verdict::Unusual => format!("loading it would run code of {list}"),
+            Verdict::Dangerous => format!("loading it would run {list}: dangerous"),
+        }
+    }
+
+    /// The same as the error of a node, where it is dangerous.
+    pub fn problem(&self, what: &str) -> Option<Error> {
+        (self.verdict == Verdict::Dangerous)
+            .then(|| Error::unsupported(format!("{what}: {}; nothing of it is run here", self.sentence())))
+    }
+}
+
+/// What all pickles in `bytes`, one after the other, would import. What follows the last one and is none is
+/// left alone.
+///
+/// # Errors
+/// `Cancelled`, and `Limit` for more than four gigabytes.
+pub fn examine(task: &Task, bytes: &Bytes) -> Result<Report> {
+    let first = Pickle::read(task, bytes, 0)?;
+    let mut report = Report::of(&first);
+    let mut end = first.end();
+    let mut whole = first.root().is_some();
+    for _ in 1..PICKLES {
+        if !whole || end >= bytes.len() {
+            break;
+        }
+        let next = Pickle::read(task, bytes, end)?;
+        whole = next.root().is_some();
+        // Bytes behind the last pickle are no pickle without an end; but what they name is listed.
+        if whole || !next.globals().is_empty() {
+            report.merge(Report::of(&next));
+        }
+        end = next.end();
+    }
+    Ok(report)
+}
+
+/// Modules and names in them that make plain data and do nothing else, whatever their arguments are.
+const PLAIN: &[(&str, &str)] = &[
+    (
+        "builtins __builtin__",
+        "object set frozenset complex bytearray bytes len list dict tuple int long float bool str unicode \
+         slice range xrange NoneType Ellipsis NotImplemented",
+    ),
+    ("numpy.core.multiarray numpy._core.multiarray numpy.core._multiarray_umath", "_reconstruct scalar"),
+    ("numpy.core.numeric numpy._core.numeric", "_frombuffer"),
+    (
+        "numpy",
+        "ndarray dtype matrix recarray record bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 \
+         float16 float32 float64 complex64 complex128 str_ bytes_ void datetime64 timedelta64",
+    ),
+    ("numpy.ma.core", "_mareconstruct MaskedArray"),
+    ("numpy.dtypes", "StringDType"),
+    ("numpy.random._pickle", "__randomstate_ctor __generator_ctor __bit_generator_ctor"),
+    ("numpy.random._mt19937 numpy.random._pcg64", "MT19937 PCG64"),
+    ("collections", "OrderedDict defaultdict deque Counter UserDict UserList ChainMap"),
+    ("datetime", "datetime date time timedelta timezone"),
+    ("decimal", "Decimal"),
+    ("fractions", "Fraction"),
+    ("uuid", "UUID"),
+    ("types", "SimpleNamespace"),
+    ("pathlib", "PurePosixPath PureWindowsPath PosixPath WindowsPath"),
+    ("_codecs", "encode"),
+    ("copyreg copy_reg", "_reconstructor"),
+    (
+        "torch._utils",
+        "_rebuild_tensor _rebuild_tensor_v2 _rebuild_parameter _rebuild_sparse_tensor \
+         _rebuild_device_tensor_from_numpy _rebuild_qtensor _rebuild_meta_tensor_no_storage",
+    ),
+    (
+        "torch",
+        "FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage \
+         CharStorage ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage Size device float32 \
+         float64 float16 bfloat16 int8 int16 int32 int64 uint8 bool Tensor",
+    ),
+    ("torch.storage", "UntypedStorage TypedStorage"),
+    ("torch.nn.parameter", "Parameter"),
+    ("torch._tensor", "_rebuild_from_type_v2"),
+];
+
+/// Functions of theirs that only rebuild what was taken apart.
+const REBUILD: &[(&str, &str)] = &[
+    ("pandas.core.indexes.base", "_new_Index"),
+    ("pandas.core.indexes.datetimes", "_new_DatetimeIndex"),
+    ("pandas.core.indexes.period", "_new_PeriodIndex"),
+    ("pandas._libs.internals", "_unpickle_block"),
+    ("pandas._libs.arrays", "__pyx_unpickle_NDArrayBacked"),
+    ("pandas._libs.interval", "__pyx_unpickle_IntervalMixin"),
+    ("pandas._libs.tslibs.period", "__pyx_unpickle_PeriodMixin _unpickle_period"),
+    ("pandas._libs.tslibs.timestamps", "_unpickle_timestamp"),
+    ("pandas._libs.tslibs.timedeltas", "_timedelta_unpickle"),
+    ("pandas._libs.tslibs.nattype", "_nat_unpickle __nat_unpickle"),
+    ("sklearn._loss._loss", "__pyx_unpickle_CyHalfBinomialLoss __pyx_unpickle_CyHalfSquaredError"),
+    ("ml_dtypes", "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4"),
+];
+
+/// The verdict on one name.
+fn judge(module: &str, name: &str) -> Verdict {
+    let is_in = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    if PLAIN.iter().any(|(modules, names)| is_in(modules, module) && is_in(names, name)) {
+        return Verdict::Safe;
+    }
+    // A number of a registry that is empty unless a program filled it.
+    if module == "copyreg" && name.starts_with("extension ") {
+        return Verdict::Unusual;
+    }
+    let rebuilds = REBUILD.iter().any(|(m, names)| *m == module && is_in(names, name));
+    // What the program that loads it defines itself is not in the pickle.
+    let own = module == "__main__" && !name.contains('.');
+    match own || rebuilds || is_third_party(module) && is_class(name) {
+        true => Verdict::Unusual,
+        false => Verdict::Dangerous,
+    }
+}
+
+/// Whether a name is spelled as a class: one word that begins with a capital letter.
+fn is_class(name: &str) -> bool {
+    let bare = name.trim_start_matches('_');
+    bare.starts_with(|c: char| c.is_ascii_uppercase()) && bare.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+/// Whether a module is surely not Python's own.
+fn is_third_party(module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or_default();
+    let words = !top.is_empty() && top.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    words && !top.starts_with('_') && !STANDARD.split(' ').any(|known| known == top)
+}
+
+/// What Python itself brings, of both its versions, and what is installed with it.
+const STANDARD: &str = "\
+    BaseHTTPServer Bastion CGIHTTPServer ConfigParser Cookie DocXMLRPCServer HTMLParser MimeWriter Queue \
+    SimpleHTTPServer SimpleXMLRPCServer SocketServer StringIO Tkinter UserDict UserList UserString abc aifc \
+    antigravity anydbm argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii \
+    binhex bisect builtins bz2 cPickle cProfile cStringIO calendar cgi cgitb chunk cloudpickle cmath cmd \
+    code codecs codeop collections colorsys commands compileall compiler concurrent configparser contextlib \
+    contextvars cookielib copy copy_reg copyreg crypt csv ctypes curses dataclasses datetime dbhash dbm \
+    decimal difflib dill dis distutils dl doctest dumbdbm dummy_threading email encodings ensurepip enum \
+    errno exceptions faulthandler fcntl filecmp fileinput fnmatch formatter fpformat fractions ftplib \
+    functools future_builtins gc gdbm genericpath getopt getpass gettext glob graphlib grp gzip hashlib \
+    heapq hmac hotshot html htmlentitydefs htmllib http httplib idlelib imaplib imghdr imp importlib imputil \
+    inspect io ipaddress itertools json keyword lib2to3 linecache locale logging lzma macpath mailbox \
+    mailcap marshal math md5 mhlib mimetypes mimify mmap modulefinder msilib msvcrt multifile \
+    multiprocessing mutex netrc new nis nntplib nt ntpath nturl2path numbers opcode operator optparse os \
+    os2emxpath ossaudiodev parser pathlib pdb pickle pickletools pip pipes pkg_resources pkgutil platform \
+    plistlib popen2 poplib posix posixpath pprint profile pstats pty pwd py_compile pyclbr pydoc pydoc_data \
+    pyexpat queue quopri random re readline repr reprlib resource rfc822 rlcompleter robotparser runpy sched \
+    secrets select selectors sets setuptools sgmllib sha shelve shlex shutil signal site smtpd smtplib \
+    sndhdr socket socketserver spwd sqlite3 sre sre_compile sre_constants sre_parse ssl stat statistics \
+    statvfs string stringprep struct subprocess sunau symbol symtable sys sysconfig syslog tabnanny tarfile \
+    telnetlib tempfile termios test textwrap this thread threading time timeit tkinter toaiff token tokenize \
+    tomllib trace traceback tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib \
+    urllib2 urlparse user uu uuid venv warnings wave weakref webbrowser wheel whichdb winreg winsound \
+    wsgiref xdrlib xml xmlrpc xmlrpclib zipapp zipfile zipimport zlib zoneinfo";

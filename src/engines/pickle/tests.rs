@@ -1,0 +1,319 @@
+use super::*;
+use crate::bytes::task::Task;
+use arrow::array::AsArray;
+use bytes::Bytes;
+use proptest::prelude::*;
+
+fn read(bytes: &[u8]) -> Pickle {
+    Pickle::read(&Task::new(), &Bytes::copy_from_slice(bytes), 0).unwrap()
+}
+
+fn repr(bytes: &[u8]) -> String {
+    let pickle = read(bytes);
+    assert!(pickle.fault().is_none(), "{:?}", pickle.fault());
+    pickle.repr(pickle.root().unwrap())
+}
+
+fn report(bytes: &[u8]) -> Report {
+    examine(&Task::new(), &Bytes::copy_from_slice(bytes)).unwrap()
+}
+
+/// Pickles that Python made, by name: `pickles.txt` has a name, a protocol and the bytes in
+/// hexadecimal a line.
+fn made(name: &str) -> Vec<(u8, Vec<u8>)> {
+    let all = include_str!("../../fixtures/pickle/pickles.txt").lines().filter(|line| !line.starts_with('#'));
+    let found: Vec<(u8, Vec<u8>)> = all
+        .filter_map(|line| {
+            let [word, protocol, hex] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let byte = |n: usize| u8::from_str_radix(&hex[n..n + 2], 16).unwrap();
+            (word == name).then(|| (protocol.parse().unwrap(), (0..hex.len()).step_by(2).map(byte).collect()))
+        })
+        .collect();
+    assert!(!found.is_empty(), "{name}");
+    found
+}
+
+#[test]
+fn plain_values_of_every_protocol() {
+    for (protocol, bytes) in made("plain") {
+        let expected = "{'none': None, 'yes': True, 'no': False, 'ints': [0, 255, 65535, -1, 2147483648, \
+                        18446744073709551616, -170141183460469231731687303715884105729], 'floats': [1.5, -0.0, \
+                        1e+100, 3.0], 'text': \"it's é€𝄞\", 'bytes': b'\\x00\\xff', 'tuples': ((), (1,), (1, 2), \
+                        (1, 2, 3), (1, 2, 3, 4)), 'nested': {'a': [{}, []]}}";
+        assert_eq!(repr(&bytes), expected, "protocol {protocol}");
+        assert_eq!(report(&bytes).verdict, Verdict::Safe, "protocol {protocol}");
+    }
+    for (protocol, bytes) in made("sets") {
+        let text = repr(&bytes);
+        let of_new = ["{1}", "frozenset({2})", "bytearray(b'x')"];
+        let of_old = ["set([1])", "frozenset([2])", "bytearray("];
+        assert!((0..3).all(|n| text.contains(of_new[n]) || text.contains(of_old[n])), "{protocol}: {text}");
+        assert!(text.contains("2024-02-29T12:30:15.000007") && text.contains("Decimal('1.50')"), "{text}");
+        assert_eq!(report(&bytes).verdict, Verdict::Safe, "protocol {protocol}");
+    }
+}
+
+#[test]
+fn values_that_hold_themselves_or_each_other_often() {
+    for (_, bytes) in made("recursive") {
+        assert_eq!(repr(&bytes), "[1, …]");
+    }
+    // Each list holds the one before twice: 2^40 in all.
+    let mut laughs = b"\x80\x04]\x94".to_vec();
+    for n in 0..40u8 {
+        laughs.extend([b']', 0x94, b'(', b'h', n, b'h', n, b'e']);
+    }
+    laughs.push(b'.');
+    assert!(repr(&laughs).len() < 3 << 20);
+    let mut deep = vec![b']'; 100_000];
+    deep.extend(vec![b'a'; 99_999]);
+    deep.push(b'.');
+    assert!(repr(&deep).starts_with("[[[[") && repr(&deep).contains('…'));
+}
+
+#[test]
+fn a_brief_is_the_beginning_of_the_whole() {
+    let long = "é𝄞".repeat(1000);
+    let mut text = b"\x80\x04X".to_vec();
+    text.extend((long.len() as u32).to_le_bytes());
+    text.extend(long.as_bytes());
+    // The text, and a tuple of it.
+    let mut all = vec![[text.as_slice(), b"."].concat(), [text.as_slice(), b"\x85."].concat()];
+    for name in ["plain", "sets", "recursive", "objects", "system", "classes", "records", "matrix"] {
+        all.extend(made(name).into_iter().map(|(_, bytes)| bytes));
+    }
+    for bytes in all {
+        let pickle = read(&bytes);
+        let root = pickle.root().unwrap();
+        let whole = pickle.show(root);
+        for most in [0, 1, 2, 3, 7, 50, 200, 5000] {
+            let expected = match whole.char_indices().nth(most) {
+                Some((at, _)) => format!("{}…", &whole[..at]),
+                None => whole.clone(),
+            };
+            assert_eq!(pickle.brief(root, most), expected);
+        }
+    }
+}
+
+#[test]
+fn a_long_value_may_be_every_key() {
+    // A tuple of one long text, which is a key a hundred thousand times: to write all of it each time takes minutes.
+    let mut bytes = b"\x80\x04}(X\0\0\x10\0".to_vec();
+    bytes.extend(vec![b'x'; 1 << 20]);
+    bytes.extend(b"\x85\x94N");
+    for _ in 0..100_000 {
+        bytes.extend(b"h\0N");
+    }
+    bytes.extend(b"u.");
+    let task = Task::new();
+    let node = node(&task, "x", &Bytes::from(bytes)).unwrap();
+    assert_eq!(node.child_count(), Some(100_001));
+    let name = format!("('{}…", "x".repeat(198));
+    let last = node.child_page(&task, 99_999..200_000).unwrap();
+    assert_eq!(last.iter().map(|node| &node.name).collect::<Vec<_>>(), [&name, &name]);
+    assert_eq!(node.child_page(&task, 0..u64::MAX).unwrap().len() as u64, crate::bytes::limits::LISTED);
+    assert!(node.child_page(&task, 200_000..200_001).unwrap().is_empty());
+}
+
+#[test]
+fn texts_that_are_too_long_together_are_an_error() {
+    let pickle = read(b"\x80\x04](\x8c\x05goose\x94h\0h\0Ne.");
+    let Value::List(items) = pickle.value(pickle.root().unwrap()) else { panic!("no list") };
+    let texts = super::ndarray::texts(&pickle, items, 15).unwrap();
+    assert_eq!(texts.iter().collect::<Vec<_>>(), [Some("goose"), Some("goose"), Some("goose"), None]);
+    let error = super::ndarray::texts(&pickle, items, 14).unwrap_err();
+    let said = "over a limit: the text of these objects would take 15 bytes, the limit is 14";
+    assert_eq!(error.message(), said);
+    // Numbers of more than one part, one digit each.
+    let count = (1u64 << 20) + 3;
+    let digits = arrow::array::UInt8Array::from_iter_values((0..count).map(|n| (n % 10) as u8));
+    let digits: arrow::array::ArrayRef = std::sync::Arc::new(digits);
+    let texts = super::ndarray::numbers(&digits, count).unwrap();
+    assert_eq!(texts.as_string::<i32>().value(1_048_578), "8");
+    assert!(super::ndarray::numbers(&digits, count - 1).is_err());
+}
+
+#[test]
+fn what_would_be_called_is_named() {
+    for (protocol, bytes) in made("system") {
+        let report = report(&bytes);
+        assert_eq!(report.verdict, Verdict::Dangerous, "protocol {protocol}");
+        assert!(report.globals.contains("posix.system"), "{report:?}");
+        assert_eq!(repr(&bytes), "posix.system('echo quack')");
+    }
+    for (_, bytes) in made("evil_inside") {
+        let report = report(&bytes);
+        let suspects: Vec<_> = report.suspects.iter().map(String::as_str).collect();
+        assert!(matches!(suspects[..], ["builtins.eval" | "__builtin__.eval"]), "{suspects:?}");
+    }
+    for (_, bytes) in made("classes") {
+        let report = report(&bytes);
+        assert_eq!(report.verdict, Verdict::Unusual, "{report:?}");
+        assert!(report.globals.contains("__main__.Goose"));
+    }
+}
+
+#[test]
+fn names_are_found_however_they_are_hidden() {
+    let evil: [&[u8]; 12] = [
+        b"cos\nsystem\n(S'ls'\ntR.",
+        b"(S'ls'\nios\nsystem\n.",
+        b"(cos\nsystem\nS'ls'\no.",
+        b"\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x02ls\x94\x85R.",
+        // Texts out of the memo, by each way into it and out of it.
+        b"\x80\x04\x8c\x02os\x940\x8c\x06system\x940h\x00h\x01\x93.",
+        b"\x80\x04X\x02\0\0\0osq\x050X\x06\0\0\0systemr\x06\0\0\x000j\x05\0\0\0g6\n\x93.",
+        b"Vos\np300\n0V\\u0073ystem\np7\n0g300\ng7\n\x93.",
+        // Duplicated, below a mark that is taken away again, in a text of Python 2.
+        b"\x80\x04U\x02os2(0U\x06system\x930.",
+        b"\x80\x04\x8c\x02os\x8c\x06system(N1\x93.",
+        // Behind something that Python stops at, or may stop at.
+        b"\x80\x02R\x8c\x02os\x8c\x06system\x93.",
+        b"F1_0\nIabc\ncos\nsystem\n.",
+        // A second pickle behind the first.
+        b"\x80\x04N.\x80\x04cos\nsystem\n)R.",
+    ];
+    for bytes in evil {
+        let report = report(bytes);
+        let said = String::from_utf8_lossy(bytes);
+        assert_eq!(report.verdict, Verdict::Dangerous, "{said}: {report:?}");
+        assert!(report.suspects.contains("os.system"), "{said}: {report:?}");
+    }
+    // A name that is put together while loading could be anything.
+    assert!(report(b"\x80\x04cdecimal\nDecimal\n)R\x8c\x06system\x93.").suspects.contains("?.system"));
+}
+
+#[test]
+fn the_list_is_of_what_is_known() {
+    let verdict = |module: &str, name: &str| report(format!("c{module}\n{name}\n.").as_bytes()).verdict;
+    for (module, name) in [
+        ("numpy", "dtype"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("collections", "OrderedDict"),
+        ("builtins", "set"),
+        ("torch._utils", "_rebuild_tensor_v2"),
+        ("_codecs", "encode"),
+    ] {
+        assert_eq!(verdict(module, name), Verdict::Safe, "{module}.{name}");
+    }
+    for (module, name) in [
+        ("sklearn.svm._classes", "SVC"),
+        ("__main__", "Point"),
+        ("pandas.core.indexes.base", "_new_Index"),
+        ("my_own.module", "Thing"),
+    ] {
+        assert_eq!(verdict(module, name), Verdict::Unusual, "{module}.{name}");
+    }
+    for (module, name) in [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("builtins", "getattr"),
+        ("subprocess", "Popen"),
+        ("ctypes", "CDLL"),
+        ("_operator", "attrgetter"),
+        ("torch.utils.collect_env", "run"),
+        ("numpy.f2py.crackfortran", "getlincoef"),
+        ("idlelib.debugobj", "ObjectTreeItem.SetText"),
+        ("numpy", "dtype.newbyteorder"),
+        ("", ""),
+        ("numpy\r", "dtype"),
+        ("my_own.module", "function"),
+        ("numpy.distutils.ccompiler", "CCompiler_spawn"),
+        ("pip._internal", "Main"),
+    ] {
+        assert_eq!(verdict(module, name), Verdict::Dangerous, "{module}.{name}");
+    }
+}
+
+#[test]
+fn what_is_broken_is_said_and_what_was_seen_is_kept() {
+    for bytes in [&b"\x80\x04cos\nsystem\n"[..], b"\x80\x04cos\nsystem\n\xff."] {
+        let report = report(bytes);
+        assert!(report.fault.is_some() && report.suspects.contains("os.system"), "{report:?}");
+    }
+    for bytes in [
+        &b"\x80\x04"[..],
+        b"\x80\x04]",
+        b"\x80\x02X\xff\xff\xff\xffab",
+        b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x80\x02T\xfb\xff\xff\xffabc.",
+        b"\x80\x02h\x07.",
+        b"R.",
+        b".",
+        b"\x80\x02t.",
+    ] {
+        let report = report(bytes);
+        assert!(report.fault.is_some(), "{bytes:?}");
+        assert_eq!(report.verdict, Verdict::Unusual, "{bytes:?}");
+    }
+}
+
+#[test]
+fn numpy_arrays_are_understood() {
+    for (protocol, bytes) in made("matrix") {
+        let pickle = read(&bytes);
+        let array = pickle.ndarray(pickle.root().unwrap()).unwrap_or_else(|| panic!("{protocol}"));
+        assert_eq!((array.shape.as_slice(), array.fortran), (&[2, 3][..], false));
+        let texts = array.texts(&pickle).unwrap();
+        let texts: Vec<_> = texts.as_string::<i32>().iter().flatten().collect();
+        assert_eq!(texts, ["0", "1", "2", "3", "4", "5"], "{protocol}");
+        assert!(array.plain("x").is_ok());
+        assert_eq!(report(&bytes).verdict, Verdict::Safe);
+    }
+    for (protocol, bytes) in made("big_endian") {
+        let texts = read(&bytes).cells().unwrap();
+        let texts: Vec<_> = texts.as_string::<i32>().iter().flatten().collect();
+        assert_eq!(texts, ["1.5", "-2.0"], "{protocol}");
+    }
+    for (protocol, bytes) in made("objects") {
+        let texts = read(&bytes).cells().unwrap();
+        let texts: Vec<_> = texts.as_string::<i32>().iter().collect();
+        assert_eq!(texts, [Some("goose"), None, Some("[1, 2.5]"), Some("b'\\x01'")], "{protocol}");
+    }
+    for (_, bytes) in made("records") {
+        let pickle = read(&bytes);
+        let array = pickle.ndarray(pickle.root().unwrap()).unwrap();
+        assert_eq!(array.described.dtype.to_string(), "struct<n: int32, x: float64>");
+    }
+}
+
+#[test]
+fn values_are_a_tree() {
+    let (_, bytes) = made("plain").pop().unwrap();
+    let task = Task::new();
+    let node = std::sync::Arc::new(node(&task, "x", &Bytes::from(bytes)).unwrap());
+    assert_eq!((node.label, node.child_count()), ("dict", Some(9)));
+    let find = |path: &str| node.find(&task, path).unwrap().unwrap();
+    assert_eq!(find("/nested/a").label, "list");
+    assert_eq!(find("/ints/3").value.as_deref(), Some("-1"));
+    assert_eq!(find("/text").value.as_deref(), Some("it's é€𝄞"));
+    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let pickle = read(&bytes);
+        if let Some(root) = pickle.root() {
+            pickle.repr(root);
+            let _ = pickle.cells();
+        }
+        report(&bytes);
+    }
+
+    /// Pickles that Python made, damaged in one place.
+    #[test]
+    fn damaged_pickles_do_not_make_it_panic(at in 0usize..400, value: u8, which in 0usize..5, n in 0usize..6) {
+        let mut all = made(["plain", "sets", "objects", "records", "evil_inside"][which]);
+        let (_, mut bytes) = all.remove(n % all.len());
+        let len = bytes.len();
+        bytes[at % len] = value;
+        let pickle = read(&bytes);
+        if let Some(root) = pickle.root() {
+            pickle.repr(root);
+            let _ = pickle.cells();
+        }
+        let _ = node(&Task::new(), "x", &Bytes::from(bytes));
+    }
+}

@@ -1,0 +1,179 @@
+//! Values as nodes: the type as the label, scalars with their value, containers with what they hold.
+
+use super::machine::{Id, Object, Pickle, Value};
+use super::names::{Report, Verdict};
+use crate::data::content::Content;
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::data::node::{Listing, Node};
+use crate::bytes::task::Task;
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How deep values are opened.
+const DEEP: usize = 64;
+/// Characters of a value beside its node.
+const SHOWN: usize = 200;
+
+/// The value of the first pickle in `bytes` as a node; what all pickles in them would import stands beside it.
+///
+/// # Errors
+/// `Cancelled`, and `Limit` for more than four gigabytes. A broken pickle is a node with a problem.
+pub fn node(task: &Task, name: &str, bytes: &Bytes) -> Result<Node> {
+    let pickle = Arc::new(Pickle::read(task, bytes, 0)?);
+    let report = super::examine(task, bytes)?;
+    let mut node = match pickle.root() {
+        Some(root) => of(&pickle, root, name, 0),
+        None => Node::new(name, "pickle"),
+    };
+    node.problem = node.problem.or_else(|| pickle.fault().cloned());
+    Ok(node.python(report))
+}
+
+/// One value.
+fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
+    let mut node = Node::new(name, label(pickle, id));
+    if let Some(array) = pickle.ndarray(id) {
+        match array.plain(name) {
+            Ok(plain) => {
+                return Node { label: "numpy.ndarray", ..node }.content(Content::Array(Arc::new(plain)));
+            }
+            Err(error) => node.problem = Some(error),
+        }
+    }
+    if node.label == "object" {
+        node = node.read_as("type", pickle.type_name(id));
+    }
+    let count: u64 = runs(pickle, id).iter().map(Run::count).sum();
+    if count == 0 {
+        node.value = Some(pickle.brief(id, SHOWN));
+        return node;
+    }
+    node = node.read_as("length", serde_json::Value::from(count));
+    if depth >= DEEP {
+        return node.remark(format!("values more than {DEEP} deep are not opened"));
+    }
+    node.lazy(Below { pickle: pickle.clone(), id, count, depth })
+}
+
+/// The type's name: one of those that are known, since labels are fixed words.
+fn label(pickle: &Pickle, id: Id) -> &'static str {
+    let value = pickle.value(id);
+    if let Some(word) = value.builtin() {
+        return word;
+    }
+    match value {
+        Value::Object(_) => match pickle.type_name(id).as_str() {
+            "numpy.ndarray" => "numpy.ndarray",
+            "collections.OrderedDict" => "collections.OrderedDict",
+            _ => "object",
+        },
+        _ => "object",
+    }
+}
+
+/// A stretch of what a value holds. The names are not made here: many values may hold the same million entries.
+enum Run<'a> {
+    /// Named by their numbers.
+    Items(&'a [Id]),
+    /// Named by their keys.
+    Entries(&'a [(Id, Id)]),
+    /// What an object would be filled with, where it is no dict.
+    State(Id),
+}
+
+impl Run<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Run::Items(items) => items.len() as u64,
+            Run::Entries(entries) => entries.len() as u64,
+            Run::State(_) => 1,
+        }
+    }
+
+    /// Name and value of the n-th.
+    fn child(&self, pickle: &Pickle, n: u64) -> Option<(String, Id)> {
+        match self {
+            Run::Items(items) => items.get(n as usize).map(|item| (n.to_string(), *item)),
+            Run::Entries(entries) => {
+                entries.get(n as usize).map(|(key, value)| (pickle.brief(*key, SHOWN), *value))
+            }
+            Run::State(state) => Some(("state".to_owned(), *state)),
+        }
+    }
+}
+
+/// What a value holds.
+fn runs(pickle: &Pickle, id: Id) -> Vec<Run<'_>> {
+    match pickle.value(id) {
+        Value::List(items) | Value::Tuple(items) | Value::Set(items) | Value::FrozenSet(items) => {
+            vec![Run::Items(items)]
+        }
+        Value::Dict(entries) => vec![Run::Entries(entries)],
+        Value::Object(object) if pickle.encoded_start(id, SHOWN).is_none() => inside(pickle, object),
+        _ => Vec::new(),
+    }
+}
+
+fn inside<'a>(pickle: &'a Pickle, object: &'a Object) -> Vec<Run<'a>> {
+    let mut runs = vec![Run::Entries(&object.pairs), Run::Items(&object.items)];
+    runs.extend(object.state.map(|state| match pickle.value(state) {
+        Value::Dict(entries) => Run::Entries(entries),
+        _ => Run::State(state),
+    }));
+    runs
+}
+
+/// What a value holds, made when somebody looks.
+struct Below {
+    pickle: Arc<Pickle>,
+    id: Id,
+    count: u64,
+    depth: usize,
+}
+
+impl Listing for Below {
+    fn count(&self) -> Option<u64> {
+        Some(self.count)
+    }
+
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
+        let runs = runs(&self.pickle, self.id);
+        let child = |mut n: u64| {
+            for run in &runs {
+                match n.checked_sub(run.count()) {
+                    Some(rest) => n = rest,
+                    None => return run.child(&self.pickle, n),
+                }
+            }
+            None
+        };
+        let mut page = Vec::new();
+        for n in range.start..end {
+            // One child may be a large array.
+            task.check()?;
+            let Some((name, id)) = child(n) else { break };
+            page.push(Arc::new(of(&self.pickle, id, &name, self.depth + 1)));
+        }
+        Ok(page)
+    }
+}
+
+impl Node {
+    /// With what the pickle that it is made of would import.
+    pub fn python(mut self, report: Report) -> Self {
+        self.problem = report.problem("Python objects").or(self.problem);
+        if report.verdict == Verdict::Unusual {
+            self.remarks.push(report.sentence());
+        }
+        if !report.globals.is_empty() {
+            let all: Vec<serde_json::Value> =
+                report.globals.iter().map(|name| name.as_str().into()).collect();
+            self = self.read_as("globals", serde_json::Value::from(all));
+        }
+        self.pickle = Some(Arc::new(report));
+        self
+    }
+}

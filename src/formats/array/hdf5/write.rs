@@ -1,0 +1,538 @@
+//! Writes HDF5 through libhdf5: arrays as datasets, their names as paths of groups; tables as a dataset of
+//! records, or a dataset for each column. Chunks are shuffled and compressed here, on all cores, and given to
+//! the library as they are; the library lays out everything else.
+//!
+//! <https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d__u_g.html>
+
+mod attributes;
+mod cells;
+mod library;
+mod scales;
+mod types;
+
+use super::{array_bytes, loss, note};
+use crate::data::adapt::{TableArray, arrow_of};
+use crate::data::content::{Array, Kind, Table, array};
+use crate::data::dtype::DType;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::bytes::limits;
+use crate::data::region::{Region, Span, pieces};
+use crate::bytes::task::Task;
+use arrow::array::RecordBatch;
+use arrow::datatypes::DataType;
+use cells::{Cell, Rows};
+use library::{Dataset, File, Group, Storage, Type};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+const COMPRESSION: OptionSpec = OptionSpec {
+    name: "compression",
+    help: "How chunks are compressed",
+    values: &["gzip", "none"],
+    default: "gzip",
+};
+const LEVEL: OptionSpec = OptionSpec {
+    name: "level",
+    help: "How hard gzip tries: 1 is fast, 9 is small",
+    values: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+    default: "4",
+};
+const SHUFFLE: OptionSpec = OptionSpec {
+    name: "shuffle",
+    help: "Sort the bytes of numbers by their place, which makes them compress better",
+    values: &["yes", "no"],
+    default: "yes",
+};
+const CHUNK: OptionSpec = OptionSpec {
+    name: "chunk",
+    help: "The shape of a chunk, as 100,100; auto takes about 1 MB, none stores in one piece",
+    values: &[],
+    default: "auto",
+};
+const TABLES: OptionSpec = OptionSpec {
+    name: "tables",
+    help: "A table as one dataset of records, or as one dataset a column",
+    values: &["records", "columns"],
+    default: "records",
+};
+const NAME: OptionSpec =
+    OptionSpec { name: "name", help: "The path of a table in the file", values: &[], default: "table" };
+const NULLS: OptionSpec = OptionSpec {
+    name: "nulls",
+    help: "What happens to null cells, which HDF5 cannot hold: an error, or empty text, zero or NaN",
+    values: &["refuse", "fill"],
+    default: "refuse",
+};
+
+/// The writer.
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Array, Kind::Table],
+    many: true,
+    metadata: Metadata::Tree,
+    scales: true,
+    texts: false,
+    options: &[COMPRESSION, LEVEL, SHUFFLE, CHUNK, TABLES, NAME, NULLS],
+    losses,
+    write,
+};
+
+/// Bytes of a chunk whose shape nobody chose.
+const AUTO: u64 = 1 << 20;
+/// Rows of a chunk of elements without a size, which take 16 bytes or more each in the dataset itself.
+const ROWS: u64 = 4096;
+
+fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    match &payload.data {
+        Data::Arrays(arrays) => {
+            for (name, array) in arrays {
+                array_losses(name, "", array.dtype(), &mut losses);
+                let is_there = types::is_there(array.dtype()) || is_mixed(array.dtype());
+                if array.dtype().record().is_some() && array.shape().len() < 2 && is_there {
+                    losses.push(note(LossKind::Type, "its records are the rows of a table").at(name));
+                }
+            }
+        }
+        Data::Table(table) => {
+            if table.schema().fields().iter().any(|field| !field.is_nullable()) {
+                let what = "HDF5 does not say that a column has no nulls";
+                losses.push(note(LossKind::Null, what));
+            }
+            for field in table.schema().fields() {
+                column_losses("", field.name(), field.data_type(), &mut losses);
+            }
+        }
+        _ => {}
+    }
+    if options.choice(&NULLS).is_ok_and(|rule| rule == "fill") {
+        losses.push(loss(LossKind::Null, "null cells become empty text, zero or NaN").if_any());
+    }
+    attributes::losses("", &payload.attributes, &mut losses);
+    for (name, own) in &payload.parts {
+        attributes::losses(name, own, &mut losses);
+    }
+    losses
+}
+
+/// The losses of the array at `path`, or of its field `subject`.
+fn array_losses(path: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
+    let mut say = |made: Loss| losses.push(made.at(path).of(subject));
+    match dtype {
+        DType::Str(_) => say(note(LossKind::Type, "text of a fixed width becomes text of any length")),
+        DType::Variable(kind) => {
+            if kind.word != "str" && kind.arrow == DataType::Utf8 {
+                say(note(LossKind::Type, format!("its elements ({}) become text", kind.word)));
+            }
+            column_losses(path, subject, &kind.arrow, losses);
+        }
+        other if is_mixed(other) => {
+            let what = "members that HDF5 has no type for become text or wider numbers";
+            say(note(LossKind::Type, what));
+            if let Some((arrow, _)) = arrow_of(other) {
+                column_losses(path, subject, &arrow, losses);
+            }
+        }
+        other if !types::is_there(other) => {
+            say(loss(LossKind::Type, format!("HDF5 has no {other}: it is left out")));
+        }
+        DType::Struct(record) => {
+            for field in &record.fields {
+                match &field.dtype {
+                    DType::Struct(_) => array_losses(path, &field.name, &field.dtype, losses),
+                    DType::Bytes(_) => {
+                        let what = "fixed bytes become fixed text";
+                        losses.push(note(LossKind::Type, what).at(path).of(&field.name));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn column_losses(path: &str, name: &str, data_type: &DataType, losses: &mut Vec<Loss>) {
+    let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let inner = match data_type {
+        DataType::Dictionary(_, values) => {
+            losses.push(
+                note(LossKind::Type, "the dictionary encoding is lost, the values stay").at(path).of(name),
+            );
+            return column_losses(path, name, values, losses);
+        }
+        DataType::Struct(fields) => fields.iter().map(|f| f.data_type()).collect(),
+        _ => Vec::new(),
+    };
+    for data_type in inner {
+        column_losses(path, name, data_type, losses);
+    }
+    let what = match Cell::of(data_type) {
+        Cell::Text if !is_text => {
+            format!("HDF5 has no {}: it becomes text", crate::bytes::display::arrow_type(data_type))
+        }
+        Cell::Bytes => "binary becomes sequences of bytes".to_owned(),
+        Cell::Fixed(dtype @ (DType::DateTime(_) | DType::TimeDelta(_)), _) => {
+            format!("{dtype} becomes opaque bytes, which Gander and h5py read as times")
+        }
+        _ => return,
+    };
+    // Gander and h5py read these back as the times that they are.
+    let possible = matches!(Cell::of(data_type), Cell::Fixed(..));
+    losses.push(Loss { possible, ..note(LossKind::Type, what).at(path).of(name) });
+}
+
+/// What was set.
+struct Settings {
+    storage: Storage,
+    /// `None` for auto, empty for one piece.
+    chunk: Option<Vec<u64>>,
+    fill: bool,
+}
+
+impl Settings {
+    fn of(options: &Options) -> Result<Self> {
+        let gzip = match options.choice(&COMPRESSION)? {
+            "gzip" => Some(options.choice(&LEVEL)?.parse().unwrap_or(4)),
+            _ => None,
+        };
+        let shuffle = gzip.is_some() && options.choice(&SHUFFLE)? == "yes";
+        let wrong =
+            |text: &str| Error::unsupported(format!("chunk={text}: it is auto, none or numbers as 100,100"));
+        let chunk = match options.choice(&CHUNK)? {
+            "auto" => None,
+            "none" if gzip.is_some() && options.get(COMPRESSION.name).is_some() => {
+                return Err(Error::unsupported(
+                    "chunk=none: what is compressed is in chunks; set compression=none",
+                ));
+            }
+            "none" => Some(Vec::new()),
+            text => {
+                let side =
+                    |part: &str| part.trim().parse::<u64>().ok().filter(|n| *n > 0 && *n <= u32::MAX.into());
+                Some(text.split(',').map(side).collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?)
+            }
+        };
+        let fill = options.choice(&NULLS)? == "fill";
+        Ok(Settings { storage: Storage { chunk: None, shuffle, gzip, whole: false }, chunk, fill })
+    }
+
+    /// The storage of a dataset of this shape with elements of `size` bytes.
+    fn storage(&self, shape: &[u64], size: u64, most: u64) -> Result<Storage> {
+        let one_piece = Storage::default();
+        if shape.is_empty() || shape.contains(&0) {
+            return Ok(one_piece);
+        }
+        let chunk = match &self.chunk {
+            None if self.storage.gzip.is_none() && most == AUTO => return Ok(one_piece),
+            None => auto(shape, (most / size.max(1)).max(1)),
+            Some(chunk) if chunk.is_empty() => return Ok(one_piece),
+            Some(chunk) if chunk.len() != shape.len() => {
+                return Err(Error::unsupported(format!(
+                    "chunk={chunk:?} of {} dimensions for an array of {}",
+                    chunk.len(),
+                    shape.len()
+                )));
+            }
+            // A chunk beyond the array would only be padding.
+            Some(chunk) => chunk.iter().zip(shape).map(|(side, len)| *side.min(len)).collect(),
+        };
+        limits::check(limits::bytes(&chunk, size)?, limits::CHUNK, "a chunk")?;
+        Ok(Storage { chunk: Some(chunk), ..self.storage.clone() })
+    }
+}
+
+/// The largest chunk of at most `most` elements whose sides are those of the array halved equally often.
+fn auto(shape: &[u64], most: u64) -> Vec<u64> {
+    let mut chunk = shape.to_vec();
+    let product = |chunk: &[u64]| chunk.iter().fold(1u64, |n, side| n.saturating_mul(*side));
+    let mut axis = 0;
+    while product(&chunk) > most && chunk.iter().any(|side| *side > 1) {
+        if let Some(side) = chunk.get_mut(axis) {
+            *side = side.div_ceil(2);
+        }
+        axis = (axis + 1) % chunk.len();
+    }
+    chunk
+}
+
+fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    let settings = Settings::of(options)?;
+    sink.flush()?;
+    let Some(path) = sink.path() else {
+        return Err(Error::unsupported("HDF5 is written to files only: its library wants one"));
+    };
+    let file = File::create(path)?;
+    match &payload.data {
+        Data::Arrays(arrays) => {
+            let total = arrays.iter().filter_map(|(_, array)| array_bytes(array.as_ref()).ok());
+            task.expect(total.fold(0, u64::saturating_add));
+            let made = all_arrays(task, &file, arrays, &settings)?;
+            for (name, own) in &payload.parts {
+                let path = path_of(name);
+                match made.iter().find(|made| made.path == path) {
+                    Some(made) => attributes::write(&made.dataset, own, made.array.dtype())?,
+                    // An array that was left out takes its attributes along.
+                    None if arrays.iter().any(|(array, _)| array == name) => {}
+                    None => attributes::write(&file.group(&path)?, own, &DType::U8)?,
+                }
+            }
+            attributes::write(&file, &payload.attributes, &DType::U8)?;
+            scales::write(&file, &made)?;
+        }
+        Data::Table(table) if options.choice(&TABLES)? == "columns" => {
+            let group = columns(task, &file, options.choice(&NAME)?, table, &settings)?;
+            attributes::write(&group, &payload.attributes, &DType::U8)?;
+        }
+        Data::Table(table) => {
+            let rows = table.count(task)?;
+            if table.schema().fields().is_empty() {
+                return Err(Error::unsupported("a table without columns as HDF5"));
+            }
+            let array: Arc<dyn Array> = Arc::new(TableArray::new(table.clone(), rows));
+            let name = path_of(options.choice(&NAME)?);
+            if let Some(dataset) = one(task, &file, &name, array.as_ref(), &settings)? {
+                attributes::write(&dataset, &payload.attributes, &DType::U8)?;
+            }
+        }
+        _ => return Err(Error::bug("HDF5 was given neither arrays nor a table")),
+    }
+    file.finish()
+}
+
+/// An array that was written.
+struct Made<'a> {
+    path: String,
+    array: &'a dyn Array,
+    dataset: Dataset,
+}
+
+/// Every array at its path.
+fn all_arrays<'a>(
+    task: &Task,
+    file: &File,
+    arrays: &'a [(String, Arc<dyn Array>)],
+    settings: &Settings,
+) -> Result<Vec<Made<'a>>> {
+    let mut taken = BTreeSet::new();
+    let mut all = Vec::new();
+    for (name, array) in arrays {
+        let path = path_of(name);
+        if !taken.insert(path.clone()) {
+            return Err(Error::unsupported(format!("two arrays are called {path:?}")));
+        }
+        let below = format!("{path}/");
+        if let Some(inner) = taken.range(below.clone()..).next().filter(|other| other.starts_with(&below)) {
+            return Err(Error::unsupported(format!("{path:?} is an array and the group of {inner:?}")));
+        }
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]).find(|group| taken.contains(*group));
+        if let Some(group) = above {
+            return Err(Error::unsupported(format!("{group:?} is an array and the group of {path:?}")));
+        }
+        task.say(path.clone());
+        let made = one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?;
+        all.extend(made.map(|dataset| Made { path, array: array.as_ref(), dataset }));
+    }
+    if all.is_empty() && !arrays.is_empty() {
+        return Err(Error::unsupported("none of the arrays has a type that HDF5 has"));
+    }
+    Ok(all)
+}
+
+/// A name as a path in the file: without empty parts, and without those that mean a group itself.
+fn path_of(name: &str) -> String {
+    let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.is_empty() { "data".to_owned() } else { parts.join("/") }
+}
+
+/// One dataset; `None` where HDF5 has no type for it.
+fn one(
+    task: &Task,
+    file: &File,
+    path: &str,
+    array: &dyn Array,
+    settings: &Settings,
+) -> Result<Option<Dataset>> {
+    let dtype = array.dtype();
+    if matches!(dtype, DType::Variable(_) | DType::Str(_)) || is_mixed(dtype) {
+        return rows(task, file, path, array, settings).map(Some);
+    }
+    let Some(datatype) = types::of(dtype)? else { return Ok(None) };
+    let storage = Storage { whole: true, ..settings.storage(array.shape(), dtype.size(), AUTO)? };
+    let dataset = file.dataset(path, &datatype, array.shape(), &storage)?;
+    match &storage.chunk {
+        Some(chunk) => chunks(task, &dataset, array, chunk, &storage)?,
+        None => one_piece(task, &dataset, &datatype, array)?,
+    }
+    Ok(Some(dataset))
+}
+
+fn one_piece(task: &Task, dataset: &Dataset, datatype: &Type, array: &dyn Array) -> Result<()> {
+    let size = array.dtype().size().max(1);
+    for region in pieces(array.shape(), ((8 << 20) / size).max(1)) {
+        let bytes = array::read(array, task, &region)?;
+        let start: Vec<u64> = region.0.iter().map(|span| span.start).collect();
+        // SAFETY: delivered elements hold no places in memory.
+        unsafe { dataset.write(datatype, &start, &region.shape(), &bytes)? };
+        task.advance(bytes.len() as u64)?;
+    }
+    Ok(())
+}
+
+/// Chunks are read, shuffled and compressed several at a time, and written in order.
+fn chunks(task: &Task, dataset: &Dataset, array: &dyn Array, chunk: &[u64], storage: &Storage) -> Result<()> {
+    let counts: Vec<u64> = array.shape().iter().zip(chunk).map(|(len, side)| len.div_ceil(*side)).collect();
+    let total = limits::elements(&counts)?;
+    let at_once = (rayon::current_num_threads() as u64 * 4).max(1);
+    let made = |n: u64| -> Result<(Vec<u64>, Vec<u8>)> {
+        task.check()?;
+        let region = chunk_region(n, &counts, chunk, array.shape());
+        let bytes = array::read(array, task, &region)?;
+        let start = region.0.iter().map(|span| span.start).collect();
+        let size = array.dtype().size() as usize;
+        let whole = padded(bytes, &region.shape(), chunk, size)?;
+        Ok((start, filtered(whole, size, storage)?))
+    };
+    let raw = limits::bytes(chunk, array.dtype().size())?;
+    let mut first = 0;
+    while first < total {
+        let end = (first + at_once).min(total);
+        let batch: Vec<(Vec<u64>, Vec<u8>)> =
+            (first..end).into_par_iter().map(made).collect::<Result<_>>()?;
+        for (start, bytes) in batch {
+            dataset.write_chunk(&start, &bytes)?;
+            task.advance(raw)?;
+        }
+        first = end;
+    }
+    Ok(())
+}
+
+/// What the n-th chunk in C order covers of the array.
+fn chunk_region(n: u64, counts: &[u64], chunk: &[u64], shape: &[u64]) -> Region {
+    let mut rest = n;
+    let mut spans: Vec<Span> = Vec::with_capacity(shape.len());
+    for ((count, side), len) in counts.iter().zip(chunk).zip(shape).rev() {
+        let start = rest % count * side;
+        rest /= count;
+        spans.push(Span::range(start, (*side).min(len - start)));
+    }
+    spans.reverse();
+    Region(spans)
+}
+
+/// A chunk at the edge filled up to its full shape with zeros.
+fn padded(bytes: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Result<Vec<u8>> {
+    if shape == chunk {
+        return Ok(bytes);
+    }
+    let mut whole = limits::buffer(limits::bytes(chunk, size as u64)?, "a chunk")?;
+    let run = shape.last().map_or(0, |n| *n as usize * size);
+    let outer = shape.split_last().map_or(&[][..], |(_, outer)| outer);
+    for (row, from) in bytes.chunks_exact(run.max(1)).enumerate() {
+        let (mut rest, mut at, mut stride) = (row as u64, 0u64, chunk.last().copied().unwrap_or(1));
+        for (len, side) in outer.iter().zip(chunk).rev() {
+            at += rest % len * stride;
+            rest /= len;
+            stride *= side;
+        }
+        let at = at as usize * size;
+        if let Some(to) = whole.get_mut(at..at + run) {
+            to.copy_from_slice(from);
+        }
+    }
+    Ok(whole)
+}
+
+fn filtered(bytes: Vec<u8>, size: usize, storage: &Storage) -> Result<Vec<u8>> {
+    let bytes =
+        if storage.shuffle && size > 1 { crate::bytes::codec::shuffle::shuffle(&bytes, size) } else { bytes };
+    match storage.gzip {
+        None => Ok(bytes),
+        Some(level) => {
+            let room = Vec::with_capacity(bytes.len() / 2);
+            let mut encoder = flate2::write::ZlibEncoder::new(room, flate2::Compression::new(level));
+            encoder.write_all(&bytes)?;
+            Ok(encoder.finish()?)
+        }
+    }
+}
+
+/// Whether records have members that HDF5 has no type for, and go through Arrow columns.
+fn is_mixed(dtype: &DType) -> bool {
+    dtype.record().is_some_and(|record| !record.fields.is_empty())
+        && !types::is_there(dtype)
+        && arrow_of(dtype).is_some()
+}
+
+/// Elements without a size, through Arrow columns.
+fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Settings) -> Result<Dataset> {
+    let arrow = match array.dtype() {
+        DType::Variable(kind) => kind.arrow.clone(),
+        other => arrow_of(other).map_or(DataType::Utf8, |(arrow, _)| arrow),
+    };
+    let cell = Cell::of(&arrow);
+    let datatype = cell.datatype()?;
+    let storage = settings.storage(array.shape(), (cell.size() as u64).max(1), ROWS * 16)?;
+    let dataset = file.dataset(path, &datatype, array.shape(), &storage)?;
+    for region in pieces(array.shape(), ROWS * 4) {
+        task.check()?;
+        let rows = Rows::of(&cell, &array.column(task, &region)?, settings.fill)?;
+        let start: Vec<u64> = region.0.iter().map(|span| span.start).collect();
+        // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
+        unsafe { dataset.write(&datatype, &start, &region.shape(), &rows.bytes)? };
+    }
+    Ok(dataset)
+}
+
+/// A dataset for each column of a table.
+fn columns(
+    task: &Task,
+    file: &File,
+    name: &str,
+    table: &Arc<dyn Table>,
+    settings: &Settings,
+) -> Result<Group> {
+    let count = table.count(task)?;
+    let group = path_of(name);
+    let made_group = file.group(&group)?;
+    let mut made: Vec<(Cell, Type, Dataset)> = Vec::new();
+    let mut taken = BTreeSet::new();
+    for field in table.schema().fields() {
+        let column = field.name().replace('/', "_");
+        let column = if column.is_empty() { "column".to_owned() } else { column };
+        if !taken.insert(column.clone()) {
+            return Err(Error::unsupported(format!("two columns are called {column:?}")));
+        }
+        let cell = Cell::of(field.data_type());
+        let datatype = cell.datatype()?;
+        let most = if matches!(cell, Cell::Fixed(..)) { AUTO } else { ROWS * 16 };
+        let storage = settings.storage(&[count], (cell.size() as u64).max(1), most)?;
+        let dataset = file.dataset(&format!("{group}/{column}"), &datatype, &[count], &storage)?;
+        made.push((cell, datatype, dataset));
+    }
+    let mut at = 0u64;
+    let encode = |batch: RecordBatch| -> Result<Vec<Rows>> {
+        let names = batch.schema();
+        let of = |((column, (cell, ..)), field): (
+            (&arrow::array::ArrayRef, &(Cell, Type, Dataset)),
+            &Arc<arrow::datatypes::Field>,
+        )| {
+            Rows::of(cell, column, settings.fill)
+                .map_err(|e| e.in_node(&format!("column {:?}", field.name())))
+        };
+        batch.columns().iter().zip(&made).zip(names.fields()).map(of).collect()
+    };
+    super::scan(task, table.as_ref(), encode, |parts| {
+        let count = parts.first().map_or(0, |rows| rows.count as u64);
+        for (rows, (_, datatype, dataset)) in parts.iter().zip(&made) {
+            // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
+            unsafe { dataset.write(datatype, &[at], &[count], &rows.bytes)? };
+        }
+        at += count;
+        Ok(())
+    })?;
+    Ok(made_group)
+}

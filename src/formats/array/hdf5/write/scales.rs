@@ -1,0 +1,218 @@
+//! Dimension scales: the names of dimensions and the coordinates along them, as HDF5 keeps them and NetCDF-4
+//! is made of them. A dimension that has no array of its name becomes one without values, as NetCDF does it.
+//! <https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html>,
+//! <https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec>
+
+use super::Made;
+use super::attributes;
+use super::library::{Dataset, Described, File, Reference, Storage, Type};
+use crate::data::content::Array;
+use crate::bytes::error::Result;
+use std::collections::BTreeMap;
+
+/// How NetCDF marks a dimension that has no variable.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+
+/// Which scale each dimension of an array has.
+struct Attached {
+    /// The array's number.
+    array: usize,
+    /// For each dimension the path of its scale.
+    scales: Vec<Option<String>>,
+    /// Names of dimensions that no scale can have.
+    labels: Vec<String>,
+    /// It is the scale of its own first dimension, and has others.
+    is_scale: bool,
+}
+
+/// Everything that is known of the scales of a file.
+#[derive(Default)]
+struct Scales {
+    /// Arrays that are scales, by path.
+    own: BTreeMap<String, usize>,
+    /// Dimensions without values: path and length.
+    bare: BTreeMap<String, u64>,
+    attached: Vec<Attached>,
+}
+
+/// Writes the scales of all arrays.
+pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
+    let scales = Scales::of(made);
+    let mut references: BTreeMap<&str, Vec<(Reference, u32)>> = BTreeMap::new();
+    let mut bare = Vec::new();
+    for (path, len) in &scales.bare {
+        let dataset = file.dataset(path, &Type::integer(1, true)?, &[*len], &Storage::default())?;
+        mark(&dataset, &format!("{NO_VARIABLE}{len:10}"))?;
+        bare.push((path.as_str(), dataset));
+    }
+    for (path, number) in &scales.own {
+        if let Some(made) = made.get(*number) {
+            mark(&made.dataset, path.rsplit('/').next().unwrap_or(path))?;
+        }
+    }
+    let known = scales.own.iter().filter_map(|(path, n)| Some((path.as_str(), &made.get(*n)?.dataset)));
+    let all: BTreeMap<&str, &Dataset> = known.chain(bare.iter().map(|(path, set)| (*path, set))).collect();
+    // NetCDF numbers its dimensions.
+    let numbers: BTreeMap<&str, i32> = all.keys().copied().zip(0..).collect();
+    for (path, dataset) in &all {
+        let number = numbers.get(path).copied().unwrap_or_default();
+        attributes::numbers_of(*dataset, "_Netcdf4Dimid", &[number], false)?;
+    }
+    for attached in &scales.attached {
+        let Some(array) = made.get(attached.array) else { continue };
+        if attached.is_scale {
+            let number = |path: &Option<String>| path.as_deref().and_then(|path| numbers.get(path).copied());
+            let list: Option<Vec<i32>> = attached.scales.iter().map(number).collect();
+            match list {
+                Some(list) => attributes::numbers_of(&array.dataset, "_Netcdf4Coordinates", &list, true)?,
+                // A scale has no scales; where its dimensions are none of the file's they are named.
+                None => attributes::texts(&array.dataset, "DIMENSION_LABELS", &attached.names())?,
+            }
+            continue;
+        }
+        let own = file.reference(&array.path)?;
+        for (dimension, scale) in (0u32..).zip(&attached.scales) {
+            if let Some(scale) = scale {
+                references.entry(scale).or_default().push((own, dimension));
+            }
+        }
+        attached.write(file, &array.dataset)?;
+    }
+    references.iter().try_for_each(|(path, list)| match all.get(path) {
+        Some(dataset) => refer(dataset, list),
+        None => Ok(()),
+    })
+}
+
+/// Makes a dataset a scale.
+fn mark(dataset: &Dataset, name: &str) -> Result<()> {
+    for (attribute, text) in [("CLASS", "DIMENSION_SCALE"), ("NAME", name)] {
+        // A scale may have another name than its dataset.
+        if !dataset.has(attribute)? {
+            attributes::text(dataset, attribute, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes down whose scale it is.
+fn refer(dataset: &Dataset, list: &[(Reference, u32)]) -> Result<()> {
+    let members = [
+        ("dataset".to_owned(), 0, Type::reference()?),
+        ("dimension".to_owned(), size_of::<Reference>(), Type::integer(4, false)?),
+    ];
+    let size = size_of::<Reference>() + 8;
+    let datatype = Type::record(size, &members)?;
+    let mut bytes = Vec::with_capacity(list.len() * size);
+    for (reference, dimension) in list {
+        bytes.extend(reference.to_ne_bytes());
+        bytes.extend(dimension.to_le_bytes());
+        bytes.extend([0; 4]);
+    }
+    // SAFETY: a reference is a number, no place in memory.
+    unsafe { dataset.attribute("REFERENCE_LIST", &datatype, Some(&[list.len() as u64]), &bytes) }
+}
+
+impl Attached {
+    /// The names of all dimensions.
+    fn names(&self) -> Vec<String> {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let name =
+            |(scale, label): (&Option<String>, &String)| scale.as_deref().map_or_else(|| label.clone(), last);
+        self.scales.iter().zip(&self.labels).map(name).collect()
+    }
+
+    fn write(&self, file: &File, dataset: &Dataset) -> Result<()> {
+        let rank = self.scales.len() as u64;
+        if self.scales.iter().any(Option::is_some) {
+            let one = |scale: &Option<String>| scale.as_ref().map(|path| file.reference(path)).transpose();
+            let references: Vec<Option<Reference>> = self.scales.iter().map(one).collect::<Result<_>>()?;
+            let mut bytes = Vec::new();
+            for reference in &references {
+                let place = reference.as_ref().map_or(0, |reference| std::ptr::from_ref(reference) as usize);
+                bytes.extend(usize::from(reference.is_some()).to_ne_bytes());
+                bytes.extend(place.to_ne_bytes());
+            }
+            let datatype = Type::reference()?.list()?;
+            // SAFETY: each element says one or none and points to so many references, which are alive.
+            unsafe { dataset.attribute("DIMENSION_LIST", &datatype, Some(&[rank]), &bytes)? };
+        }
+        if self.labels.iter().any(|label| !label.is_empty()) {
+            attributes::texts(dataset, "DIMENSION_LABELS", &self.labels)?;
+        }
+        Ok(())
+    }
+}
+
+impl Scales {
+    fn of(made: &[Made<'_>]) -> Self {
+        let shapes: BTreeMap<&str, &[u64]> =
+            made.iter().map(|made| (made.path.as_str(), made.array.shape())).collect();
+        let names = |array: &dyn Array| -> Vec<String> {
+            let axes = array.facts().axes;
+            let whole = axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty());
+            if whole { axes.into_iter().map(|axis| axis.name).collect() } else { Vec::new() }
+        };
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let mut scales = Scales::default();
+        for (number, array) in made.iter().enumerate() {
+            if names(array.array).first() == Some(&last(&array.path)) {
+                scales.own.insert(array.path.clone(), number);
+            }
+        }
+        for (number, array) in made.iter().enumerate() {
+            let is_scale = scales.own.contains_key(&array.path);
+            let names = names(array.array);
+            if names.is_empty() || is_scale && names.len() == 1 {
+                continue;
+            }
+            let mut attached = Attached { array: number, scales: Vec::new(), labels: Vec::new(), is_scale };
+            for (name, len) in names.into_iter().zip(array.array.shape()) {
+                let scale = scales.scale(&shapes, &array.path, &name, *len);
+                attached.labels.push(if scale.is_none() { name } else { String::new() });
+                attached.scales.push(scale);
+            }
+            scales.attached.push(attached);
+        }
+        // What others lie along is a scale, also where its own dimension has another name.
+        for (number, array) in made.iter().enumerate() {
+            let mut used = scales.attached.iter().flat_map(|attached| &attached.scales).flatten();
+            if used.any(|path| *path == array.path) {
+                scales.own.insert(array.path.clone(), number);
+            }
+        }
+        scales
+    }
+
+    /// The path of the scale of the dimension `name` of the array at `path`: in its group, else in those above.
+    fn scale(&mut self, shapes: &BTreeMap<&str, &[u64]>, path: &str, name: &str, len: u64) -> Option<String> {
+        if name.is_empty() || name.contains(['/', '\0']) || name == "." {
+            return None;
+        }
+        let join = |group: &str| if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") };
+        let own = path.rsplit_once('/').map_or("", |(group, _)| group);
+        let mut group = own;
+        loop {
+            let at = join(group);
+            let is_scale = shapes
+                .get(at.as_str())
+                .map(|shape| shape.first() == Some(&len) && (shape.len() == 1 || self.own.contains_key(&at)));
+            let is_bare = self.bare.get(&at).map(|known| *known == len);
+            match is_scale.or(is_bare) {
+                Some(true) => return Some(at),
+                // Nearer than any other, and not of this length.
+                Some(false) => return None,
+                None if group.is_empty() => break,
+                None => group = group.rsplit_once('/').map_or("", |(above, _)| above),
+            }
+        }
+        let at = join(own);
+        let below = format!("{at}/");
+        // A group of this name leaves no place for it.
+        if shapes.range(below.as_str()..).next().is_some_and(|(path, _)| path.starts_with(&below)) {
+            return None;
+        }
+        self.bare.insert(at.clone(), len);
+        Some(at)
+    }
+}

@@ -1,0 +1,304 @@
+//! Avro object container files: a schema as JSON, then blocks of records, each compressed on its own.
+//! <https://avro.apache.org/docs/1.12.0/specification/>
+//!
+//! Opening reads the header and hops over the first blocks (their sizes and counts stand before them); the
+//! rest of the index is made when rows beyond it are asked for. A read inflates the blocks that its rows lie
+//! in and decodes the columns that are asked for; the others are skipped.
+
+mod blocks;
+mod build;
+mod decode;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+use crate::bytes::cache::Cache;
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Table, TableFacts};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::bytes::limits;
+use crate::data::node::Node;
+use crate::data::sniff::Magic;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use arrow::array::{Array, ArrayRef, NullArray, RecordBatch, new_empty_array};
+use arrow::datatypes::SchemaRef;
+use blocks::{Codec, Index};
+use build::Builder;
+use bytes::Bytes;
+use decode::Cursor;
+use parking_lot::Mutex;
+use rayon::prelude::*;
+use schema::Type;
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Avro container files.
+pub static FORMAT: Format = Format {
+    extensions: &["avro"],
+    magic: &[Magic::at(0, MAGIC)],
+    reads: &[Kind::Table],
+    ..Format::new("avro", "Avro", open)
+};
+
+const MAGIC: &[u8] = b"Obj\x01";
+/// How many blocks are looked at when a file is opened.
+const EAGER: usize = 1_024;
+/// Bytes of inflated blocks that are kept.
+const KEPT: usize = 32 << 20;
+
+fn open(opening: &Opening) -> Result<Node> {
+    let header = Header::read(opening.task, opening.source)?;
+    let root = schema::parse(&header.schema)?;
+    let (fields, record) = schema::columns(&root)?;
+    let mut index = Index::new(header.end, header.sync, root.least(0), header.codec);
+    let problem = index.extend(opening.task, opening.source, EAGER, u64::MAX).err();
+    if let Some(error) = problem.as_ref().filter(|error| error.is_cancelled()) {
+        return Err(error.clone());
+    }
+    let table = AvroTable {
+        source: opening.source.clone(),
+        codec: header.codec,
+        root,
+        record,
+        schema: Arc::new(arrow::datatypes::Schema::new(fields)),
+        index: Mutex::new(index),
+        inflated: Cache::new(KEPT),
+    };
+    let mut node = Node::new(opening.source.name(), "file").content(Content::Table(Arc::new(table)));
+    node.reader.push(("codec".to_owned(), header.codec.word().into()));
+    node.reader.push(("schema".to_owned(), header.schema.into()));
+    node.attributes.extend(header.metadata.into_iter().map(|(name, text)| (name, text.into())));
+    node.problem = problem;
+    Ok(node)
+}
+
+/// What stands before the blocks.
+struct Header {
+    schema: Json,
+    codec: Codec,
+    sync: [u8; 16],
+    /// Metadata of the writer's own.
+    metadata: Vec<(String, String)>,
+    /// Where the first block is.
+    end: u64,
+}
+
+impl Header {
+    fn read(task: &Task, source: &Source) -> Result<Header> {
+        let mut size = 64 << 10;
+        loop {
+            let bytes = source.read_up_to(task, 0, size)?;
+            match Header::parse(&bytes) {
+                // A schema may be long: more of the file is looked at before it is called cut off.
+                Err(_) if bytes.len() == size && (size as u64) < limits::HEADER => size *= 8,
+                other => return other,
+            }
+        }
+    }
+
+    fn parse(bytes: &Bytes) -> Result<Header> {
+        let mut cursor = Cursor::new(bytes.get(MAGIC.len()..).unwrap_or_default(), MAGIC.len() as u64);
+        let (mut schema, mut codec, mut metadata) = (None, Codec::Null, Vec::new());
+        loop {
+            let count = cursor.block_count()?;
+            if count == 0 {
+                break;
+            }
+            for _ in 0..count {
+                let name = String::from_utf8_lossy(cursor.bytes()?).into_owned();
+                let value = cursor.bytes()?;
+                match name.as_str() {
+                    "avro.schema" => schema = Some(json(value)?),
+                    "avro.codec" => codec = Codec::parse(value)?,
+                    _ => metadata.push((name, text(value))),
+                }
+            }
+        }
+        let sync = cursor.take(16)?.try_into().map_err(|_| Error::bug("16 bytes"))?;
+        let schema = schema.ok_or_else(|| Error::malformed("Avro header: it has no avro.schema"))?;
+        Ok(Header { schema, codec, sync, metadata, end: cursor.at() })
+    }
+}
+
+fn json(bytes: &[u8]) -> Result<Json> {
+    serde_json::from_slice(bytes)
+        .map_err(|e| Error::malformed(format!("Avro header: its schema is no JSON: {e}")))
+}
+
+/// Metadata as text; what is none as hexadecimal.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => crate::data::cell::hex(bytes),
+    }
+}
+
+struct AvroTable {
+    source: Source,
+    codec: Codec,
+    root: Type,
+    /// Whether the columns are the fields of a record; else there is one column of the whole values.
+    record: bool,
+    schema: SchemaRef,
+    index: Mutex<Index>,
+    inflated: Cache<usize, Bytes>,
+}
+
+/// Some rows of one block.
+struct Piece {
+    number: usize,
+    block: blocks::Block,
+    /// Within the block.
+    rows: Range<u64>,
+}
+
+impl AvroTable {
+    /// The blocks that the rows lie in.
+    fn pieces(&self, task: &Task, rows: &Range<u64>) -> Result<Vec<Piece>> {
+        let mut index = self.index.lock();
+        index.extend(task, &self.source, usize::MAX, rows.end)?;
+        let first = index.blocks.partition_point(|block| block.first + block.count <= rows.start);
+        let within = index.blocks.iter().enumerate().skip(first).take_while(|(_, b)| b.first < rows.end);
+        let piece = |(number, block): (usize, &blocks::Block)| Piece {
+            number,
+            block: block.clone(),
+            rows: rows.start.max(block.first) - block.first
+                ..rows.end.min(block.first + block.count) - block.first,
+        };
+        Ok(within.map(piece).collect())
+    }
+
+    /// A block's records, inflated.
+    fn inflated(&self, task: &Task, piece: &Piece) -> Result<Bytes> {
+        if let Some(bytes) = self.inflated.get(&piece.number) {
+            return Ok(bytes);
+        }
+        let stored = self.source.read(task, piece.block.span.clone())?;
+        let place = |e: Error| e.at(piece.block.span.start);
+        let bytes = self.codec.inflate(stored).map_err(place)?;
+        self.inflated.put(piece.number, bytes.clone(), bytes.len());
+        Ok(bytes)
+    }
+
+    /// The columns `columns` of some rows of one block.
+    fn decode(&self, task: &Task, piece: &Piece, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        // Nulls take no bytes: however many there are, there is nothing to read.
+        if self.root.least(0) == 0 && self.columns().iter().all(|of| matches!(of, Type::Null)) {
+            let count = (piece.rows.end - piece.rows.start) as usize;
+            return Ok(columns.iter().map(|_| Arc::new(NullArray::new(count)) as ArrayRef).collect());
+        }
+        let bytes = self.inflated(task, piece)?;
+        limits::check(piece.block.count, bytes.len() as u64 + (1 << 20), "a block's records")?;
+        let mut cursor = Cursor::new(&bytes, 0);
+        let place = |e: Error| {
+            let at = piece.block.span.start;
+            Error::malformed(format!("Avro block of the rows from {}: {}", piece.block.first, e.message()))
+                .at(at)
+        };
+        for row in 0..piece.rows.start {
+            if row % 4096 == 0 {
+                task.check()?;
+            }
+            cursor.skip(&self.root, 0).map_err(place)?;
+        }
+        let types = self.columns();
+        let mut builders: Vec<(usize, Builder)> = Vec::new();
+        for (n, one) in types.iter().enumerate().filter(|(n, _)| columns.contains(n)) {
+            builders.push((n, Builder::new(one)?));
+        }
+        for row in piece.rows.clone() {
+            if row % 4096 == 0 {
+                task.check()?;
+            }
+            let mut wanted = builders.iter_mut().peekable();
+            for (n, one) in types.iter().enumerate() {
+                match wanted.next_if(|(column, _)| *column == n) {
+                    Some((_, builder)) => builder.read(&mut cursor, one, 0).map_err(place)?,
+                    None => cursor.skip(one, 0).map_err(place)?,
+                }
+            }
+        }
+        let built: Vec<(usize, ArrayRef)> =
+            builders.into_iter().map(|(n, builder)| Ok((n, builder.finish()?))).collect::<Result<_>>()?;
+        let find = |column: &usize| built.iter().find(|(n, _)| n == column).map(|(_, array)| array.clone());
+        columns.iter().map(|c| find(c).ok_or_else(|| Error::bug("no such column"))).collect()
+    }
+
+    fn columns(&self) -> &[Type] {
+        match &self.root {
+            Type::Record(fields) if self.record => &fields.types,
+            other => std::slice::from_ref(other),
+        }
+    }
+}
+
+impl Table for AvroTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self) -> Rows {
+        let index = self.index.lock();
+        let known = index.rows();
+        match (index.ended, self.source.known_len()) {
+            (true, _) => Rows::Exact(known),
+            (false, Some(len)) if index.seen() > 0 => {
+                let rows = (known as f64 * len as f64 / index.seen() as f64) as u64;
+                Rows::About { rows: rows.max(known), known }
+            }
+            _ => Rows::AtLeast(known),
+        }
+    }
+
+    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+        task.check()?;
+        let pieces = self.pieces(task, &rows)?;
+        let rows = cut(&rows, self.index.lock().rows());
+        let read: Vec<Vec<ArrayRef>> =
+            pieces.par_iter().map(|piece| self.decode(task, piece, columns)).collect::<Result<_>>()?;
+        let mut arrays = Vec::with_capacity(columns.len());
+        for (n, &column) in columns.iter().enumerate() {
+            let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            let parts: Vec<&dyn Array> = read.iter().filter_map(|p| p.get(n)).map(AsRef::as_ref).collect();
+            arrays.push(match parts.as_slice() {
+                [] => new_empty_array(field.data_type()),
+                [_] => read.first().and_then(|p| p.get(n)).cloned().ok_or_else(|| Error::bug("no part"))?,
+                parts => arrow::compute::concat(parts)?,
+            });
+        }
+        let count = arrays.first().map_or((rows.end - rows.start) as usize, |array| array.len());
+        batch(&self.schema, columns, arrays, count)
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        let mut index = self.index.lock();
+        index.extend(task, &self.source, usize::MAX, u64::MAX)?;
+        Ok(index.rows())
+    }
+
+    fn scan_step(&self, at: u64) -> u64 {
+        let index = self.index.lock();
+        let place = index.blocks.partition_point(|block| block.first + block.count <= at);
+        let block = index.blocks.get(place).or(index.blocks.last());
+        block.map_or(4096, |block| (block.first + block.count).saturating_sub(at).max(1))
+    }
+
+    fn facts(&self) -> TableFacts {
+        TableFacts { codecs: vec![self.codec.word().to_owned()], ..TableFacts::default() }
+    }
+
+    fn layout(&self) -> Layout {
+        let index = self.index.lock();
+        let block = |block: &blocks::Block| LayoutBlock {
+            first: block.first,
+            count: block.count,
+            stored: block.span.end - block.span.start,
+            ..LayoutBlock::default()
+        };
+        Layout { unit: "block", blocks: index.blocks.iter().map(block).collect(), ..Layout::default() }
+    }
+}

@@ -1,0 +1,123 @@
+//! JSON documents of any size (<https://www.rfc-editor.org/rfc/rfc8259>): a tree whose containers are listed
+//! when somebody looks into them. An array of objects is a table as well; so are the usual dresses of one:
+//! GeoJSON's features, COCO's annotations, pandas' orients, the values in a Vega specification. A Jupyter
+//! notebook is the text of its cells as well.
+//!
+//! Opening reads the beginning; a document of up to 8 MiB is also checked as a whole, so that what is wrong
+//! with it stands at its root. In larger ones the index finds what breaks the nesting, lost commas before
+//! containers and what stands behind the end, rows tell what is wrong with them when they are read, and the
+//! survey finds everything: all that is told at the root as soon as it is known.
+
+mod columns;
+mod node;
+mod notebook;
+mod tables;
+
+use crate::data::content::Kind as Content;
+use crate::bytes::display;
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Format, Opening};
+use crate::engines::json::{Document, Walk, check, record, text};
+use crate::engines::delimited::encoding;
+use crate::data::node::Node;
+use crate::data::sniff::{Head, Match};
+use crate::bytes::task::Task;
+use std::sync::{Arc, OnceLock};
+
+/// The descriptor.
+pub static FORMAT: Format = Format {
+    writer: Some(crate::engines::json::write::ARRAY),
+    extensions: &["json", "geojson", "topojson", "ipynb", "jsonc", "har"],
+    mime: &["application/json", "application/geo+json"],
+    sniff: Some(sniff),
+    reads: &[Content::Group, Content::Table, Content::Text],
+    ..Format::new("json", "JSON", open)
+};
+
+/// A document up to this many bytes is checked at once.
+const CHECKED: u64 = 8 << 20;
+
+fn sniff(head: &Head) -> Match {
+    if head.is_folder || head.first.is_empty() {
+        return Match::No;
+    }
+    if !encoding::is_plausible(&head.first) {
+        return Match::No;
+    }
+    if head.has_extension(FORMAT.extensions) {
+        return Match::Yes;
+    }
+    let bytes = head.first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head.first);
+    if is_beginning(bytes, head.len == Some(head.first.len() as u64)) { Match::Yes } else { Match::No }
+}
+
+/// Whether these bytes are the beginning of an object or array, checked as far as they go.
+fn is_beginning(bytes: &[u8], whole: bool) -> bool {
+    let begin = text::space(bytes);
+    let rest = bytes.get(begin..).unwrap_or_default();
+    if !matches!(rest.first(), Some(b'{' | b'[')) {
+        return false;
+    }
+    if whole {
+        return record::parse(rest).is_ok();
+    }
+    let source = crate::Source::memory("head", rest.to_vec());
+    let task = Task::new();
+    let summary = Document::new(&task, &source).and_then(|document| check::check(&task, &document, 0));
+    summary.is_ok_and(|s| s.values > 2 && s.problem.is_none_or(|p| p.to_string().contains("the text ends")))
+}
+
+fn open(opening: &Opening) -> Result<Node> {
+    let (task, source) = (opening.task, opening.source);
+    let document = Arc::new(Document::new(task, source)?);
+    let (mut problem, mut remarks, whole) = (None, Vec::new(), OnceLock::new());
+    if source.known_len().is_some_and(|len| len <= CHECKED) {
+        let summary = check::check(task, &document, document.start())?;
+        remarks = unusual(task, &document, &summary);
+        problem = summary.problem;
+        whole.get_or_init(|| (problem.clone(), Vec::new()));
+    }
+    let broken = |error| (Node::new(source.name(), "nothing").problem(error), Arc::default());
+    let (mut root, met) = match Walk::value_at(task, &document, document.start()) {
+        Ok(Some(value)) => node::root(task, &document, value)?,
+        Ok(None) => broken(Error::malformed("JSON: there is no value")),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => broken(error),
+    };
+    if problem.is_some() {
+        root.problem = problem;
+    }
+    remarks.append(&mut root.remarks);
+    root.remarks = remarks;
+    if let Some(encoding) = document.encoding() {
+        root.reader.insert(0, ("encoding".to_owned(), encoding.into()));
+    }
+    let told = Arc::new(node::Told { document: document.clone(), range: 0..u64::MAX, met, whole });
+    let survey = node::Whole { start: document.start(), document, told: Some(told.clone()) };
+    Ok(root.survey(survey).findings(told))
+}
+
+/// Sentences about what other readers refuse.
+fn unusual(task: &Task, document: &Document, summary: &check::Summary) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for unusual in &summary.unusual {
+        let place = match document.place(task, unusual.at) {
+            Ok(place) => format!("line {}, column {}", place.line, place.column),
+            Err(_) => format!("byte {}", unusual.at),
+        };
+        let times = if unusual.count > 1 {
+            format!(" ({} times; first in {place})", display::count(unusual.count))
+        } else {
+            format!(" ({place})")
+        };
+        remarks.push(format!("not standard JSON, but read: {}{times}", unusual.what));
+    }
+    if summary.replaced > 0 {
+        let members = display::plural(summary.replaced, "member");
+        remarks.push(format!("{members} with a name that stands twice in its object; all are shown"));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests;

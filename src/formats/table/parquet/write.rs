@@ -1,0 +1,305 @@
+//! Writes Parquet: row groups whose columns are encoded in parallel. Specification:
+//! <https://parquet.apache.org/docs/file-format/>.
+
+use super::{loss, note, scan};
+use crate::data::adapt::Cast;
+use crate::data::content::{Kind, Table};
+use crate::bytes::error::{Error, Result};
+use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::bytes::task::Task;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
+};
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+const COMPRESSION: OptionSpec = OptionSpec {
+    name: "compression",
+    help: "How pages are compressed",
+    values: &["zstd", "snappy", "lz4", "gzip", "brotli", "none"],
+    default: "zstd",
+};
+const LEVEL: OptionSpec = OptionSpec {
+    name: "level",
+    help: "The compression level: zstd 1 to 22, gzip 0 to 9, brotli 0 to 11",
+    values: &[],
+    default: "",
+};
+const ROW_GROUP: OptionSpec = OptionSpec {
+    name: "row_group_rows",
+    help: "The most rows of a row group",
+    values: &[],
+    default: "1048576",
+};
+const DICTIONARY: OptionSpec = OptionSpec {
+    name: "dictionary",
+    help: "Whether repeated values are stored once",
+    values: &["yes", "no"],
+    default: "yes",
+};
+
+/// Encoded bytes of a row group after which a new one begins, so that memory stays bounded.
+const GROUP: usize = 128 << 20;
+
+/// The writer.
+pub const WRITER: Writer = Writer {
+    accepts: &[Kind::Table],
+    many: false,
+    metadata: Metadata::Texts,
+    scales: false,
+    texts: false,
+    options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
+    losses,
+    write,
+};
+
+/// The type in which Parquet keeps a column, where it is another one, and what is said of it.
+fn stored(data_type: &DataType) -> Option<(DataType, &'static str, bool)> {
+    match data_type {
+        DataType::Union(_, _) => Some((DataType::Utf8, "the union is kept as text", true)),
+        DataType::Interval(_) => Some((DataType::Utf8, "the interval is kept as text", true)),
+        DataType::RunEndEncoded(_, values) => {
+            Some((stored_or_same(values.data_type()), "the run-end encoding is lost, the values stay", false))
+        }
+        DataType::ListView(item) => Some((
+            DataType::List(inner(item)),
+            "the list view becomes a list",
+            stored(item.data_type()).is_some_and(|s| s.2),
+        )),
+        DataType::LargeListView(item) => Some((
+            DataType::LargeList(inner(item)),
+            "the list view becomes a list",
+            stored(item.data_type()).is_some_and(|s| s.2),
+        )),
+        DataType::List(item) => nested(item, DataType::List),
+        DataType::LargeList(item) => nested(item, DataType::LargeList),
+        DataType::FixedSizeList(item, n) => {
+            let n = *n;
+            nested(item, |item| DataType::FixedSizeList(item, n))
+        }
+        DataType::Struct(fields) if fields.is_empty() => {
+            Some((DataType::Utf8, "a struct without fields is kept as text", true))
+        }
+        DataType::Struct(fields) => {
+            let (_, what, serious) = fields.iter().find_map(|f| stored(f.data_type()))?;
+            let fields: Fields = fields.iter().map(inner).collect();
+            Some((DataType::Struct(fields), what, serious))
+        }
+        // Parquet's times begin at milliseconds; whole seconds would be read as plain numbers.
+        DataType::Date64 => Some((DataType::Date32, "date64 becomes date32", false)),
+        DataType::Time32(TimeUnit::Second) => {
+            Some((DataType::Time32(TimeUnit::Millisecond), "seconds become milliseconds", false))
+        }
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            let finer = DataType::Timestamp(TimeUnit::Millisecond, zone.clone());
+            Some((finer, "seconds become milliseconds", false))
+        }
+        DataType::Dictionary(key, values)
+            if matches!(**values, DataType::Utf8View | DataType::BinaryView) =>
+        {
+            let plain = if **values == DataType::Utf8View { DataType::Utf8 } else { DataType::Binary };
+            let data_type = DataType::Dictionary(key.clone(), Box::new(plain));
+            Some((data_type, "the dictionary's views become plain values", false))
+        }
+        DataType::Dictionary(_, values) if values.is_nested() || matches!(**values, DataType::Boolean) => {
+            Some((stored_or_same(values), "the dictionary encoding is lost, the values stay", false))
+        }
+        _ => None,
+    }
+}
+
+fn stored_or_same(data_type: &DataType) -> DataType {
+    stored(data_type).map_or_else(|| data_type.clone(), |s| s.0)
+}
+
+fn inner(field: &FieldRef) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_data_type(stored_or_same(field.data_type())))
+}
+
+fn nested(item: &FieldRef, list: impl Fn(FieldRef) -> DataType) -> Option<(DataType, &'static str, bool)> {
+    let (_, what, serious) = stored(item.data_type())?;
+    // Arrow casts no union or interval inside a list: the whole becomes text.
+    if serious {
+        return Some((DataType::Utf8, what, true));
+    }
+    Some((list(inner(item)), what, serious))
+}
+
+fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
+    let Ok(table) = payload.table() else { return Vec::new() };
+    let mut losses = Vec::new();
+    for field in table.schema().fields() {
+        if let Some((_, what, serious)) = stored(field.data_type()) {
+            let made = if serious { loss(LossKind::Type, what) } else { note(LossKind::Type, what) };
+            losses.push(made.of(field.name()));
+        }
+    }
+    if table.schema().fields().is_empty() {
+        losses
+            .push(loss(LossKind::Metadata, "the number of rows: Parquet has none without columns").if_any());
+    }
+    losses
+}
+
+fn compression(options: &Options) -> Result<Compression> {
+    let level = options.get(LEVEL.name).unwrap_or_default();
+    let number = |default: i32| match level {
+        "" => Ok(default),
+        text => text.parse::<i32>().map_err(|_| Error::unsupported(format!("level={text}: it is no number"))),
+    };
+    let wrong = |e: parquet::errors::ParquetError| Error::unsupported(format!("level={level}: {e}"));
+    let unsigned = |n: i32| u32::try_from(n).map_err(|_| Error::unsupported(format!("level={n}: below 0")));
+    Ok(match options.choice(&COMPRESSION)? {
+        "zstd" => Compression::ZSTD(ZstdLevel::try_new(number(3)?).map_err(wrong)?),
+        "gzip" => Compression::GZIP(GzipLevel::try_new(unsigned(number(6)?)?).map_err(wrong)?),
+        "brotli" => Compression::BROTLI(BrotliLevel::try_new(unsigned(number(5)?)?).map_err(wrong)?),
+        "snappy" => Compression::SNAPPY,
+        "lz4" => Compression::LZ4_RAW,
+        _ => Compression::UNCOMPRESSED,
+    })
+}
+
+fn properties(payload: &Payload, schema: &Schema, options: &Options) -> Result<WriterProperties> {
+    let mut pairs: Vec<KeyValue> = Vec::new();
+    let attributes = payload.attributes.list.iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let schema_pairs = schema.metadata().iter().map(|(name, value)| (name.clone(), value.clone()));
+    for (name, value) in attributes.chain(schema_pairs) {
+        if name != "ARROW:schema" && !pairs.iter().any(|pair| pair.key == name) {
+            pairs.push(KeyValue::new(name, value));
+        }
+    }
+    Ok(WriterProperties::builder()
+        .set_compression(compression(options)?)
+        .set_dictionary_enabled(options.choice(&DICTIONARY)? == "yes")
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_created_by(format!("gander {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs).filter(|pairs| !pairs.is_empty()))
+        .build())
+}
+
+fn group_rows(options: &Options) -> Result<usize> {
+    let text = options.get(ROW_GROUP.name).unwrap_or(ROW_GROUP.default);
+    text.parse::<usize>()
+        .ok()
+        .filter(|&n| n > 0)
+        .ok_or_else(|| Error::unsupported(format!("row_group_rows={text}: it is no number above 0")))
+}
+
+fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    let table = payload.table()?;
+    let targets: Vec<Option<DataType>> =
+        table.schema().fields().iter().map(|f: &Arc<Field>| stored(f.data_type()).map(|s| s.0)).collect();
+    let table: Arc<dyn Table> = match targets.iter().any(Option::is_some) {
+        true => Arc::new(Cast::new(table.clone(), targets)),
+        false => table.clone(),
+    };
+    // The metadata stand in the footer's own pairs, once.
+    let schema: SchemaRef = Arc::new(Schema::new(table.schema().fields().clone()));
+    let arrow = ArrowWriterOptions::new().with_properties(properties(payload, table.schema(), options)?);
+    let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), arrow)?;
+    let (file, factory) = writer.into_serialized_writer()?;
+    let mut groups = Groups { file, factory, schema, most: group_rows(options)?, open: None };
+    scan(task, table.as_ref(), Ok, |batch| groups.add(task, &batch))?;
+    groups.close()?;
+    groups.file.close()?;
+    Ok(())
+}
+
+/// The file, and the row group that is being filled.
+struct Groups<'a> {
+    file: SerializedFileWriter<&'a mut dyn Sink>,
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    most: usize,
+    open: Option<Group>,
+}
+
+/// One row group: for each column the writers of its leaves.
+struct Group {
+    rows: usize,
+    columns: Vec<Vec<ArrowColumnWriter>>,
+}
+
+impl Groups<'_> {
+    /// Adds rows, beginning new row groups where one is full.
+    fn add(&mut self, task: &Task, batch: &RecordBatch) -> Result<()> {
+        let mut at = 0;
+        while at < batch.num_rows() {
+            task.check()?;
+            let mut group = match self.open.take() {
+                Some(group) => group,
+                None => self.begin()?,
+            };
+            let len = (batch.num_rows() - at).min(self.most - group.rows);
+            let part = batch.slice(at, len);
+            let fields = self.schema.fields();
+            group
+                .columns
+                .par_iter_mut()
+                .zip(part.columns())
+                .zip(fields.par_iter())
+                .try_for_each(|((writers, array), field)| encode(writers, field, array))?;
+            group.rows += len;
+            at += len;
+            let bytes: usize = group.columns.iter().flatten().map(ArrowColumnWriter::memory_size).sum();
+            let full = group.rows >= self.most || bytes >= GROUP;
+            self.open = Some(group);
+            if full {
+                self.close()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&self) -> Result<Group> {
+        let mut writers =
+            self.factory.create_column_writers(self.file.flushed_row_groups().len())?.into_iter();
+        let leaves = self.schema.fields().iter().map(|field| leaves(field.data_type()));
+        Ok(Group { rows: 0, columns: leaves.map(|n| writers.by_ref().take(n).collect()).collect() })
+    }
+
+    /// Writes the row group that is open, if one is.
+    fn close(&mut self) -> Result<()> {
+        let Some(group) = self.open.take() else { return Ok(()) };
+        let chunks: Vec<_> =
+            group.columns.into_par_iter().flatten_iter().map(ArrowColumnWriter::close).collect();
+        let mut out = self.file.next_row_group()?;
+        for chunk in chunks {
+            chunk?.append_to_row_group(&mut out)?;
+        }
+        out.close()?;
+        Ok(())
+    }
+}
+
+fn encode(writers: &mut [ArrowColumnWriter], field: &Field, array: &ArrayRef) -> Result<()> {
+    let leaves = compute_leaves(field, array)?;
+    if leaves.len() != writers.len() {
+        return Err(Error::bug(format!("column {:?} has {} leaves", field.name(), leaves.len())));
+    }
+    for (writer, leaf) in writers.iter_mut().zip(&leaves) {
+        writer.write(leaf)?;
+    }
+    Ok(())
+}
+
+/// How many Parquet columns a type takes.
+fn leaves(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => leaves(item.data_type()),
+        _ => 1,
+    }
+}
