@@ -112,8 +112,8 @@ fn codecs() -> Result<()> {
 
 /// A whole read through the engine: inflate, unshuffle, copy.
 fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
-    use gander::data::chunked::{Chunked, Chunks};
     use gander::bytes::codec::{deflate, shuffle};
+    use gander::data::chunked::{Chunked, Chunks};
     use gander::data::region::Region;
     struct Zlib(Vec<Vec<u8>>);
     impl Chunks for Zlib {
@@ -135,7 +135,7 @@ fn engine(zlib: Vec<Vec<u8>>) -> Result<()> {
 }
 
 fn open(path: &Path) -> Result<Document> {
-    gander::data::open(&Task::new(), path, &Options::default())
+    gander::open(&Task::new(), path, &Options::default())
 }
 
 /// The median time of opening a file.
@@ -249,7 +249,8 @@ fn npy(path: &Path) -> Result<()> {
     opening("npy", path)?;
     let document = open(path)?;
     let array = array(&document.root)?;
-    let whole = || seconds(|| gander::data::stats::array(array.as_ref(), &Task::new(), None)).map(|(time, _)| time);
+    let whole =
+        || seconds(|| gander::data::stats::array(array.as_ref(), &Task::new(), None)).map(|(time, _)| time);
     // The first run fills the page cache.
     whole()?;
     report("npy/stats_of_all", median((0..3).map(|_| whole()).collect::<Result<_>>()?));

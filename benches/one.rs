@@ -14,9 +14,9 @@
 use gander::data::content::{Array, Content, Table};
 use gander::data::format::Options;
 use gander::data::node::Node;
-use gander::query::{Engine, Settings};
 use gander::data::region::{Region, Span};
 use gander::data::stats::summary;
+use gander::query::{Engine, Settings};
 use gander::{Document, Error, Result, Task};
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn report(began: Instant) {
 }
 
 fn open(file: &str) -> Result<Document> {
-    gander::data::open(&Task::new(), Path::new(file), &Options::default())
+    gander::open(&Task::new(), Path::new(file), &Options::default())
 }
 
 fn node(file: &str, path: &str) -> Result<Arc<Node>> {

@@ -12,26 +12,27 @@
 
 mod items;
 mod metadata;
+pub mod output;
 mod targets;
 mod values;
 
 pub use items::{Around, Item, Selection, gather};
+use output::Output;
 pub use targets::{TARGETS, Target};
 pub use values::{VALUES, is_choice};
 
+use crate::bytes::display;
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::task::Task;
 use crate::data::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
     arrow_of, column_dtype, is_json, is_picture,
 };
 use crate::data::content::{Array, Content, Kind, Table};
-use crate::bytes::display;
-use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload};
-use crate::convert::output::Output;
-use crate::bytes::task::Task;
-use crate::data::scan::{self, array_bytes, loss, note};
+use crate::data::format::{loss, note};
 use crate::data::open;
-use crate::convert::output;
+use crate::data::scan::array_bytes;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -294,7 +295,9 @@ impl Plan {
             Content::Image(image) if accepts(Kind::Image) => Data::Image(image),
             Content::Image(image) if accepts(Kind::Array) => {
                 losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
-                losses.extend(write::png::turned(image.info()).map(|loss| loss.at(name)));
+                losses.extend(
+                    crate::formats::media::image::write::turned(image.info()).map(|loss| loss.at(name)),
+                );
                 one(Arc::new(ImageArray::new(image)))
             }
             Content::Text(text) if accepts(Kind::Bytes) => Data::Bytes(text.source().clone()),
@@ -367,7 +370,7 @@ impl Plan {
             });
             return each.collect();
         }
-        let records = self.options.get(write::npy::LAYOUT.name) == Some("records");
+        let records = self.options.get(crate::formats::array::npy::write::LAYOUT.name) == Some("records");
         let together = Columns::new(view(kept)?, rows, records, self.nulls.clone())?;
         if together.dtype().record().is_none() {
             let what = "the names of the columns are not kept (layout=records keeps them)";
@@ -398,7 +401,7 @@ impl Plan {
                 built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
             refuse(&now, consent)?;
             let write = || output.write(self.target, task, &built.payload, &self.options);
-            let error = match open::guarded(write) {
+            let error = match crate::bytes::guard::guarded(write) {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -483,7 +486,9 @@ impl Out {
     fn write(&mut self, target: &Target, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
         match self {
             Out::File(file) => (target.writer.write)(task, payload, options, file),
-            Out::Folder(folder) => write::zarr::write_keys(task, payload, options, folder),
+            Out::Folder(folder) => {
+                crate::formats::array::zarr::write::write_keys(task, payload, options, folder)
+            }
         }
     }
 

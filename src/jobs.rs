@@ -5,7 +5,7 @@
 //! the new one is there. Each stored result wakes the window once, after the lock is gone.
 
 use crate::bytes::error::{Error, Result};
-use crate::data::open::guarded;
+use crate::bytes::guard::guarded;
 use crate::bytes::task::Task;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;

@@ -80,42 +80,15 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
 
-pub mod adapt;
-pub mod cache;
-pub mod cell;
-pub mod cf;
-pub mod chunked;
-pub mod codec;
-pub mod concat;
-pub mod container;
-pub mod content;
+pub mod bytes;
 pub mod convert;
-pub mod display;
-pub mod dtype;
-pub mod error;
-pub mod format;
+pub mod data;
+pub mod engines;
 pub mod formats;
-pub mod grouped;
-pub mod guard;
 pub mod jobs;
-pub mod json;
-pub mod lake;
-pub mod limits;
-pub mod lines;
-pub mod node;
-pub mod open;
-pub mod output;
-pub mod pickle;
 pub mod query;
-pub mod region;
-pub mod sniff;
-pub mod source;
-pub mod stats;
-pub mod stream;
-pub mod task;
-pub mod write;
 
-pub use error::{Error, ErrorKind, Result};
-pub use open::{Document, open};
-pub use source::Source;
-pub use task::Task;
+pub use bytes::error::{Error, ErrorKind, Result};
+pub use bytes::source::Source;
+pub use bytes::task::Task;
+pub use data::open::{Document, open};

@@ -49,11 +49,11 @@ pub use split::{statement_at, statements};
 pub use steps::Step;
 pub use threads::settled;
 
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::Table;
-use crate::bytes::error::Result;
 use crate::data::open::Document;
-use crate::bytes::task::Task;
 use catalog::{Catalog, Guesses};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, TrackConsumersPool};
 use std::num::NonZeroUsize;

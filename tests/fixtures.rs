@@ -1,11 +1,11 @@
 //! Loops over `fixtures/`: every good file is recognised by its format and reads whole; every damaged
 //! one ends in a tree or a typed error, within limits. Adding a fixture adds a test.
 
+use gander::bytes::limits;
 use gander::data::content::{Content, Rect};
 use gander::data::format::Options;
 use gander::data::node::Node;
 use gander::{Document, Error, ErrorKind, Source, Task};
-use gander::bytes::limits;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn every_good_fixture_is_recognised_and_reads() {
         assert!(!paths.is_empty(), "no fixtures in {}", folder.display());
         // An empty file has its own test: it is a sentence.
         for path in paths.iter().filter(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)) {
-            match gander::data::open(&Task::new(), path, &Options::default()) {
+            match gander::open(&Task::new(), path, &Options::default()) {
                 Err(error) => wrong.push(error.to_string()),
                 Ok(document) => match read_all(&document) {
                     Err(error) => wrong.push(format!("{}: {error}", path.display())),

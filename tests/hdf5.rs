@@ -159,7 +159,7 @@ fn regions(case: &Case) -> Vec<Region> {
 }
 
 fn array_at(task: &Task, path: &Path, name: &str) -> Arc<dyn Array> {
-    let document = gander::data::open(task, path, &Options::default()).unwrap();
+    let document = gander::open(task, path, &Options::default()).unwrap();
     let node = document.root.find(task, &format!("/{name}")).unwrap().expect("the dataset is there");
     match &node.content {
         Some(Content::Array(array)) => array.clone(),

@@ -5,17 +5,17 @@
 //! dimensions, coordinates along them, what stored numbers stand for. A loss that depends on values, which a
 //! plan does not read, is marked so ([`Loss::possible`]) and need not come true.
 
-use gander::data::adapt::{ArrayTable, ImageArray, Typed};
-use gander::data::content::{Array, Content, Table};
+use gander::bytes::display;
 use gander::convert::{self, Consent, Item, Selection, TARGETS, Target};
+use gander::data::adapt::{ArrayTable, ImageArray, Typed};
+use gander::data::cell;
+use gander::data::content::{Array, Content, Table};
 use gander::data::dtype::DType;
 use gander::data::format::{Attributes, Loss, LossKind, Options};
 use gander::data::node::{Node, Value};
+use gander::data::open;
 use gander::data::region::Region;
 use gander::{ErrorKind, Task};
-use gander::data::cell;
-use gander::bytes::display;
-use gander::data::open;
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -612,7 +612,7 @@ fn check(items: &[Item], target: &'static Target, out: &Path) -> Outcome {
         id => id,
     };
     // Texts may say too little to be told from plain text, and nothing at all is no file of any format.
-    let back = gander::data::open(&task, out, &reading).ok().filter(|back| back.format.id == expected);
+    let back = gander::open(&task, out, &reading).ok().filter(|back| back.format.id == expected);
     let Some(back) = back.and_then(|back| convert::gather(&task, &back.root, "").ok()) else {
         outcome.refused = 1;
         return outcome;
@@ -692,7 +692,7 @@ fn the_loss_report_tells_the_truth() {
         .par_iter()
         .enumerate()
         .flat_map(|(number, path)| {
-            let Ok(document) = gander::data::open(&Task::new(), path, &Options::default()) else {
+            let Ok(document) = gander::open(&Task::new(), path, &Options::default()) else {
                 return Vec::new();
             };
             let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string();
@@ -733,7 +733,7 @@ fn the_loss_report_tells_the_truth() {
 }
 
 fn opened(path: &Path) -> Vec<Item> {
-    let document = gander::data::open(&Task::new(), path, &Options::default()).unwrap();
+    let document = gander::open(&Task::new(), path, &Options::default()).unwrap();
     convert::gather(&Task::new(), &document.root, "").unwrap()
 }
 
@@ -829,7 +829,7 @@ fn pictures_hold_what_is_stored() {
 fn what_a_reader_says_is_no_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let people = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/showcase/people.csv"));
-    let document = gander::data::open(&Task::new(), people, &Options::default()).unwrap();
+    let document = gander::open(&Task::new(), people, &Options::default()).unwrap();
     assert!(document.root.reader.iter().any(|(name, _)| name == "delimiter"));
     assert!(document.root.attributes.is_empty());
     let out = folder.path().join("people.parquet");

@@ -11,9 +11,9 @@ mod layers;
 mod words;
 
 use crate::fixtures::{Random, read_all, root};
+use gander::bytes::limits;
 use gander::data::format::Options;
 use gander::{ErrorKind, Task};
-use gander::bytes::limits;
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 /// Opens and reads a damaged copy; what was wrong with that, and how long it took.
 fn survives(path: &Path) -> (Option<String>, Duration) {
     let began = Instant::now();
-    let opened = gander::data::open(&Task::new(), path, &Options::default());
+    let opened = gander::open(&Task::new(), path, &Options::default());
     let errors = match opened {
         Ok(document) => read_all(&document).unwrap_or_else(|error| vec![error]),
         Err(error) => vec![error],

@@ -6,15 +6,15 @@
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
+use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::adapt::{ArrayTable, ImageArray, Typed};
+use gander::data::cell;
 use gander::data::content::table::{MemoryTable, Table};
 use gander::data::content::{Array, Content, array};
-use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::dtype::DType;
 use gander::data::format::Options;
 use gander::data::region::Region;
 use gander::{Document, Task};
-use gander::data::cell;
 use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
@@ -46,7 +46,7 @@ fn fixtures() -> Vec<PathBuf> {
 }
 
 fn open(path: &Path) -> Option<Document> {
-    gander::data::open(&Task::new(), path, &Options::default()).ok()
+    gander::open(&Task::new(), path, &Options::default()).ok()
 }
 
 /// The cells of a table; text columns as the types that a typed writer gives them.
@@ -324,7 +324,7 @@ fn there_and_back(items: &[Item], target: &'static Target, out: &Path) -> Result
         // Lists have more commas than a table has tabs: that is the reader's guess, not the writer's matter.
         reading.set("delimiter", "tab");
     }
-    let back = gander::data::open(&task, out, &reading).map_err(|e| e.to_string())?;
+    let back = gander::open(&task, out, &reading).map_err(|e| e.to_string())?;
     if !opens_as(target, &back) {
         // Its reader is not here, or a text says too little to be told from plain text.
         return Ok(0);

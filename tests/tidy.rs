@@ -136,8 +136,9 @@ fn functions_stay_small() {
 fn format_table() -> String {
     let mut out = String::from("| id | format | extensions | reads | writes |\n|---|---|---|---|---|\n");
     for format in gander::formats::FORMATS {
-        let words =
-            |kinds: &[gander::data::content::Kind]| kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(", ");
+        let words = |kinds: &[gander::data::content::Kind]| {
+            kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(", ")
+        };
         let extensions: Vec<String> = format.extensions.iter().map(|e| format!("`.{e}`")).collect();
         let writes = format.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
         out += &format!(

@@ -11,9 +11,9 @@ pub(crate) mod stats;
 pub(crate) mod tree;
 
 use gander::data::format::{Format, Options};
-use gander::formats::FORMATS;
 use gander::data::node::Node;
 use gander::data::region::Region;
+use gander::formats::FORMATS;
 use gander::{Document, Error, Task};
 use std::fmt::Display;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub(crate) fn split_target(target: &str) -> (PathBuf, &str) {
 /// ends as an error, too.
 pub(crate) fn guarded(command: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     let mut done = None;
-    gander::data::guard::guarded(|| {
+    gander::bytes::guard::guarded(|| {
         done = Some(command());
         Ok(())
     })?;
@@ -219,7 +219,7 @@ pub(crate) fn open(
     let named = |e: Error| e.in_file(path.display());
     let options = opening.options().map_err(Stop::Usage)?;
     let stopped = |e: Error| Stop::of(named(e), opening.argument(), &options);
-    let document = gander::data::open(task, &path, &options).map_err(stopped)?;
+    let document = gander::open(task, &path, &options).map_err(stopped)?;
     if let Some(words) = opening.unknown(&document) {
         return Err(Stop::Usage(words));
     }

@@ -3,7 +3,5 @@
 //! know each other.
 
 pub mod inflate;
-pub mod special;
 pub mod tar;
-pub mod tree;
 pub mod zip;

@@ -17,7 +17,7 @@ pub use map::is_open;
 pub use reader::Reader;
 
 use crate::bytes::error::{Error, Result};
-use crate::data::guard::GuardedStream;
+use crate::bytes::guard::GuardedStream;
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;

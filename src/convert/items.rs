@@ -1,15 +1,15 @@
 //! What is converted: nodes with their attributes and the groups that they lie in, and the part of them that
 //! was selected.
 
-use crate::data::adapt::{ArrayView, ImageArray, TableView};
-use crate::data::content::{Content, Kind, Table};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Attributes;
 use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::adapt::{ArrayView, ImageArray, TableView};
+use crate::data::content::{Content, Kind, Table};
+use crate::data::format::Attributes;
 use crate::data::node::{Children, Node};
 use crate::data::open;
-use crate::bytes::task::Task;
 use std::ops::Range;
 use std::sync::Arc;
 

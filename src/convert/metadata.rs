@@ -5,8 +5,8 @@ use super::{Item, Target};
 use crate::data::cf;
 use crate::data::content::Content;
 use crate::data::format::{Attributes, Loss, LossKind, Metadata};
+use crate::data::format::{loss, note};
 use crate::data::node::Value;
-use crate::data::scan::{loss, note};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 

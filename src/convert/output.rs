@@ -9,8 +9,8 @@ mod folder;
 pub use folder::Folder;
 
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Sink;
 use crate::bytes::source;
+use crate::data::format::Sink;
 use rustix::fs::{FlockOperation, RenameFlags};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

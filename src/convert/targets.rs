@@ -1,11 +1,12 @@
 //! The file types that can be written.
 
 use super::values;
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
+use crate::data::content::Kind;
 use crate::data::format::{OptionSpec, Options, Writer};
 use crate::data::sniff;
-use crate::data::scan;
+use crate::engines::json::write as json;
+use crate::formats::{array, media, model, plain, table};
 use std::path::Path;
 
 /// A file type that can be written: a writer and what is set for it from the start.
@@ -26,27 +27,27 @@ pub struct Target {
 
 /// Every file type that can be written.
 pub static TARGETS: &[Target] = &[
-    target("parquet", "Parquet", &["parquet", "pq"], &write::parquet::WRITER, &[]),
-    target("arrow", "Arrow IPC file", &["arrow", "feather", "ipc"], &write::arrow::WRITER, &[]),
+    target("parquet", "Parquet", &["parquet", "pq"], &table::parquet::write::WRITER, &[]),
+    target("arrow", "Arrow IPC file", &["arrow", "feather", "ipc"], &table::arrow::write::WRITER, &[]),
     target(
         "arrow-stream",
         "Arrow IPC stream",
         &["arrows"],
-        &write::arrow::WRITER,
+        &table::arrow::write::WRITER,
         &[("container", "stream")],
     ),
-    target("csv", "CSV", &["csv"], &write::csv::WRITER, &[]),
-    target("tsv", "TSV", &["tsv", "tab"], &write::csv::WRITER, &[("delimiter", "tab")]),
-    target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &write::jsonl::WRITER, &[]),
-    target("json", "JSON", &["json"], &write::jsonl::ARRAY, &[]),
-    target("npy", "NumPy array", &["npy"], &write::npy::WRITER, &[]),
-    target("hdf5", "HDF5", &["h5", "hdf5"], &write::hdf5::WRITER, &[]),
-    target("npz", "NumPy archive", &["npz"], &write::npz::WRITER, &[]),
-    target("safetensors", "safetensors", &["safetensors"], &write::safetensors::WRITER, &[]),
-    Target { folder: true, ..target("zarr", "Zarr", &["zarr"], &write::zarr::WRITER, &[]) },
-    target("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::zarr::WRITER, &[]),
-    target("png", "PNG", &["png"], &write::png::WRITER, &[]),
-    target("raw", "Raw bytes", &["bin", "raw", "dat"], &write::raw::WRITER, &[]),
+    target("csv", "CSV", &["csv"], &table::csv::write::WRITER, &[]),
+    target("tsv", "TSV", &["tsv", "tab"], &table::csv::write::WRITER, &[("delimiter", "tab")]),
+    target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &json::WRITER, &[]),
+    target("json", "JSON", &["json"], &json::ARRAY, &[]),
+    target("npy", "NumPy array", &["npy"], &array::npy::write::WRITER, &[]),
+    target("hdf5", "HDF5", &["h5", "hdf5"], &array::hdf5::write::WRITER, &[]),
+    target("npz", "NumPy archive", &["npz"], &array::npz::write::WRITER, &[]),
+    target("safetensors", "safetensors", &["safetensors"], &model::safetensors::write::WRITER, &[]),
+    Target { folder: true, ..target("zarr", "Zarr", &["zarr"], &array::zarr::write::WRITER, &[]) },
+    target("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &array::zarr::write::WRITER, &[]),
+    target("png", "PNG", &["png"], &media::image::write::WRITER, &[]),
+    target("raw", "Raw bytes", &["bin", "raw", "dat"], &plain::bytes::write::WRITER, &[]),
 ];
 
 const fn target(

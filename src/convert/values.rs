@@ -4,16 +4,16 @@
 //! what is stored.
 
 use super::{Item, Target};
+use crate::bytes::error::{Error, Result};
 use crate::data::adapt::Shown;
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::array::Scaling;
 use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options};
+use crate::data::format::{loss, note};
 use crate::data::node::Value;
-use crate::data::scan::{loss, note};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 

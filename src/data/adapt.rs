@@ -17,13 +17,13 @@ pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use shown::Shown;
 pub use typed::{Misfit, Typed, inferred, is_json};
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::StoredStatistics};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;
@@ -199,7 +199,7 @@ impl Array for ArrayView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::bytes::source::Source;
     use crate::data::content::array::{Plain, read};
     use crate::data::content::table::MemoryTable;
     use arrow::array::{ArrayRef, AsArray, Int32Array, StringArray};

@@ -273,7 +273,7 @@ fn number(text: &str) -> Option<(f64, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::bytes::source::Source;
     use crate::data::content::array::Plain;
     use serde_json::json;
 

@@ -22,13 +22,13 @@ mod tests;
 
 pub use cache::BUDGET;
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::array::{self, Gap};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use cache::{Kept, Key};

@@ -1,13 +1,13 @@
 //! `Format`: the descriptor of one file format, as a value — how to recognise it, open it, and, where
 //! Gander writes it, how. And `Writer`: what a format can write.
 
-use crate::data::content::{Array, Image, Kind, Table};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
-use crate::data::node::{Node, Value};
-use crate::data::sniff::{Head, Magic, Match};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Array, Image, Kind, Table};
+use crate::data::dtype::DType;
+use crate::data::node::{Node, Value};
+use crate::data::sniff::{Head, Magic, Match};
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -369,6 +369,48 @@ impl std::fmt::Display for Loss {
             (true, false) => write!(f, "{}: {}", self.subject, self.what),
             (false, true) => write!(f, "{}: {}", self.path, self.what),
             (false, false) => write!(f, "{}, {}: {}", self.path, self.subject, self.what),
+        }
+    }
+}
+
+/// A loss that leaves values and their meaning as they are.
+pub fn note(kind: LossKind, what: impl Into<String>) -> Loss {
+    let (path, subject) = Default::default();
+    Loss { kind, path, subject, what: what.into(), serious: false, possible: false }
+}
+
+/// A loss of values or of their meaning.
+pub fn loss(kind: LossKind, what: impl Into<String>) -> Loss {
+    Loss { serious: true, ..note(kind, what) }
+}
+
+impl Payload {
+    /// Data without attributes.
+    pub fn plain(data: Data) -> Self {
+        Payload { data, attributes: Default::default(), parts: Default::default() }
+    }
+
+    /// The table of a payload for a writer of tables.
+    pub fn table(&self) -> Result<&Arc<dyn Table>> {
+        match &self.data {
+            Data::Table(table) => Ok(table),
+            _ => Err(Error::bug("a writer of tables was given something else")),
+        }
+    }
+
+    /// The arrays of a payload for a writer of arrays.
+    pub fn arrays(&self) -> Result<&[(String, Arc<dyn Array>)]> {
+        match &self.data {
+            Data::Arrays(arrays) => Ok(arrays),
+            _ => Err(Error::bug("a writer of arrays was given something else")),
+        }
+    }
+
+    /// The only array of a payload for a writer of one array.
+    pub fn array(&self) -> Result<&Arc<dyn Array>> {
+        match self.arrays()? {
+            [(_, array)] => Ok(array),
+            arrays => Err(Error::unsupported(format!("{} arrays in a file that holds one", arrays.len()))),
         }
     }
 }

@@ -10,11 +10,11 @@ mod tests;
 
 pub use sparse::by_columns;
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::{Array, Content};
-use crate::bytes::error::{Error, Result};
 use crate::data::node::{Node, Value};
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// An array or a group with its attributes.

@@ -4,13 +4,13 @@
 //! A node's path is not stored: it is its parent's path, the parent's separator and its name, so
 //! a safetensors tensor is `layers.0.weight`, an HDF5 dataset `/train/images`, a zip member `a/b.npy`.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::Format;
-use crate::bytes::limits;
 use crate::engines::pickle::Report;
-use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,19 +1,19 @@
 //! Opening: source → head → format → tree. The one door for files named by the user and for files
 //! found inside others.
 
-use crate::engines::multifile::concat::{self, Part, partition};
-use crate::data::content::{Content, Table};
 use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
-use crate::data::format::{Format, Opening, Options};
-use crate::formats;
-use crate::data::guard;
-pub use crate::data::guard::{distrusted, guarded};
+use crate::bytes::guard::guarded;
 use crate::bytes::limits;
-use crate::data::node::{Children, Node};
-use crate::data::sniff::{self, Head};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Table};
+use crate::data::format::{Format, Opening, Options};
+use crate::data::guard;
+use crate::data::node::{Children, Node};
+use crate::data::sniff::{self, Head};
+use crate::engines::multifile::concat::{self, Part, partition};
+use crate::formats;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,30 +1,12 @@
-//! The writers, one file a format, and what they share: reading a table from end to end with the next
-//! rows read while the last are written, reading an array by pieces, and the words of losses.
-//!
-//! A writer gets content that it accepts ([`crate::convert`] adapts other content to it) and a sink that
-//! takes bytes; it never opens a file. Its memory is bounded by a few steps of the scan, whatever the size
-//! of the source.
+//! Reading all of a table or an array in steps of bounded memory: the next rows are read while the last are taken.
 
-pub mod arrow;
-pub mod csv;
-pub mod hdf5;
-pub mod json;
-pub mod jsonl;
-pub mod npy;
-pub mod npz;
-pub mod parquet;
-pub mod png;
-pub mod raw;
-pub mod safetensors;
-pub mod zarr;
-
-use crate::data::content::{Array, Table};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Data, Loss, LossKind, Payload, Sink};
 use crate::bytes::limits;
-use crate::data::region::pieces;
 use crate::bytes::task::Task;
+use crate::data::content::{Array, Table};
+use crate::data::format::Sink;
+use crate::data::region::pieces;
 use ::arrow::array::RecordBatch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -120,50 +102,8 @@ pub fn array_bytes(array: &dyn Array) -> Result<u64> {
     limits::bytes(array.shape(), array.dtype().size())
 }
 
-/// A loss that leaves values and their meaning as they are.
-pub fn note(kind: LossKind, what: impl Into<String>) -> Loss {
-    let (path, subject) = Default::default();
-    Loss { kind, path, subject, what: what.into(), serious: false, possible: false }
-}
-
-/// A loss of values or of their meaning.
-pub fn loss(kind: LossKind, what: impl Into<String>) -> Loss {
-    Loss { serious: true, ..note(kind, what) }
-}
-
-impl Payload {
-    /// Data without attributes.
-    pub fn plain(data: Data) -> Self {
-        Payload { data, attributes: Default::default(), parts: Default::default() }
-    }
-
-    /// The table of a payload for a writer of tables.
-    pub fn table(&self) -> Result<&Arc<dyn Table>> {
-        match &self.data {
-            Data::Table(table) => Ok(table),
-            _ => Err(Error::bug("a writer of tables was given something else")),
-        }
-    }
-
-    /// The arrays of a payload for a writer of arrays.
-    pub fn arrays(&self) -> Result<&[(String, Arc<dyn Array>)]> {
-        match &self.data {
-            Data::Arrays(arrays) => Ok(arrays),
-            _ => Err(Error::bug("a writer of arrays was given something else")),
-        }
-    }
-
-    /// The only array of a payload for a writer of one array.
-    pub fn array(&self) -> Result<&Arc<dyn Array>> {
-        match self.arrays()? {
-            [(_, array)] => Ok(array),
-            arrays => Err(Error::unsupported(format!("{} arrays in a file that holds one", arrays.len()))),
-        }
-    }
-}
-
 /// Writes bytes; a failed write keeps the words that the output gave it.
-fn put(sink: &mut dyn Sink, bytes: &[u8]) -> Result<()> {
+pub fn put(sink: &mut dyn Sink, bytes: &[u8]) -> Result<()> {
     Ok(sink.write_all(bytes)?)
 }
 

@@ -1,11 +1,13 @@
 //! Which format is it? Formats see one shared [`Head`] — name, length, first and last bytes, a
 //! folder's entries — and answer `No`, `Maybe` or `Yes`. Content beats the extension.
 
+pub mod special;
+
 use crate::bytes::error::Result;
-use crate::data::format::Format;
-use crate::formats::FORMATS;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
+use crate::data::format::Format;
+use crate::formats::FORMATS;
 use bytes::Bytes;
 
 /// How many bytes of the beginning a sniffer sees.

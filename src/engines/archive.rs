@@ -8,8 +8,8 @@
 use crate::bytes::display::natural_order;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
-use crate::data::node::{Listing, Node};
 use crate::bytes::task::Task;
+use crate::data::node::{Listing, Node};
 use rayon::slice::ParallelSliceMut;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -19,8 +19,10 @@ pub mod record;
 pub mod shape;
 pub mod stage;
 pub mod text;
+pub mod value_text;
 pub mod walk;
 mod window;
+pub mod write;
 
 pub use index::{Document, Place};
 pub use walk::{Child, Kind, Walk};

@@ -2,15 +2,15 @@
 
 use super::fault::{Failure, Mistake, nearest};
 use super::glob;
-use crate::data::adapt::{ArrayTable, Misfit, Typed};
-use crate::engines::multifile::concat::partition;
-use crate::data::content::{Content, Rows, Table};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::adapt::{ArrayTable, Misfit, Typed};
+use crate::data::content::{Content, Rows, Table};
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::open::{self, Document};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
+use crate::engines::multifile::concat::partition;
 use arrow::datatypes::DataType;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap};

@@ -417,10 +417,10 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::task::Task;
     use crate::data::content::Table;
     use crate::data::content::table::MemoryTable;
     use crate::query::{Engine, Settings, filtered};
-    use crate::bytes::task::Task;
     use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, UInt64Array};
     use arrow::datatypes::{DataType, Field, Schema};
     use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! cannot want, with our own bytes under it.
 
 use super::provider::QueryTask;
-use crate::data::content::table::ParquetFile;
 use crate::bytes::task::Task;
+use crate::data::content::table::ParquetFile;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use bytes::Bytes;
 use datafusion::common::stats::Precision;
@@ -76,7 +76,7 @@ pub(super) fn trusted(mut file: ParquetFile) -> ParquetFile {
 /// The statistics of a footer.
 pub(super) fn statistics(file: &ParquetFile, schema: &SchemaRef) -> Option<Statistics> {
     let metadata = file.metadata.metadata();
-    let found = crate::data::open::distrusted("statistics", || {
+    let found = crate::bytes::guard::catch_decoder_panic("statistics", || {
         DFParquetMetadata::statistics_from_parquet_metadata(metadata, schema).map_err(super::fault::of_run)
     });
     let mut statistics = found.ok()?;

@@ -4,10 +4,10 @@
 
 use super::names;
 use super::sieve::Sieve;
-use crate::data::content::table::{ParquetFile, batch};
-use crate::data::content::{Rows, Table};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::content::table::{ParquetFile, batch};
+use crate::data::content::{Rows, Table};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
@@ -161,7 +161,7 @@ impl Scan {
     fn places(&self, task: &Task, sieve: Option<&Sieve>, parts: usize) -> Result<Places> {
         let table = self.table.as_ref();
         if let Some(sieve) = sieve
-            && let Some(ranges) = crate::data::open::guarded(|| sieve.ranges(task, table))?
+            && let Some(ranges) = crate::bytes::guard::guarded(|| sieve.ranges(task, table))?
         {
             return Ok(divided(&ranges, parts));
         }
@@ -187,7 +187,7 @@ impl Scan {
             task.check()?;
             let step = self.table.scan_step(at).min(most).max(1);
             let end = at.saturating_add(step).min(rows.end);
-            let read = crate::data::open::guarded(|| self.table.read(task, at..end, &own))?;
+            let read = crate::bytes::guard::guarded(|| self.table.read(task, at..end, &own))?;
             let count = read.num_rows();
             if count as u64 != end - at {
                 return Err(Error::malformed(format!(

@@ -1,10 +1,10 @@
 //! Which parts of a table, and which stretches of their rows, a filter can want: those that their partition,
 //! metadata and row groups' statistics do not rule out. The filter itself is still asked of each row.
 
-use crate::data::content::{Bounds, Stretches, Table};
 use crate::bytes::error::Result;
-use crate::data::open::distrusted;
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::task::Task;
+use crate::data::content::{Bounds, Stretches, Table};
 use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
@@ -56,7 +56,7 @@ impl Sieve {
     /// Which of the stretches may have rows that are wanted.
     fn keep(&self, found: &Stretches) -> Vec<bool> {
         let rows = UInt64Array::from(found.counts());
-        let asked = distrusted("statistics", || {
+        let asked = catch_decoder_panic("statistics", || {
             let known = Known { sieve: self, found, rows };
             self.predicate.prune(&known).map_err(super::fault::of_run)
         });
@@ -134,12 +134,12 @@ impl PruningStatistics for Known<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::engines::multifile::concat::{Part, tables};
+    use crate::bytes::error::Result;
+    use crate::bytes::task::Task;
     use crate::data::content::table::{batch, cut};
     use crate::data::content::{Bounds, Rows, Stretches, Table};
-    use crate::bytes::error::Result;
+    use crate::engines::multifile::concat::{Part, tables};
     use crate::query::{Condition, Engine, Filter, Settings, Test, filtered};
-    use crate::bytes::task::Task;
     use arrow::array::*;
     use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
     use parking_lot::Mutex;

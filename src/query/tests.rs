@@ -1,10 +1,10 @@
 //! The engine on tables in memory and on files.
 
 use super::*;
+use crate::bytes::error::Error;
 use crate::data::cell;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Rows, TableFacts};
-use crate::bytes::error::Error;
 use arrow::array::*;
 use arrow::datatypes::*;
 use std::ops::Range;
@@ -512,7 +512,7 @@ fn texts_are_compared_as_what_they_were_guessed_to_be() {
     let rows: String = (0..200_000).map(|i| format!("{},{}.10\n", cell(i), i % 20)).collect();
     std::fs::write(&path, format!("n,code\n{rows}")).unwrap();
     let (engine, task) = (engine(), Task::new());
-    let document = crate::data::open(&task, &path, &crate::data::format::Options::default()).unwrap();
+    let document = crate::open(&task, &path, &crate::data::format::Options::default()).unwrap();
     let table = crate::data::open::table_of(&document).unwrap();
     let filter = Filter {
         conditions: vec![Condition::new("code", Test::Equals("7.1".into()))],
@@ -595,7 +595,7 @@ fn patterns_keep_the_columns_of_partitions() {
 fn tables_beside_a_table_have_names() {
     let (engine, task) = (engine(), Task::new());
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-    let open = |name: &str| crate::data::open(&task, &Path::new(root).join(name), &Default::default()).unwrap();
+    let open = |name: &str| crate::open(&task, &Path::new(root).join(name), &Default::default()).unwrap();
     assert_eq!(
         engine.add_document(&task, &open("delta/versions")).unwrap(),
         ["versions", "versions_history", "versions_files"]
@@ -611,7 +611,7 @@ fn tables_beside_a_table_have_names() {
     let path = folder.path().join("c.json");
     let coco = r#"{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"id": 7, "image_id": 1}, {"id": 8, "image_id": 1}], "categories": [{"id": 1, "name": "goose"}]}"#;
     std::fs::write(&path, coco).unwrap();
-    let document = crate::data::open(&task, &path, &Default::default()).unwrap();
+    let document = crate::open(&task, &path, &Default::default()).unwrap();
     engine.add_document(&task, &document).unwrap();
     let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
     assert_eq!(texts(&engine, joined), ["2"]);

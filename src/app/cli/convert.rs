@@ -1,9 +1,9 @@
 //! `gander convert`: any content to any writer that accepts it.
 
 use super::{Stop, progress};
+use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::adapt::ImageArray;
 use gander::data::content::{Array, Content};
-use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
 use gander::data::format::{Loss, Options};
 use gander::data::node::Node;
 use gander::{Error, Task};

@@ -18,8 +18,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let all: Vec<Value> = FORMATS
             .iter()
             .map(|f| {
-                let kinds =
-                    |kinds: &[gander::data::content::Kind]| kinds.iter().map(|k| k.word()).collect::<Vec<_>>();
+                let kinds = |kinds: &[gander::data::content::Kind]| {
+                    kinds.iter().map(|k| k.word()).collect::<Vec<_>>()
+                };
                 json!({
                     "id": f.id, "name": f.name, "extensions": f.extensions, "reads": kinds(f.reads),
                     "writes": f.writer.as_ref().map_or(vec![], |w| kinds(w.accepts)),
@@ -32,8 +33,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // The endings stand last: some formats have many.
     let mut rows = vec![["id", "name", "reads", "writes", "extensions"].map(str::to_owned).to_vec()];
     for f in FORMATS {
-        let words =
-            |kinds: &[gander::data::content::Kind]| kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(" ");
+        let words = |kinds: &[gander::data::content::Kind]| {
+            kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(" ")
+        };
         let writes = f.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
         rows.push(vec![f.id.to_owned(), f.name.to_owned(), words(f.reads), writes, f.extensions.join(" ")]);
     }

@@ -1,12 +1,12 @@
 //! The tree as JSON (CLI.md, *tree --json*).
 
-use gander::data::content::{Array, Content, Image, Kind, Rows, Table, Text};
 use gander::bytes::display;
+use gander::bytes::limits;
+use gander::data::content::{Array, Content, Image, Kind, Rows, Table, Text};
 use gander::data::dtype::DType;
 use gander::data::node::{Children, Node, Value};
 use gander::engines::pickle::Report;
 use gander::{Document, Error, Task};
-use gander::bytes::limits;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! `gander query`: SQL over files; each file is a table named after its stem.
 
 use super::{convert, interrupt, json, progress, show};
-use gander::data::content::{Content, Table};
 use gander::convert::{Consent, Item, Selection};
+use gander::data::cell;
+use gander::data::content::{Content, Table};
 use gander::data::format::{Loss, Options};
 use gander::data::node::Node;
 use gander::query::{Answer, Engine, Failure, Settings, stem};
 use gander::{Error, Task};
-use gander::data::cell;
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::ops::Range;

@@ -5,14 +5,14 @@ mod out;
 
 use super::{json, progress};
 use arrow::array::RecordBatch;
+use gander::bytes::display;
+use gander::bytes::limits;
+use gander::bytes::source::Source;
+use gander::data::cell;
 use gander::data::content::{Array, Content, Image, Rect, Rows, Table, Text};
 use gander::data::node::Node;
 use gander::data::region::Region;
-use gander::bytes::source::Source;
 use gander::{Error, Task};
-use gander::data::cell;
-use gander::bytes::display;
-use gander::bytes::limits;
 use lists::{Lists, append};
 use out::Out;
 use serde_json::{Value as Json, json};
@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (mut notes, mut out) = (Notes::new(), Out::default());
     let bytes = document.source.known_len();
     let printed = progress::with_progress(&task, || {
-        let shown = gander::data::open::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
+        let shown =
+            gander::bytes::guard::guarded(|| values(&task, args, rows, &node, bytes, &mut out, &mut notes));
         let rest = if shown.is_ok() || out.has_begun() { out.print() } else { Ok(()) };
         shown.and(rest)
     });

@@ -1,12 +1,12 @@
 //! `gander stats`: one full pass over the data.
 
 use super::{json, progress};
+use gander::bytes::limits;
+use gander::bytes::source::Source;
 use gander::data::content::{Content, Image, Table, Text};
 use gander::data::node::Node;
-use gander::bytes::source::Source;
 use gander::data::stats::{ArrayStats, Binning, ColumnStats, Distinct, Histogram, histograms};
 use gander::{Error, ErrorKind, Task};
-use gander::bytes::limits;
 use serde_json::{Map, Value as Json, json};
 use sha2::Digest;
 use std::process::ExitCode;
@@ -106,7 +106,7 @@ impl Report {
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
     let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
-    let facts = gander::data::open::guarded(|| facts(task, node, bins));
+    let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
     match facts {
         Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
@@ -123,7 +123,9 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
         facts.extend(survey.survey(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     let content = node.content.as_ref().map(|content| match content {
-        Content::Array(array) => gander::data::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s)),
+        Content::Array(array) => {
+            gander::data::stats::array(array.as_ref(), task, bins).map(|s| array_json(&s))
+        }
         Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),
         Content::Text(text) => text_json(task, text),

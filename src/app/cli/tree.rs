@@ -1,11 +1,11 @@
 //! `gander tree`: what is inside.
 
 use super::{json, progress};
+use gander::bytes::display;
+use gander::bytes::limits;
 use gander::data::content::Content;
 use gander::data::node::{Children, Node};
 use gander::{Document, Error, Task};
-use gander::bytes::display;
-use gander::bytes::limits;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{EventFilter, Key, Ui};
-use gander::jobs::{Jobs, Slot};
 use gander::bytes::limits;
 use gander::data::node::Node;
+use gander::jobs::{Jobs, Slot};
 
 use super::commands::{Action, Where};
 use super::facts::Sums;

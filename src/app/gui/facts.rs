@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gander::data::content::{Content, Kind};
 use gander::bytes::display;
-use gander::data::dtype::DType;
-use gander::formats::FORMATS;
 use gander::bytes::limits;
+use gander::data::content::{Content, Kind};
+use gander::data::dtype::DType;
 use gander::data::node::{Children, Node};
+use gander::formats::FORMATS;
 
 use super::icons::Icon;
 

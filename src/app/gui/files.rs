@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gander::data::content::Kind;
 use gander::bytes::error::Error;
-use gander::data::format::Options;
-use gander::formats::array::raw;
-use gander::jobs::{Jobs, Slot};
-use gander::data::open::Document;
-use gander::data::sniff::{self, Head};
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
+use gander::data::content::Kind;
+use gander::data::format::Options;
+use gander::data::open::Document;
+use gander::data::sniff::{self, Head};
+use gander::formats::array::raw;
+use gander::jobs::{Jobs, Slot};
 use parking_lot::Mutex;
 
 use super::watch::{Change, Watch};
@@ -86,7 +86,7 @@ impl File {
             if !parts.is_empty() {
                 return gander::data::open::together(task, &parts);
             }
-            let opened = gander::data::open(task, &path, &options);
+            let opened = gander::open(task, &path, &options);
             if opened.is_err() {
                 *tried.lock() = looks_like(task, &path, &options);
             }

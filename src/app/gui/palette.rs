@@ -8,8 +8,8 @@ use egui::{
     Align2, Area, Context, FontId, Id, Key, Modal, Modifiers, Order, Rect, Role, Sense, TextEdit, Ui,
     WidgetInfo, pos2, vec2,
 };
-use gander::data::content::Content;
 use gander::bytes::display;
+use gander::data::content::Content;
 use gander::jobs::{Jobs, Slot};
 
 use super::commands::{Action, COMMANDS, Cmd, Where};

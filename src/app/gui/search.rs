@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use gander::data::content::Content;
 use gander::bytes::error::Result;
 use gander::bytes::limits;
+use gander::bytes::task::Task;
+use gander::data::content::Content;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
-use gander::bytes::task::Task;
 
 use super::facts;
 
@@ -284,7 +284,7 @@ mod tests {
         std::fs::write(deep.join("needle.csv"), "x\n1\n").unwrap();
         std::fs::write(folder.path().join("other.csv"), "x\n1\n").unwrap();
         let task = Task::new();
-        let document = gander::data::open(&task, folder.path(), &gander::data::format::Options::default()).unwrap();
+        let document = gander::open(&task, folder.path(), &gander::data::format::Options::default()).unwrap();
         let hits = find(&task, &[(1, Arc::new(document))], &Query::parse("needle")).unwrap();
         let paths: Vec<&str> = hits.list.iter().map(|found| found.path.as_str()).collect();
         assert_eq!((paths, hits.cut), (vec!["/a/b/needle.csv"], false));

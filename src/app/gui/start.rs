@@ -1,8 +1,8 @@
 //! The empty window: what can be dropped here, the buttons that open something, recent files.
 
 use egui::{Label, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use gander::data::content::Kind;
 use gander::bytes::display;
+use gander::data::content::Kind;
 use gander::formats::FORMATS;
 
 use super::commands::{self, Action, Cmd};

@@ -24,9 +24,9 @@ use std::sync::Arc;
 use egui::Ui;
 use gander::data::content::Content;
 use gander::data::format::{Data, Format, Options};
-use gander::jobs::Jobs;
 use gander::data::node::Node;
 use gander::data::open::Document;
+use gander::jobs::Jobs;
 use serde_json::Value;
 
 use super::commands::Action;
@@ -269,9 +269,9 @@ mod tests {
 
     use std::io::Write as _;
 
-    use gander::data::open::open_source;
     use gander::bytes::source::Source;
     use gander::bytes::task::Task;
+    use gander::data::open::open_source;
 
     use super::*;
 
@@ -284,7 +284,7 @@ mod tests {
         }
         std::fs::write(folder.path().join("notes.md"), "one\n").unwrap();
         let target = |options: &Options, path: &str| {
-            let document = Arc::new(gander::data::open(&Task::new(), folder.path(), options).unwrap());
+            let document = Arc::new(gander::open(&Task::new(), folder.path(), options).unwrap());
             let node = document.root.find(&Task::new(), path).unwrap().unwrap();
             Target { file: 1, document, path: path.to_owned(), node }
         };

@@ -218,7 +218,7 @@ impl Indexed {
             Ok(0) if place.is_none() => self.finish(codec.notes(), front),
             Ok(_) => front.running = Some(running),
             // Nothing was used up; the next request tries again.
-            Err(error) if error.is_cancelled() || error.kind() == crate::ErrorKind::Io => {
+            Err(error) if error.is_cancelled() || error.kind() == crate::bytes::error::ErrorKind::Io => {
                 front.running = Some(running);
                 return Err(error);
             }

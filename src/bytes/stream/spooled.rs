@@ -129,7 +129,7 @@ impl Spooled {
                 return Err(error);
             }
             // The disk may answer the next time; the decoder begins again and skips what is kept.
-            Err(error) if error.kind() == crate::ErrorKind::Io => return Err(error),
+            Err(error) if error.kind() == crate::bytes::error::ErrorKind::Io => return Err(error),
             Err(error) => {
                 let mut notes = codec.notes();
                 notes.blame(error);
@@ -152,7 +152,7 @@ impl Spooled {
         }
         match self.spool.push(bytes) {
             // No room: what is there stays readable, and nobody decodes it all again to learn the same.
-            Err(error) if error.kind() == crate::ErrorKind::Limit => {
+            Err(error) if error.kind() == crate::bytes::error::ErrorKind::Limit => {
                 let mut notes = codec.notes();
                 notes.blame(error);
                 return self.finish(notes, front);

@@ -301,7 +301,7 @@ mod tests {
             assert_eq!(filters(&file).unwrap(), count);
             assert_eq!(unpacked(&Source::memory("x", file.clone())).unwrap(), data, "{count} filters");
             let cut = unpacked(&Source::memory("x", file[..file.len() - 40].to_vec()));
-            assert_eq!(cut.unwrap_err().kind(), crate::ErrorKind::Malformed, "{count} filters");
+            assert_eq!(cut.unwrap_err().kind(), crate::bytes::error::ErrorKind::Malformed, "{count} filters");
         }
     }
 
@@ -310,7 +310,7 @@ mod tests {
         let mut file = packed(b"a goose", vec![FilterConfig::new_delta(4)]);
         assert_eq!(file[14], 3);
         file[14] = 0x40;
-        assert_eq!(filters(&file).unwrap_err().kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(filters(&file).unwrap_err().kind(), crate::bytes::error::ErrorKind::Unsupported);
         assert_eq!((filters(b"").unwrap(), filters(&file[..15]).unwrap()), (0, 0));
     }
 

@@ -1,10 +1,10 @@
 //! Columns in other Arrow types, for targets that hold fewer types than Arrow has.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::table::batch;
 use crate::data::content::{Rows, Table, table::StoredStatistics};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Date64Type, Schema, SchemaRef};

@@ -1,11 +1,11 @@
 //! Columns of a table as an array: one column, several of one type as a matrix, several of different
 //! types as records.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::{Array, Table};
 use crate::data::dtype::{DType, Field, Record, TimeBase, TimeUnit, Variable};
-use crate::bytes::error::{Error, Result};
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use arrow::array::{Array as _, ArrayRef, AsArray, StructArray, UInt64Array};
 use arrow::compute::{cast, take};
 use arrow::datatypes::{self as types, DataType};
@@ -182,7 +182,7 @@ fn pick(task: &Task, whole: Vec<u8>, columns: &Columns, region: &Region, out: &m
     shape.extend(rest);
     let mut spans = region.0.clone();
     spans[0].start = 0;
-    let source = crate::Source::memory("rows", whole);
+    let source = crate::bytes::source::Source::memory("rows", whole);
     let inner = crate::data::content::array::Plain::new(source, 0, columns.dtype.clone(), shape)?;
     inner.read(task, &Region(spans), out)
 }

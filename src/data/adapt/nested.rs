@@ -1,8 +1,8 @@
 //! Lists and objects of JSON as Arrow's lists and structs, where a whole column fits one type.
 
 use super::typed::{float, integer};
-use crate::engines::json::record;
 use crate::engines::delimited::cells::boolean;
+use crate::engines::json::record;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, FieldRef};

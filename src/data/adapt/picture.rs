@@ -1,11 +1,11 @@
 //! Pictures as arrays of samples, and arrays as pictures.
 
-use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect, Sample, array};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::region::{Region, Span};
 use crate::bytes::task::Task;
+use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect, Sample, array};
+use crate::data::dtype::DType;
+use crate::data::region::{Region, Span};
 use std::sync::Arc;
 
 /// The samples of an image: height × width × channels; without the last for one channel, with frames
@@ -150,7 +150,7 @@ impl Image for ArrayImage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::bytes::source::Source;
     use crate::data::content::array::Plain;
 
     #[test]

@@ -1,13 +1,13 @@
 //! An array as a table: one dimension is a column, two are rows × columns, structured elements are
 //! records.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, array};
 use crate::data::dtype::{DType, TimeBase, TimeUnit};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use arrow::array::Array as _;
 use arrow::array::*;
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
@@ -392,7 +392,7 @@ mod tests {
 
     /// Text cells of an array of `dtype` with these bytes, column by column.
     fn cells(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Vec<Vec<Option<String>>> {
-        let source = crate::Source::memory("a", bytes);
+        let source = crate::bytes::source::Source::memory("a", bytes);
         let plain = array::Plain::new(source, 0, dtype, shape.to_vec()).unwrap();
         let table = ArrayTable::new("x", Arc::new(plain)).unwrap();
         let columns: Vec<usize> = (0..table.schema().fields().len()).collect();

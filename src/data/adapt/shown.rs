@@ -1,14 +1,14 @@
 //! An array as what its stored numbers stand for: scaled, dated, and without those that mean *missing*.
 
 use super::{arrow_of, column};
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::cf::Times;
 use crate::data::content::array::{self, Scaling};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::{DType, Variable};
-use crate::bytes::error::Result;
-use crate::bytes::limits;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use arrow::array::{Array as _, ArrayRef, Float64Array, TimestampMicrosecondArray, make_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, TimeUnit};
@@ -126,11 +126,11 @@ impl Array for Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::source::Source;
     use crate::data::adapt::ArrayTable;
     use crate::data::cell;
     use crate::data::content::Table;
     use crate::data::content::array::Plain;
-    use crate::bytes::source::Source;
 
     fn made(facts: ArrayFacts, shape: &[u64], values: &[i16]) -> Arc<dyn Array> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -5,11 +5,11 @@
 //! again ([`Typed::misfits`]).
 
 use super::{TableView, nested};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::table::{StoredStatistics, batch};
 use crate::data::content::{Bounds, Rows, Stretches, Table};
-use crate::bytes::error::{Error, Result};
 use crate::engines::delimited::cells::{self, Moment, boolean, has_leading_zero};
-use crate::bytes::task::Task;
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;

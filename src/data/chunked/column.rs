@@ -3,12 +3,12 @@
 use super::cache::Kept;
 use super::copy::Runs;
 use super::{Chunked, Wanted, grid::Cut};
-use crate::data::content::Array as _;
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::region::Region;
 use crate::bytes::task::Task;
+use crate::data::content::Array as _;
+use crate::data::dtype::DType;
+use crate::data::region::Region;
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::interleave;
 use rayon::prelude::*;

@@ -1,14 +1,14 @@
 //! Arrays: elements of one type in n dimensions, read by region in C order, little-endian.
 
 use super::Layout;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::cf::Times;
 use crate::data::dtype::{DType, swap_to_little};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use std::sync::Arc;
 

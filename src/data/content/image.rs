@@ -1,9 +1,9 @@
 //! Images: pixels by frame, pyramid level and rectangle.
 
 use super::array::Axis;
-use crate::data::dtype::DType;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::dtype::DType;
 
 /// An image, perhaps of several frames and resolutions.
 pub trait Image: Send + Sync {

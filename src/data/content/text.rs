@@ -2,12 +2,12 @@
 
 use super::Rows;
 use crate::bytes::error::Result;
-use crate::data::guard::guarded;
+use crate::bytes::guard::guarded;
 use crate::bytes::limits;
-use crate::engines::delimited::encoding::{self, Charset, Detected};
-use crate::engines::delimited::{Index, Rules};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::engines::delimited::encoding::{self, Charset, Detected};
+use crate::engines::delimited::{Index, Rules};
 use encoding_rs::Encoding;
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -3,9 +3,9 @@
 
 pub mod literal;
 
-use crate::data::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
 use literal::{Literal, Value};
 use std::sync::Arc;
 

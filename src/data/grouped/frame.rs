@@ -3,16 +3,16 @@
 //! (`HDFStore.put`, columns of one type together in a block).
 
 use super::{Found, Members};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::adapt::StoredRows;
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, TableFacts};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::node::Value;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use arrow::array::{Array as _, ArrayRef, AsArray, BooleanArray};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;

@@ -3,15 +3,15 @@
 //! <https://anndata.readthedocs.io/en/latest/fileformat-prose.html#sparse-arrays>
 
 use super::Members;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::array::Stored;
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::node::Value;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
 use std::ops::Range;
 use std::sync::Arc;
 

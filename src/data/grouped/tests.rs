@@ -1,8 +1,8 @@
 use super::*;
+use crate::bytes::source::Source;
 use crate::data::content::array::{Plain, read};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
-use crate::bytes::source::Source;
 use proptest::prelude::*;
 use std::collections::HashMap;
 

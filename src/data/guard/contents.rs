@@ -1,16 +1,15 @@
 //! Guards around tables, arrays and images: every method, also those that have a default.
 
 use super::{guarded, known};
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap, Stored, World};
 use crate::data::content::table::{ParquetFile, StoredStatistics};
 use crate::data::content::{
     Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts,
 };
 use crate::data::dtype::DType;
-use crate::bytes::error::Result;
 use crate::data::region::Region;
-use crate::bytes::source::ReadAt;
-use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;
@@ -170,22 +169,5 @@ impl Image for GuardedImage {
 
     fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
         guarded(|| self.0.unstored_rows(task, frame, y))
-    }
-}
-
-/// Bytes that are made on demand, with a guard around what makes them.
-pub(crate) struct GuardedStream(pub(crate) Arc<dyn ReadAt>);
-
-impl ReadAt for GuardedStream {
-    fn known_len(&self) -> Option<u64> {
-        known(None, || self.0.known_len())
-    }
-
-    fn len(&self, task: &Task) -> Result<u64> {
-        guarded(|| self.0.len(task))
-    }
-
-    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
-        guarded(|| self.0.read_at(task, offset, out))
     }
 }

@@ -1,13 +1,13 @@
 //! A reader that panics in each of its methods, behind the guard.
 
 use super::*;
+use crate::bytes::error::ErrorKind;
+use crate::bytes::source::{ReadAt, Source};
 use crate::data::content::array::Stored;
 use crate::data::content::{Array, Image, ImageInfo, Kind, Pixels, Rect, Rows, Table};
 use crate::data::dtype::DType;
-use crate::bytes::error::ErrorKind;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::region::Region;
-use crate::bytes::source::{ReadAt, Source};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 
@@ -158,23 +158,6 @@ fn streams_are_guarded_where_they_become_a_source() {
     is_bug(source.read(&task, 0..1), "bytes");
     is_bug(source.read_up_to(&task, 0, 1), "bytes");
     is_bug(crate::data::open::open_source(&task, &source, &Options::default()), "bytes");
-}
-
-#[test]
-fn other_peoples_decoders_are_the_files_fault() {
-    let error = distrusted::<()>("the footer", || panic!("index out of bounds")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Malformed);
-    assert_eq!(error.message(), "malformed the footer cannot be decoded: index out of bounds");
-}
-
-#[test]
-fn places_are_told_from_the_crate_on() {
-    assert_eq!(
-        in_crate("/home/u/.cargo/registry/src/index-1/chrono-0.4.45/src/lib.rs"),
-        "chrono-0.4.45/src/lib.rs"
-    );
-    assert_eq!(in_crate("src/formats/array/npy.rs"), "src/formats/array/npy.rs");
-    assert_eq!(in_crate("/rustc/abc/library/core/src/option.rs"), "core/src/option.rs");
 }
 
 /// A method that is added to a trait and forgotten here would not be handed on at all.

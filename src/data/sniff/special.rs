@@ -1,7 +1,7 @@
 //! ZIP archives that are one document of some application rather than a collection of files: told
 //! from the first member, and from the names that stand at the archive's begin and end.
 
-use super::zip;
+use crate::bytes::archive::zip;
 use crate::data::sniff::Head;
 use std::io::Read;
 

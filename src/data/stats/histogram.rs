@@ -2,12 +2,12 @@
 //! count suffers from rounding, however large they are.
 
 use super::table::{ColumnStats, TableStats};
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
 use crate::data::content::table::read_each;
-use crate::bytes::error::Result;
 use crate::engines::delimited::types;
-use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Field, Float64Type};

@@ -1,8 +1,8 @@
 //! Statistics of an image: its first frame by bands of rows, so that only the decoder holds all of it.
 
-use crate::data::content::{Image, Pixels, Rect};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::content::{Image, Pixels, Rect};
 
 /// Bytes of rows that are asked for at a time.
 const BAND: u64 = 4 << 20;
@@ -172,7 +172,7 @@ mod tests {
     fn bands_add_up_to_the_whole() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tiff/rgb_8.tif");
         let task = Task::new();
-        let document = crate::data::open(&task, Path::new(path), &Options::default()).unwrap();
+        let document = crate::open(&task, Path::new(path), &Options::default()).unwrap();
         let Some(Content::Image(picture)) = &document.root.content else { panic!("no image") };
         let info = picture.info();
         let pixels = picture.read(&task, 0, 0, Rect::all(info.width, info.height)).unwrap();

@@ -3,11 +3,11 @@
 
 use super::Moments;
 use super::texts::Cells;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
-use crate::bytes::error::{Error, Result};
 use crate::engines::delimited::types;
-use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::*;
@@ -585,7 +585,8 @@ mod tests {
             let open = move |_: &Task| Ok(both(part * 100..part * 100 + 100) as Arc<dyn Table>);
             crate::engines::multifile::concat::Part::new(part.to_string(), 0, Box::new(open))
         });
-        let joined = crate::engines::multifile::concat::tables(&Task::new(), parts.collect(), Vec::new()).unwrap();
+        let joined =
+            crate::engines::multifile::concat::tables(&Task::new(), parts.collect(), Vec::new()).unwrap();
         let many = table(&*joined.table, &Task::new(), &[0, 1]).unwrap();
         let one = table(&*both(0..2300), &Task::new(), &[0, 1]).unwrap();
         assert_eq!((many.rows, one.rows), (2300, 2300));

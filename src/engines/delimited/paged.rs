@@ -4,10 +4,10 @@
 use super::index::fill;
 use super::resync::{self, Begin};
 use super::{Index, Rules};
-use crate::data::content::Rows;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Rows;
 use std::ops::Range;
 
 /// The longest record that is read, in bytes: a quote that is never closed makes the rest of a file

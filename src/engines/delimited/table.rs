@@ -2,9 +2,9 @@
 //! are ([`Pages`]) and how they become columns ([`Form`]).
 
 use super::{Paged, Records};
-use crate::data::content::table::{Rows, Table, batch};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::content::table::{Rows, Table, batch};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use rayon::prelude::*;

@@ -241,7 +241,8 @@ mod tests {
     fn values_of_a_guess() {
         let of = |kind: &DataType, cells: &[&str]| {
             let (array, unfit) = typed(&StringArray::from(cells.to_vec()), kind);
-            let texts: Vec<Option<String>> = (0..array.len()).map(|i| crate::data::cell::text(&array, i)).collect();
+            let texts: Vec<Option<String>> =
+                (0..array.len()).map(|i| crate::data::cell::text(&array, i)).collect();
             (texts.iter().map(|t| t.clone().unwrap_or("-".into())).collect::<Vec<_>>().join(" "), unfit)
         };
         assert_eq!(of(&DataType::Int64, &["1", " -2", "", "x"]), ("1 -2 - -".into(), 1));

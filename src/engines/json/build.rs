@@ -8,9 +8,9 @@
 use super::stage::{self, BLOCK, Masks, State};
 use super::{index::Mark, text};
 use crate::bytes::error::{Error, Result};
-use crate::engines::delimited::index::fill;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::engines::delimited::index::fill;
 use std::ops::Range;
 
 /// Bytes between two checkpoints; containers below this size have none.

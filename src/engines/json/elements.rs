@@ -5,12 +5,12 @@ use super::record::{Sample, Split};
 use super::walk::space;
 use super::window::Window;
 use super::{stage, text};
-use crate::data::content::Rows;
 use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::content::Rows;
 use crate::engines::delimited::Records;
 use crate::engines::delimited::paged::{self, Step};
 use crate::engines::delimited::table::Pages;
-use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -272,10 +272,10 @@ pub fn sample(bytes: &[u8], whole: bool, most: u64, mut sample: Sample) -> Sampl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::Table;
-    use crate::engines::json::record::Columns;
-    use crate::engines::delimited::TextTable;
     use crate::bytes::source::Source;
+    use crate::data::content::Table;
+    use crate::engines::delimited::TextTable;
+    use crate::engines::json::record::Columns;
 
     fn table(text: &str) -> TextTable<Columns<Commas>, Elements> {
         let document = Arc::new(Document::new(&Task::new(), &Source::memory("t", text.to_owned())).unwrap());

@@ -9,7 +9,7 @@ use std::io::Write;
 
 /// What stands for NaN and the infinities, which JSON's numbers lack.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum NotFinite {
+pub(crate) enum NotFinite {
     /// `"nan"`, `"inf"`, `"-inf"`.
     Text,
     /// `null`.
@@ -19,7 +19,7 @@ pub(super) enum NotFinite {
 }
 
 /// A column without dictionaries and runs at its top, which are slow to look into row by row.
-pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
+pub(crate) fn plain(array: &ArrayRef) -> ArrayRef {
     let values = match array.data_type() {
         DataType::Dictionary(_, values) => values.as_ref(),
         DataType::RunEndEncoded(_, values) => values.data_type(),
@@ -29,7 +29,7 @@ pub(super) fn plain(array: &ArrayRef) -> ArrayRef {
 }
 
 /// Appends a JSON string.
-pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     let plain = |b: &u8| *b >= 32 && *b != b'"' && *b != b'\\';
     out.push(b'"');
     if text.as_bytes().iter().all(plain) {
@@ -57,7 +57,7 @@ fn show(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 
 /// Appends the number of a cell of a type of numbers, in full and in its shortest exact form; `false` for
 /// other types. Floats that are not finite are appended as their words.
-pub(super) fn number(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
+pub(crate) fn number(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
     macro_rules! shown {
         ($ty:ty) => {
             show(out, format_args!("{}", array.as_primitive::<$ty>().value(row)))
@@ -99,7 +99,7 @@ pub(super) fn number(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> bool {
 }
 
 /// The text of a cell of a type of text.
-pub(super) fn text(array: &dyn Array, row: usize) -> Option<&str> {
+pub(crate) fn text(array: &dyn Array, row: usize) -> Option<&str> {
     Some(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value(row),
         DataType::LargeUtf8 => array.as_string::<i64>().value(row),
@@ -109,7 +109,7 @@ pub(super) fn text(array: &dyn Array, row: usize) -> Option<&str> {
 }
 
 /// Appends binary as `0x` and all of its digits.
-pub(super) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"0x");
     for byte in bytes {
         out.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
@@ -117,7 +117,7 @@ pub(super) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a cell as JSON.
-pub(super) fn value(array: &dyn Array, row: usize, special: NotFinite, out: &mut Vec<u8>) {
+pub(crate) fn value(array: &dyn Array, row: usize, special: NotFinite, out: &mut Vec<u8>) {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
         out.extend(b"null");
         return;
@@ -215,7 +215,7 @@ fn pairs(entries: &arrow::array::StructArray, special: NotFinite, out: &mut Vec<
 }
 
 /// Whether values of this type occur in `data_type`, at any depth.
-pub(super) fn holds(data_type: &DataType, test: &dyn Fn(&DataType) -> bool) -> bool {
+pub(crate) fn holds(data_type: &DataType, test: &dyn Fn(&DataType) -> bool) -> bool {
     test(data_type)
         || match data_type {
             DataType::List(f)

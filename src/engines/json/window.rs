@@ -2,9 +2,9 @@
 
 use crate::bytes::error::Result;
 use crate::bytes::limits;
-use crate::engines::delimited::index::fill;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::engines::delimited::index::fill;
 
 /// Bytes that are read at first, since most containers are small; then more and more at a time.
 const FIRST: usize = 2 << 10;

@@ -1,13 +1,14 @@
 //! Writes JSON Lines, or a JSON array: one object a row, the columns as its members in their order.
 //! <https://jsonlines.org/>, <https://www.rfc-editor.org/rfc/rfc8259>
 
-use super::json::{NotFinite, holds, plain, string, text, value};
-use super::{loss, note, put, scan};
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::adapt::is_json;
 use crate::data::content::Kind;
-use crate::bytes::error::Result;
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::task::Task;
+use crate::data::format::{loss, note};
+use crate::data::scan::{put, scan};
+use crate::engines::json::value_text::{NotFinite, holds, plain, string, text, value};
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use serde_json::value::RawValue;

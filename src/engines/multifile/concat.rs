@@ -21,10 +21,10 @@ mod unify;
 mod tests;
 
 use crate::bytes::cache::Cache;
-use crate::data::content::table::{StoredStatistics, batch, cut, project};
-use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::content::table::{StoredStatistics, batch, cut, project};
+use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};

@@ -15,14 +15,14 @@ pub use fit::{By, FIELD_ID, PHYSICAL_NAME};
 pub use place::Places;
 pub use values::{constant, json_of, millis, text_table, time, unescaped};
 
-use crate::engines::multifile::concat::{self, BoundsOf, Joined, Opener, Part};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Rows};
-use crate::bytes::error::{Error, Result};
 use crate::data::format::Options;
 use crate::data::node::Node;
 use crate::data::open::{open_source, table_of};
-use crate::bytes::task::Task;
+use crate::engines::multifile::concat::{self, BoundsOf, Joined, Opener, Part};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;

@@ -3,13 +3,13 @@
 //! <https://numpy.org/doc/stable/reference/generated/numpy.ndarray.__reduce__.html>
 
 use super::machine::{Id, Object, Pickle, Value};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::data::adapt;
 use crate::data::content::array::Plain;
 use crate::data::dtype::numpy::literal::{Literal, Value as Python};
 use crate::data::dtype::numpy::{self, Described, Order};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
-use crate::bytes::source::Source;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType;

@@ -21,7 +21,8 @@ fn report(bytes: &[u8]) -> Report {
 /// Pickles that Python made, by name: `pickles.txt` has a name, a protocol and the bytes in
 /// hexadecimal a line.
 fn made(name: &str) -> Vec<(u8, Vec<u8>)> {
-    let all = include_str!("../../fixtures/pickle/pickles.txt").lines().filter(|line| !line.starts_with('#'));
+    let all =
+        include_str!("../../../fixtures/pickle/pickles.txt").lines().filter(|line| !line.starts_with('#'));
     let found: Vec<(u8, Vec<u8>)> = all
         .filter_map(|line| {
             let [word, protocol, hex] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };

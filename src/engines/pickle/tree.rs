@@ -2,11 +2,11 @@
 
 use super::machine::{Id, Object, Pickle, Value};
 use super::names::{Report, Verdict};
-use crate::data::content::Content;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
-use crate::data::node::{Listing, Node};
 use crate::bytes::task::Task;
+use crate::data::content::Content;
+use crate::data::node::{Listing, Node};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;

@@ -10,22 +10,22 @@ mod header;
 #[cfg(test)]
 mod tests;
 
-use crate::data::chunked::{Chunked, Chunks};
 use crate::bytes::codec::{blosc, checksum};
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::limits;
+use crate::bytes::source::{ReadAt, Source};
+use crate::bytes::task::Task;
+use crate::data::chunked::{Chunked, Chunks};
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Block, Content, Kind, Layout};
 use crate::data::dtype::DType;
 use crate::data::dtype::numpy::Order;
-use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::data::format::{Format, Opening};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::open::open_source;
-use crate::engines::pickle;
 use crate::data::region::{Region, Span};
 use crate::data::sniff::{Head, Magic, Match};
-use crate::bytes::source::{ReadAt, Source};
-use crate::bytes::task::Task;
+use crate::engines::pickle;
 use bytes::Bytes;
 use header::{Check, Header, Numpy};
 use std::sync::{Arc, OnceLock};

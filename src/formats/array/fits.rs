@@ -18,14 +18,14 @@ mod sky;
 mod tiles;
 mod wcs;
 
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening};
 use crate::bytes::limits;
-use crate::data::node::{Children, Listing, Node};
-use crate::data::sniff::Magic;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Kind;
+use crate::data::format::{Format, Opening};
+use crate::data::node::{Children, Listing, Node};
+use crate::data::sniff::Magic;
 use header::{BLOCK, Header};
 use parking_lot::Mutex;
 use std::ops::Range;

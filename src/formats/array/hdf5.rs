@@ -41,12 +41,13 @@ pub mod shared;
 pub mod superblock;
 pub mod tree;
 mod variables;
+pub mod write;
 
 #[cfg(test)]
 mod tests;
 
-use crate::data::content::Kind;
 use crate::bytes::error::Result;
+use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{FIRST, Head, Match};

@@ -15,10 +15,10 @@ mod v4;
 
 pub(super) use tree::place;
 
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening};
 use crate::bytes::limits;
+use crate::data::content::Kind;
+use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use blob::{Blob, Packs};

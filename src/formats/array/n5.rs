@@ -10,12 +10,12 @@ mod block;
 mod tests;
 mod tree;
 
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
+use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
-use crate::formats;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::formats;
 use tree::Store;
 
 /// The document of a group or array.

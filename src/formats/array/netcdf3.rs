@@ -12,16 +12,16 @@
 mod data;
 mod header;
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::data::cf;
 use crate::data::content::array::{Axis, Plain};
 use crate::data::content::{Array, ArrayFacts, Content, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Format, Opening};
-use crate::bytes::limits;
 use crate::data::node::{Node, Value};
 use crate::data::sniff::Magic;
-use crate::bytes::source::Source;
 use data::{Recorded, Texts};
 use header::{Header, Kind as Type, Variable};
 use serde_json::{Value as Json, json};

@@ -7,20 +7,21 @@
 //! hold several arrays, one after the other.
 
 mod objects;
+pub mod write;
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content, Kind, Layout};
 use crate::data::dtype::numpy::literal::{self, Literal, Value};
 use crate::data::dtype::numpy::{self, Described, Order};
 use crate::data::dtype::{DType, Long};
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Format, Opening};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::region::Region;
 use crate::data::sniff::Magic;
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -267,8 +268,8 @@ impl Array for Mixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::array::read;
     use crate::bytes::error::ErrorKind;
+    use crate::data::content::array::read;
     use crate::data::format::Options;
     use crate::data::open::{Document, open_source};
     use crate::engines::pickle::Verdict;
@@ -279,7 +280,7 @@ mod tests {
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/npy/");
 
     fn opened(name: &str) -> Result<Document> {
-        crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.npy")), &Options::default())
+        crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.npy")), &Options::default())
     }
 
     fn values(document: &Document) -> Vec<u8> {
@@ -381,7 +382,7 @@ mod tests {
     fn every_malformed_file_says_so() {
         let mut quiet = Vec::new();
         for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(Result::unwrap) {
-            let document = match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
+            let document = match crate::open(&Task::new(), &entry.path(), &Options::default()) {
                 Ok(document) => document,
                 Err(error) => {
                     assert_ne!(error.kind(), ErrorKind::Bug, "{error}");

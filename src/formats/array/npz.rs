@@ -2,14 +2,16 @@
 //! array `x`; other members (SciPy's and other people's additions) are opened as what they are.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>
 
+pub mod write;
+
 use crate::bytes::archive::zip::{Archive, Member};
-use crate::data::content::Kind;
 use crate::bytes::error::Result;
-use crate::data::format::{Format, Opening};
 use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::content::Kind;
+use crate::data::format::{Format, Opening};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
-use crate::bytes::task::Task;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -102,7 +104,7 @@ mod tests {
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/npz/{name}.npz", env!("CARGO_MANIFEST_DIR"));
-        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// The members and their types, or their problems.

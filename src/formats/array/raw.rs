@@ -4,17 +4,17 @@
 //!
 //! In a name the sides stand as in pictures, width first; in the option `shape` as in NumPy, the slowest first.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::adapt::ArrayView;
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Format, Opening, OptionSpec, Options};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
 use crate::data::sniff::{Head, Match, has_extension};
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// What can be said of a raw array.

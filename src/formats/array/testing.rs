@@ -1,11 +1,11 @@
 //! What the tests of several formats look into a document with.
 
+use crate::bytes::task::Task;
 use crate::data::content::array::read;
 use crate::data::content::{Array, Content};
 use crate::data::node::Node;
 use crate::data::open::Document;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 pub(super) fn node(document: &Document, path: &str) -> Arc<Node> {

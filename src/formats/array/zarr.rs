@@ -23,9 +23,10 @@ mod tests;
 mod transpose;
 mod tree;
 mod uneven;
+pub mod write;
 
-use crate::data::content::Kind;
 use crate::bytes::error::Result;
+use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};

@@ -17,6 +17,7 @@ mod png;
 mod tga;
 mod tiff;
 mod webp;
+pub mod write;
 
 use crate::data::content::Kind;
 use crate::data::format::Format;

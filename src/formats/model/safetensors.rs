@@ -9,16 +9,17 @@
 mod header;
 mod shards;
 mod tree;
+pub mod write;
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
 use crate::data::content::array::Plain;
 use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Format, Opening};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::bytes::source::Source;
 use std::ops::Range;
 use std::sync::Arc;
 use tree::Leaf;

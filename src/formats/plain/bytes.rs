@@ -1,7 +1,9 @@
 //! Bytes: what opens anything, as a hex dump.
 
-use crate::data::content::{Content, Kind};
+pub mod write;
+
 use crate::bytes::error::Result;
+use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};

@@ -2,15 +2,15 @@
 //!
 //! gzip (RFC 1952), zlib (RFC 1950), Zstandard (RFC 8878), bzip2, xz and LZMA, LZ4 frames.
 
-use crate::data::content::Content;
 use crate::bytes::error::{ErrorKind, Result};
+use crate::bytes::source::ReadAt;
+use crate::bytes::stream::indexed::Indexed;
+use crate::bytes::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
+use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::open::open_source;
 use crate::data::sniff::{self, Head, Magic, Match};
-use crate::bytes::source::ReadAt;
-use crate::bytes::stream::indexed::Indexed;
-use crate::bytes::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
@@ -233,8 +233,8 @@ fn inner_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::data::content::Content;
     use crate::bytes::error::ErrorKind;
+    use crate::data::content::Content;
     use crate::data::format::Options;
     use crate::data::open::Document;
     use crate::{Result, Task};
@@ -242,7 +242,7 @@ mod tests {
 
     fn opened(name: &str) -> Result<Document> {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/xz").join(name);
-        crate::data::open(&Task::new(), &path, &Options::default())
+        crate::open(&Task::new(), &path, &Options::default())
     }
 
     #[test]

@@ -5,15 +5,15 @@
 //! was opened.
 
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening, Options};
-use crate::formats::FORMATS;
-use crate::formats::table::dataset;
 use crate::bytes::limits;
+use crate::bytes::source::{Entry, Source};
+use crate::bytes::task::Task;
+use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node};
 use crate::data::open::{nested_now, nested_with};
 use crate::data::sniff::{self, Head, Match};
-use crate::bytes::source::{Entry, Source};
-use crate::bytes::task::Task;
+use crate::formats::FORMATS;
+use crate::formats::table::dataset;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::Path;
@@ -252,7 +252,7 @@ mod tests {
         std::os::unix::fs::symlink("..", path.join("inner/up")).unwrap();
         std::os::unix::fs::symlink("nowhere", path.join("gone")).unwrap();
         let task = Task::new();
-        let document = crate::data::open(&task, path, &Options::default()).unwrap();
+        let document = crate::open(&task, path, &Options::default()).unwrap();
         assert_eq!(document.format.id, "folder");
         let expected = ["b.bin", "gone", "inner", "p2.csv", "p10.csv", "z.npy", ".a.csv"];
         assert_eq!(names(&document.root), expected);
@@ -283,14 +283,14 @@ mod tests {
         std::fs::write(folder.path().join("x.dat"), [0, 1, 2, 255]).unwrap();
         std::fs::create_dir(folder.path().join("inner")).unwrap();
         let task = Task::new();
-        let document = crate::data::open(&task, folder.path(), &Options::default()).unwrap();
+        let document = crate::open(&task, folder.path(), &Options::default()).unwrap();
         let problem = document.root.problem.as_ref().unwrap().message();
         assert!(problem.contains("nothing in this folder") && problem.contains("1 file"), "{problem}");
         assert_eq!(names(&document.root), ["inner", "x.dat"]);
         let inner = document.root.find(&task, "/inner").unwrap().unwrap();
         assert!(inner.problem.is_none() && !inner.remarks.is_empty());
         std::fs::write(folder.path().join("inner/t.csv"), "a,b\n1,2\n3,4\n").unwrap();
-        let document = crate::data::open(&task, folder.path(), &Options::default()).unwrap();
+        let document = crate::open(&task, folder.path(), &Options::default()).unwrap();
         assert!(document.root.problem.is_none());
     }
 }

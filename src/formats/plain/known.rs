@@ -3,11 +3,11 @@
 //! Each line gives what the file is and the bytes by which it is told. A format that gets a reader
 //! leaves this list.
 
-use crate::data::sniff::special;
-use crate::data::content::Content;
 use crate::bytes::error::{Error, Result};
+use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
+use crate::data::sniff::special;
 use crate::data::sniff::{Head, Match};
 
 /// The descriptor.

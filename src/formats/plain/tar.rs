@@ -5,15 +5,15 @@
 //! somebody looks at the members (a tar has no directory), with progress.
 
 use crate::bytes::archive::tar::{self, Kind, Member, Scan};
-use crate::engines::archive::{self, Members};
-use crate::data::content::Content;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::content::Content;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node};
 use crate::data::open::nested_with;
 use crate::data::sniff::{Head, Match};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
+use crate::engines::archive::{self as tree, Members};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -246,7 +246,7 @@ mod tests {
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/tar/{name}", env!("CARGO_MANIFEST_DIR"));
-        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// Paths with what is there: a kind, or the problem.
@@ -303,7 +303,7 @@ mod tests {
         bytes[512 + 148..512 + 156].fill(b' ');
         let sum: u32 = bytes[512..1024].iter().map(|&byte| u32::from(byte)).sum();
         bytes[512 + 148..512 + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        let source = crate::Source::memory("kinds.tar", bytes);
+        let source = crate::bytes::source::Source::memory("kinds.tar", bytes);
         let root = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
         for name in ["dir/a.txt", "hard"] {
             let node = root.find(&Task::new(), name).unwrap().unwrap();

@@ -1,12 +1,12 @@
 //! Plain text: lines in any encoding, of any length and number. What no stricter format claims and
 //! what reads as text opens here. (The encodings: <https://encoding.spec.whatwg.org/>.)
 
-use crate::data::content::{Content, Kind, Text};
 use crate::bytes::error::Result;
+use crate::data::content::{Content, Kind, Text};
 use crate::data::format::{Format, Opening, OptionSpec};
-use crate::engines::delimited::encoding;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::delimited::encoding;
 use std::sync::Arc;
 
 /// Which encoding.
@@ -68,8 +68,8 @@ fn open(opening: &Opening) -> Result<Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::format::Options;
     use crate::bytes::task::Task;
+    use crate::data::format::Options;
 
     fn fixture(name: &str) -> (String, Vec<String>) {
         let path = format!("{}/fixtures/text/{name}", env!("CARGO_MANIFEST_DIR"));

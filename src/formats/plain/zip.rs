@@ -2,16 +2,16 @@
 //! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::bytes::archive::zip`].
 
 use crate::bytes::archive::inflate::Method;
-use crate::data::sniff::special::zip_document;
-use crate::engines::archive::{self, Members};
 use crate::bytes::archive::zip::Archive;
-use crate::data::content::Content;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::data::content::Content;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
 use crate::data::open::nested_with;
+use crate::data::sniff::special::zip_document;
 use crate::data::sniff::{Head, Match};
-use crate::bytes::source::Source;
+use crate::engines::archive::{self as tree, Members};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -94,15 +94,15 @@ impl Members for Zip {
 mod tests {
     use super::*;
     use crate::bytes::error::ErrorKind;
+    use crate::bytes::task::Task;
     use crate::data::format::Options;
     use crate::data::open::Document;
-    use crate::bytes::task::Task;
     use std::path::Path;
     use std::sync::Arc;
 
     fn opened(name: &str) -> Document {
         let path = format!("{}/fixtures/zip/{name}.zip", env!("CARGO_MANIFEST_DIR"));
-        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     /// Paths with their kinds or problems.

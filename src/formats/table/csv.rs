@@ -11,14 +11,15 @@ mod dialect;
 mod record;
 mod sample;
 mod table;
+pub mod write;
 
-use crate::data::content::{Content, Kind, Table};
 use crate::bytes::display;
 use crate::bytes::error::Result;
+use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening};
-use crate::engines::delimited::encoding;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::delimited::encoding;
 use dialect::Dialect;
 use sample::Sample;
 use std::sync::Arc;

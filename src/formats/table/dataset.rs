@@ -8,20 +8,20 @@
 
 mod levels;
 
-use crate::engines::multifile::concat::partition::{self, Keys};
-use crate::engines::multifile::concat::{self, Part};
-use crate::data::content::{Content, Kind, Table};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening, OptionSpec, Options};
-use crate::formats;
-use crate::engines::json::record::REST;
 use crate::bytes::limits;
+use crate::bytes::source::{Entry, Source};
+use crate::bytes::task::Task;
+use crate::data::content::{Content, Kind, Table};
+use crate::data::format::{Format, Opening, OptionSpec, Options};
 use crate::data::node::{Listing, Node};
 use crate::data::open::{Document, nested, open_source, table_of};
 use crate::data::sniff::{Head, Match, has_extension};
-use crate::bytes::source::{Entry, Source};
-use crate::bytes::task::Task;
+use crate::engines::json::record::REST;
+use crate::engines::multifile::concat::partition::{self, Keys};
+use crate::engines::multifile::concat::{self, Part};
+use crate::formats;
 use arrow::datatypes::FieldRef;
 pub use levels::are_levels;
 use parking_lot::Mutex;
@@ -485,7 +485,8 @@ mod tests {
         let error = crate::data::open::together(&task, &strangers).err().unwrap().to_string();
         assert!(error.contains("not one table"), "{error}");
         assert!(
-            crate::data::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
+            crate::data::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")])
+                .is_err()
         );
     }
 

@@ -16,14 +16,14 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening};
-use crate::engines::multifile::lake::{self, By, Places};
 use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::content::Kind;
+use crate::data::format::{Format, Opening};
 use crate::data::node::{Listing, Node, Value, Version, Versions};
 use crate::data::sniff::{Head, Match};
-use crate::bytes::task::Task;
+use crate::engines::multifile::lake::{self, By, Places};
 use action::Snapshot;
 use history::history;
 use log::Log;

@@ -17,15 +17,15 @@ mod states;
 #[cfg(test)]
 mod tests;
 
-use crate::data::content::{Content, Kind};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Format, Opening};
-use crate::formats;
-use crate::engines::multifile::lake::{self, By, text_table};
 use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::content::{Content, Kind};
+use crate::data::format::{Format, Opening};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
-use crate::bytes::task::Task;
+use crate::engines::multifile::lake::{self, By, text_table};
+use crate::formats;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use metadata::{Metadata, Reference, Snapshot, SnapshotId};
 use states::States;

@@ -13,15 +13,15 @@ mod node;
 mod notebook;
 mod tables;
 
-use crate::data::content::Kind as Content;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::content::Kind as Content;
 use crate::data::format::{Format, Opening};
-use crate::engines::json::{Document, Walk, check, record, text};
-use crate::engines::delimited::encoding;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::bytes::task::Task;
+use crate::engines::delimited::encoding;
+use crate::engines::json::{Document, Walk, check, record, text};
 use std::sync::{Arc, OnceLock};
 
 /// The descriptor.
@@ -61,7 +61,7 @@ fn is_beginning(bytes: &[u8], whole: bool) -> bool {
     if whole {
         return record::parse(rest).is_ok();
     }
-    let source = crate::Source::memory("head", rest.to_vec());
+    let source = crate::bytes::source::Source::memory("head", rest.to_vec());
     let task = Task::new();
     let summary = Document::new(&task, &source).and_then(|document| check::check(&task, &document, 0));
     summary.is_ok_and(|s| s.values > 2 && s.problem.is_none_or(|p| p.to_string().contains("the text ends")))

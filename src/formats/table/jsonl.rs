@@ -7,18 +7,18 @@
 //! stands in a last column `…`. Lines that are no JSON are counted as they are met. CR ends lines where what
 //! stands before it is JSON for itself.
 
-use crate::data::content::{Content, Kind, Table};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening};
+use crate::data::node::{Findings, Node};
+use crate::data::sniff::{Head, Match};
+use crate::engines::delimited::{Ends, Paged, Rules, TextTable, encoding};
 use crate::engines::json::met::Met;
 use crate::engines::json::record::{self, Columns, Parsed, REST, Sample};
 use crate::engines::json::text;
-use crate::engines::delimited::{Ends, Paged, Rules, TextTable, encoding};
-use crate::data::node::{Findings, Node};
-use crate::data::sniff::{Head, Match};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// The descriptor.

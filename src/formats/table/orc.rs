@@ -16,8 +16,8 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use crate::data::content::{Content, Kind};
 use crate::bytes::error::Result;
+use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Magic, Match};

@@ -9,12 +9,13 @@ mod pages;
 mod repair;
 mod table;
 mod thrift;
+pub mod write;
 
 #[cfg(test)]
 mod tests;
 
-use crate::data::content::{Content, Kind};
 use crate::bytes::error::{Error, Result};
+use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};

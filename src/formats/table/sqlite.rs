@@ -9,13 +9,13 @@ mod pages;
 mod table;
 mod vfs;
 
-use crate::data::content::{Content, Kind};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
-use crate::bytes::task::Task;
 use columns::Column;
 use database::{Database, quoted};
 use rusqlite::Connection;

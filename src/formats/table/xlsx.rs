@@ -16,14 +16,14 @@ mod xls;
 mod xlsb;
 mod xml;
 
-use crate::data::sniff::special::{self, Document};
-use crate::data::content::Kind;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::{Listing, Node};
+use crate::data::sniff::special::{self, Document};
 use crate::data::sniff::{Head, Magic, Match};
-use crate::bytes::task::Task;
 use book::Book;
 use parking_lot::Mutex;
 use std::ops::Range;

@@ -2,12 +2,12 @@
 
 use super::out::Out;
 use arrow::datatypes::DataType;
+use gander::bytes::limits;
+use gander::data::cell;
 use gander::data::content::{Array, Image, Rect};
 use gander::data::dtype::DType;
 use gander::data::region::{Region, Span, pieces};
 use gander::{Error, Task};
-use gander::data::cell;
-use gander::bytes::limits;
 use serde::Serialize;
 use serde_json::Value as Json;
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
-use gander::data::content::Content;
 use gander::convert::{self, Consent, Item, Plan, Selection, Target as FileType};
+use gander::data::content::Content;
 use gander::data::format::{Attributes, Data, Options};
 use gander::jobs::{Jobs, Slot};
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use egui::{Key, TextEdit, Ui};
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
-use gander::jobs::{Jobs, Slot};
 use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;

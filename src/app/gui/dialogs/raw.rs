@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, TextEdit, Ui};
 use gander::bytes::display;
+use gander::bytes::limits;
+use gander::bytes::source::Source;
 use gander::data::format::{OptionSpec, Options};
 use gander::formats::array::raw::{FORMAT, Layout, OPTIONS};
 use gander::jobs::{Jobs, Slot};
-use gander::bytes::limits;
-use gander::bytes::source::Source;
 
 use super::{head, room};
 use crate::gui::commands::Action;

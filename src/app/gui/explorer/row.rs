@@ -2,8 +2,8 @@
 
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::content::Kind;
-use gander::formats::FORMATS;
 use gander::data::node::Children;
+use gander::formats::FORMATS;
 
 use super::tree::{Child, Row};
 use super::{About, Did};
@@ -79,7 +79,13 @@ impl Drawn {
         drawn
     }
 
-    fn take_node(&mut self, node: &gander::data::node::Node, row: &Row, root: Option<&File>, sums: &mut Sums) {
+    fn take_node(
+        &mut self,
+        node: &gander::data::node::Node,
+        row: &Row,
+        root: Option<&File>,
+        sums: &mut Sums,
+    ) {
         if root.is_none() {
             self.name = if node.name.is_empty() { "(no name)".to_owned() } else { node.name.clone() };
             self.tip = row.path.clone();

@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gander::bytes::error::Error;
-use gander::jobs::{Jobs, Priority, Shown, Slot};
-use gander::data::node::{Children, Listing, Node};
 use gander::bytes::task::Task;
+use gander::data::node::{Children, Listing, Node};
+use gander::jobs::{Jobs, Priority, Shown, Slot};
 
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;

@@ -1,8 +1,8 @@
 //! The attributes: a line each; a long one opens in full, where it can be searched and copied.
 
 use egui::{Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use gander::jobs::Jobs;
 use gander::data::node::Value;
+use gander::jobs::Jobs;
 
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;

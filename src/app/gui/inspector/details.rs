@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use gander::bytes::display;
+use gander::bytes::limits;
+use gander::bytes::task::Task;
 use gander::data::content::table::StoredStatistics;
 use gander::data::content::{Array, ArrayFacts, Content, Image, Kind, Table};
 use gander::data::content::{ImageInfo, Layout};
-use gander::bytes::display;
-use gander::bytes::limits;
 use gander::data::node::{Node, Value};
-use gander::bytes::task::Task;
 
 use crate::gui::facts;
 use crate::gui::views::sql::is_query;

@@ -8,8 +8,8 @@ mod chunks;
 use std::sync::Arc;
 
 use egui::{Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
-use gander::data::content::{Block, Layout};
 use gander::bytes::display;
+use gander::data::content::{Block, Layout};
 use gander::jobs::{Jobs, Slot};
 
 use self::chunks::ChunkMap;

@@ -2,13 +2,15 @@
 
 use std::time::Instant;
 
-use gander::data::content::sample::Picked;
-use gander::data::content::{Array, Image, Table};
 use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::limits;
-use gander::data::stats::{self, ArrayStats, Binning, ChannelStats, ColumnStats, Distinct, Histogram, histograms};
 use gander::bytes::task::Task;
+use gander::data::content::sample::Picked;
+use gander::data::content::{Array, Image, Table};
+use gander::data::stats::{
+    self, ArrayStats, Binning, ChannelStats, ColumnStats, Distinct, Histogram, histograms,
+};
 
 use crate::gui::views::array::sample;
 use crate::gui::views::short_number as short;
@@ -229,11 +231,11 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use gander::bytes::source::Source;
     use gander::data::content::array::{Plain, Scaling};
     use gander::data::content::table::MemoryTable;
     use gander::data::content::{ArrayFacts, Content};
     use gander::data::dtype::DType;
-    use gander::bytes::source::Source;
 
     use super::*;
 
@@ -279,7 +281,7 @@ mod tests {
     #[test]
     fn an_image_has_statistics_of_its_channels() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/tiff/rgb_8.tif");
-        let document = gander::data::open(&Task::new(), std::path::Path::new(path), &Default::default()).unwrap();
+        let document = gander::open(&Task::new(), std::path::Path::new(path), &Default::default()).unwrap();
         let Some(Content::Image(image)) = &document.root.content else { panic!("no image") };
         let numbers = image_exact(&**image, &Task::new()).unwrap();
         let stats = stats::image(&**image, &Task::new()).unwrap();

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
-use gander::data::content::{Array, Content, Image, Table};
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
-use gander::jobs::{Jobs, Priority, Slot};
 use gander::bytes::limits;
-use gander::data::stats::Histogram;
 use gander::bytes::task::Task;
+use gander::data::content::{Array, Content, Image, Table};
+use gander::data::stats::Histogram;
+use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 
 use super::Key;
@@ -166,7 +166,7 @@ impl Statistics {
     fn scan(&mut self, jobs: &Jobs, key: &Key, of: &Of, by_itself: bool) {
         let (from, results, done) = (of.clone(), self.exact.clone(), key.clone());
         let task = jobs.run("statistics", Priority::Background, move |task| {
-            let result = gander::data::open::guarded(|| match &from {
+            let result = gander::bytes::guard::guarded(|| match &from {
                 Of::Column(table, column) => numbers::column_exact(&**table, task, *column),
                 Of::Array(array) => numbers::array_exact(&**array, task),
                 Of::Image(image) => numbers::image_exact(&**image, task),

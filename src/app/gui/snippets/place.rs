@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use gander::formats::FORMATS;
 use gander::data::node::Node;
 use gander::data::sniff::has_extension;
+use gander::formats::FORMATS;
 
 use super::quoted;
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use egui::Ui;
-use gander::data::content::Content;
 use gander::bytes::error::Error;
+use gander::data::content::Content;
 use gander::data::format::Data;
-use gander::jobs::{Jobs, Slot};
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
+use gander::jobs::{Jobs, Slot};
 use serde_json::Value;
 
 use super::TabsCx;

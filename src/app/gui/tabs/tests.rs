@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use gander::data::format::Options;
 use gander::data::node::Node;
 use gander::data::open::open_source;
-use gander::bytes::source::Source;
-use gander::bytes::task::Task;
 use serde_json::json;
 
 use super::*;

@@ -47,8 +47,8 @@ mod volume;
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
-use gander::data::content::Array;
 use gander::bytes::display;
+use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::format::Data;
 use serde_json::{Value, json};
@@ -507,8 +507,10 @@ impl View for ArrayView {
         self.dims.meaning.load(cx.jobs);
         self.keys(ui, cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
-        let bytes =
-            gander::bytes::limits::bytes(shape, 1).unwrap_or(u64::MAX).saturating_mul(dtype.bits()).div_ceil(8);
+        let bytes = gander::bytes::limits::bytes(shape, 1)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(dtype.bits())
+            .div_ceil(8);
         cx.status.facts = match dtype.is_variable() {
             true => format!("{} {dtype}", display::shape(shape)),
             false => format!("{} {dtype} · {}", display::shape(shape), display::bytes(bytes)),

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use egui::{Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
-use gander::bytes::error::{Error, Result};
 use gander::data::format::Options;
-use gander::jobs::Jobs;
 use gander::data::node::Node;
 use gander::data::open;
 use gander::data::region::Region;
-use gander::bytes::source::Source;
-use gander::bytes::task::Task;
+use gander::jobs::Jobs;
 
 use super::{Action, Mappings, Request, Status, Target, View, ViewCx};
 use crate::gui::theme;

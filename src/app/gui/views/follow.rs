@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use gander::data::content::Content;
 use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Slot};
+use gander::bytes::task::Task;
+use gander::data::content::Content;
 use gander::data::node::Node;
 use gander::data::region::Region;
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Slot};
 
 use super::{Request, Target};
 use crate::gui::commands::{Action, Where};
@@ -134,9 +134,9 @@ pub(crate) fn looks_like_one(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::DType;
-    use gander::bytes::source::Source;
 
     use super::*;
 

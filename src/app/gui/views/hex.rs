@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2};
+use gander::bytes::source::Source;
 use gander::data::format::Data;
 use gander::jobs::Slot;
-use gander::bytes::source::Source;
 use serde_json::{Value, json};
 
 use super::{Request, Target, View, ViewCx};

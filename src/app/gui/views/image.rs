@@ -12,9 +12,9 @@ mod tests;
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
+use gander::bytes::display;
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
-use gander::bytes::display;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 

@@ -119,8 +119,10 @@ impl Record {
             None => {
                 let mut text = value_text(value);
                 if let Some((end, _)) = text.char_indices().nth(SHOWN) {
-                    let (shown, size) =
-                        (gander::bytes::display::count(SHOWN as u64), gander::bytes::display::bytes(text.len() as u64));
+                    let (shown, size) = (
+                        gander::bytes::display::count(SHOWN as u64),
+                        gander::bytes::display::bytes(text.len() as u64),
+                    );
                     ui.horizontal(|ui| {
                         ui.add_space(space::S3);
                         let words = format!("Only the first {shown} characters of {size} are shown here");
@@ -168,8 +170,8 @@ mod tests {
 
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable as _;
-    use gander::data::content::Content;
     use gander::bytes::source::Source;
+    use gander::data::content::Content;
 
     use super::super::bench::{Bench, target};
     use super::*;

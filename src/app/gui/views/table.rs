@@ -25,12 +25,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::task::Task;
 use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
-use gander::jobs::{Jobs, Priority, Slot};
 use gander::data::node::Node;
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ impl Count {
         let (table, done) = (table.clone(), self.done.clone());
         let title = format!("counting rows of {name}");
         self.task = Some(jobs.run(title, Priority::Background, move |task| {
-            let result = gander::data::open::guarded(|| table.count(task));
+            let result = gander::bytes::guard::guarded(|| table.count(task));
             *done.lock() = Some(result);
         }));
     }

@@ -13,11 +13,11 @@ use egui::text::CCursor;
 use egui::{
     Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
 };
+use gander::bytes::task::Task;
 use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
 use gander::jobs::{Priority, Slot};
-use gander::bytes::task::Task;
 use serde_json::{Value, json};
 
 use super::array::dims::drop_down;
@@ -160,7 +160,7 @@ impl TextView {
         let title = format!("counting lines of {}", self.name);
         self.count = Some(cx.jobs.run(title, Priority::Background, move |task| {
             // What it finds stays with the text; an error shows where the line is read.
-            let _ = gander::data::open::guarded(|| text.count(task));
+            let _ = gander::bytes::guard::guarded(|| text.count(task));
         }));
     }
 
@@ -482,7 +482,9 @@ impl TextView {
                 let (from, to) = (thousands(piece.start as u64 + 1), thousands(piece.end as u64));
                 format!("characters {from}–{to} of line {}", thousands(line + 1))
             }
-            (None, None) => self.text.source().known_len().map_or(String::new(), gander::bytes::display::bytes),
+            (None, None) => {
+                self.text.source().known_len().map_or(String::new(), gander::bytes::display::bytes)
+            }
         };
     }
 

@@ -155,8 +155,12 @@ fn collect(
 ) {
     let unfolded = open.contains(pointer);
     let (text, kind) = match value {
-        Value::Array(list) => (format!("[{}]", gander::bytes::display::count(list.len() as u64)), Kind::Folded),
-        Value::Object(map) => (format!("{{{}}}", gander::bytes::display::count(map.len() as u64)), Kind::Folded),
+        Value::Array(list) => {
+            (format!("[{}]", gander::bytes::display::count(list.len() as u64)), Kind::Folded)
+        }
+        Value::Object(map) => {
+            (format!("{{{}}}", gander::bytes::display::count(map.len() as u64)), Kind::Folded)
+        }
         Value::String(text) => (text.chars().take(400).collect(), Kind::Text),
         Value::Null => ("null".to_owned(), Kind::Null),
         other => (other.to_string(), Kind::Number),

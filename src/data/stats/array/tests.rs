@@ -1,9 +1,9 @@
 //! Counts, extremes and checksums against those of the whole.
 
 use super::*;
+use crate::bytes::source::Source;
 use crate::data::content::array::{Gap, Plain};
 use crate::data::region::Span;
-use crate::bytes::source::Source;
 
 fn stats(values: &[f32], bins: Option<usize>) -> ArrayStats {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();

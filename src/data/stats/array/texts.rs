@@ -2,11 +2,11 @@
 
 use super::super::blocks::Joined;
 use super::{ArrayStats, PIECES, sparse};
-use crate::data::content::Array;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::region::{Region, Span, pieces};
 use crate::bytes::task::Task;
+use crate::data::content::Array;
+use crate::data::region::{Region, Span, pieces};
 
 /// Elements that are read at a time.
 const TEXTS: u64 = 16_384;
@@ -34,7 +34,10 @@ pub(super) fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
     match sparse(array, task, count.saturating_mul(16))? {
         None => {
             if count / TEXTS > PIECES {
-                return Err(Error::limit(format!("a pass over {}", crate::bytes::display::plural(count, "text"))));
+                return Err(Error::limit(format!(
+                    "a pass over {}",
+                    crate::bytes::display::plural(count, "text")
+                )));
             }
             for region in pieces(array.shape(), TEXTS) {
                 add(&mut crc, &region)?;

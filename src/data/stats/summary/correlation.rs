@@ -2,10 +2,10 @@
 
 use super::super::table::decoded;
 use super::{BLOCK, SAMPLE};
-use crate::data::content::{Picked, Table};
 use crate::bytes::error::Result;
-use crate::engines::delimited::types;
 use crate::bytes::task::Task;
+use crate::data::content::{Picked, Table};
+use crate::engines::delimited::types;
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type};
 use rayon::prelude::*;

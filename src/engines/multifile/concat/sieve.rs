@@ -1,11 +1,11 @@
 //! What is known of the values in parts, and in stretches of them, for whoever looks for some values only.
 
 use super::{Concat, Entry, Origin};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::stretches::extreme;
 use crate::data::content::table::StoredStatistics;
 use crate::data::content::{Bounds, Rows, Stretches};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::datatypes::DataType;
 use rayon::prelude::*;

@@ -2,10 +2,10 @@
 
 use super::DataFile;
 use super::fit::{By, fit};
-use crate::data::content::table::{batch, cut};
-use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use roaring::RoaringTreemap;

@@ -1,8 +1,8 @@
 //! Values of metadata: a record of a table as JSON, texts as typed constants, small tables of texts.
 
+use crate::bytes::error::{Error, Result};
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Table};
-use crate::bytes::error::{Error, Result};
 use arrow::array::*;
 use arrow::compute::CastOptions;
 use arrow::datatypes::*;

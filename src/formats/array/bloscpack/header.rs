@@ -1,13 +1,13 @@
 //! The header, the metadata, and what they say of a NumPy array.
 
 use crate::bytes::codec::deflate;
-use crate::data::dtype::numpy::literal::{self, Literal, Value as Python};
-use crate::data::dtype::numpy::{self, Described};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Value;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::dtype::numpy::literal::{self, Literal, Value as Python};
+use crate::data::dtype::numpy::{self, Described};
+use crate::data::node::Value;
 use serde_json::Value as Json;
 
 /// The magic number.

@@ -8,7 +8,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bloscpack/
 
 fn opened(name: &str) -> Node {
     let path = format!("{FIXTURES}{name}.blp");
-    (*crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap().root).clone()
+    (*crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap().root).clone()
 }
 
 fn values(node: &Node) -> Vec<u8> {
@@ -70,7 +70,7 @@ fn pickles_are_shown_and_never_loaded() {
     let task = Task::new();
     let node = |name: &str| {
         let document =
-            crate::data::open(&task, Path::new(&format!("{FIXTURES}{name}")), &Options::default()).unwrap();
+            crate::open(&task, Path::new(&format!("{FIXTURES}{name}")), &Options::default()).unwrap();
         assert_eq!(document.format.id, "bloscpack", "{name}");
         document.root
     };

@@ -2,12 +2,12 @@
 
 use super::header::{Header, text};
 use super::rows::Stored;
-use crate::data::content::{Content, Rows, Table, TableFacts};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Rows, Table, TableFacts};
+use crate::data::node::Node;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use std::ops::Range;

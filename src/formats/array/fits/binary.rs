@@ -3,12 +3,12 @@
 use super::column::{Column, columns};
 use super::header::Header;
 use super::rows::Stored;
-use crate::data::content::{Content, Rows, Table, TableFacts};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Rows, Table, TableFacts};
+use crate::data::node::Node;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;

@@ -2,10 +2,10 @@
 
 use super::header::Header;
 use super::image::{other_sign, turn_sign};
-use crate::data::adapt;
-use crate::data::dtype::{DType, swap_to_little};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::adapt;
+use crate::data::dtype::{DType, swap_to_little};
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};

@@ -2,9 +2,9 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Value;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::node::Value;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 

@@ -2,15 +2,15 @@
 
 use super::header::Header;
 use super::{sky, wcs};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, Scaling};
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::{DType, Field, Record, swap_to_little};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::region::Region;
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// How stored pixels are to be understood.

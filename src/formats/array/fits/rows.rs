@@ -1,11 +1,11 @@
 //! The rows of both kinds of tables: all of the same size, one after the other behind the header.
 
 use super::header::Header;
-use crate::data::content::table::{batch, cut};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::table::{batch, cut};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use std::ops::Range;

@@ -1,19 +1,19 @@
 use super::*;
+use crate::bytes::error::ErrorKind;
 use crate::data::content::Content;
 use crate::data::content::array::read;
 use crate::data::dtype::DType;
-use crate::bytes::error::ErrorKind;
 use crate::data::format::Options;
-use crate::formats::array::testing::{array, node, texts};
 use crate::data::open::Document;
 use crate::data::region::Region;
+use crate::formats::array::testing::{array, node, texts};
 use std::io::Read as _;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fits/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
+    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
 }
 
 /// All cells of a column.
@@ -169,7 +169,7 @@ fn every_malformed_file_says_so() {
     let task = Task::new();
     for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(|e| e.unwrap()) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let document = match crate::data::open(&task, &entry.path(), &Options::default()) {
+        let document = match crate::open(&task, &entry.path(), &Options::default()) {
             Err(error) => {
                 assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}");
                 continue;

@@ -6,12 +6,12 @@ use super::attribute;
 use super::book::{Book, Place};
 use super::data;
 use super::object::Object;
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::cf::{self, Described, Found, Variable};
 use crate::data::content::Array;
 use crate::data::content::array::Axis;
-use crate::bytes::error::Result;
 use crate::data::node::Value;
-use crate::bytes::task::Task;
 use serde_json::Value as Json;
 use std::sync::Arc;
 

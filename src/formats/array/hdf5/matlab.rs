@@ -15,18 +15,18 @@ use super::file::File;
 use super::links::{Link, Links, Target};
 use super::object::{Dataset, Object};
 use super::tree::{self, Above};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::{ReadAt, Source};
+use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, Content, Text};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
-use crate::formats::array::mat::place;
 use crate::data::grouped::{self, Members};
-use crate::bytes::limits;
 use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
-use crate::bytes::source::{ReadAt, Source};
-use crate::bytes::task::Task;
+use crate::formats::array::mat::place;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -597,12 +597,12 @@ pub(super) fn sparse(
 mod tests {
     use super::*;
     use crate::data::format::Options;
-    use crate::formats::array::testing::{array, node, texts};
     use crate::data::open::Document;
+    use crate::formats::array::testing::{array, node, texts};
 
     fn opened() -> Document {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/mat73/whole.mat");
-        crate::data::open(&Task::new(), std::path::Path::new(path), &Options::default()).unwrap()
+        crate::open(&Task::new(), std::path::Path::new(path), &Options::default()).unwrap()
     }
 
     fn words(node: &Node) -> String {

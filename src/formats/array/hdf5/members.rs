@@ -7,9 +7,9 @@ use super::data;
 use super::matlab;
 use super::object::{Object, kind};
 use crate::bytes::error::Result;
+use crate::bytes::task::Task;
 use crate::data::grouped::{Found, Members};
 use crate::data::node::Value;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// A group by its address.

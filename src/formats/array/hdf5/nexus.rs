@@ -7,10 +7,10 @@ use super::book::Book;
 use super::conventions;
 use super::members;
 use super::object::{Object, kind};
-use crate::data::cf;
 use crate::bytes::error::Result;
-use crate::data::node::Value;
 use crate::bytes::task::Task;
+use crate::data::cf;
+use crate::data::node::Value;
 use std::sync::Arc;
 
 /// The members of a group that are looked at for marks.

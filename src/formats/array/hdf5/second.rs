@@ -5,13 +5,13 @@
 //! Without plugins libhdf5 can no more than our own reader, and is not asked: a file alone never leads there.
 
 use super::data::{Delivery, Names};
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::array::{Gap, Stored};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, ErrorKind, Result};
-use crate::bytes::limits;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use hdf5::filters::Filter;
 use hdf5::{Dataspace, Hyperslab, SliceOrIndex};

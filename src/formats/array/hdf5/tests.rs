@@ -1,18 +1,18 @@
 //! What the fixtures hold, as `fixtures/hdf5/make.py` wrote it.
 
+use crate::data::cell;
 use crate::data::content::Content;
 use crate::data::format::Options;
 use crate::data::node::{Node, Value};
 use crate::data::region::Region;
 use crate::{Document, Task};
-use crate::data::cell;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 fn fixture(name: &str) -> Document {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/hdf5").join(name);
-    crate::data::open(&Task::new(), &path, &Options::default()).unwrap()
+    crate::open(&Task::new(), &path, &Options::default()).unwrap()
 }
 
 fn at(document: &Document, path: &str) -> Arc<Node> {
@@ -180,7 +180,7 @@ fn written(fill: impl FnOnce(&hdf5::File)) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn open(path: &std::path::Path) -> Document {
-    crate::data::open(&Task::new(), path, &Options::default()).unwrap()
+    crate::open(&Task::new(), path, &Options::default()).unwrap()
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn a_group_that_holds_itself_twice_over_ends() {
 #[test]
 fn variables_called_as_a_dimension_have_its_name() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/netcdf4/same_names.nc");
-    let document = crate::data::open(&Task::new(), &path, &Options::default()).unwrap();
+    let document = crate::open(&Task::new(), &path, &Options::default()).unwrap();
     let listed = names(&document.root);
     assert_eq!(listed, ["x", "y", "t", "u", "q", "inner"]);
     assert_eq!(document.root.child_count(), Some(6));
@@ -384,7 +384,7 @@ fn variables_called_as_a_dimension_have_its_name() {
     // As plain HDF5, which knows nothing of NetCDF, the links are what they are.
     let mut options = Options::default();
     options.set("format", "hdf5");
-    let plain = crate::data::open(&Task::new(), &path, &options).unwrap();
+    let plain = crate::open(&Task::new(), &path, &options).unwrap();
     assert!(names(&plain.root).contains(&"_nc4_non_coord_x".to_owned()));
     assert_eq!(values(&at(&plain, "/x")).len(), 3);
 }
@@ -412,7 +412,10 @@ fn what_was_never_written_costs_no_pass() {
         let a = s.columns[0].as_ref().unwrap();
         assert_eq!((s.rows, a.sum, a.max.as_deref()), (1_000_000_000_000_000, Some(8.0), Some("7")));
         let Some(Content::Array(texts)) = &at(&document, "/texts").content else { panic!("no texts") };
-        assert_eq!(crate::data::stats::array(texts.as_ref(), &task, None).unwrap().count, 1_000_000_000_000_000);
+        assert_eq!(
+            crate::data::stats::array(texts.as_ref(), &task, None).unwrap().count,
+            1_000_000_000_000_000
+        );
         let Some(Content::Array(never)) = &at(&document, "/never").content else { panic!("no array") };
         let s = crate::data::stats::array(never.as_ref(), &task, None).unwrap();
         assert_eq!((s.count, s.min.as_deref(), s.sum), (1_000_000_000_000_000_000, Some("-3"), Some(-3e18)));

@@ -6,9 +6,9 @@
 use super::axes::NO_VARIABLE;
 use super::book::Book;
 use super::links::Links;
-use crate::data::cf;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::cf;
 use std::ops::Range;
 use std::sync::Arc;
 

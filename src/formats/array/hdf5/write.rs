@@ -10,15 +10,16 @@ mod library;
 mod scales;
 mod types;
 
-use super::{array_bytes, loss, note};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::adapt::{TableArray, arrow_of};
 use crate::data::content::{Array, Kind, Table, array};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::limits;
+use crate::data::format::{loss, note};
 use crate::data::region::{Region, Span, pieces};
-use crate::bytes::task::Task;
+use crate::data::scan::array_bytes;
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use cells::{Cell, Rows};
@@ -525,7 +526,7 @@ fn columns(
         };
         batch.columns().iter().zip(&made).zip(names.fields()).map(of).collect()
     };
-    super::scan(task, table.as_ref(), encode, |parts| {
+    crate::data::scan::scan(task, table.as_ref(), encode, |parts| {
         let count = parts.first().map_or(0, |rows| rows.count as u64);
         for (rows, (_, datatype, dataset)) in parts.iter().zip(&made) {
             // SAFETY: the rows were made for this type, and what they point to lives as long as they do.

@@ -1,13 +1,13 @@
 //! Values: numbers, whose stored type may be narrower than their class, and characters.
 
 use super::blob::Blob;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, StringArray};
 use std::sync::Arc;
 

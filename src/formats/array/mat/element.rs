@@ -1,10 +1,10 @@
 //! Elements of version 5: a tag with a type and a length, then data; and the head of a matrix element.
 
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::dtype::DType;
 
 /// The type of a compressed element.
 pub(super) const COMPRESSED: u32 = 15;

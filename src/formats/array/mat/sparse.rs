@@ -3,13 +3,13 @@
 
 use super::blob::Blob;
 use super::data::{Stored, converted};
-use crate::data::content::{Array, ArrayFacts};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::region::{Region, Span};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Array, ArrayFacts};
+use crate::data::dtype::DType;
+use crate::data::region::{Region, Span};
 use std::sync::OnceLock;
 
 /// The most elements that a sparse matrix is shown with as a whole.

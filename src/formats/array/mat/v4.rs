@@ -4,14 +4,14 @@
 use super::blob::Blob;
 use super::data::{Chars, Coding, Numbers, Stored};
 use super::sparse::Triples;
-use crate::data::content::{Array, ArrayFacts, Content};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Array, ArrayFacts, Content};
+use crate::data::dtype::DType;
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use std::sync::Arc;
 
 /// Longer names are none.

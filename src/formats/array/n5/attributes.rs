@@ -1,9 +1,9 @@
 //! What `attributes.json` says: of an array its shape, type and compression; of physical space its axes.
 
 use super::DOCUMENT;
+use crate::bytes::error::{Error, Result};
 use crate::data::content::array::Axis;
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::node::Value;
 use serde_json::{Map, Value as Json};
 

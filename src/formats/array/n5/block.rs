@@ -2,14 +2,14 @@
 
 use super::attributes::{Compression, Dataset};
 use super::tree::Store;
-use crate::data::adapt;
-use crate::data::chunked::{self, Chunks};
 use crate::bytes::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
-use crate::data::content::{Block, Layout};
-use crate::data::dtype::{DType, Variable, swap_to_little};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::adapt;
+use crate::data::chunked::{self, Chunks};
+use crate::data::content::{Block, Layout};
+use crate::data::dtype::{DType, Variable, swap_to_little};
 use arrow::array::{Array as _, ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};

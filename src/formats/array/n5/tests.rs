@@ -1,8 +1,8 @@
 use super::*;
+use crate::bytes::task::Task;
 use crate::data::content::{Array, Content, array::read};
 use crate::data::format::Options;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use arrow::array::{Array as _, AsArray};
 use arrow::datatypes::{Int32Type, UInt8Type, UInt16Type};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/n5/");
 
 fn node(file: &str, path: &str) -> Arc<Node> {
-    let document = crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{file}")), &Options::default());
+    let document = crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{file}")), &Options::default());
     let document = document.unwrap();
     assert_eq!(document.format.id, "n5");
     document.root.find(&Task::new(), path).unwrap().unwrap()

@@ -3,13 +3,13 @@
 use super::DOCUMENT;
 use super::attributes::{self, Compression, Dataset, Object, Space};
 use super::block::{self, Blocks, Lists};
-use crate::data::chunked::Chunked;
-use crate::data::content::{ArrayFacts, Content};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::{Listing, Node};
 use crate::bytes::source::{Folder, Source};
 use crate::bytes::task::Task;
+use crate::data::chunked::Chunked;
+use crate::data::content::{ArrayFacts, Content};
+use crate::data::node::{Listing, Node};
 use bytes::Bytes;
 use serde_json::Value as Json;
 use std::ops::Range;

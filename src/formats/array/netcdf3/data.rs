@@ -1,14 +1,14 @@
 //! Values: variables whose records lie between those of other variables, and characters joined to texts.
 
 use super::header::text;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, ArrayFacts, Block, Layout};
 use crate::data::dtype::{DType, swap_to_little};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// Records up to this distance are read through in one go.

@@ -1,11 +1,11 @@
 //! The header: dimensions, attributes and variables, all big-endian, names and values padded to four bytes.
 
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Value;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::dtype::DType;
+use crate::data::node::Value;
 use bytes::Bytes;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;

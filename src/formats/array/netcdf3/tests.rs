@@ -1,16 +1,16 @@
 use super::*;
-use crate::data::content::array::read;
 use crate::bytes::error::ErrorKind;
+use crate::bytes::task::Task;
+use crate::data::content::array::read;
 use crate::data::format::Options;
 use crate::data::open::Document;
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/netcdf3/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.nc")), &Options::default())
+    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}.nc")), &Options::default())
 }
 
 fn node(document: &Document, path: &str) -> Arc<Node> {
@@ -118,7 +118,7 @@ fn what_is_there_of_a_cut_file_is_shown() {
 fn every_malformed_file_says_so() {
     for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(|e| e.unwrap()) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
+        match crate::open(&Task::new(), &entry.path(), &Options::default()) {
             Err(error) => assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}"),
             Ok(document) => {
                 let root = &document.root;

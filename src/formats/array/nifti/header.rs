@@ -3,10 +3,10 @@
 
 use super::affine::Affine;
 use super::record;
-use crate::data::dtype::{DType, Long};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::dtype::{DType, Long};
 use std::ops::Range;
 
 /// Bytes of the longest header.

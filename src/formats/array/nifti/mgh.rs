@@ -2,12 +2,12 @@
 
 use super::Values;
 use super::affine::Affine;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::data::content::ArrayFacts;
 use crate::data::content::array::Axis;
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::Opening;
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use serde_json::json;

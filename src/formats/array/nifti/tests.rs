@@ -1,6 +1,6 @@
 use super::*;
-use crate::data::content::array::read;
 use crate::bytes::error::ErrorKind;
+use crate::data::content::array::read;
 use crate::data::format::Options;
 use crate::data::open::Document;
 use crate::data::region::Region;
@@ -9,7 +9,7 @@ use std::path::Path;
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
+    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
 }
 
 fn array(document: &Document) -> Arc<dyn Array> {
@@ -105,7 +105,7 @@ fn headers_and_images_may_be_compressed() {
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("alone.hdr.gz");
     std::fs::copy(format!("{FIXTURES}nifti/packed_both.hdr.gz"), &alone).unwrap();
-    let alone = crate::data::open(&Task::new(), &alone, &Options::default()).unwrap();
+    let alone = crate::open(&Task::new(), &alone, &Options::default()).unwrap();
     assert!(alone.root.problem.as_ref().unwrap().message().contains("is not beside it"));
     // With other endings, and with capitals.
     for (header, image) in [("HDR", "IMG.bz2"), ("hdr", "img.zst")] {
@@ -123,7 +123,7 @@ fn headers_and_images_may_be_compressed() {
         let place = folder.path().join(format!("other.{header}"));
         std::fs::copy(format!("{FIXTURES}nifti/pair.hdr"), &place).unwrap();
         std::fs::write(folder.path().join(format!("other.{image}")), packed).unwrap();
-        let file = crate::data::open(&Task::new(), &place, &Options::default()).unwrap();
+        let file = crate::open(&Task::new(), &place, &Options::default()).unwrap();
         assert_eq!(texts(&*array(&file), ""), plain, "{header} {image}");
     }
 }
@@ -158,7 +158,7 @@ fn every_malformed_file_says_so() {
     for folder in ["nifti", "mgh"] {
         for entry in std::fs::read_dir(format!("{FIXTURES}{folder}/malformed")).unwrap().map(|e| e.unwrap()) {
             let name = entry.file_name().to_string_lossy().into_owned();
-            match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
+            match crate::open(&Task::new(), &entry.path(), &Options::default()) {
                 Err(error) => {
                     assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}");
                 }

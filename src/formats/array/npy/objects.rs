@@ -1,15 +1,15 @@
 //! Arrays of Python objects: a pickle behind the header, whose plain values are shown and which is never loaded.
 
 use super::Header;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::chunked::{Chunked, Chunks};
 use crate::data::content::{Content, Layout};
 use crate::data::dtype::{DType, Variable};
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::node::Node;
 use crate::engines::pickle::{self, Pickle};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use bytes::Bytes;

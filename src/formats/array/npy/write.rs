@@ -1,12 +1,13 @@
 //! Writes NPY: a magic, a version, a Python dict literal, the elements.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
-use super::{array_bytes, elements, note, put};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::dtype::{DType, TimeBase, TimeUnit};
-use crate::bytes::error::{Error, Result};
+use crate::data::format::note;
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::task::Task;
+use crate::data::scan::{array_bytes, elements, put};
 
 /// How several columns of a table become one array; read by [`crate::convert`].
 pub const LAYOUT: OptionSpec = OptionSpec {
@@ -29,7 +30,7 @@ pub const WRITER: Writer = Writer {
 };
 
 /// The losses of one array, which is called `name`, or of its field `subject`.
-pub(super) fn losses_of(name: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
+pub(crate) fn losses_of(name: &str, subject: &str, dtype: &DType, losses: &mut Vec<Loss>) {
     let what = match dtype {
         DType::BF16 => "NumPy has no bfloat16: its 2 bytes are kept as void".to_owned(),
         DType::Mini(kind) => format!("NumPy has no {}: each element is kept as a void byte", kind.name()),
@@ -60,7 +61,7 @@ fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink
 }
 
 /// Everything before the elements.
-pub(super) fn header(dtype: &DType, shape: &[u64]) -> Result<Vec<u8>> {
+pub(crate) fn header(dtype: &DType, shape: &[u64]) -> Result<Vec<u8>> {
     let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
     let shape = match sides.as_slice() {
         [one] => format!("({one},)"),
@@ -167,13 +168,13 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
     use crate::data::content::array::{Plain, read};
     use crate::data::content::{Array, Content};
     use crate::data::dtype::{Field, Record};
     use crate::data::format::Data;
-    use crate::data::region::Region;
-    use crate::{Source};
     use crate::data::open;
+    use crate::data::region::Region;
     use proptest::prelude::*;
     use std::sync::Arc;
 

@@ -2,11 +2,12 @@
 //! has ZIP64's field, so members may be of any size; checksums and sizes are filled in once they are known.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>
 
-use super::{array_bytes, elements, npy, put};
-use crate::data::content::{Array, Kind};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::bytes::task::Task;
+use crate::data::content::{Array, Kind};
+use crate::data::format::{Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::scan::{array_bytes, elements, put};
+use crate::formats::array::npy::write as npy;
 use flate2::write::DeflateEncoder;
 use std::collections::HashSet;
 use std::io::{SeekFrom, Write};
@@ -39,12 +40,12 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 }
 
 /// One member, as the directory at the end lists it.
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) at: u64,
-    pub(super) crc: u32,
-    pub(super) stored: u64,
-    pub(super) raw: u64,
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) at: u64,
+    pub(crate) crc: u32,
+    pub(crate) stored: u64,
+    pub(crate) raw: u64,
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -120,7 +121,7 @@ fn name_len(entry: &Entry) -> Result<u16> {
 }
 
 /// The header before a member.
-pub(super) fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
+pub(crate) fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
     let mut out = b"PK\x03\x04".to_vec();
     out.extend(common(entry, deflate));
     out.extend(name_len(entry)?.to_le_bytes());
@@ -133,7 +134,7 @@ pub(super) fn local(entry: &Entry, deflate: bool) -> Result<Vec<u8>> {
 }
 
 /// The directory, and the records that close an archive, ZIP64's among them where it is needed.
-pub(super) fn directory(entries: &[Entry], deflate: bool, sink: &mut dyn Sink) -> Result<()> {
+pub(crate) fn directory(entries: &[Entry], deflate: bool, sink: &mut dyn Sink) -> Result<()> {
     let start = sink.stream_position()?;
     for entry in entries {
         let mut out = b"PK\x01\x02\x2d\x03".to_vec();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Source;
+use crate::bytes::source::Source;
 use crate::data::content::array::read;
 use crate::data::open::open_source;
 use proptest::prelude::*;

@@ -9,9 +9,9 @@ use super::json::{Object, base64, whole};
 use super::transpose::Transpose;
 use crate::bytes::codec::lzma::Filter;
 use crate::bytes::codec::{self, checksum};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::dtype::DType;
 use bytes::Bytes;
 use serde_json::Value;
 

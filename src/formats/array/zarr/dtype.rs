@@ -4,10 +4,10 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
 
 use super::json::{Object, kind, named, short, whole};
-pub(super) use crate::data::dtype::numpy::Order;
-use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+pub(super) use crate::data::dtype::numpy::Order;
+use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
 use arrow::datatypes::DataType;
 use serde_json::Value;
 use std::sync::Arc;

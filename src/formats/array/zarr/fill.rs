@@ -3,9 +3,9 @@
 
 use super::dtype::Element;
 use super::json::{base64, short};
-use crate::data::dtype::{DType, Mini};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::dtype::{DType, Mini};
 use serde_json::Value;
 
 /// The bytes of one element, little-endian; `None` for null: elements without a chunk have no value then, which

@@ -2,9 +2,9 @@
 //! <https://numcodecs.readthedocs.io/en/stable/filter/index.html>
 
 use super::dtype::{Order, of_typestr};
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::dtype::DType;
 
 /// A type of numbers in some byte order.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 
 use super::dtype::{Element, variable};
 use super::filters::Numbers;
-use crate::data::adapt;
-use crate::data::dtype::DType;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::engines::pickle::Pickle;
 use crate::bytes::task::Task;
+use crate::data::adapt;
+use crate::data::dtype::DType;
+use crate::engines::pickle::Pickle;
 use arrow::array::{Array as _, ArrayRef, BinaryArray, ListArray, StringArray};
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Field};

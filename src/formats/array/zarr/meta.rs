@@ -6,8 +6,8 @@ use super::chain::{self, Chain};
 use super::dtype::{self, Element};
 use super::fill;
 use super::json::{Object, lengths, may_ignore, member, named, object, short};
-use crate::data::cf;
 use crate::bytes::error::{Error, Result};
+use crate::data::cf;
 use arrow::array::ArrayRef;
 use serde_json::Value;
 

@@ -4,14 +4,14 @@
 use super::json::Object;
 use super::store::{is_inside, join};
 use super::tree::{Found, Hierarchy};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::array::{self, Axis, Plain};
 use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;

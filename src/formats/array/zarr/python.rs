@@ -6,8 +6,8 @@ use super::meta::ArrayMeta;
 use super::store::{Store, join};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::engines::pickle::{self, Report};
 use crate::bytes::task::Task;
+use crate::engines::pickle::{self, Report};
 
 /// Stored bytes, and chunks, that are looked at when the array is opened.
 const BYTES: u64 = 16 << 20;

@@ -1,14 +1,14 @@
 //! Whole stores of `fixtures/zarr`: values by their checksums, what is said of each broken node.
 
 use super::{json, meta};
+use crate::bytes::task::Task;
 use crate::data::content::image::Rect;
 use crate::data::content::{Array, Content, array};
 use crate::data::format::Options;
 use crate::data::node::{Node, Value};
 use crate::data::open::{Document, walk};
-use crate::engines::pickle::Verdict;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
+use crate::engines::pickle::Verdict;
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use proptest::prelude::*;
 use std::path::Path;
@@ -32,7 +32,7 @@ const STORES: [&str; 13] = [
 
 fn opened(name: &str) -> Document {
     let path = format!("{}/fixtures/zarr/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap();
+    let document = crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap();
     assert_eq!((document.format.id, document.remarks.len()), ("zarr", 0), "{name}: {:?}", document.remarks);
     document
 }
@@ -65,7 +65,7 @@ fn array_of(node: &Node) -> Arc<dyn Array> {
     }
 }
 
-fn bytes(array: &dyn Array) -> crate::Result<Vec<u8>> {
+fn bytes(array: &dyn Array) -> crate::bytes::error::Result<Vec<u8>> {
     array::read(array, &Task::new(), &Region::all(array.shape()))
 }
 
@@ -167,7 +167,7 @@ fn regions_are_parts_of_the_whole() {
         for slice in ["3:17:2, 4:29:3", "20, :", ":, 7", "5:5", "23:, 29:"] {
             let (region, _) = Region::parse(slice, array.shape()).unwrap();
             let plain = array::Plain::new(
-                crate::Source::memory("whole", whole.clone()),
+                crate::bytes::source::Source::memory("whole", whole.clone()),
                 0,
                 array.dtype().clone(),
                 array.shape().to_vec(),
@@ -316,8 +316,11 @@ fn a_broken_node_is_named_and_its_neighbours_are_read() {
         let node = find(&document, path);
         let read = || match &node.content {
             Some(Content::Array(array)) => {
-                let spans =
-                    array.shape().iter().map(|&len| crate::data::region::Span::range(0, len.min(4))).collect();
+                let spans = array
+                    .shape()
+                    .iter()
+                    .map(|&len| crate::data::region::Span::range(0, len.min(4)))
+                    .collect();
                 array::read(array.as_ref(), &Task::new(), &Region(spans)).err()
             }
             _ => None,
@@ -382,7 +385,7 @@ fn loops_of_links_end() {
     std::os::unix::fs::symlink("..", root.join("g/up")).unwrap();
     std::os::unix::fs::symlink("/", root.join("out")).unwrap();
     let task = Task::new();
-    let document = crate::data::open(&task, &root, &Options::default()).unwrap();
+    let document = crate::open(&task, &root, &Options::default()).unwrap();
     let mut visited = 0;
     let mut visit = |_: &Arc<Node>, _: &str, _| {
         visited += 1;
@@ -413,7 +416,7 @@ fn integers_without_a_sign_are_those_that_an_attribute_says() {
         ("false".into(), [1, -1, -2]),
     ] {
         std::fs::write(store.join("zarr.json"), document(said).to_string()).unwrap();
-        let document = crate::data::open(&Task::new(), &store, &Options::default()).unwrap();
+        let document = crate::open(&Task::new(), &store, &Options::default()).unwrap();
         let array = array_of(&document.root);
         let bytes = array::read(array.as_ref(), &Task::new(), &Region::all(&[3])).unwrap();
         let mut numbers = Vec::new();
@@ -483,7 +486,7 @@ fn what_is_not_in_the_store_costs_no_pass() {
     for (name, there, sum) in
         [("flat.zarr", 6, 16i64), ("nested.zarr", 6, 16), ("third.zarr", 6, 16), ("shards.zarr", 3, 3)]
     {
-        let document = crate::data::open(&Task::new(), &folder.path().join(name), &Options::default()).unwrap();
+        let document = crate::open(&Task::new(), &folder.path().join(name), &Options::default()).unwrap();
         let array = array_of(&document.root);
         let stored = array.stored(&Task::new()).unwrap().unwrap();
         assert_eq!(stored.elements(), there, "{name}");

@@ -9,14 +9,14 @@ mod store;
 
 pub use store::Keys;
 
-use super::array_bytes;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Attributes, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::limits;
 use crate::data::region::{Region, Span};
-use crate::bytes::task::Task;
+use crate::data::scan::array_bytes;
 use data_type::Stored;
 use grid::Grid;
 use rayon::prelude::*;
@@ -361,11 +361,11 @@ fn part(start: &[u64], side: &[u64], shape: &[u64]) -> Region {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::source::Source;
     use crate::data::content::array::Plain;
     use crate::data::content::{Content, array};
     use crate::data::format::Data;
     use crate::data::node::Value;
-    use crate::bytes::source::Source;
     use proptest::prelude::*;
     use std::io::Cursor;
     use std::sync::Arc;

@@ -6,14 +6,14 @@
 //! alpha of a layer make one picture; every other channel is a picture of its own.
 
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::data::content::{Pixels, Rect, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
-use crate::data::guard::distrusted;
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use exr::block::UncompressedBlock;
 use exr::block::chunk::{
     Chunk, CompressedBlock, CompressedScanLineBlock, CompressedTileBlock, TileCoordinates,
@@ -357,7 +357,7 @@ impl Exr {
             }),
         };
         let chunk = Chunk { layer_index: self.part, compressed_block };
-        let data = distrusted("a block", || {
+        let data = catch_decoder_panic("a block", || {
             let block = UncompressedBlock::decompress_chunk(chunk, &self.file.meta, false);
             Ok(block.map_err(refused)?.data)
         });
@@ -440,7 +440,7 @@ mod tests {
 
     fn opened(name: &str) -> crate::data::open::Document {
         let path = format!("{}/fixtures/exr/{name}.exr", env!("CARGO_MANIFEST_DIR"));
-        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     fn pixels(node: &Node) -> Pixels {

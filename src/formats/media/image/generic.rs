@@ -1,13 +1,13 @@
 //! Formats that the `image` crate decodes and whose headers it reads in full: BMP, QOI, Radiance HDR.
 
 use super::picture::{self, Codec, Header, blank};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use image::error::ImageError;
 use image::{ColorType, ExtendedColorType, ImageDecoder, ImageFormat};
 
@@ -141,7 +141,8 @@ mod tests {
             let bytes = std::fs::read(&path).unwrap();
             // Its name is no part of what it is known by.
             let source = Source::memory("picture", bytes);
-            let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            let document =
+                crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
             assert_eq!(document.format.id, "bmp", "{name}");
             let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
             let info = image.info();

@@ -3,13 +3,13 @@
 //! Opening walks the blocks and counts frames without decoding them; the `gif` crate decodes.
 
 use super::picture::{self, Codec, Header, Player, blank, bytes_at, latin1};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use ::gif::{ColorOutput, DecodeOptions, DisposalMethod, MemoryLimit};
 use bytes::Bytes;
 use std::io::{BufRead, Cursor, Read};

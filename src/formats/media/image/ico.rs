@@ -8,13 +8,13 @@
 
 use super::picture::{self, Codec, Header, blank, bytes_at, check_pixels};
 use super::{generic, png};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use image::codecs::bmp::BmpDecoder;
 use std::io::Cursor;
 

@@ -9,13 +9,13 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use bytes::Bytes;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;

@@ -2,12 +2,12 @@
 //! <https://netpbm.sourceforge.net/doc/pfm.html>
 
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::data::content::{Pixels, Rect, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 
 /// Bytes in which the header ends.
 const HEADER: usize = 4096;

@@ -1,12 +1,12 @@
 //! What all picture formats share: the [`Image`] over a codec, the bounded store of decoded frames,
 //! and the way from a header to a node.
 
-use crate::data::content::{Content, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::{Node, Value};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Image, ImageInfo, Pixels, Rect, Sample};
+use crate::data::node::{Node, Value};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Image for Picture {
     fn stored(&self, task: &Task, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
         task.check()?;
         let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
-        crate::data::open::guarded(|| self.codec.stored(task, &self.source, frame, rect.cut(width, height)))
+        crate::bytes::guard::guarded(|| self.codec.stored(task, &self.source, frame, rect.cut(width, height)))
     }
 
     fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
@@ -154,7 +154,7 @@ impl Image for Picture {
 
 impl Picture {
     fn decode(&self, task: &Task, frame: u64) -> Result<Pixels> {
-        let decoded = crate::data::open::guarded(|| match self.play(task, frame)? {
+        let decoded = crate::bytes::guard::guarded(|| match self.play(task, frame)? {
             Some(pixels) => Ok(pixels),
             None => self.codec.frame(task, &self.source, frame, self.partial),
         });

@@ -6,13 +6,13 @@
 //! stands in these bytes. The attribute bit of pixels of 16 bits is no alpha.
 
 use super::picture::{self, Codec, Header, blank, bytes_at, latin1};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 
 /// Bytes of the header, and of the footer of version 2.
 const HEAD: usize = 18;

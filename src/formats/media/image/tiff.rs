@@ -12,14 +12,14 @@ mod page;
 
 use super::jpeg;
 use super::picture::{self, Codec, Header, blank, check_pixels};
-use crate::data::content::{Pixels, Rect, Sample};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Rect, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use ifd::{Directory, Order};
 use page::{Compression, Page};
 use parking_lot::Mutex;
@@ -574,7 +574,7 @@ mod tests {
 
     fn opened(name: &str) -> crate::data::open::Document {
         let path = format!("{}/fixtures/tiff/{name}.tif", env!("CARGO_MANIFEST_DIR"));
-        crate::data::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
+        crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap()
     }
 
     fn pixels(name: &str) -> Pixels {
@@ -678,7 +678,7 @@ mod tests {
         let path = folder.path().join("sparse.tif");
         std::fs::write(&path, bytes).unwrap();
         let task = Task::new();
-        let document = crate::data::open(&task, &path, &Options::default()).unwrap();
+        let document = crate::open(&task, &path, &Options::default()).unwrap();
         assert!(
             document
                 .root

@@ -4,13 +4,13 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, Player, blank, bytes_at};
-use crate::data::content::{Pixels, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Opening;
 use crate::bytes::limits;
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Pixels, Sample};
+use crate::data::format::Opening;
+use crate::data::node::Node;
 use bytes::Bytes;
 use image_webp::{DecodingError, WebPDecoder};
 use std::io::{BufRead, Cursor, Seek};

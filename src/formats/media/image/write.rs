@@ -1,11 +1,11 @@
 //! Writes PNG: 8 and 16 bits a sample, grey or colour, with or without alpha; rows are read and written
 //! in bands. <https://www.w3.org/TR/png-3/>
 
-use super::{loss, note};
-use crate::data::content::{Image, ImageInfo, Kind, Rect, Sample};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::bytes::task::Task;
+use crate::data::content::{Image, ImageInfo, Kind, Rect, Sample};
+use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{loss, note};
 use png::{BitDepth, ColorType, Compression, Encoder};
 use std::io::Write;
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 //! neighbours; a header that breaks off gives the entries before the break.
 
 use super::{Entry, What};
-use crate::data::content::array::packed_bytes;
 use crate::bytes::display;
-use crate::data::dtype::{DType, Mini};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::array::packed_bytes;
+use crate::data::dtype::{DType, Mini};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;

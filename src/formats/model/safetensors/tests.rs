@@ -1,17 +1,17 @@
 use super::*;
-use crate::data::content::array::read;
 use crate::bytes::error::ErrorKind;
+use crate::bytes::task::Task;
+use crate::data::content::array::read;
 use crate::data::format::Options;
 use crate::data::open::{Document, open_source};
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use proptest::prelude::*;
 use std::path::Path;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/safetensors/");
 
 fn opened(name: &str) -> Result<Document> {
-    crate::data::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
+    crate::open(&Task::new(), Path::new(&format!("{FIXTURES}{name}")), &Options::default())
 }
 
 /// Every tensor's path, with its values or its problem.
@@ -103,7 +103,7 @@ fn shards_without_an_index_are_counted() {
         let name = format!("model-0000{n}-of-00003.safetensors");
         std::fs::copy(format!("{FIXTURES}sharded/{name}"), folder.path().join(name)).unwrap();
     }
-    let document = crate::data::open(&Task::new(), folder.path(), &Options::default()).unwrap();
+    let document = crate::open(&Task::new(), folder.path(), &Options::default()).unwrap();
     assert_eq!(document.format.id, "safetensors_sharded");
     let problem = document.root.problem.as_ref().unwrap().message();
     assert!(problem.contains("of its 3 shards these are missing: 2"), "{problem}");
@@ -115,7 +115,7 @@ fn an_index_leads_nowhere_else() {
     let index = br#"{"weight_map": {"a": "../../secret.safetensors", "b": "/etc/passwd"}}"#;
     let path = folder.path().join("m.safetensors.index.json");
     std::fs::write(&path, index).unwrap();
-    let document = crate::data::open(&Task::new(), &path, &Options::default()).unwrap();
+    let document = crate::open(&Task::new(), &path, &Options::default()).unwrap();
     assert!(document.root.problem.is_some());
     assert!(tensors(&document).iter().all(|(_, values)| values.is_err()));
 }
@@ -124,7 +124,7 @@ fn an_index_leads_nowhere_else() {
 fn every_malformed_file_says_so() {
     let mut quiet = Vec::new();
     for entry in std::fs::read_dir(format!("{FIXTURES}malformed")).unwrap().map(|e| e.unwrap()) {
-        match crate::data::open(&Task::new(), &entry.path(), &Options::default()) {
+        match crate::open(&Task::new(), &entry.path(), &Options::default()) {
             Ok(document) if document.root.problem.is_some() => {}
             Ok(_) => quiet.push(entry.file_name()),
             Err(error) => assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit), "{error}"),

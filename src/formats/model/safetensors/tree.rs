@@ -4,8 +4,8 @@
 use crate::bytes::display::natural_order;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
-use crate::data::node::{Listing, Node};
 use crate::bytes::task::Task;
+use crate::data::node::{Listing, Node};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

@@ -1,14 +1,15 @@
 //! Writes safetensors: the length of a JSON header, the header, the tensors one after the other.
 //! <https://huggingface.co/docs/safetensors/index#format>
 
-use super::{elements, loss, put};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
 use crate::data::content::array::packed_bytes;
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::{DType, Mini};
-use crate::bytes::error::{Error, Result};
+use crate::data::format::loss;
 use crate::data::format::{Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
-use crate::bytes::limits;
-use crate::bytes::task::Task;
+use crate::data::scan::{elements, put};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
@@ -186,7 +187,7 @@ impl Packer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::bytes::source::Source;
     use crate::data::content::array::Plain;
     use crate::data::format::Data;
 

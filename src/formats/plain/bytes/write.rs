@@ -1,11 +1,12 @@
 //! Writes bytes as they are: a member, a text, a record; or the elements of an array, little-endian, in C
 //! order, without a header.
 
-use super::{array_bytes, elements, note, put};
-use crate::data::content::Kind;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
 use crate::bytes::task::Task;
+use crate::data::content::Kind;
+use crate::data::format::note;
+use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
+use crate::data::scan::{array_bytes, elements, put};
 
 /// Bytes copied at once.
 const PIECE: usize = 4 << 20;

@@ -1,9 +1,9 @@
 use super::*;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::{Rows, Table};
 use crate::data::format::Options;
 use crate::data::open::{Document, open_source};
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
 use arrow::array::*;
 use arrow::datatypes::{Field, Schema};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};

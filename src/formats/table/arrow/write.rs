@@ -4,13 +4,13 @@
 //! A file has one dictionary a column, so the dictionaries of a source, which may differ from batch to
 //! batch, are united first: one pass over those columns.
 
-use super::scan;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::adapt::{Cast, TableView};
 use crate::data::content::table::batch;
 use crate::data::content::{Kind, Rows, Table};
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::task::Task;
+use crate::data::scan::scan;
 use ::arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt64Array, new_empty_array};
 use ::arrow::compute::{cast, concat, take};
 use ::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type};
@@ -51,7 +51,7 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let fields = table.schema().fields().iter();
     let decoded = fields.filter(|field| plain(field.data_type()) != *field.data_type());
     let what = "dictionaries inside nested values are decoded";
-    decoded.map(|field| super::note(LossKind::Type, what).of(field.name())).collect()
+    decoded.map(|field| crate::data::format::note(LossKind::Type, what).of(field.name())).collect()
 }
 
 /// A type without dictionaries, but for one at its top.

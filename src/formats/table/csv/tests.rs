@@ -1,8 +1,8 @@
 use super::*;
-use crate::data::cell;
-use crate::data::format::Options;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::format::Options;
 use arrow::array::RecordBatch;
 use proptest::prelude::*;
 
@@ -264,7 +264,9 @@ fn a_long_table_has_its_tail_before_it_is_counted() {
         rows.push(vec![i.to_string(), text]);
     }
     let (_, table) = open_with("x.csv", &written(&rows), &[]);
-    let crate::data::content::Rows::About { rows: about, .. } = table.rows() else { panic!("{:?}", table.rows()) };
+    let crate::data::content::Rows::About { rows: about, .. } = table.rows() else {
+        panic!("{:?}", table.rows())
+    };
     assert!((38_000..42_000).contains(&about), "{about}");
     for count in [1, 3, 60, 1_000] {
         let (first, tail) = table.tail(&Task::new(), count, &[0, 1]).unwrap();

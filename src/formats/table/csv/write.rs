@@ -2,13 +2,14 @@
 //! structs and maps as JSON. A null is an empty cell, an empty text is `""`.
 //! <https://www.rfc-editor.org/rfc/rfc4180>
 
-use super::json::{NotFinite, hex, holds, number, plain, text, value};
-use super::{note, put, scan};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Kind;
-use crate::bytes::error::{Error, Result};
+use crate::data::format::note;
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::task::Task;
+use crate::data::scan::{put, scan};
+use crate::engines::json::value_text::{NotFinite, hex, holds, number, plain, text, value};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 

@@ -2,11 +2,11 @@
 //! of one kind and equally deep, and nothing else is there.
 
 use super::{File, LOGS, check_count, family, is_hidden};
-use crate::engines::multifile::concat::partition;
 use crate::bytes::error::{Error, Result};
-use crate::data::sniff::Head;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
+use crate::data::sniff::Head;
+use crate::engines::multifile::concat::partition;
 use arrow::datatypes::SchemaRef;
 
 /// How deep levels nest.

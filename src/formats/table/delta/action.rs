@@ -3,8 +3,8 @@
 use super::schema;
 use super::vector::Vector;
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::time;
 use crate::data::node::{Node, Value};
+use crate::engines::multifile::lake::time;
 use arrow::datatypes::SchemaRef;
 use serde_json::Value as Json;
 use std::collections::HashSet;

@@ -2,13 +2,13 @@
 
 use super::action::{Add, Snapshot};
 use super::log::Log;
-use crate::data::content::Bounds;
 use crate::bytes::error::{Error, Result};
-pub(super) use crate::engines::multifile::lake::time;
-use crate::engines::multifile::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
-use crate::data::node::Node;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Bounds;
+use crate::data::node::Node;
+pub(super) use crate::engines::multifile::lake::time;
+use crate::engines::multifile::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
 use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as D, Field, SchemaRef, TimestampMicrosecondType};

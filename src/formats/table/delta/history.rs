@@ -2,10 +2,10 @@
 
 use super::log::Log;
 use crate::bytes::cache::Cache;
-use crate::data::content::table::{batch, cut};
-use crate::data::content::{Content, Rows, Table};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Content, Rows, Table};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use rayon::prelude::*;

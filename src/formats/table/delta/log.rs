@@ -3,13 +3,13 @@
 use super::action::{self, Snapshot, Tombs};
 use super::info_attributes;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Options;
-use crate::engines::multifile::lake::json_of;
 use crate::bytes::limits;
-use crate::data::node::Value;
-use crate::data::open::{open_source, table_of};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::format::Options;
+use crate::data::node::Value;
+use crate::data::open::{open_source, table_of};
+use crate::engines::multifile::lake::json_of;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

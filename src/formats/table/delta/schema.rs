@@ -1,8 +1,8 @@
 //! The schema of a Delta table as an Arrow schema (PROTOCOL.md, *Schema Serialization Format*).
 
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::{FIELD_ID, PHYSICAL_NAME};
 use crate::bytes::limits;
+use crate::engines::multifile::lake::{FIELD_ID, PHYSICAL_NAME};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Deletion vectors: which rows of a file are deleted (PROTOCOL.md, *Deletion Vector Format*).
 
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::Places;
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::engines::multifile::lake::Places;
 use bytes::Bytes;
 use roaring::RoaringTreemap;
 use serde_json::Value as Json;

@@ -2,13 +2,13 @@
 //! *Scan Planning*).
 
 use super::manifest::{File, Holds};
-use crate::data::content::Table;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Options;
-use crate::engines::multifile::lake::{By, DataFile, Deletes, FIELD_ID, Places, file_table};
 use crate::bytes::limits;
-use crate::data::open::{open_source, table_of};
 use crate::bytes::task::Task;
+use crate::data::content::Table;
+use crate::data::format::Options;
+use crate::data::open::{open_source, table_of};
+use crate::engines::multifile::lake::{By, DataFile, Deletes, FIELD_ID, Places, file_table};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
@@ -320,8 +320,8 @@ fn each_key(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::table::MemoryTable;
     use crate::bytes::source::Source;
+    use crate::data::content::table::MemoryTable;
     use arrow::array::{Int64Array, RecordBatch};
     use serde_json::json;
 

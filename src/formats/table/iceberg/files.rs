@@ -4,12 +4,12 @@ use super::deletes::DeleteFiles;
 use super::manifest::{self, File, Holds};
 use super::metadata::{Metadata, Snapshot};
 use super::schema;
-use crate::engines::multifile::concat::BoundsOf;
-use crate::data::content::Bounds;
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
-use crate::data::node::Node;
 use crate::bytes::task::Task;
+use crate::data::content::Bounds;
+use crate::data::node::Node;
+use crate::engines::multifile::concat::BoundsOf;
+use crate::engines::multifile::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
 use arrow::array::{
     ArrayRef, BinaryArray, Date32Array, Decimal128Array, Int64Array, StringArray, UInt64Array,
 };

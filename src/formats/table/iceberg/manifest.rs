@@ -2,11 +2,11 @@
 
 use super::metadata::{Metadata, Snapshot};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::format::Options;
-use crate::engines::multifile::lake::{Places, json_of, text_table};
 use crate::data::node::{Node, Value};
 use crate::data::open::{open_source, table_of};
-use crate::bytes::task::Task;
+use crate::engines::multifile::lake::{Places, json_of, text_table};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use rayon::prelude::*;
 use serde_json::Value as Json;

@@ -1,11 +1,11 @@
 //! Table metadata: which file it is, and what it says (specification, *Table Metadata*).
 
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::{Places, time};
 use crate::bytes::limits;
-use crate::data::node::{Node, Value};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::node::{Node, Value};
+use crate::engines::multifile::lake::{Places, time};
 use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
 use serde_json::Value as Json;
 use std::io::Read;

@@ -1,10 +1,10 @@
 //! Iceberg schemas as Arrow schemas, with field ids (specification, *Schemas and Data Types*, *Appendix C*).
 
 use super::metadata::{Metadata, SnapshotId, ids};
-use crate::data::content::Content;
 use crate::bytes::error::{Error, Result};
-use crate::engines::multifile::lake::{FIELD_ID, text_table};
 use crate::bytes::limits;
+use crate::data::content::Content;
+use crate::engines::multifile::lake::{FIELD_ID, text_table};
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;

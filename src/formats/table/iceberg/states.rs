@@ -2,8 +2,8 @@
 
 use super::metadata::{Metadata, Snapshot, SnapshotId};
 use crate::bytes::error::{Error, Result};
-use crate::data::node::{Version, Versions};
 use crate::bytes::task::Task;
+use crate::data::node::{Version, Versions};
 use std::sync::Arc;
 
 /// The snapshots, from the oldest to the newest.

@@ -2,13 +2,13 @@
 //! names (pandas' default). Small ones only, read at once.
 
 use super::tables::{self, Found};
-use crate::data::content::table::MemoryTable;
 use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::content::table::MemoryTable;
+use crate::engines::delimited::types;
 use crate::engines::json::record;
 use crate::engines::json::shape::Shape;
 use crate::engines::json::{Child, Document, Kind};
-use crate::engines::delimited::types;
-use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::Schema;
 use std::sync::Arc;

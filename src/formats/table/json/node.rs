@@ -1,15 +1,15 @@
 //! Nodes of values: scalars with their text, containers with children that are listed by pages.
 
 use super::{notebook, tables};
-use crate::data::content::{Content, Text};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::engines::json::met::Met;
-use crate::engines::json::{Child, Document, Kind, Walk, check, text};
 use crate::bytes::limits;
-use crate::data::node::{Findings, Listing, Node, Survey};
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Text};
+use crate::data::node::{Findings, Listing, Node, Survey};
+use crate::engines::json::met::Met;
+use crate::engines::json::{Child, Document, Kind, Walk, check, text};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -254,7 +254,7 @@ impl Below {
                     *self.count.lock() = Some(at);
                     break;
                 }
-                Err(error) if error.is_cancelled() || error.kind() == crate::ErrorKind::Io => {
+                Err(error) if error.is_cancelled() || error.kind() == crate::bytes::error::ErrorKind::Io => {
                     return Err(error);
                 }
                 Err(error) => {

@@ -3,14 +3,14 @@
 //! below.
 
 use super::node::{self, Below};
-use crate::data::content::{Content, Text};
 use crate::bytes::error::Result;
-use crate::engines::json::record::{self, Parsed};
-use crate::engines::json::{Child, Document, Kind, Walk};
 use crate::bytes::limits;
-use crate::data::node::{Listing, Node};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::{Content, Text};
+use crate::data::node::{Listing, Node};
+use crate::engines::json::record::{self, Parsed};
+use crate::engines::json::{Child, Document, Kind, Walk};
 use std::ops::Range;
 use std::sync::Arc;
 

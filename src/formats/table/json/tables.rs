@@ -5,16 +5,16 @@
 //! equally long arrays.
 
 use super::columns;
-use crate::data::content::{Content, Table};
 use crate::bytes::display;
 use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::content::{Content, Table};
+use crate::engines::delimited::TextTable;
 use crate::engines::json::elements::{self, Commas, Elements};
 use crate::engines::json::index::Mark;
 use crate::engines::json::met::Met;
 use crate::engines::json::record::{self, Columns, REST, Sample};
 use crate::engines::json::{Child, Document, Kind, Walk};
-use crate::engines::delimited::TextTable;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// Bytes of an array's beginning that tell its columns, of the root and of others.

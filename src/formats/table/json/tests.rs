@@ -1,7 +1,7 @@
 use super::*;
+use crate::bytes::source::Source;
 use crate::data::content::{Content, Table};
 use crate::data::format::Options;
-use crate::bytes::source::Source;
 use proptest::prelude::*;
 
 fn open_as(name: &str, text: impl Into<bytes::Bytes>) -> crate::Document {
@@ -32,8 +32,9 @@ fn cells(node: &Node) -> String {
     let table = table(node).unwrap();
     let all: Vec<usize> = (0..table.schema().fields().len()).collect();
     let batch = table.read(&Task::new(), 0..99, &all).unwrap();
-    let cell =
-        |row: usize, c: &arrow::array::ArrayRef| crate::data::cell::text(c.as_ref(), row).unwrap_or("∅".into());
+    let cell = |row: usize, c: &arrow::array::ArrayRef| {
+        crate::data::cell::text(c.as_ref(), row).unwrap_or("∅".into())
+    };
     let row = |row| batch.columns().iter().map(|c| cell(row, c)).collect::<Vec<_>>().join("¦");
     (0..batch.num_rows()).map(row).collect::<Vec<_>>().join("⏎")
 }

@@ -1,8 +1,8 @@
 use super::*;
-use crate::data::cell;
-use crate::data::format::Options;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::format::Options;
 use proptest::prelude::*;
 
 fn open_text(name: &str, text: impl Into<bytes::Bytes>) -> (Node, Arc<dyn Table>) {

@@ -5,8 +5,8 @@
 
 use crate::bytes::codec;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
-use crate::data::open::distrusted;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -65,7 +65,7 @@ impl Codec {
             Codec::Lzo => {
                 // The crate takes no limit; LZO gives at most 255 bytes for one.
                 limits::check(chunk.len() as u64 * 255, limits::CHUNK, "an LZO chunk")?;
-                let out = distrusted("an LZO chunk", || {
+                let out = catch_decoder_panic("an LZO chunk", || {
                     lzokay_native::decompress_all(chunk, None)
                         .map_err(|e| Error::malformed(format!("LZO data: {e}")))
                 })?;

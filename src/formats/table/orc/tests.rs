@@ -1,11 +1,11 @@
 use super::table::BLOCK;
 use super::*;
-use crate::data::content::Table;
 use crate::bytes::error::Error;
-use crate::data::format::Options;
-use crate::data::open::open_source;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Table;
+use crate::data::format::Options;
+use crate::data::open::open_source;
 
 fn table(name: &str) -> Result<Arc<dyn Table>> {
     let path = format!("{}/fixtures/orc/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -208,7 +208,7 @@ pub(super) fn bounds(metadata: &ParquetMetaData, schema: &SchemaRef, column: usi
     if plain.is_nested() || plain.is_floating() || !alone {
         return unknown();
     }
-    let found = crate::data::open::distrusted("statistics", || {
+    let found = crate::bytes::guard::catch_decoder_panic("statistics", || {
         let parquet = metadata.file_metadata().schema_descr();
         let converter = StatisticsConverter::try_new(field.name(), schema, parquet)?;
         let converter = converter.with_missing_null_counts_as_zero(false);

@@ -2,8 +2,8 @@
 
 use super::repair;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
-use crate::data::open::distrusted;
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -105,7 +105,7 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
 /// Decodes the footer, whose structures are made what the format's definition says of them first.
 fn decode(bytes: &[u8], remarks: &mut Vec<String>) -> Result<ParquetMetaData> {
     let bytes = repair::footer(bytes, remarks)?;
-    distrusted("the footer", || Ok(ParquetMetaDataReader::decode_metadata(&bytes)?))
+    catch_decoder_panic("the footer", || Ok(ParquetMetaDataReader::decode_metadata(&bytes)?))
 }
 
 /// Metadata with as many rows as its row groups have, and what the footer said instead.
@@ -185,7 +185,7 @@ pub(super) fn version(by: &str) -> [u32; 3] {
 /// The Arrow schema of the columns; with the one that the writer embedded, unless `plain`. The crate panics
 /// on some embedded types that no writer makes.
 fn arrow_schema(parsed: Arc<ParquetMetaData>, plain: bool) -> Result<ArrowReaderMetadata> {
-    distrusted("the schema", || Ok(ArrowReaderMetadata::try_new(parsed, options(plain))?))
+    catch_decoder_panic("the schema", || Ok(ArrowReaderMetadata::try_new(parsed, options(plain))?))
 }
 
 /// How Arrow metadata is made: with offset indexes once they are there, column indexes never (they

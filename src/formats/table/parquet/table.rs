@@ -6,13 +6,13 @@
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column, pages};
 use crate::bytes::cache::Cache;
-use crate::data::content::table::{ParquetFile, batch, cut};
-use crate::data::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
-use crate::data::open::distrusted;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::table::{ParquetFile, batch, cut};
+use crate::data::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
@@ -99,7 +99,7 @@ impl ParquetTable {
             return Ok(metadata.clone());
         }
         let chunks = self.chunks(task);
-        let loaded = distrusted("the page index", || {
+        let loaded = catch_decoder_panic("the page index", || {
             let mut reader = ParquetMetaDataReader::new_with_metadata((**self.metadata()).clone())
                 .with_column_index_policy(PageIndexPolicy::Skip)
                 .with_offset_index_policy(PageIndexPolicy::Optional);
@@ -263,7 +263,7 @@ impl Table for ParquetTable {
             let metadata = self.indexed(task)?;
             let one = |&column: &usize| {
                 let read = |metadata: &ArrowReaderMetadata| {
-                    distrusted("a page", || self.column(task, metadata, column, rows.clone()))
+                    catch_decoder_panic("a page", || self.column(task, metadata, column, rows.clone()))
                 };
                 let read =
                     read(&metadata).or_else(|error| match self.mended(task, &metadata, column, &rows)? {
@@ -301,7 +301,7 @@ impl Table for ParquetTable {
 
     fn statistics(&self, column: usize) -> Option<StoredStatistics> {
         let field = self.schema.fields().get(column)?;
-        distrusted("statistics", || {
+        catch_decoder_panic("statistics", || {
             Ok(facts::statistics(self.metadata(), field, *self.roots.get(column).unwrap_or(&usize::MAX)))
         })
         .ok()

@@ -1,9 +1,9 @@
 use super::*;
+use crate::bytes::task::Task;
 use crate::data::content::table::read_each;
 use crate::data::content::{Rows, Table};
 use crate::data::format::Options;
 use crate::data::open::{Document, open};
-use crate::bytes::task::Task;
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {

@@ -1,12 +1,13 @@
 //! Writes Parquet: row groups whose columns are encoded in parallel. Specification:
 //! <https://parquet.apache.org/docs/file-format/>.
 
-use super::{loss, note, scan};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::adapt::Cast;
 use crate::data::content::{Kind, Table};
-use crate::bytes::error::{Error, Result};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::bytes::task::Task;
+use crate::data::format::{loss, note};
+use crate::data::scan::scan;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;

@@ -1,12 +1,12 @@
 //! `ascii`: a line for each point, its values with spaces between. Read through the sparse index of lines.
 
 use super::header::Header;
-use crate::data::adapt;
-use crate::data::dtype::{DType, Field};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::engines::delimited::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use crate::bytes::source::Source;
+use crate::data::adapt;
+use crate::data::dtype::{DType, Field};
+use crate::engines::delimited::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;

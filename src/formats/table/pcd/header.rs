@@ -1,11 +1,11 @@
 //! The header: lines of a keyword and its values, up to `DATA`.
 
-use crate::data::dtype::{DType, Field, Record};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::node::Value;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::dtype::{DType, Field, Record};
+use crate::data::node::Value;
 
 /// The longest header, in bytes: real ones have some hundred.
 const LONGEST: usize = 16 << 20;

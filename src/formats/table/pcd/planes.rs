@@ -2,14 +2,14 @@
 //! It is decoded as a whole when values are first asked for, and kept.
 
 use super::header::Header;
-use crate::data::adapt;
 use crate::bytes::codec::lzf;
-use crate::data::content::table::{Rows, Table, TableFacts, batch, cut};
-use crate::data::dtype::Field;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::adapt;
+use crate::data::content::table::{Rows, Table, TableFacts, batch, cut};
+use crate::data::dtype::Field;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;

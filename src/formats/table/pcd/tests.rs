@@ -1,7 +1,7 @@
 use super::*;
+use crate::bytes::error::ErrorKind;
 use crate::data::cell;
 use crate::data::content::Rows;
-use crate::bytes::error::ErrorKind;
 use crate::data::format::Options;
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/pcd/");
 
 fn opened(name: &str) -> Result<Node> {
     let path = format!("{FIXTURES}{name}.pcd");
-    let document = crate::data::open(&Task::new(), path.as_ref(), &Options::default())?;
+    let document = crate::open(&Task::new(), path.as_ref(), &Options::default())?;
     assert_eq!(document.format.id, "pcd", "{name}");
     Ok((*document.root).clone())
 }
@@ -149,7 +149,8 @@ fn damage_is_named_with_its_place() {
 fn what_is_there_is_shown() {
     assert_eq!(cells(&opened("malformed/cut_in_data").unwrap(), 0..99).unwrap(), all("binary")[..15]);
     let cut = opened("malformed/cut_in_compressed").unwrap();
-    let read = crate::data::content::table::read_each(&*table(&cut), &Task::new(), 0..20, &[0, 1, 2]).unwrap();
+    let read =
+        crate::data::content::table::read_each(&*table(&cut), &Task::new(), 0..20, &[0, 1, 2]).unwrap();
     assert_eq!(read.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
     let words = opened("malformed/ascii_words").unwrap();
     assert_eq!(cells(&words, 0..1).unwrap(), ["1.0 2.0 3.0"]);

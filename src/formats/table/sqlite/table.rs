@@ -6,11 +6,11 @@
 use super::btree::{self, Damaged, Mark};
 use super::columns::{Builder, Column, Seen};
 use super::database::{Database, quoted};
-use crate::data::content::TableFacts;
-use crate::data::content::table::{Rows, Table, batch, cut};
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::content::TableFacts;
+use crate::data::content::table::{Rows, Table, batch, cut};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use parking_lot::Mutex;

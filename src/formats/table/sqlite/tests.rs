@@ -1,8 +1,8 @@
 use super::*;
+use crate::bytes::source::Source;
 use crate::data::cell;
 use crate::data::content::{Rows, Table};
 use crate::data::format::Options;
-use crate::bytes::source::Source;
 
 fn fixture(name: &str) -> Result<Arc<Node>> {
     let path = format!("{}/fixtures/sqlite/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -4,9 +4,9 @@ use super::package::Package;
 use super::sheet::Gathered;
 use super::{Framing, ods, ooxml, parts, xls, xlsb};
 use crate::bytes::error::{Error, Result};
-use crate::data::node::{Node, Value};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::node::{Node, Value};
 
 /// What a sheet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -348,7 +348,9 @@ mod tests {
         xml.next()?;
         Rows::default().read(&task, &mut xml, &mut out)?;
         let node = out.node(&task)?;
-        let Some(crate::data::content::Content::Table(table)) = node.content else { return Ok(String::new()) };
+        let Some(crate::data::content::Content::Table(table)) = node.content else {
+            return Ok(String::new());
+        };
         let all: Vec<usize> = (0..table.schema().fields().len()).collect();
         let batch = table.read(&task, 0..99, &all)?;
         let cell =
@@ -371,7 +373,7 @@ mod tests {
         assert_eq!(shown(&(row(3, 9, "") + &row(2, 3, number))).unwrap(), "1¦1¦1⏎1¦1¦1");
         for (rows, columns) in [(1_048_576, 16_384), (u64::from(u32::MAX), u64::from(u32::MAX))] {
             let error = shown(&row(rows, columns, number)).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::Limit, "{error}");
+            assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Limit, "{error}");
         }
     }
 

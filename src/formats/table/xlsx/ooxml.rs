@@ -311,8 +311,8 @@ impl Cells<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::table::xlsx::code::Class;
     use crate::bytes::source::Source;
+    use crate::formats::table::xlsx::code::Class;
 
     fn xml(text: &str) -> Xml {
         Xml::open(&Task::new(), &Source::memory("part.xml", text.to_owned())).unwrap()

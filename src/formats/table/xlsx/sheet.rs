@@ -1,15 +1,15 @@
 //! A sheet's cells as a table: where it begins, which row is the header, of which type each column is.
 
 use super::value::Value;
-use crate::data::cell;
-use crate::data::content::Content;
-use crate::data::content::table::MemoryTable;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::engines::delimited::types;
-use crate::data::node::Node;
 use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::content::Content;
+use crate::data::content::table::MemoryTable;
+use crate::data::node::Node;
+use crate::engines::delimited::types;
 use arrow::array::*;
 use arrow::datatypes::{DataType, Field, Schema};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike};

@@ -66,7 +66,7 @@ fn hostile_and_broken_workbooks_end_in_sentences() {
     assert_eq!(table.schema().field(0).name(), "id");
     assert!(far.remarks.iter().any(|remark| remark.contains("left out")), "{:?}", far.remarks);
     let repeated = sheet(&fixture("malformed/repeated.ods").unwrap(), "birds");
-    assert_eq!(repeated.problem.as_ref().unwrap().kind(), crate::ErrorKind::Limit);
+    assert_eq!(repeated.problem.as_ref().unwrap().kind(), crate::bytes::error::ErrorKind::Limit);
     let broken = fixture("malformed/broken_sheet.xlsx").unwrap();
     let birds = sheet(&broken, "birds");
     assert!(birds.problem.is_some() && birds.content.is_some());
@@ -74,7 +74,10 @@ fn hostile_and_broken_workbooks_end_in_sentences() {
     for name in ["cut.xlsx", "header.xls", "no_workbook.xlsx"] {
         let opened = fixture(&format!("malformed/{name}"));
         let empty = opened.as_ref().is_ok_and(|root| root.child_count() == Some(0));
-        assert!(empty || opened.is_err_and(|error| error.kind() == crate::ErrorKind::Malformed), "{name}");
+        assert!(
+            empty || opened.is_err_and(|error| error.kind() == crate::bytes::error::ErrorKind::Malformed),
+            "{name}"
+        );
     }
 }
 

@@ -535,7 +535,7 @@ mod tests {
     #[test]
     fn what_is_encrypted_or_missing_is_said() {
         let error = shown(workbook(0x0600, &[record(0x2f, &[0; 6])], &[])).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Unsupported);
         let mut bytes = workbook(0x0600, &[], &[cell(0x0203, 0, &[0; 8])]);
         bytes.truncate(bytes.len() - 4);
         assert!(shown(bytes).unwrap_err().to_string().contains("cut off"));

@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn depth_and_ends_are_looked_at() {
-        assert_eq!(read("<a>".repeat(300).into()).unwrap_err().kind(), crate::ErrorKind::Limit);
+        assert_eq!(read("<a>".repeat(300).into()).unwrap_err().kind(), crate::bytes::error::ErrorKind::Limit);
         assert!(read("<a b='".into()).is_err());
         let mut xml = Xml::open(&Task::new(), &Source::memory("x", "<a><b>1<c>2</c></b>3</a>")).unwrap();
         assert!(matches!(xml.next(), Ok(Token::Open(_))) && matches!(xml.next(), Ok(Token::Open(_))));
@@ -304,6 +304,6 @@ mod tests {
         assert!(matches!(xml.next(), Ok(Token::Text(text)) if text == "3"));
         let mut xml = Xml::open(&Task::new(), &Source::memory("x", "<a><b>")).unwrap();
         xml.next().unwrap();
-        assert_eq!(xml.skip().unwrap_err().kind(), crate::ErrorKind::Malformed);
+        assert_eq!(xml.skip().unwrap_err().kind(), crate::bytes::error::ErrorKind::Malformed);
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{Align, Layout, RichText, ScrollArea, Ui};
-use gander::convert::{self, Consent, Plan, Selection, TARGETS, Target as FileType};
 use gander::bytes::display;
 use gander::bytes::error::Result;
+use gander::bytes::task::Task;
+use gander::convert::{self, Consent, Plan, Selection, TARGETS, Target as FileType};
 use gander::data::format::Options;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::super::{head, room};
@@ -236,7 +236,7 @@ impl Batch {
                     }
                 };
                 set(Line::Runs);
-                let result = gander::data::open::guarded(|| {
+                let result = gander::bytes::guard::guarded(|| {
                     let plan = plan(task, file, file_type, &options)?;
                     let notes = plan.losses.len();
                     run::write(task, &plan, &to, consent).map(|done| (done.bytes, notes + done.notes.len()))
@@ -266,7 +266,7 @@ fn told(theme: &Theme, losses: &[(String, bool)]) -> (Icon, egui::Color32, Strin
 
 /// Opens a file and plans its conversion.
 fn plan(task: &Task, file: &Path, file_type: &'static FileType, options: &Options) -> Result<Plan> {
-    let document = gander::data::open(task, file, &Options::default())?;
+    let document = gander::open(task, file, &Options::default())?;
     let items = convert::gather(task, &document.root, "")?;
     convert::plan(&items, file_type, options, &Selection::default())
 }

@@ -1,8 +1,8 @@
 //! The lines of the export dialogs.
 
 use egui::{Align, ComboBox, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
-use gander::convert::{self, Item, Plan, Target as FileType};
 use gander::bytes::display;
+use gander::convert::{self, Item, Plan, Target as FileType};
 use gander::data::format::Options;
 
 use crate::gui::icons::Icon;

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use egui::{ProgressBar, RichText, Ui};
-use gander::data::content::{Content, Rows};
-use gander::convert::{Consent, Done, Plan};
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
+use gander::convert::{Consent, Done, Plan};
+use gander::data::content::{Content, Rows};
 use gander::data::format::Options;
 use gander::jobs::{Jobs, Priority};
-use gander::bytes::task::Task;
 use parking_lot::Mutex;
 
 use super::form;
@@ -58,7 +58,7 @@ impl Run {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let task = jobs.run(format!("exporting {name}"), Priority::Background, move |task| {
             begins.store(true, Ordering::Relaxed);
-            let done = gander::data::open::guarded(|| write(task, &plan, &to, consent));
+            let done = gander::bytes::guard::guarded(|| write(task, &plan, &to, consent));
             *result.lock() = match done {
                 Ok(done) => State::Done(done),
                 Err(error) => State::Failed(error),
@@ -160,7 +160,7 @@ fn failed(ui: &mut Ui, error: &Error) -> Answer {
 pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<Done> {
     let done = plan.run(task, path, consent)?;
     task.say("reading it back");
-    let document = gander::data::open(task, path, &Options::default())?;
+    let document = gander::open(task, path, &Options::default())?;
     if let Some(problem) = &document.root.problem {
         return Err(problem.clone());
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use egui::{
     Color32, ColorImage, Key as Press, Rect, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, vec2,
 };
-use gander::data::content::Block;
 use gander::bytes::display;
+use gander::data::content::Block;
 use gander::jobs::{Jobs, Slot};
 
 use super::super::Key;

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gander::data::content::Array;
 use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Priority};
-use gander::data::region::{Region, Span};
 use gander::bytes::task::Task;
+use gander::data::content::Array;
+use gander::data::region::{Region, Span};
+use gander::jobs::{Jobs, Priority};
 
 use super::layer::{self, PlaneKey};
 use super::mosaic;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use gander::bytes::cache::Cache;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
-use gander::bytes::error::{Error, Result};
 use gander::data::region::Span;
-use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 use super::texts::Texts;

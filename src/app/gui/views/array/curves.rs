@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use gander::data::content::Array;
 use gander::bytes::error::Result;
+use gander::bytes::task::Task;
+use gander::data::content::Array;
 use gander::data::region::Span;
 use gander::data::stats::Unread;
-use gander::bytes::task::Task;
 
 use super::ruler::Ruler;
 use super::slice::{Slice, Window};
@@ -236,11 +236,11 @@ fn ends(x: f64, values: &[f64]) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::error::Error;
+    use gander::bytes::source::Source;
     use gander::data::content::array::{Gap, Plain};
     use gander::data::dtype::DType;
-    use gander::bytes::error::Error;
     use gander::data::region::Region;
-    use gander::bytes::source::Source;
 
     use super::*;
 

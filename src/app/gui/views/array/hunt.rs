@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use gander::data::content::Array;
 use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Slot};
-use gander::data::stats::Unread;
 use gander::bytes::task::Task;
+use gander::data::content::Array;
+use gander::data::stats::Unread;
+use gander::jobs::{Jobs, Slot};
 
 use super::mapping::Mapping;
 use super::values::{Gaps, Odd, Part, bands, numbers};
@@ -179,9 +179,9 @@ impl Prey {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::DType;
-    use gander::bytes::source::Source;
 
     use super::*;
 

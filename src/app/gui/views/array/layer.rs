@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 
 use egui::{Color32, ColorImage, Ui};
 use gander::bytes::cache::Cache;
-use gander::data::content::Array;
 use gander::bytes::error::{Error, Result};
-use gander::jobs::{Jobs, Slot};
 use gander::bytes::task::Task;
+use gander::data::content::Array;
+use gander::jobs::{Jobs, Slot};
 use parking_lot::Mutex;
 
 use super::super::canvas::{Painted, Sight};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
 use gander::bytes::cache::Cache;
-use gander::data::content::Array;
 use gander::bytes::display;
+use gander::data::content::Array;
 use gander::data::dtype::DType;
-use gander::jobs::Slot;
 use gander::data::region::Span;
+use gander::jobs::Slot;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 

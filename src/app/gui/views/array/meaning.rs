@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::cf::Times;
 use gander::data::content::array::{Axis, Scaling, World};
 use gander::data::content::{Array, ArrayFacts, array};
 use gander::data::dtype::DType;
-use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Slot};
 use gander::data::node::{Node, Value};
 use gander::data::region::Region;
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Slot};
 use std::sync::Arc;
 
 use super::kinds::{self, Kind, same_unit, short_unit};
@@ -424,9 +424,9 @@ impl Coordinate {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::region::Span;
-    use gander::bytes::source::Source;
 
     use super::*;
 

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use gander::data::content::Array;
 use gander::bytes::error::{Error, Result};
-use gander::data::region::Span;
 use gander::bytes::task::Task;
+use gander::data::content::Array;
+use gander::data::region::Span;
 
 use super::slice::{Slice, Window};
 use super::values::{Gaps, Part, Plane, Tally, numbers};
@@ -292,7 +292,7 @@ impl<'a> Mosaic<'a> {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(window) = windows.get(n).filter(|_| !task.is_cancelled()) else { return };
                     // A reader that panics ends this window's job, not the others.
-                    let raw = gander::data::open::guarded(|| slice.read_lenient(array, task, window));
+                    let raw = gander::bytes::guard::guarded(|| slice.read_lenient(array, task, window));
                     if send.send((n, raw)).is_err() {
                         return;
                     }
@@ -427,9 +427,9 @@ fn above(cut: &Cut, there: &[bool], row: usize, column: usize) -> Option<(usize,
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::DType;
-    use gander::bytes::source::Source;
 
     use super::*;
 

@@ -7,15 +7,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Context, Ui};
+use gander::bytes::display;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Array;
-use gander::bytes::display;
 use gander::data::dtype::{DType, Field};
-use gander::bytes::error::{Error, Result};
-use gander::jobs::{Jobs, Slot};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Slot};
 use serde_json::{Value, json};
 
 use self::copied::copy_text;

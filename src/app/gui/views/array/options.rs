@@ -376,7 +376,8 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
 /// How many values are not finite, and the way from one to the next.
 fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let dtype = view.array.dtype();
-    let times = matches!(dtype, gander::data::dtype::DType::DateTime(_) | gander::data::dtype::DType::TimeDelta(_));
+    let times =
+        matches!(dtype, gander::data::dtype::DType::DateTime(_) | gander::data::dtype::DType::TimeDelta(_));
     if !dtype.is_float() && !times {
         return;
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, Rect, Sense, Ui, UiBuilder, pos2, vec2};
-use gander::data::content::Array;
 use gander::bytes::error::Error;
+use gander::data::content::Array;
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gander::data::cell;
 use gander::data::content::{Array, array};
 use gander::data::dtype::DType;
-use gander::jobs::{Jobs, Slot};
 use gander::data::region::{Region, Span};
+use gander::jobs::{Jobs, Slot};
 
 use super::values::Part;
 use super::values::numbers;

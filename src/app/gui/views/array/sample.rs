@@ -1,14 +1,14 @@
 //! Where to look at a large array when not all of it is looked at: runs of neighbours at places that are
 //! spread evenly over every dimension, each within one chunk where the array has chunks.
 
+use gander::bytes::error::Result;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use gander::data::content::array::Plain;
 use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::DType;
-use gander::bytes::error::Result;
 use gander::data::region::{Region, Span};
-use gander::bytes::source::Source;
 use gander::data::stats::{self, ArrayStats};
-use gander::bytes::task::Task;
 
 /// At most `count` places with about `most` elements each.
 pub(crate) fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
@@ -112,8 +112,12 @@ mod tests {
     fn a_sample_knows_what_its_values_stand_for() {
         let stored: Vec<i16> = (0..4000).map(|n| if n % 10 == 0 { -99 } else { n % 7 }).collect();
         let bytes: Vec<u8> = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let scaling =
-            gander::data::content::array::Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: None };
+        let scaling = gander::data::content::array::Scaling {
+            scale: 0.5,
+            offset: 10.0,
+            fill: vec![-99.0],
+            valid: None,
+        };
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
         let plain =
             Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Fields};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::limits;
+use gander::bytes::task::Task;
 use gander::data::adapt::{NullRule, cell_bytes, column_dtype};
 use gander::data::content::array::{Axis, Gap, Scaling};
 use gander::data::content::{Array, ArrayFacts, array};
 use gander::data::dtype::{DType, Variable};
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
 use gander::data::node::Node;
 use gander::data::region::{Region, Span};
-use gander::bytes::task::Task;
 use serde_json::{Value, json};
 
 use super::meaning::Meaning;
@@ -423,9 +423,9 @@ pub(super) fn words(scaling: &Scaling) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::{Field, Record};
-    use gander::bytes::source::Source;
 
     use super::*;
 

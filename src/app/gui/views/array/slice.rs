@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use gander::bytes::error::{Error, Result};
+use gander::bytes::limits;
+use gander::bytes::task::Task;
 use gander::data::content::array::{Axis, Gap};
 use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::DType;
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
 use gander::data::region::{Region, Span};
-use gander::bytes::task::Task;
 
 /// A plane through an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -296,8 +296,8 @@ impl Array for Sliced {
 
 #[cfg(test)]
 mod tests {
-    use gander::data::content::array::{self, Plain};
     use gander::bytes::source::Source;
+    use gander::data::content::array::{self, Plain};
 
     use super::*;
 

@@ -12,13 +12,13 @@ use std::time::Duration;
 use egui::pos2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use gander::data::content::array::Plain;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::{DType, Mini};
 use gander::data::format::Options;
 use gander::data::open;
-use gander::bytes::source::Source;
-use gander::bytes::task::Task;
 
 use super::super::bench::{self, Bench, Slow, bench, bench_with, frame_times, settle};
 use super::super::{Action, Request};

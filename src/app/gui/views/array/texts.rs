@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Array;
 use gander::data::dtype::Variable;
-use gander::bytes::error::{Error, Result};
-use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 use crate::gui::grid::{Cell, CellKind, Side};

@@ -4,12 +4,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
-use gander::bytes::error::{Error, Result};
 use gander::data::region::Span;
 use gander::data::stats::Unread;
-use gander::bytes::task::Task;
 
 use super::slice::{Slice, Window};
 
@@ -408,8 +408,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use gander::data::content::array::Plain;
     use gander::bytes::source::Source;
+    use gander::data::content::array::Plain;
 
     use super::*;
 

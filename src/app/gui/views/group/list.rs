@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use gander::data::content::Content;
 use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::limits;
-use gander::data::node::{Children, Node};
 use gander::bytes::task::Task;
+use gander::data::content::Content;
+use gander::data::node::{Children, Node};
 
 use super::Scope;
 use crate::gui::facts;

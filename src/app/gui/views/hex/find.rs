@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use egui::{Key, TextEdit, Ui};
 use gander::bytes::error::Result;
-use gander::jobs::Slot;
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
+use gander::jobs::Slot;
 use memchr::memmem;
 
 use crate::gui::commands::Action;

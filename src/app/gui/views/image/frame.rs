@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
+use gander::bytes::error::{Error, Result};
+use gander::bytes::limits;
+use gander::bytes::task::Task;
 use gander::data::content::array::Axis;
 use gander::data::content::image::{Image, Pixels, Rect};
 use gander::data::content::{Array, ImageInfo};
 use gander::data::dtype::DType;
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
 use gander::data::region::{Region, Span};
-use gander::bytes::task::Task;
 
 /// Frames up to here are decoded whole, in bytes.
 const WHOLE: u64 = 256 << 20;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui_kittest::kittest::Queryable as _;
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::data::content::array::Axis;
 use gander::data::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
 use gander::data::content::{Array, Content};
-use gander::bytes::error::Result;
 use gander::data::format::Options;
 use gander::data::open;
 use gander::data::region::{Region, Span};
-use gander::bytes::task::Task;
 
 use super::super::bench::{bench, frame_times, settle};
 use super::frame::Frame;

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gander::jobs::{Jobs, Priority};
-use gander::data::open::Document;
-use gander::query::{Answer, Engine, Failure};
 use gander::bytes::task::Task;
+use gander::data::open::Document;
+use gander::jobs::{Jobs, Priority};
+use gander::query::{Answer, Engine, Failure};
 use parking_lot::Mutex;
 
 use super::plot::Plotted;

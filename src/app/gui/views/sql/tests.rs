@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::content::table::MemoryTable;
-use gander::bytes::source::Source;
 
 use super::*;
 use gander::data::content::Table;

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use arrow::array::Array;
 use arrow::datatypes::DataType;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
 use gander::data::dtype::{DType, TimeBase, TimeUnit};
-use gander::bytes::error::{Error, Result};
-use gander::bytes::task::Task;
 use serde_json::Value as Json;
 
 use crate::gui::grid::{CopyFormat, CopyRequest};

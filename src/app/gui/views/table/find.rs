@@ -6,14 +6,14 @@ use std::time::Duration;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
-use gander::data::cell;
-use gander::data::content::Table;
 use gander::bytes::display::plural;
 use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
+use gander::data::cell;
+use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 use gander::query::pivot::typed;
 use gander::query::{Failure, Filter, Filtered, containing, containing_sql, filtered};
-use gander::bytes::task::Task;
 
 use super::sieve::{About, engine};
 use crate::gui::grid::{CellAt, thousands};

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::table::{StoredStatistics, read_each};
 use gander::data::content::{Picked, Table};
-use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Priority, Slot};
 use gander::data::stats::{Histogram, summary as whole};
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 
 use crate::gui::grid::Side;
@@ -190,7 +190,8 @@ impl Heads {
         let done: Arc<Mutex<Option<Result<whole::Summaries>>>> = Arc::default();
         let (source, wanted, place) = (table.clone(), columns.clone(), done.clone());
         let task = jobs.run("summaries of columns, all rows", Priority::Background, move |task| {
-            *place.lock() = Some(gander::data::open::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
+            *place.lock() =
+                Some(gander::bytes::guard::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
         });
         self.pass = Some(Pass { columns, task, done });
     }
@@ -397,7 +398,8 @@ impl Summary {
             false => format!("Of all {of} rows"),
         };
         if let Some(rows) = self.ranked {
-            words += &format!("\nFrequent values of a sample of {} rows:", gander::bytes::display::count(rows));
+            words +=
+                &format!("\nFrequent values of a sample of {} rows:", gander::bytes::display::count(rows));
         }
         if let Some(histogram) = &self.histogram {
             words += &ends(histogram).map_or(String::new(), |(low, high)| format!("\n{low} to {high}"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
-use gander::jobs::Jobs;
 use gander::data::node::Node;
+use gander::jobs::Jobs;
 
 use super::model::Sheet;
 use crate::gui::grid::Layout;

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Field};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
 use gander::data::content::table::read_each;
-use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::bytes::task::Task;
 
 use crate::gui::grid::{Cell, CellKind, Side};
 
@@ -138,7 +138,8 @@ impl Pages {
         let of = self.table.rows().number();
         let Some(wanted) = self.missing(&rows, columns, of) else { return };
         let (table, job) = (self.table.clone(), wanted.clone());
-        let title = format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
+        let title =
+            format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
         let shown = self.slot.get(jobs, &wanted, &title, move |task| read(&*table, task, &job));
         if let Some(block) = shown.value.filter(|_| shown.fresh) {
             self.keep(&wanted, &block);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use gander::data::content::table::project;
-use gander::data::content::{Rows, Table};
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
+use gander::data::content::table::project;
+use gander::data::content::{Rows, Table};
 
 /// The rows `rows` and columns `columns` of `table`.
 pub(super) struct Part {

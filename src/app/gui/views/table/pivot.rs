@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::SchemaRef;
 use egui::{Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
-use gander::data::content::Table;
 use gander::bytes::error::Error;
+use gander::bytes::task::Task;
+use gander::data::content::Table;
 use gander::data::format::Data;
 use gander::jobs::Slot;
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, Mistake};
-use gander::bytes::task::Task;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 

@@ -82,7 +82,8 @@ fn line(
     };
     put(name.to_owned(), body_font(), theme.text, place.left() + space::S3, names - space::S3);
     let types = (place.width() * 0.16).clamp(70.0, 150.0);
-    let kind = schema.fields().get(column).map_or(String::new(), |field| gander::bytes::display::column_type(field));
+    let kind =
+        schema.fields().get(column).map_or(String::new(), |field| gander::bytes::display::column_type(field));
     let left = place.left() + names + space::S2;
     put(kind, mono_small_font(), theme.dim, left, types - space::S2);
     let left = left + types + space::S2;

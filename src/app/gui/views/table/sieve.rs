@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
-use gander::data::content::Table;
 use gander::bytes::error::Error;
+use gander::bytes::task::Task;
+use gander::data::content::Table;
 use gander::jobs::{Jobs, Priority, Slot};
 use gander::query::{Condition, Engine, Failure, Filter, Filtered, Mistake, Order, Settings, Sort, filtered};
-use gander::bytes::task::Task;
 use serde_json::{Value, json};
 
 use crate::gui::commands::Action;

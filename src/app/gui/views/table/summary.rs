@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::data::content::Table;
 use gander::data::content::table::StoredStatistics;
-use gander::bytes::error::Result;
-use gander::jobs::{Jobs, Priority, Slot};
 use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };
-use gander::bytes::task::Task;
+use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 
 use super::heads::{Click, bar, percent};
@@ -256,7 +256,7 @@ impl Page {
         let done: Arc<Mutex<Option<Result<Summaries>>>> = Arc::default();
         let (source, wanted, slot) = (table.clone(), columns.clone(), done.clone());
         let task = jobs.run(format!("summary of {name}"), Priority::Background, move |task| {
-            let result = gander::data::open::guarded(|| exact(source.as_ref(), task, &wanted));
+            let result = gander::bytes::guard::guarded(|| exact(source.as_ref(), task, &wanted));
             *slot.lock() = Some(result);
         });
         Whole { task, columns, done }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
-use gander::bytes::error::Result;
 use gander::jobs::{Jobs, Slot};
-use gander::bytes::task::Task;
 
 /// A selection of more cells is only counted.
 const CELLS: u64 = 20_000_000;

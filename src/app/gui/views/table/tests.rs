@@ -9,11 +9,11 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use egui::{Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use gander::data::content::{Content, Rows};
 use gander::bytes::error::{Error, Result};
+use gander::bytes::source::Source;
+use gander::data::content::{Content, Rows};
 use gander::data::node::Node;
 use gander::data::open::Document;
-use gander::bytes::source::Source;
 
 use super::*;
 use crate::gui::grid::CellKind;

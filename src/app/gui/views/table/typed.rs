@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use gander::data::content::{Rows, Table};
 use gander::bytes::error::Result;
-use gander::engines::delimited::types;
 use gander::bytes::task::Task;
+use gander::data::content::{Rows, Table};
+use gander::engines::delimited::types;
 
 struct Typed {
     table: Arc<dyn Table>,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 use egui::{Color32, ColorImage};
-use gander::data::cell;
-use gander::data::content::{Content, Pixels, Rect, Table};
 use gander::bytes::error::{Error, Result};
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
+use gander::data::cell;
+use gander::data::content::{Content, Pixels, Rect, Table};
 use serde_json::Value as Json;
 
 /// Longer texts are not looked at as JSON.
@@ -98,7 +98,8 @@ fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<V
     }
     faces.push(Face::Text(lines(&text)));
     let characters = text.chars().count() as u64;
-    let size = if characters > 40 { gander::bytes::display::plural(characters, "character") } else { String::new() };
+    let size =
+        if characters > 40 { gander::bytes::display::plural(characters, "character") } else { String::new() };
     Ok(Value { type_text, faces, text, size })
 }
 

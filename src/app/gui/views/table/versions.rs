@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::{Align, Label, Layout, Rect, RichText, Sense, Slider, Ui, UiBuilder, pos2, vec2};
-use gander::data::content::Content;
 use gander::bytes::error::Error;
-use gander::jobs::{Jobs, Slot};
+use gander::data::content::Content;
 use gander::data::node::{Node, Version, Versions};
+use gander::jobs::{Jobs, Slot};
 
 use super::PATIENCE;
 use crate::gui::grid::thousands;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
 use gander::data::content::array::Plain;
 use gander::data::content::table::MemoryTable;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
-use gander::bytes::source::Source;
-use gander::bytes::task::Task;
 
 use crate::gui::views::Request;
 use crate::gui::views::bench::{Bench, bench, settle};

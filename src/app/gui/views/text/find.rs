@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, TextEdit, Ui};
-use gander::data::content::Text;
 use gander::bytes::error::Result;
-use gander::jobs::Slot;
 use gander::bytes::task::Task;
+use gander::data::content::Text;
+use gander::jobs::Slot;
 
 use super::lines::{Place, REACHED};
 use crate::gui::commands::Action;

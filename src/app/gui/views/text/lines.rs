@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{Color32, Galley, Ui};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::content::Text;
 use gander::data::content::text::{LONGEST, Line};
-use gander::bytes::error::{Error, Result};
 use gander::jobs::{Jobs, Slot};
-use gander::bytes::task::Task;
 
 use super::find::Pattern;
 use crate::gui::theme::{Theme, mono_font};

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use egui::vec2;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::format::Options;
 use gander::data::open::open_source;
-use gander::bytes::source::Source;
 
 use super::*;
 use crate::gui::views::bench;

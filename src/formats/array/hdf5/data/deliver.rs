@@ -3,10 +3,10 @@
 //! taken apart here. Elements that hold places in heaps have no delivered bytes: see [`super::column`].
 
 use super::super::datatype::{Class, Datatype, Fixed, Float, Normalization, Order, Padding, Reference};
-use crate::data::adapt;
-use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable, swap_to_little};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::data::adapt;
+use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable, swap_to_little};
 use arrow::datatypes::{DataType, Field as ArrowField, Fields};
 use bytes::{Bytes, BytesMut};
 use std::sync::Arc;

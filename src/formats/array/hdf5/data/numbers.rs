@@ -1,11 +1,11 @@
 //! Numbers of one type as numbers of another, as HDF5 converts them: what does not fit becomes the nearest
 //! that does, fractions are cut off.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::data::content::{Array, array};
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use crate::data::region::Region;
-use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// An array whose elements are delivered as another real type.

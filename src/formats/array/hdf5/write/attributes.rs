@@ -3,12 +3,12 @@
 
 use super::library::{Described, Type};
 use super::types;
+use crate::bytes::error::{Error, Result};
 use crate::data::cf;
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
+use crate::data::format::note;
 use crate::data::format::{Attributes, Loss, LossKind};
 use crate::data::node::Value;
-use crate::data::scan::note;
 use serde_json::Value as Json;
 use std::ffi::CString;
 

@@ -3,10 +3,10 @@
 
 use super::library::Type;
 use super::types;
+use crate::bytes::error::{Error, Result};
 use crate::data::adapt::{NullRule, cell_bytes, column_dtype};
 use crate::data::cell;
 use crate::data::dtype::DType;
-use crate::bytes::error::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field as ArrowField};

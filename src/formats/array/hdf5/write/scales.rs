@@ -6,8 +6,8 @@
 use super::Made;
 use super::attributes;
 use super::library::{Dataset, Described, File, Reference, Storage, Type};
-use crate::data::content::Array;
 use crate::bytes::error::Result;
+use crate::data::content::Array;
 use std::collections::BTreeMap;
 
 /// How NetCDF marks a dimension that has no variable.

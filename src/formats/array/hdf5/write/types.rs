@@ -1,8 +1,8 @@
 //! The HDF5 types of delivered elements.
 
 use super::library::{Layout, Type};
-use crate::data::dtype::{DType, Long, Mini};
 use crate::bytes::error::Result;
+use crate::data::dtype::{DType, Long, Mini};
 
 /// Whether elements have an HDF5 type that keeps every bit and its meaning.
 pub(super) fn is_there(dtype: &DType) -> bool {

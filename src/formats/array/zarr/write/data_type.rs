@@ -1,11 +1,11 @@
 //! Types of elements as version 3 names them, and their stored form.
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
 
-use crate::data::dtype::{DType, Record, TimeBase, TimeUnit};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Loss, LossKind};
 use crate::bytes::limits;
-use crate::data::scan::note;
+use crate::data::dtype::{DType, Record, TimeBase, TimeUnit};
+use crate::data::format::note;
+use crate::data::format::{Loss, LossKind};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};

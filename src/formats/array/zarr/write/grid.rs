@@ -1,10 +1,10 @@
 //! The shapes of chunks and shards, and which part of an array each holds.
 
 use super::{CHUNKS, SHARDS, part};
-use crate::data::content::Array;
 use crate::bytes::error::{Error, Result};
-use crate::data::format::Options;
 use crate::bytes::limits;
+use crate::data::content::Array;
+use crate::data::format::Options;
 use crate::data::region::Region;
 
 /// About how many bytes a chunk has that nobody asked for.

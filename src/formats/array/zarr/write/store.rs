@@ -3,8 +3,8 @@
 
 use crate::bytes::error::Result;
 use crate::data::format::Sink;
-use crate::formats::array::npz::write::{Entry, directory, local};
 use crate::data::scan::put;
+use crate::formats::array::npz::write::{Entry, directory, local};
 
 /// A store that takes each key once.
 pub trait Keys: Send {

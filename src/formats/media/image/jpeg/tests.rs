@@ -1,6 +1,6 @@
 use super::*;
-use crate::data::content::{Content, Rect};
 use crate::bytes::error::ErrorKind;
+use crate::data::content::{Content, Rect};
 use crate::data::format::Options;
 use crate::data::open::{Document, open_source};
 use std::io::Read as _;

@@ -4,10 +4,10 @@ use super::super::jpeg;
 use super::ifd::Order;
 use super::lzw;
 use super::page::{Compression, Page};
-use crate::data::content::Sample;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::content::Sample;
 use std::io::Read;
 
 /// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.

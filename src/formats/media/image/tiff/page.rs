@@ -1,10 +1,10 @@
 //! A page of a TIFF: what its directory says of size, samples, and where strips or tiles lie.
 
 use super::ifd::{Directory, Field, Order};
-use crate::data::content::Sample;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Sample;
 
 /// How chunks are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,9 +86,9 @@ fn copied_as(kind: &CellKind) -> Kind {
 
 #[cfg(test)]
 mod tests {
+    use gander::bytes::source::Source;
     use gander::data::content::array::Plain;
     use gander::data::dtype::Record;
-    use gander::bytes::source::Source;
 
     use super::*;
 

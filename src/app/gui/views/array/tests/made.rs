@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::DataType;
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cf::Times;
 use gander::data::content::array::{Axis, Gap, Scaling};
 use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::{DType, Variable};
-use gander::bytes::error::{Error, Result};
 use gander::data::region::{Region, Span};
-use gander::bytes::task::Task;
 
 use super::plain;
 

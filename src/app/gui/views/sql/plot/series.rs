@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type};
+use gander::bytes::error::{Error, Result};
+use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
-use gander::bytes::error::{Error, Result};
 use gander::data::stats::{Binning, Counter};
-use gander::bytes::task::Task;
 
 use super::axis::{Scale, is_number};
 

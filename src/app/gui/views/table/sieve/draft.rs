@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field};
 use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
 use gander::data::content::Table;
-use gander::jobs::Jobs;
 use gander::engines::delimited::types;
+use gander::jobs::Jobs;
 use gander::query::{Condition, Test};
 
 use super::list::{self, Frequent};

@@ -209,9 +209,9 @@ pub(super) fn ui(ui: &mut Ui, area: Rect, column: usize, known: &Known<'_>) {
 mod tests {
     use super::*;
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use gander::bytes::task::Task;
     use gander::data::content::table::MemoryTable;
     use gander::data::stats::summary::{exact, sampled};
-    use gander::bytes::task::Task;
 
     fn table(rows: i64) -> Arc<dyn Table> {
         let numbers = Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef;

@@ -7,7 +7,7 @@ use super::*;
 /// The view of the table of four versions, of 6, 10, 8 and 3 rows.
 fn delta() -> Harness<'static, Bench> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/delta/versions");
-    let document = gander::data::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    let document = gander::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     let root = document.root.clone();
     let Some(Content::Table(table)) = &root.content else { panic!("no table") };
     let mut view = TableView::new("versions", table.clone());

@@ -4,9 +4,9 @@
 use super::{ChunkRecord, Grid, Kept};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::formats::array::hdf5::data::bytes::{checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
-use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::cmp::Ordering;
 

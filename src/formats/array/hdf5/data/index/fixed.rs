@@ -4,9 +4,9 @@
 use super::{ChunkRecord, Grid, Kept, element};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
 use crate::formats::array::hdf5::data::bytes::{bit, checked_block, is_undefined, place, uint_at};
 use crate::formats::array::hdf5::file::File;
-use crate::bytes::task::Task;
 use bytes::Bytes;
 
 /// The thing whose checksum is wrong.

@@ -1,0 +1,23 @@
+//! Bytes and the permission to read them: files, mapped or streamed; what lies compressed or archived in them; what they
+//! may demand. Nothing here knows what bytes mean.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`source`] | the only place that opens and maps files; identity checks; the guard against shrinking files |
+//! | [`codec`], [`stream`] | compression, filters and checksums of blocks; compressed streams, indexed for random access |
+//! | [`archive`] | ZIP and TAR: members as sources |
+//! | [`cache`] | decoded blocks that a second look finds again |
+//! | [`guard`] | a panic in a reader or a decoder is an error |
+//! | [`task`] | permission to block, progress, a stop |
+//! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
+
+pub mod archive;
+pub mod cache;
+pub mod codec;
+pub mod display;
+pub mod error;
+pub mod guard;
+pub mod limits;
+pub mod source;
+pub mod stream;
+pub mod task;

@@ -1,0 +1,30 @@
+//! Data, whatever file holds them: the tree of nodes, the traits of their content, types, regions and values; what every
+//! format says of itself; adapters, conventions and statistics that work on any content. No format is known here.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
+//! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
+//! | [`format`](mod@format), [`sniff`] | `Format`: a descriptor, as a value; `Writer`, `Options`, `Payload`, `Loss`; which format is it |
+//! | [`open`](mod@open) | from a source to a [`open::Document`]; walking the tree |
+//! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
+//! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
+//! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
+//! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
+//! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
+
+pub mod adapt;
+pub mod cell;
+pub mod cf;
+pub mod chunked;
+pub mod content;
+pub mod dtype;
+pub mod format;
+pub mod grouped;
+pub mod guard;
+pub mod node;
+pub mod open;
+pub mod region;
+pub mod scan;
+pub mod sniff;
+pub mod stats;

@@ -1,0 +1,15 @@
+//! What several formats are read and written by, and that is no format itself.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`delimited`] | where lines and records of text end; rows of text by range |
+//! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
+//! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
+//! | [`archive`](mod@archive) | the members of an archive as a tree |
+
+pub mod archive;
+pub mod delimited;
+pub mod json;
+pub mod multifile;
+pub mod pickle;
