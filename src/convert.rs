@@ -31,7 +31,6 @@ use crate::data::adapt::{
 use crate::data::content::{Array, Content, Kind, Table};
 use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload};
 use crate::data::format::{loss, note};
-use crate::data::open;
 use crate::data::scan::array_bytes;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};

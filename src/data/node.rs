@@ -10,7 +10,7 @@ use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
 use crate::data::format::Format;
-use crate::engines::pickle::Report;
+use crate::data::security::Report;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;

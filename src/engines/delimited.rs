@@ -2,10 +2,9 @@
 //!
 //! Neutral ground between text, CSV, JSON Lines and other tables of lines: a byte scanner that knows quotes ([`scan`]), a
 //! sparse index that is built on all cores ([`index`], [`ordered`]), finding a record's begin anywhere in a file
-//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), columns of cells
-//! ([`texts`]), what a cell writes ([`cells`]), and the types that the cells of a column fit ([`types`]).
+//! ([`resync`]), rows by range ([`paged`]) and as a table ([`mod@table`]), encodings ([`encoding`]), and columns of
+//! cells ([`texts`]). What the cells of a column fit is found by [`crate::data::infer`].
 
-pub mod cells;
 pub mod encoding;
 pub mod index;
 pub mod ordered;
@@ -14,7 +13,6 @@ pub mod resync;
 pub mod scan;
 pub mod table;
 pub mod texts;
-pub mod types;
 
 pub use index::Index;
 pub use paged::{Paged, Records, Step};

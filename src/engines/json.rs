@@ -18,7 +18,6 @@ pub mod met;
 pub mod record;
 pub mod shape;
 pub mod stage;
-pub mod text;
 pub mod value_text;
 pub mod walk;
 mod window;

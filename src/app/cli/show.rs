@@ -309,7 +309,7 @@ pub(crate) fn aligned(
         let field = table.schema().field(index);
         let text = |row| cut(cell::text(column.as_ref(), row).unwrap_or_else(|| "∅".to_owned()));
         grid.push((0..batch.num_rows()).map(text).collect());
-        let kind = gander::engines::delimited::types::inferred(field);
+        let kind = gander::data::infer::inferred(field);
         let numeric = kind.as_ref().unwrap_or(column.data_type()).is_numeric();
         heads.push((cut(field.name().clone()), numeric));
     }

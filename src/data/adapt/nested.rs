@@ -1,7 +1,7 @@
 //! Lists and objects of JSON as Arrow's lists and structs, where a whole column fits one type.
 
 use super::typed::{float, integer};
-use crate::engines::delimited::cells::boolean;
+use crate::data::infer::cells::boolean;
 use crate::engines::json::record;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};

@@ -9,7 +9,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::{StoredStatistics, batch};
 use crate::data::content::{Bounds, Rows, Stretches, Table};
-use crate::engines::delimited::cells::{self, Moment, boolean, has_leading_zero};
+use crate::data::infer::cells::{self, Moment, boolean, has_leading_zero};
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;

@@ -7,7 +7,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
 use crate::data::content::table::read_each;
-use crate::engines::delimited::types;
+use crate::data::infer;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Field, Float64Type};
@@ -259,7 +259,7 @@ fn value_type(field: &Field) -> DataType {
     match field.data_type() {
         DataType::Dictionary(_, values) => values.as_ref().clone(),
         DataType::RunEndEncoded(_, values) => values.data_type().clone(),
-        _ => types::inferred(field).unwrap_or_else(|| field.data_type().clone()),
+        _ => infer::inferred(field).unwrap_or_else(|| field.data_type().clone()),
     }
 }
 
@@ -281,8 +281,8 @@ fn counter(stats: &ColumnStats, field: &Field, binning: Binning) -> Option<Count
 
 /// Counts the numbers of a part of a column, each so many times.
 fn add(counter: &mut Counter, array: &ArrayRef, field: &Field, times: u64) -> Result<()> {
-    let array = match (types::inferred(field), array.as_string_opt::<i32>()) {
-        (Some(kind), Some(cells)) => types::typed(cells, &kind).0,
+    let array = match (infer::inferred(field), array.as_string_opt::<i32>()) {
+        (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
         _ => array.clone(),
     };
     let array = match array.data_type() {

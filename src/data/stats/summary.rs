@@ -21,7 +21,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::table::read_each;
 use crate::data::content::{Picked, Table};
-use crate::engines::delimited::types;
+use crate::data::infer;
 use arrow::array::*;
 use arrow::datatypes::*;
 use rayon::prelude::*;
@@ -329,7 +329,7 @@ struct Fold {
 
 impl Fold {
     fn new(field: &Field, stride: u64) -> Self {
-        let inferred = types::inferred(field);
+        let inferred = infer::inferred(field);
         let data_type = match field.data_type() {
             DataType::Dictionary(_, value) => value.as_ref().clone(),
             DataType::RunEndEncoded(_, value) => value.data_type().clone(),
@@ -367,7 +367,7 @@ impl Fold {
     /// The values of an array, and how many do not fit the guessed type.
     fn typed(&self, array: &ArrayRef) -> Result<(ArrayRef, u64)> {
         Ok(match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            (Some(kind), Some(cells)) => infer::typed(cells, kind),
             _ => (decoded(array)?, 0),
         })
     }

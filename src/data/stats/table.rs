@@ -7,7 +7,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
-use crate::engines::delimited::types;
+use crate::data::infer;
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::*;
@@ -196,7 +196,7 @@ impl Fold {
     fn new(field: Option<&Field>) -> Self {
         let name = field.map_or(String::new(), |f| f.name().clone());
         Fold {
-            inferred: field.and_then(types::inferred),
+            inferred: field.and_then(infer::inferred),
             stats: ColumnStats { name, ..ColumnStats::default() },
             numeric: false,
             moments: Moments::default(),
@@ -209,7 +209,7 @@ impl Fold {
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => types::typed(cells, kind),
+            (Some(kind), Some(cells)) => infer::typed(cells, kind),
             _ => (Arc::clone(array), 0),
         };
         // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
@@ -528,7 +528,7 @@ pub(super) fn replace(
 mod tests {
     use super::*;
     use crate::data::content::table::MemoryTable;
-    use crate::engines::delimited::types;
+    use crate::data::infer;
     use arrow::array::*;
     use std::sync::Arc;
 
@@ -663,9 +663,9 @@ mod tests {
     #[test]
     fn text_columns_are_counted_by_the_type_that_their_cells_fit() {
         let schema = Arc::new(Schema::new(vec![
-            types::field("n", &DataType::Int64),
-            types::field("d", &DataType::Date32),
-            types::field("s", &DataType::Utf8),
+            infer::field("n", &DataType::Int64),
+            infer::field("d", &DataType::Date32),
+            infer::field("s", &DataType::Utf8),
         ]));
         let numbers = StringArray::from(vec![Some("10"), Some("9"), None, Some("x")]);
         let dates = StringArray::from(vec![Some("2024-01-31"), Some(""), None, Some("2023/12/31")]);

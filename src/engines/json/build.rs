@@ -5,11 +5,12 @@
 //! settled when the segments are joined. A guess that was wrong, which the state at the end of the segment
 //! before tells, costs another scan of the segment and nothing else.
 
+use super::index::Mark;
 use super::stage::{self, BLOCK, Masks, State};
-use super::{index::Mark, text};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::json::token as text;
 use crate::engines::delimited::index::fill;
 use std::ops::Range;
 

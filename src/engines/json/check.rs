@@ -4,11 +4,11 @@
 //! object the last counts, and how many were passed over is told beside.
 
 use super::index::Document;
-use super::text::{self, Word};
 use super::walk::{Kind, Space, quoted, shown, space};
 use super::window::Window;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use crate::data::json::token::{self as text, Word};
 use std::hash::Hasher;
 
 /// The deepest nesting that is followed.

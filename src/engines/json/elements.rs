@@ -2,12 +2,13 @@
 
 use super::index::{Document, Mark};
 use super::record::{Sample, Split};
+use super::stage;
 use super::walk::space;
 use super::window::Window;
-use super::{stage, text};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Rows;
+use crate::data::json::token as text;
 use crate::engines::delimited::Records;
 use crate::engines::delimited::paged::{self, Step};
 use crate::engines::delimited::table::Pages;

@@ -1,7 +1,7 @@
 //! The shape of JSON values: which kinds were seen, and from them the Arrow type that all of them fit.
 
 use super::record;
-use crate::engines::delimited::types::{self, Guess};
+use crate::data::infer::{self, Guess};
 use arrow::datatypes::{DataType, Field};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Shape {
                 self.string = true;
                 // What stands for a missing cell elsewhere is a text here.
                 let text = raw.trim_matches('"');
-                self.times.see(if types::is_typed(text) { text } else { "text" });
+                self.times.see(if infer::is_typed(text) { text } else { "text" });
             }
             Some(b'[') => {
                 self.list = true;

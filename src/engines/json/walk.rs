@@ -3,10 +3,11 @@
 
 use super::index::{Document, End, Mark};
 use super::stage;
-use super::text::{self, Word};
 use super::window::Window;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+pub use crate::data::json::Kind;
+use crate::data::json::token::{self as text, Word};
 use std::ops::Range;
 
 /// Bytes of a string that are looked for in memory; longer ones are searched through in the file.
@@ -15,37 +16,6 @@ const LONG: usize = 1 << 20;
 const NEAR: usize = 1 << 20;
 /// Bytes of a name that are kept.
 const NAME: usize = 4 << 10;
-
-/// Kinds of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Kind {
-    Object,
-    Array,
-    String,
-    Number,
-    Bool,
-    Null,
-}
-
-impl Kind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Object => "object",
-            Kind::Array => "array",
-            Kind::String => "string",
-            Kind::Number => "number",
-            Kind::Bool => "bool",
-            Kind::Null => "null",
-        }
-    }
-
-    /// Whether it has children.
-    pub fn is_container(self) -> bool {
-        matches!(self, Kind::Object | Kind::Array)
-    }
-}
 
 /// A value in a document.
 #[derive(Clone, Debug)]

@@ -7,49 +7,13 @@
 use super::machine::Pickle;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+pub use crate::data::security::{Report, Verdict};
 use bytes::Bytes;
-use std::collections::BTreeSet;
 
 /// Names that are kept.
 const NAMES: usize = 10_000;
 /// Pickles one after the other that are looked into.
 const PICKLES: usize = 100_000;
-
-/// What a pickle could do to somebody who loads it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// It asks for nothing but what is known to make plain data.
-    #[default]
-    Safe,
-    /// It asks for classes of libraries or of the program itself, or its end was not seen.
-    Unusual,
-    /// It asks for something that could do anything.
-    Dangerous,
-}
-
-impl Verdict {
-    /// The word in JSON (`CLI.md`).
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Safe => "safe",
-            Verdict::Unusual => "unusual",
-            Verdict::Dangerous => "dangerous",
-        }
-    }
-}
-
-/// What was found in one pickle or several.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// What would be imported, `os.system`, in alphabetical order; `?` for what is put together while loading.
-    pub globals: BTreeSet<String>,
-    /// Those that made the verdict what it is.
-    pub suspects: BTreeSet<String>,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why not everything was looked at, if so.
-    pub fault: Option<Error>,
-}
 
 impl Report {
     /// What one pickle would import.

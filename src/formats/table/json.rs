@@ -18,10 +18,11 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Kind as Content;
 use crate::data::format::{Format, Opening};
+use crate::data::json::token as text;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::encoding;
-use crate::engines::json::{Document, Walk, check, record, text};
+use crate::engines::json::{Document, Walk, check, record};
 use std::sync::{Arc, OnceLock};
 
 /// The descriptor.

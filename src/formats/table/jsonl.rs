@@ -13,12 +13,12 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening};
+use crate::data::json::token as text;
 use crate::data::node::{Findings, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::{Ends, Paged, Rules, TextTable, encoding};
 use crate::engines::json::met::Met;
 use crate::engines::json::record::{self, Columns, Parsed, REST, Sample};
-use crate::engines::json::text;
 use std::sync::Arc;
 
 /// The descriptor.

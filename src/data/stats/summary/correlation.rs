@@ -5,7 +5,7 @@ use super::{BLOCK, SAMPLE};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::{Picked, Table};
-use crate::engines::delimited::types;
+use crate::data::infer;
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Float64Type};
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ const CORRELATED: usize = 64;
 pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Correlation> {
     let numeric = |&c: &usize| {
         let field = table.schema().fields().get(c);
-        field.is_some_and(|f| types::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
+        field.is_some_and(|f| infer::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
     };
     let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
     let picked = Picked::sample(table, task, SAMPLE)?;
@@ -40,9 +40,9 @@ pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<
     for start in (0..picked.len()).step_by(BLOCK as usize) {
         let read = picked.read(task, start..start.saturating_add(BLOCK), &columns)?;
         for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
-            let inferred = types::inferred(table.schema().field(column));
+            let inferred = infer::inferred(table.schema().field(column));
             let array = match (inferred, array.as_string_opt::<i32>()) {
-                (Some(kind), Some(cells)) => types::typed(cells, &kind).0,
+                (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
                 _ => decoded(array)?,
             };
             let floats = arrow::compute::cast(&array, &DataType::Float64)?;

@@ -122,7 +122,7 @@ fn what_has_no_hash_and_what_does_not_fit_is_never_the_same() {
             (0..100).map(|i| if i == 50 { odd.into() } else { i.to_string() }),
         ))
     };
-    let guessed = |name: &str| types::field(name, &DataType::Int64);
+    let guessed = |name: &str| infer::field(name, &DataType::Int64);
     let arrays = vec![words("a"), words("b"), text("x"), text("y")];
     let field = |name: &str| Field::new(name, arrays[0].data_type().clone(), true);
     let schema = Schema::new(vec![field("a"), field("b"), guessed("n"), guessed("m")]);

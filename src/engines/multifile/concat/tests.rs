@@ -167,7 +167,7 @@ fn other_integers_and_floats_are_as_exact() {
 
 /// A part of texts whose types were inferred, as readers of JSON make it.
 fn records(name: &str, columns: Vec<(&str, Vec<Option<&str>>)>) -> Part {
-    let field = |name: &str| crate::engines::delimited::types::field(name, &DataType::Utf8);
+    let field = |name: &str| crate::data::infer::field(name, &DataType::Utf8);
     let fields: Vec<Field> = columns.iter().map(|(name, _)| field(name)).collect();
     let array = |(_, cells): (&str, Vec<Option<&str>>)| Arc::new(StringArray::from(cells)) as ArrayRef;
     let arrays: Vec<ArrayRef> = columns.into_iter().map(array).collect();

@@ -3,8 +3,8 @@
 //! that open and close at the borders of fields.
 
 use super::record::{self, Field, Step};
-use crate::engines::delimited::cells;
-use crate::engines::delimited::types::{self, Guess};
+use crate::data::infer::cells;
+use crate::data::infer::{self, Guess};
 use crate::engines::delimited::{Ends, Rules};
 
 /// Delimiters that are tried, the usual one first; and how much a table of them is worth. Those at the end
@@ -392,7 +392,7 @@ fn is_value(cell: &str) -> bool {
     if cell.is_empty() {
         return true;
     }
-    is_number(cell) || cells::is_missing(cell) || types::is_typed(cell)
+    is_number(cell) || cells::is_missing(cell) || infer::is_typed(cell)
 }
 
 /// Digits with signs, points and commas: `1.234,50 €`, `-5 %`, `12:34:56`, `31.12.2024`.

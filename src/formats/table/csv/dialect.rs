@@ -5,7 +5,7 @@ use super::delimiter;
 use super::record::{self, Field, Step};
 use crate::bytes::error::{Error, Result};
 use crate::data::format::{OptionSpec, Options};
-use crate::engines::delimited::types::{self, Guess};
+use crate::data::infer::{self, Guess};
 use crate::engines::delimited::{Ends, Rules, encoding};
 use encoding_rs::Encoding;
 use std::ops::Range;
@@ -164,7 +164,7 @@ fn header(sample: &[u8], rules: &Rules, whole: bool, text: &'static Encoding) ->
         at = after;
         rows += 1;
     }
-    let typed_cell = |name: &String| types::is_typed(name);
+    let typed_cell = |name: &String| infer::is_typed(name);
     let named_columns = first.iter().zip(&columns).filter(|(name, _)| !name.trim().is_empty());
     let text_over_typed = named_columns.filter(|(name, guess)| guess.is_typed() && !typed_cell(name)).count();
     if text_over_typed > 0 {
@@ -190,7 +190,7 @@ fn years_over_other(first: &[String], columns: &[Guess]) -> bool {
     years.windows(2).all(|pair| matches!(pair, [a, b] if a < b))
         && all
         && !years.is_empty()
-        && first.first().is_some_and(|name| !types::is_typed(name))
+        && first.first().is_some_and(|name| !infer::is_typed(name))
         && columns.iter().skip(1).all(Guess::seen)
         && {
             years.dedup();

@@ -7,7 +7,7 @@ use super::record::{self, Field, Step};
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::data::format::Opening;
-use crate::engines::delimited::types::{self, Guess};
+use crate::data::infer::{self, Guess};
 use crate::engines::delimited::{Rules, encoding, resync};
 use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
@@ -198,7 +198,7 @@ impl Look {
         let field = |i: usize| {
             let name = self.names.get(i).cloned().unwrap_or_else(|| format!("column{i}"));
             let guess = self.guesses.get(i).map_or(arrow::datatypes::DataType::Utf8, Guess::data_type);
-            types::field(name, &guess)
+            infer::field(name, &guess)
         };
         let fields: Vec<_> = (0..columns).map(field).collect();
         let even = self.lengths.get(&usual).copied().unwrap_or(0);

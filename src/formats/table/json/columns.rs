@@ -5,7 +5,7 @@ use super::tables::{self, Found};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
-use crate::engines::delimited::types;
+use crate::data::infer;
 use crate::engines::json::record;
 use crate::engines::json::shape::Shape;
 use crate::engines::json::{Child, Document, Kind};
@@ -33,7 +33,7 @@ pub(super) fn of(task: &Task, document: &Arc<Document>, members: &[Child]) -> Re
         rows = Some(numbers);
         let mut shape = Shape::default();
         values.iter().for_each(|raw| shape.see(raw, 0));
-        fields.push(types::field(child.name.clone().unwrap_or_default(), &shape.data_type()));
+        fields.push(infer::field(child.name.clone().unwrap_or_default(), &shape.data_type()));
         arrays.push(Arc::new(values.iter().map(|raw| record::cell(raw)).collect::<StringArray>()));
     }
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;

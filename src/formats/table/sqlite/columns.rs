@@ -4,7 +4,7 @@
 //! exactly, with the type that its cells fit in its field's metadata.
 
 use crate::data::cell;
-use crate::engines::delimited::types::{self, Guess};
+use crate::data::infer::{self, Guess};
 use arrow::array::{ArrayRef, BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, Field};
 use rusqlite::types::ValueRef;
@@ -66,7 +66,7 @@ impl Column {
         };
         match fixed {
             Some(fixed) => Field::new(&self.name, fixed, self.nullable),
-            None => types::field(&self.name, &guess(&declared, seen)).with_nullable(self.nullable),
+            None => infer::field(&self.name, &guess(&declared, seen)).with_nullable(self.nullable),
         }
     }
 }

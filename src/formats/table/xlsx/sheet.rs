@@ -8,8 +8,8 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Content;
 use crate::data::content::table::MemoryTable;
+use crate::data::infer;
 use crate::data::node::Node;
-use crate::engines::delimited::types;
 use arrow::array::*;
 use arrow::datatypes::{DataType, Field, Schema};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike};
@@ -369,7 +369,7 @@ fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field
         (true, false) => DataType::Int64,
         _ => DataType::Utf8,
     };
-    (types::field(name, &guess), column!(StringBuilder::new(), |value: &Value| Some(text(value))))
+    (infer::field(name, &guess), column!(StringBuilder::new(), |value: &Value| Some(text(value))))
 }
 
 /// A cell as text.

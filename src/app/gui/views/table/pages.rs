@@ -368,7 +368,7 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
 
 /// How wide the values of a column are likely to be, in characters.
 pub(super) fn likely_width(field: &Field) -> f32 {
-    let inferred = gander::engines::delimited::types::inferred(field);
+    let inferred = gander::data::infer::inferred(field);
     match inferred.as_ref().unwrap_or(field.data_type()) {
         DataType::Boolean => 6.0,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 => 7.0,

@@ -9,7 +9,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::{Rows, Table};
-use gander::engines::delimited::types;
+use gander::data::infer;
 
 struct Typed {
     table: Arc<dyn Table>,
@@ -19,7 +19,7 @@ struct Typed {
 /// The table itself where its columns have types of their own.
 pub(super) fn typed(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     let schema = table.schema();
-    if schema.fields().iter().all(|field| types::inferred(field).is_none()) {
+    if schema.fields().iter().all(|field| infer::inferred(field).is_none()) {
         return table.clone();
     }
     let fields: Vec<Field> = schema.fields().iter().map(|field| of(field)).collect();
@@ -28,7 +28,7 @@ pub(super) fn typed(table: &Arc<dyn Table>) -> Arc<dyn Table> {
 }
 
 fn of(field: &Field) -> Field {
-    match types::inferred(field) {
+    match infer::inferred(field) {
         Some(kind) => Field::new(field.name(), kind, true),
         None => field.clone(),
     }
@@ -50,8 +50,8 @@ impl Table for Typed {
             .columns()
             .iter()
             .zip(fields.fields())
-            .map(|(array, field)| match (types::inferred(field), array.as_string_opt::<i32>()) {
-                (Some(kind), Some(cells)) => types::typed(cells, &kind).0,
+            .map(|(array, field)| match (infer::inferred(field), array.as_string_opt::<i32>()) {
+                (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
                 _ => array.clone(),
             })
             .collect();

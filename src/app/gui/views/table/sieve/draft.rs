@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field};
 use egui::{ComboBox, Key, Popup, PopupCloseBehavior, ScrollArea, TextEdit, Ui};
 use gander::data::content::Table;
-use gander::engines::delimited::types;
+use gander::data::infer;
 use gander::jobs::Jobs;
 use gander::query::{Condition, Test};
 
@@ -292,7 +292,7 @@ impl Draft {
     /// The choice of a field inside a struct; the type of what is asked.
     fn field_ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>, column: usize) -> Option<DataType> {
         let field = table.schema().fields().get(column)?;
-        let data_type = types::inferred(field).unwrap_or_else(|| field.data_type().clone());
+        let data_type = infer::inferred(field).unwrap_or_else(|| field.data_type().clone());
         let (_, levels) = inside(&data_type, &self.fields);
         for (level, names) in levels.iter().enumerate() {
             let before = self.fields.get(level).filter(|name| names.contains(name)).cloned();

@@ -2,9 +2,11 @@
 //! keeps its text. A column of a text format is Utf8 in its schema and says the guess in its field's
 //! metadata (`inferred`, in Arrow's words); [`typed`] makes values of it where they are needed.
 
-use super::cells::{self, Moment, boolean, has_leading_zero, is_missing};
+pub mod cells;
+
 use arrow::array::*;
 use arrow::datatypes::*;
+use cells::{Moment, boolean, has_leading_zero, is_missing};
 use std::sync::Arc;
 
 /// The key in a field's metadata.

@@ -1,7 +1,7 @@
 //! Texts of values: where they end, of which kind they are, and strings without their escapes. Numbers are
 //! never converted: their text is their value.
 
-use super::walk::Kind;
+use super::Kind;
 use std::borrow::Cow;
 
 /// Whether a byte is white space.
