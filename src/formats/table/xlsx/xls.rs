@@ -18,6 +18,10 @@ use crate::task::Task;
 
 /// The most bytes of a workbook that are held.
 const HELD: u64 = limits::CHUNK;
+/// The stream of a workbook in a compound file: of Excel 97 and later, else of Excel 5.
+pub(super) const STREAMS: [&str; 2] = ["Workbook", "Book"];
+/// The stream of a package that is encrypted.
+pub(super) const ENCRYPTED: &str = "EncryptedPackage";
 /// The begin of a workbook or a sheet, of Excel 5 and later; the end.
 const BOF: u16 = 0x0809;
 const EOF: u16 = 0x000a;
@@ -207,11 +211,10 @@ impl Book {
 
 /// The stream of the workbook in a compound file.
 fn unframed(task: &Task, bytes: &[u8]) -> Result<Vec<u8>> {
-    // Of Excel 97 and later, else of Excel 5.
-    if let Some(stream) = cfb::stream(task, bytes, &["Workbook", "Book"])? {
+    if let Some(stream) = cfb::stream(task, bytes, &STREAMS)? {
         return Ok(stream);
     }
-    if cfb::stream(task, bytes, &["EncryptedPackage"])?.is_some() {
+    if cfb::stream(task, bytes, &[ENCRYPTED])?.is_some() {
         return Err(Error::unsupported("the workbook is encrypted with a password"));
     }
     Err(Error::malformed("XLS: the compound file has no stream of a workbook"))
