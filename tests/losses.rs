@@ -811,7 +811,9 @@ fn pictures_hold_what_is_stored() {
     use gander::data::content::array::{ArrayFacts, Plain, Scaling};
     let scaling = Scaling { scale: 0.5, offset: 0.0, fill: Vec::new(), valid: None };
     let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
-    let plain = Plain::new(gander::Source::memory("a", (0..12).collect()), 0, DType::U8, vec![3, 4]).unwrap();
+    let plain =
+        Plain::new(gander::Source::memory("a", (0..12).collect::<Vec<u8>>()), 0, DType::U8, vec![3, 4])
+            .unwrap();
     let item = Item::new("a", Content::Array(Arc::new(plain.with_facts(facts))), Attributes::default());
     let plan = |values: &str| {
         let mut options = Options::default();

@@ -89,9 +89,12 @@ fn opened(
     // Files that only looked like the parts of one table are a folder of files.
     let plain = verdict.format.id == "dataset" && root.label == "folder";
     let folder = formats::by_id("folder").filter(|_| plain);
+    // What only looked like a compressed stream is the bytes of the file.
+    let is_wrapper = verdict.format.id == "xz" && root.reader.iter().all(|(name, _)| name != "compression");
+    let bytes = formats::by_id("bytes").filter(|_| is_wrapper);
     Ok(Document {
         source: source.clone(),
-        format: folder.unwrap_or(verdict.format),
+        format: folder.or(bytes).unwrap_or(verdict.format),
         root: Arc::new(root),
         remarks: verdict.remark.into_iter().collect(),
         broken_promise: verdict.broken_promise,

@@ -187,12 +187,16 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Bytes that must decode for an lzma file to be known without its extension.
+/// Bytes that must decode for an lzma file to be known without its extension, and how many are tried.
 const SURE: usize = 4 << 10;
+const TRIED: usize = 64 << 10;
 
 /// Whether these bytes, the start of a file or with `whole` all of it, are an lzma file: `Some(true)` where the
 /// header is one that encoders write and the data decode as far as they are looked at, `Some(false)` where they
 /// may be one, which the extension has to say.
+///
+/// The format has no magic number, and a decoder takes zeros for zeros: arrays and label images that are mostly
+/// zero are headers with data that decode. So it is asked too whether the data look compressed.
 pub fn begins_as_lzma(head: &[u8], whole: bool) -> Option<bool> {
     let (&[properties, a, b, c, d, ref size @ ..], rest) = head.split_first_chunk::<13>()?;
     let (dictionary, size) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(*size));
@@ -206,29 +210,63 @@ pub fn begins_as_lzma(head: &[u8], whole: bool) -> Option<bool> {
         && (dictionary.count_ones() == 1
             || dictionary.count_ones() == 2 && dictionary & (dictionary >> 1) != 0
             || dictionary == u32::MAX);
-    // What is looked at reaches back no farther than this, so no large dictionary is needed.
-    let mut start = head.to_vec();
-    if let Some(field) = start.get_mut(1..5) {
-        field.copy_from_slice(&(2 * SURE as u32).to_le_bytes());
-    }
-    let mut stream = LzmaStream::new_mem_limit(MEMORY, None);
-    let (mut out, mut at, mut made) = (vec![0; SURE], 0, 0);
-    while made < SURE {
-        let from = start.get(at..).unwrap_or_default();
-        let action = if from.is_empty() && whole { Action::Finish } else { Action::Run };
-        let Ok(step) = stream.process(from, out.get_mut(made..)?, action) else {
-            // Damaged data behind such a header are still what their name says.
-            return usual.then_some(false);
-        };
-        (at, made) = (at + step.bytes_consumed, made + step.bytes_produced);
-        if step.status == Status::StreamEnd {
-            return Some(usual && whole && at >= start.len());
+    // These limits are those of `xz` for files whose name it does not know. Its bits of context (lc + lp) are at
+    // most 4; no bits of any kind are what an array begins with, not what an encoder writes.
+    let context = properties % 9 + properties / 9 % 5;
+    let usual = usual && properties != 0 && context <= 4 && (unknown || size < 1 << 38);
+    match tried(head, whole) {
+        // Damaged data behind such a header are still what their name says.
+        None => usual.then_some(false),
+        Some(Tried { taken, made, ended }) => {
+            let data = rest.get(..taken.saturating_sub(13)).unwrap_or_default();
+            let enough = if ended { whole && taken >= head.len() } else { made.len() >= SURE };
+            let same = made.iter().all(|byte| made.first() == Some(byte));
+            Some(usual && enough && !same && is_dense(data))
         }
+    }
+}
+
+/// What the first bytes of an lzma file decode to.
+struct Tried {
+    /// Bytes that were taken, with the header.
+    taken: usize,
+    made: Vec<u8>,
+    /// Whether the stream ends there.
+    ended: bool,
+}
+
+/// Decodes the first bytes of an lzma file; `None` where they are none.
+fn tried(head: &[u8], whole: bool) -> Option<Tried> {
+    // What is looked at reaches back no farther than this, so no large dictionary is needed; twice as far, since
+    // the decoder runs ahead of what it hands out.
+    let mut start = head.to_vec();
+    start.get_mut(1..5)?.copy_from_slice(&(2 * TRIED as u32).to_le_bytes());
+    let mut stream = LzmaStream::new_mem_limit(MEMORY, None);
+    let (mut out, mut taken, mut len, mut ended) = (vec![0; TRIED], 0, 0, false);
+    while len < TRIED && !ended {
+        let from = start.get(taken..).unwrap_or_default();
+        let action = if from.is_empty() && whole { Action::Finish } else { Action::Run };
+        let step = stream.process(from, out.get_mut(len..)?, action).ok()?;
+        (taken, len) = (taken + step.bytes_consumed, len + step.bytes_produced);
+        ended = step.status == Status::StreamEnd;
         if step.bytes_consumed == 0 && step.bytes_produced == 0 {
             break;
         }
     }
-    Some(usual && made == SURE)
+    out.truncate(len);
+    Some(Tried { taken, made: out, ended })
+}
+
+/// Whether bytes may come from a range coder, which makes all of them about equally often: no byte, zero above
+/// all, is more than a quarter of them, with a few more for what begins and ends a stream.
+fn is_dense(data: &[u8]) -> bool {
+    let mut counts = [0usize; 256];
+    for byte in data {
+        if let Some(count) = counts.get_mut(usize::from(*byte)) {
+            *count += 1;
+        }
+    }
+    counts.iter().all(|count| *count <= data.len() / 4 + 2)
 }
 
 fn refused(error: &std::io::Error, word: &str) -> Error {
@@ -250,6 +288,7 @@ fn cut(word: &str) -> Error {
 mod tests {
     use super::*;
     use lzma_rust2::filter::FilterConfig;
+    use proptest::prelude::*;
     use std::io::Write;
 
     /// Text and, every so often, calls and jumps as programs have them.
@@ -314,6 +353,56 @@ mod tests {
         assert_eq!((filters(b"").unwrap(), filters(&file[..15]).unwrap()), (0, 0));
     }
 
+    /// What a decoder takes for a header, in front of an array or a label image that is mostly zero.
+    fn sparse() -> impl Strategy<Value = Vec<u8>> {
+        let properties = prop_oneof![Just(93u8), any::<u8>()];
+        let value = prop_oneof![5 => Just(0u8), 1 => any::<u8>()];
+        let run = (prop_oneof![4 => Just(0u8), 1 => any::<u8>()], 1usize..2_000);
+        let runs = prop::collection::vec(run, 0..20);
+        (properties, 12u32..32, 0usize..300, prop::collection::vec(value, 0..200), runs, 1usize..8).prop_map(
+            |(properties, power, zeros, values, runs, width)| {
+                let mut bytes = vec![properties];
+                bytes.extend((1u32 << power).to_le_bytes());
+                bytes.extend([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+                bytes.extend(std::iter::repeat_n(0, zeros));
+                // A value stands in the lowest byte of its element.
+                let element = |value: u8| std::iter::once(value).chain(std::iter::repeat_n(0, width));
+                bytes.extend(values.into_iter().flat_map(element));
+                bytes.extend(runs.into_iter().flat_map(|(value, len)| std::iter::repeat_n(value, len)));
+                bytes
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn arrays_of_many_zeros_are_no_lzma(file in sparse(), whole: bool) {
+            prop_assert_ne!(begins_as_lzma(&file, whole), Some(true));
+        }
+
+        #[test]
+        fn what_encoders_write_is_lzma(
+            data in prop::collection::vec(0u8..20, 2..9_000),
+            options in (0u32..=4, 0u32..=4, 1u32..=4, 12u32..20),
+            known: bool,
+        ) {
+            let (lc, lp, pb, power) = options;
+            prop_assume!(lc + lp <= 4 && data.iter().any(|byte| *byte != data[0]));
+            let mut options = lzma_rust2::LzmaOptions::with_preset(1);
+            (options.lc, options.lp, options.pb, options.dict_size) = (lc, lp, pb, 1 << power);
+            let len = known.then_some(data.len() as u64);
+            let mut writer = lzma_rust2::LzmaWriter::new_use_header(vec![], &options, len).unwrap();
+            writer.write_all(&data).unwrap();
+            let file = writer.finish().unwrap();
+            prop_assert_eq!(begins_as_lzma(&file, true), Some(true));
+        }
+
+        #[test]
+        fn any_bytes_may_be_asked(file in prop::collection::vec(any::<u8>(), 0..100), whole: bool) {
+            begins_as_lzma(&file, whole);
+        }
+    }
+
     #[test]
     fn lzma_is_known_by_what_decodes() {
         let write = |size: u32, known: bool| {
@@ -343,6 +432,15 @@ mod tests {
             [&[0; 400][..], b"PK\x03\x04 and so on, a text of some length", &[0x5d, 0, 0, 0x80, 0, 1, 2, 3]]
         {
             assert_ne!(begins_as_lzma(other, true), Some(true));
+        }
+        // Zeros decode to zeros, and a few values among them to others.
+        let mut labels: Vec<u8> = [93u32, 1, 2, 0].iter().flat_map(|label| label.to_le_bytes()).collect();
+        labels.resize(1_000, 0);
+        assert_eq!(begins_as_lzma(&labels, false), Some(false));
+        for at in (20..900).step_by(20).chain(900..1_000) {
+            let mut labels = labels.clone();
+            labels[at] = 3;
+            assert_ne!(begins_as_lzma(&labels, false), Some(true), "{at}");
         }
         let noise: Vec<u8> = (0..4_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let file = [&write(1 << 20, false)[..14], &noise].concat();

@@ -147,7 +147,7 @@ fn is_utf16(encoding: &'static Encoding) -> bool {
 
 /// Text in UTF-32 that is mostly ASCII: units that are characters, none of them a control character.
 fn utf32_by_zeros(sample: &[u8]) -> Option<Charset> {
-    let units = sample.get(..TOLD).unwrap_or(sample).as_chunks::<4>().0;
+    let units = sample.get(..UTF32_SAMPLE).unwrap_or(sample).as_chunks::<4>().0;
     let is_text = |big: bool| {
         let unit = |unit: &[u8; 4]| if big { u32::from_be_bytes(*unit) } else { u32::from_le_bytes(*unit) };
         let mut plain = 0;
@@ -166,7 +166,7 @@ fn utf32_by_zeros(sample: &[u8]) -> Option<Charset> {
 }
 
 /// Bytes that tell UTF-32.
-const TOLD: usize = 4 << 10;
+const UTF32_SAMPLE: usize = 4 << 10;
 
 /// ASCII text in UTF-16 has a zero in every second byte.
 fn utf16_by_zeros(sample: &[u8]) -> Option<&'static Encoding> {

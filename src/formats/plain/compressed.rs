@@ -161,7 +161,19 @@ fn open_xz(opening: &Opening) -> Result<Node> {
             }
         };
     }
-    open_spooled(opening, "lzma", || Ok(Box::new(xz::Xz::lzma())))
+    let stream = Spooled::new(opening.source.clone(), 0, Box::new(|| Ok(Box::new(xz::Xz::lzma()))));
+    stream.ahead(opening.task, CHECKED)?;
+    let notes = stream.tell().unwrap_or_default();
+    let is_said = opening.head.has_extension(XZ.extensions) || opening.options.get("format").is_some();
+    match &notes.problem {
+        // Nothing but its bytes said so, and they do not hold.
+        Some(problem) if !is_said => {
+            let node =
+                Node::new(opening.source.name(), "file").content(Content::Bytes(opening.source.clone()));
+            Ok(node.remark(format!("it begins like an LZMA stream, but cannot be decoded: {problem}")))
+        }
+        _ => open_inner(opening, "lzma", Arc::new(stream), notes),
+    }
 }
 
 fn open_lz4(opening: &Opening) -> Result<Node> {
@@ -240,9 +252,53 @@ mod tests {
     use crate::{Result, Task};
     use std::path::PathBuf;
 
+    fn path(name: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/xz").join(name)
+    }
+
     fn opened(name: &str) -> Result<Document> {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/xz").join(name);
-        crate::open(&Task::new(), &path, &Options::default())
+        crate::open(&Task::new(), &path(name), &Options::default())
+    }
+
+    fn in_memory(name: &str, bytes: Vec<u8>) -> Document {
+        let source = crate::bytes::source::Source::memory(name, bytes);
+        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn arrays_of_zeros_are_bytes() {
+        for first in [0u32, 1, 93] {
+            let mut labels: Vec<u8> = [first, 1, 2, 0].iter().flat_map(|label| label.to_le_bytes()).collect();
+            labels.resize(100_000, 0);
+            let document = in_memory("labels.raw", labels);
+            assert_eq!(document.format.id, "bytes", "{first}");
+            assert!(matches!(document.root.content, Some(Content::Bytes(_))));
+        }
+    }
+
+    #[test]
+    fn what_begins_like_lzma_and_cannot_be_decoded_is_bytes() {
+        use std::io::Write;
+        let mut state = 1u32;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b'a' + (state >> 28) as u8
+        });
+        let noise: Vec<u8> = noise.take(100_000).collect();
+        let options = lzma_rust2::LzmaOptions::with_preset(1);
+        let mut writer = lzma_rust2::LzmaWriter::new_use_header(vec![], &options, None).unwrap();
+        writer.write_all(&noise).unwrap();
+        let mut file = writer.finish().unwrap();
+        assert_eq!(in_memory("letters", file.clone()).format.id, "xz");
+        // Behind what is looked at to tell formats.
+        file.truncate(30_000);
+        let document = in_memory("letters", file.clone());
+        let Some(Content::Bytes(bytes)) = &document.root.content else { panic!() };
+        assert_eq!((document.format.id, bytes.known_len()), ("bytes", Some(30_000)));
+        assert!(document.root.remarks.iter().any(|remark| remark.contains("LZMA")));
+        assert!(document.root.problem.is_none());
+        let named = in_memory("letters.lzma", file);
+        assert!(named.format.id == "xz" && named.root.problem.is_some());
     }
 
     #[test]
@@ -271,6 +327,8 @@ mod tests {
             let table = matches!(document.root.content, Some(Content::Table(_)));
             assert!(table || name.contains(".txt."), "{name}");
         }
+        let unnamed = in_memory("birds", std::fs::read(path("small_dictionary.csv.lzma")).unwrap());
+        assert_eq!(unnamed.format.id, "xz");
         let damaged = opened("malformed/bad_data.csv.lzma");
         let problem = damaged.map_or_else(Some, |document| document.root.problem.clone());
         assert_eq!(problem.map(|error| error.kind()), Some(ErrorKind::Malformed));

@@ -14,6 +14,8 @@ mod time;
 mod wire;
 
 #[cfg(test)]
+mod made;
+#[cfg(test)]
 mod tests;
 
 use crate::bytes::error::Result;

@@ -5,6 +5,7 @@
 mod elements;
 mod facts;
 mod footer;
+mod mended;
 mod pages;
 mod repair;
 mod table;

@@ -56,10 +56,12 @@ enum Framing {
 
 fn framing(head: &Head) -> Option<Framing> {
     if head.starts_with(cfb::MAGIC) {
-        // The stream of an XLS is named so, in UTF-16, and that of one that is encrypted; the directory may lie
-        // beyond the head.
+        // The directory may lie beyond the head; then what is there of it tells.
         let names = [&b"W\0o\0r\0k\0b\0o\0o\0k\0"[..], b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"];
-        let listed = names.iter().any(|name| memchr::memmem::find(&head.first, name).is_some());
+        let found = || names.iter().any(|name| memchr::memmem::find(&head.first, name).is_some());
+        let [new, old] = xls::STREAMS;
+        let streams = [new, old, xls::ENCRYPTED];
+        let listed = cfb::lists(&head.first, &streams).unwrap_or_else(found);
         return (listed || head.has_extension(FORMAT.extensions)).then_some(Framing::Xls);
     }
     if xls::begins(&head.first) {

@@ -154,6 +154,12 @@ impl Blocks {
     }
 }
 
+/// The coordinate that a file or folder of blocks is named by. Names that are read as a number but are not how it
+/// is written (`+5`, `05`) are other files: no block is looked for there.
+fn coordinate(name: &str) -> Option<u64> {
+    name.parse().ok().filter(|number: &u64| number.to_string() == name)
+}
+
 /// How many blocks are looked at to find whether they are of variable length.
 const SAMPLE: usize = 64;
 
@@ -181,8 +187,7 @@ impl Blocks {
         for depth in 0..self.grid.len() {
             let is_last = depth + 1 == self.grid.len();
             let names = self.store.names(task, &key, !is_last).unwrap_or_default();
-            let Some(name) = names.into_iter().take(SAMPLE).find(|n| n.bytes().all(|b| b.is_ascii_digit()))
-            else {
+            let Some(name) = names.into_iter().take(SAMPLE).find(|name| coordinate(name).is_some()) else {
                 return Ok(false);
             };
             key = if key.is_empty() { name } else { format!("{key}/{name}") };
@@ -219,7 +224,7 @@ impl Blocks {
             }
             let is_last = above.len() + 1 >= rank;
             for name in self.store.names(task, &path, !is_last)? {
-                let Ok(number) = name.parse::<u64>() else { continue };
+                let Some(number) = coordinate(&name) else { continue };
                 let next: Vec<u64> = above.iter().copied().chain([number]).collect();
                 match is_last {
                     true => found.push(next.into_iter().rev().collect()),
@@ -384,4 +389,26 @@ fn is_inside(n: u64, whole: &[u64], part: &[u64]) -> bool {
 /// The fill value: N5 has none, missing blocks are zeros.
 pub(super) fn fill(dtype: &DType) -> Option<ArrayRef> {
     dtype.is_variable().then(|| Arc::new(arrow::array::StringArray::from(vec![None::<&str>])) as ArrayRef)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_named_by_numbers_as_they_are_written() {
+        let read = ["0", "7", "10", "18446744073709551615"].map(coordinate);
+        assert_eq!(read, [Some(0), Some(7), Some(10), Some(u64::MAX)]);
+        for name in ["+5", "-0", "05", "00", "", " 5", "5.raw", "18446744073709551616", "٣"] {
+            assert_eq!(coordinate(name), None, "{name:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_coordinate_is_found_by_its_name(number: u64, name in "[+0-9]{0,4}") {
+            proptest::prop_assert_eq!(coordinate(&number.to_string()), Some(number));
+            proptest::prop_assert!(coordinate(&name).is_none_or(|number| number.to_string() == name));
+        }
+    }
 }

@@ -97,6 +97,28 @@ fn blocks_of_variable_length_are_lists() {
 }
 
 #[test]
+fn files_beside_the_blocks_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join("x.n5").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    put("attributes.json", br#"{"n5":"2.0.0"}"#);
+    let dataset = br#"{"dimensions":[8],"blockSize":[2],"dataType":"uint8","compression":{"type":"raw"}}"#;
+    put("a/attributes.json", dataset);
+    for name in ["1", "+2", "03"] {
+        put(&format!("a/{name}"), &[0, 0, 0, 1, 0, 0, 0, 2, 7, 8]);
+    }
+    let document = crate::open(&Task::new(), &folder.path().join("x.n5"), &Options::default()).unwrap();
+    let array = array(&document.root.find(&Task::new(), "/a").unwrap().unwrap());
+    let stored = array.stored(&Task::new()).unwrap().unwrap();
+    let regions: Vec<_> = stored.regions.iter().map(|region| region.0[0].start).collect();
+    assert_eq!(regions, [2]);
+    assert_eq!(read(&*array, &Task::new(), &Region::all(&[8])).unwrap(), [0, 0, 7, 8, 0, 0, 0, 0]);
+}
+
+#[test]
 fn pyramids_have_axes() {
     let level = array(&node("cases.n5", "/pyramid/s1"));
     let axes = level.facts().axes;

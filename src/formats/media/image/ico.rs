@@ -4,7 +4,7 @@
 //!
 //! The largest picture is shown, the one with the most bits of these. A bitmap is twice as high as its picture:
 //! behind the colours stands a mask of one bit a pixel that says where the icon is transparent. Bitmaps with
-//! 32 bits have their own alpha, and the mask counts only where that is zero everywhere.
+//! 32 bits, or with a bit mask for it, have their own alpha, and the mask counts only where that is zero everywhere.
 
 use super::picture::{self, Codec, Header, blank, bytes_at, check_pixels};
 use super::{generic, png};
@@ -135,6 +135,8 @@ struct Bitmap {
     colours: u64,
     /// Whether the colours are compressed, so that no mask can be found behind them.
     packed: bool,
+    /// Whether bit masks of colours stand in the header, of version 4 or 5.
+    masks_in_header: bool,
 }
 
 impl Bitmap {
@@ -163,7 +165,8 @@ impl Bitmap {
         let masks = if compression == 3 && size == BITMAP as u32 { 12 } else { 0 };
         let colours = u64::from(size) + masks + 4 * palette;
         let packed = !matches!(compression, 0 | 3);
-        Ok(Bitmap { width: u64::from(width), height: high, depth, down, colours, packed })
+        let masks_in_header = compression == 3 && matches!(size, 108 | 124);
+        Ok(Bitmap { width: u64::from(width), height: high, depth, down, colours, packed, masks_in_header })
     }
 
     /// Bytes of a row of so many bits: rows begin at every fourth byte.
@@ -195,7 +198,7 @@ impl Bitmap {
         if self.down { y } else { self.height - 1 - y }
     }
 
-    /// The fourth byte of each pixel, where it is an alpha: not where it is zero everywhere.
+    /// The fourth byte of each pixel, where it may be an alpha.
     fn alpha(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.depth != 32 || self.packed {
             return None;
@@ -208,7 +211,7 @@ impl Bitmap {
             let pixels = (0..self.width as usize).map(|x| line.get(4 * x + 3).copied().unwrap_or_default());
             alpha.extend(pixels);
         }
-        alpha.iter().any(|&a| a > 0).then_some(alpha)
+        Some(alpha)
     }
 
     /// Whether the mask leaves a pixel out; it may be missing.
@@ -226,6 +229,11 @@ impl Codec for Bitmap {
         let bytes = source.read_up_to(task, 0, len)?;
         // The decoder is told the height without the mask.
         let mut plain = bytes.to_vec();
+        if self.masks_in_header {
+            // It passes over bit masks behind the header even where they stand in the header.
+            let header = self.colours.min(plain.len() as u64) as usize;
+            plain.splice(header..header, [0; 12]);
+        }
         let height = self.height as i32 * if self.down { -1 } else { 1 };
         if let Some(field) = plain.get_mut(8..12) {
             field.copy_from_slice(&height.to_le_bytes());
@@ -235,14 +243,17 @@ impl Codec for Bitmap {
         task.check()?;
         let channels = colours.channels as usize;
         let mut pixels = blank(self.width, self.height, 4, Sample::U8, true)?;
-        let own = (channels < 4).then(|| self.alpha(&bytes)).flatten();
+        let own = match channels {
+            4 => Some(colours.data.as_chunks::<4>().0.iter().map(|colour| colour[3]).collect()),
+            _ => self.alpha(&bytes),
+        };
+        let own = own.filter(|alpha: &Vec<u8>| alpha.iter().any(|&alpha| alpha > 0));
         let shown = pixels.data.as_chunks_mut::<4>().0.iter_mut();
         for ((n, out), colour) in shown.enumerate().zip(colours.data.chunks_exact(channels.max(1))) {
             let (x, y) = (n as u64 % self.width, n as u64 / self.width);
-            let alpha = match (colour, &own) {
-                (&[_, _, _, alpha], _) => alpha,
-                (_, Some(own)) => own.get(n).copied().unwrap_or(255),
-                _ => 255 * u8::from(!self.masked(&bytes, x, y)),
+            let alpha = match &own {
+                Some(own) => own.get(n).copied().unwrap_or(255),
+                None => 255 * u8::from(!self.masked(&bytes, x, y)),
             };
             *out = match *colour {
                 [grey] => [grey, grey, grey, alpha],
@@ -344,6 +355,30 @@ mod tests {
         let flat = bitmap(2, 2, 1, &[&palette[..], &bits, &mask].concat());
         let flat = pixels(icon(&[(2, 2, 1, &flat)])).unwrap();
         assert_eq!(flat.data, [[7, 8, 9, 255], [0, 0, 0, 255], [0, 0, 0, 0], [7, 8, 9, 255]].concat());
+    }
+
+    #[test]
+    fn a_mask_counts_where_the_alpha_of_bit_masks_is_zero() {
+        let mask = [0x80, 0, 0, 0, 0, 0, 0, 0];
+        // Masks of red, green, blue and alpha in headers of versions 3, 4 and 5.
+        let deep = |size: usize, alpha: u8| {
+            let pixel = |n: u8| [n, n + 1, n + 2, alpha * n];
+            let rows: Vec<u8> = [pixel(1), pixel(2), pixel(3), pixel(4)].concat();
+            let masks = [0x00ff_0000u32, 0x0000_ff00, 0x0000_00ff, 0xff00_0000].map(u32::to_le_bytes);
+            let mut header = bitmap(2, 2, 32, masks.as_flattened());
+            header[0] = size as u8;
+            header[16] = 3;
+            header.resize(size, 0);
+            icon(&[(2, 2, 32, &[&header[..], &rows, &mask].concat())])
+        };
+        let shown = |alphas: [u8; 4]| {
+            let colour = |n: u8, a: u8| [n + 2, n + 1, n, a];
+            [colour(3, alphas[0]), colour(4, alphas[1]), colour(1, alphas[2]), colour(2, alphas[3])].concat()
+        };
+        for size in [56, 108, 124] {
+            assert_eq!(pixels(deep(size, 10)).unwrap().data, shown([30, 40, 10, 20]), "{size}");
+            assert_eq!(pixels(deep(size, 0)).unwrap().data, shown([255, 255, 0, 255]), "{size}");
+        }
     }
 
     #[test]

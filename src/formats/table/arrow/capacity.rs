@@ -34,6 +34,32 @@ pub(super) fn holds<'a>(
     none || rows == 0
 }
 
+/// Whether a type may have values without any bytes, all of them equal.
+pub(super) fn may_be_hollow(dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Null | DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) => true,
+        DataType::FixedSizeList(field, _) => may_be_hollow(field.data_type()),
+        DataType::Struct(fields) => fields.iter().all(|field| may_be_hollow(field.data_type())),
+        _ => false,
+    }
+}
+
+/// Whether all `rows` rows of a batch are there and equal, as there are no bytes that could tell them apart.
+pub(super) fn is_hollow<'a>(
+    plans: impl IntoIterator<Item = &'a Plan>,
+    batch: &Batch,
+    old_unions: bool,
+    rows: u64,
+) -> bool {
+    let room = Room { batch, body: 0, old_unions };
+    let mut at = Cursor::default();
+    plans.into_iter().all(|plan| {
+        may_be_hollow(&plan.dtype)
+            && room.has_no_nulls(plan, &mut at.clone())
+            && room.has(plan, &mut at, rows)
+    })
+}
+
 struct Room<'a> {
     batch: &'a Batch,
     body: u64,
@@ -106,6 +132,21 @@ impl Room<'_> {
         fits
     }
 
+    /// Whether the field at `at` and those below have no bitmaps that count; goes on to the field behind it.
+    fn has_no_nulls(&self, plan: &Plan, at: &mut Cursor) -> bool {
+        let start = *at;
+        plan.skip(at, &self.batch.views, self.old_unions);
+        if plan.dtype == DataType::Null {
+            return true;
+        }
+        let nulls = self.batch.nodes.get(start.node).map_or(0, |(_, nulls)| *nulls);
+        let stored = self.batch.buffers.get(start.buffer).map_or(0, |(_, len)| *len);
+        let mut below = Cursor { node: start.node + 1, buffer: start.buffer + 1, views: start.views };
+        let is_empty = matches!(plan.dtype, DataType::FixedSizeList(_, 0));
+        (nulls == 0 || stored == 0)
+            && (is_empty || plan.children.iter().all(|child| self.has_no_nulls(child, &mut below)))
+    }
+
     /// Whether a buffer can have `rows` values of a fixed width.
     fn values(&self, index: usize, dtype: &DataType, rows: u64) -> bool {
         let width = match dtype {
@@ -120,6 +161,7 @@ impl Room<'_> {
 mod tests {
     use super::*;
     use arrow::datatypes::{Field, Fields};
+    use std::sync::Arc;
 
     fn batch(nodes: &[(u64, u64)], buffers: &[u64]) -> Batch {
         let mut at = 0;
@@ -150,6 +192,30 @@ mod tests {
         let batch = batch(&[(3, 0), (1 << 50, 0), (2, 0)], &[0, 16, 5, 0, 2]);
         assert!(holds(&plans, &batch, 64, false, 1 << 50), "nulls have any number");
         assert!(!holds([&plans[0], &plans[2]], &batch, 64, false, 1 << 50));
+    }
+
+    #[test]
+    fn rows_without_bytes_are_equal_if_none_can_be_null() {
+        let plan = |dtype: DataType, children| Plan { dtype, dictionary: None, children };
+        let of = |inner: &Plan| {
+            let field = Field::new("x", inner.dtype.clone(), true);
+            DataType::Struct(Fields::from(vec![field]))
+        };
+        let empty = || plan(DataType::Struct(Fields::empty()), Vec::new());
+        let nested = plan(of(&empty()), vec![empty()]);
+        let number = plan(of(&Plan::flat(DataType::Int8)), vec![Plan::flat(DataType::Int8)]);
+        let hollow = |plan: &Plan, nodes: &[(u64, u64)], buffers: &[u64], rows| {
+            is_hollow([plan], &batch(nodes, buffers), false, rows)
+        };
+        assert!(hollow(&nested, &[(9, 0), (9, 0)], &[0, 0], 9));
+        assert!(hollow(&nested, &[(9, 0), (9, 9)], &[0, 0], 9), "a bitmap that is left out means no nulls");
+        assert!(!hollow(&nested, &[(9, 0), (9, 1)], &[0, 2], 9), "some are null");
+        assert!(!hollow(&nested, &[(9, 0), (8, 0)], &[0, 0], 9), "one is missing below");
+        assert!(!hollow(&number, &[(9, 0), (9, 0)], &[0, 0, 9], 9));
+        assert!(hollow(&Plan::flat(DataType::Null), &[(9, 9)], &[], 9));
+        let item = Arc::new(Field::new("x", DataType::Int8, true));
+        let lists = plan(DataType::FixedSizeList(item, 0), vec![Plan::flat(DataType::Int8)]);
+        assert!(hollow(&lists, &[(9, 0), (0, 0)], &[0, 0, 0], 9));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Record batches as one table.
 
 use super::batch::{Batch, Body};
+use super::capacity;
 use super::decode::Decoder;
 use super::index::{BatchAt, DictionaryAt, Index, Opened};
 use super::schema::{Cursor, IpcSchema, Plan};
@@ -226,6 +227,25 @@ impl Table for IpcTable {
             self.arrays(task, &rows, columns)?
         };
         batch(self.schema(), columns, arrays, count as usize)
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        if !self.schema.plans.iter().all(|plan| capacity::may_be_hollow(&plan.dtype)) {
+            return Ok(0);
+        }
+        let batches = self.batches(&(at..at.saturating_add(1)));
+        let Some((_, place, rows)) = batches.first().filter(|(_, place, _)| place.problem.is_none()) else {
+            return Ok(0);
+        };
+        let batch = match Batch::read(task, &self.source, &place.header) {
+            Err(error) if error.is_cancelled() => return Err(error),
+            // What is broken is said when it is read.
+            Err(_) => return Ok(0),
+            Ok(batch) => batch,
+        };
+        let plans = self.schema.plans.iter().map(AsRef::as_ref);
+        let equal = capacity::is_hollow(plans, &batch, self.schema.old_unions, place.rows);
+        Ok(if equal { place.rows - rows.start } else { 0 })
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

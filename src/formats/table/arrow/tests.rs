@@ -346,3 +346,33 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn rows_without_bytes_cost_nothing_however_many() {
+    let task = Task::new();
+    let many = 1usize << 50;
+    let of = |len: usize, nulls: Option<arrow::buffer::NullBuffer>| -> ArrayRef {
+        let inner: ArrayRef = Arc::new(StructArray::new_empty_fields(len, None));
+        let field = Field::new("x", inner.data_type().clone(), true);
+        Arc::new(StructArray::new(vec![field].into(), vec![inner], nulls))
+    };
+    let stream = |columns: &[ArrayRef]| {
+        let batch = |array: &ArrayRef| RecordBatch::try_from_iter([("a", array.clone())]).unwrap();
+        let schema = Schema::new(vec![Field::new("a", columns[0].data_type().clone(), true)]);
+        let mut bytes = Vec::new();
+        let mut writer = StreamWriter::try_new(&mut bytes, &schema).unwrap();
+        columns.iter().for_each(|array| writer.write(&batch(array)).unwrap());
+        writer.finish().unwrap();
+        drop(writer);
+        in_memory("x.arrows", bytes)
+    };
+    let table = stream(&[of(many, None), of(3, Some(vec![true, false, true].into())), of(many, None)]);
+    let rows = 2 * many as u64 + 3;
+    assert_eq!(table.count(&task).unwrap(), rows);
+    let alike = |at: u64| table.alike(&task, at).unwrap();
+    assert_eq!([alike(5), alike(many as u64), alike(rows - 2), alike(rows)], [many as u64 - 5, 0, 2, 0]);
+    let stats = crate::data::stats::table(&*table, &task, &[0]).unwrap();
+    assert_eq!((stats.rows, stats.columns[0].as_ref().unwrap().nulls), (rows, 1));
+    let numbers: ArrayRef = Arc::new(Int8Array::from(vec![7; 9]));
+    assert_eq!(stream(&[numbers]).alike(&task, 0).unwrap(), 0);
+}

@@ -326,22 +326,8 @@ mod tests {
     use serde_json::json;
 
     fn file(holds: Holds, path: &str, sequence: i64, pond: &str) -> File {
-        File {
-            holds,
-            path: path.to_owned(),
-            format: "PARQUET".to_owned(),
-            bytes: 0,
-            rows: 7,
-            sequence,
-            spec: 0,
-            partition: json!({ "pond": pond }),
-            equality: Vec::new(),
-            referenced: None,
-            place: None,
-            lower: Json::Null,
-            upper: Json::Null,
-            nulls: Json::Null,
-        }
+        let partition = json!({ "pond": pond });
+        File { holds, path: path.to_owned(), sequence, partition, ..File::sample() }
     }
 
     /// How many readers a data file of the sequence number 2 gets, and how many rows are known to be deleted.

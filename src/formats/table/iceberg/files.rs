@@ -47,7 +47,7 @@ fn data_file(
     let spec = metadata.spec(file.spec);
     for (place, field) in schema.fields().iter().enumerate() {
         // For what the file lacks (specification, *Column Projection*): the partition's value, the default.
-        let own = partitioned(field, &spec, &file.partition);
+        let own = partitioned(field, &spec, file);
         made.partition.extend(own.is_some().then_some(place));
         // A partition of nulls has no default.
         if let Some(value) = own.or_else(|| default(field, columns)).filter(|value| !value.is_null()) {
@@ -150,25 +150,31 @@ fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
 }
 
 /// A field's value by an identity partition.
-fn partitioned<'a>(field: &FieldRef, spec: &[Json], partition: &'a Json) -> Option<&'a Json> {
+fn partitioned<'a>(field: &FieldRef, spec: &[Json], file: &'a File) -> Option<&'a Json> {
     let id: i64 = field.metadata().get(FIELD_ID)?.parse().ok()?;
     let of = |one: &&Json| {
         one.get("source-id").and_then(Json::as_i64) == Some(id)
             && one.get("transform").and_then(Json::as_str) == Some("identity")
     };
-    let name = spec.iter().find(of)?.get("name")?.as_str()?;
-    partition.get(name).or_else(|| partition.get(&avro_name(name)))
+    let (spec, partition) = (spec.iter().find(of)?, &file.partition);
+    let stored = spec.get("field-id").and_then(|id| file.partition_names.get(&id.as_i64()?));
+    if let Some(value) = stored.and_then(|name| partition.get(name)) {
+        return Some(value);
+    }
+    // Specs of version 1 and some manifests have no ids.
+    let name = spec.get("name")?.as_str()?;
+    partition.get(name).or_else(|| partition.get(avro_name(name)))
 }
 
 /// A name as it is written where Avro allows letters, digits and low lines only: Iceberg's writers put the number
-/// of any other letter there.
+/// of any other character there. Letters are those of every script.
 fn avro_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (n, letter) in name.chars().enumerate() {
         match letter {
-            '_' | 'a'..='z' | 'A'..='Z' => out.push(letter),
-            '0'..='9' if n > 0 => out.push(letter),
-            '0'..='9' => out.extend(['_', letter]),
+            '_' => out.push(letter),
+            letter if letter.is_alphabetic() || (n > 0 && letter.is_numeric()) => out.push(letter),
+            letter if letter.is_numeric() => out.extend(['_', letter]),
             letter => out.push_str(&format!("_x{:X}", letter as u32)),
         }
     }
@@ -292,7 +298,33 @@ mod tests {
         assert_eq!(shown(Json::from(7), &DataType::Int32).as_deref(), Some("7"));
         assert_eq!(shown(serde_json::json!([300]), &DataType::Binary), None);
         assert_eq!(shown(serde_json::json!({}), &DataType::Int32), None);
+    }
+
+    #[test]
+    fn partition_fields_are_found_by_id_and_by_every_spelling_of_their_name() {
         assert_eq!(avro_name("1 a-b_c9"), "_1_x20a_x2Db_c9");
+        assert_eq!(avro_name("größe-kg"), "größe_x2Dkg");
+        assert_eq!(avro_name("重さ 2"), "重さ_x202");
+        let field = Arc::new(
+            arrow::datatypes::Field::new("w", DataType::Int32, true)
+                .with_metadata([(FIELD_ID.to_owned(), "4".to_owned())].into()),
+        );
+        let spec = [serde_json::json!(
+            { "source-id": 4, "field-id": 1000, "transform": "identity", "name": "größe-kg" }
+        )];
+        let value = |stored: &str, names: &[(i64, &str)]| {
+            let file = File {
+                partition: serde_json::json!({ stored: 7 }),
+                partition_names: Arc::new(names.iter().map(|(id, name)| (*id, (*name).to_owned())).collect()),
+                ..File::sample()
+            };
+            partitioned(&field, &spec, &file).cloned()
+        };
+        assert_eq!(value("größe_x2Dkg", &[]), Some(7.into()));
+        assert_eq!(value("größe-kg", &[]), Some(7.into()));
+        // Whatever a writer makes of the name, the id says which field it is.
+        assert_eq!(value("gr__e_kg", &[(1000, "gr__e_kg")]), Some(7.into()));
+        assert_eq!(value("gr__e_kg", &[(1001, "gr__e_kg")]), None);
     }
 
     #[test]

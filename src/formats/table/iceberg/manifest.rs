@@ -10,6 +10,7 @@ use crate::engines::multifile::lake::{Places, json_of, text_table};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use rayon::prelude::*;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a file holds.
@@ -32,9 +33,11 @@ pub(super) struct File {
     pub(super) rows: u64,
     /// The data sequence number: deletes of a greater or equal one apply.
     pub(super) sequence: i64,
-    /// The partition spec, and the partition's values by field name.
+    /// The partition spec, and the partition's values by the names that the manifest has for its fields,
     pub(super) spec: i64,
     pub(super) partition: Json,
+    /// which are these for the ids of the fields.
+    pub(super) partition_names: Arc<HashMap<i64, String>>,
     /// The fields that equality deletes compare.
     pub(super) equality: Vec<i64>,
     /// For a deletion vector, and for position deletes of one file: the file that they are of.
@@ -46,6 +49,16 @@ pub(super) struct File {
     pub(super) upper: Json,
     /// How many nulls there are, by field id.
     pub(super) nulls: Json,
+}
+
+#[cfg(test)]
+impl File {
+    /// A data file of seven rows without a partition.
+    pub(super) fn sample() -> File {
+        let entry =
+            serde_json::json!({ "file_path": "a.parquet", "file_format": "PARQUET", "record_count": 7 });
+        parse(&entry, 0, 1).unwrap()
+    }
 }
 
 /// One manifest of a list.
@@ -80,7 +93,7 @@ fn list(task: &Task, metadata: &Metadata, snapshot: &Snapshot) -> Result<Vec<Jso
         return Ok(snapshot.manifests().into_iter().map(one).collect());
     };
     let mut manifests = Vec::new();
-    rows(task, &metadata.places, list, |row| {
+    rows(task, &metadata.places, list, |_, row| {
         manifests.push(row.clone());
         Ok(())
     })?;
@@ -124,17 +137,35 @@ pub(super) fn node(task: &Task, metadata: &Metadata, snapshot: Option<&Snapshot>
 /// The live entries of a manifest.
 fn entries(task: &Task, places: &Places, manifest: &Manifest) -> Result<Vec<File>> {
     let mut files = Vec::new();
-    rows(task, places, &manifest.path, |row| {
+    let mut names = None;
+    rows(task, places, &manifest.path, |schema, row| {
         const DELETED: i64 = 2;
         if number(row, "status") == Some(DELETED) {
             return Ok(());
         }
         let file = row.get("data_file").unwrap_or(&Json::Null);
         let sequence = number(row, "sequence_number").unwrap_or(manifest.sequence);
-        files.push(parse(file, manifest.spec, sequence)?);
+        let names = names.get_or_insert_with(|| Arc::new(partition_names(schema)));
+        files.push(File { partition_names: names.clone(), ..parse(file, manifest.spec, sequence)? });
         Ok(())
     })?;
     Ok(files)
+}
+
+/// The names of the partition's fields in the Avro schema of a manifest, by their ids. Avro takes fewer letters in
+/// names than Iceberg: what a writer made of one stands here.
+fn partition_names(schema: &Json) -> HashMap<i64, String> {
+    let of = |record: &Json, name: &str| -> Option<Json> {
+        let mut fields = record.get("fields")?.as_array()?.iter();
+        fields.find(|field| field.get("name").and_then(Json::as_str) == Some(name))?.get("type").cloned()
+    };
+    let fields = of(schema, "data_file")
+        .and_then(|file| of(&file, "partition"))
+        .and_then(|partition| partition.get("fields")?.as_array().cloned());
+    let one = |field: &Json| {
+        Some((field.get("field-id")?.as_i64()?, field.get("name").and_then(Json::as_str)?.to_owned()))
+    };
+    fields.iter().flatten().filter_map(one).collect()
 }
 
 fn parse(file: &Json, spec: i64, sequence: i64) -> Result<File> {
@@ -157,6 +188,7 @@ fn parse(file: &Json, spec: i64, sequence: i64) -> Result<File> {
         sequence,
         spec,
         partition: file.get("partition").cloned().unwrap_or(Json::Null),
+        partition_names: Arc::default(),
         equality: equality.into_iter().flatten().filter_map(Json::as_i64).collect(),
         referenced: file.get("referenced_data_file").and_then(Json::as_str).map(str::to_owned),
         place: unsigned("content_offset").zip(unsigned("content_size_in_bytes")),
@@ -175,14 +207,24 @@ fn number(json: &Json, key: &str) -> Option<i64> {
     json.get(key)?.as_i64()
 }
 
-/// Calls `each` for every record of a file of metadata.
-fn rows(task: &Task, places: &Places, path: &str, mut each: impl FnMut(&Json) -> Result<()>) -> Result<()> {
+/// Calls `each` with the schema and every record of a file of metadata.
+fn rows(
+    task: &Task,
+    places: &Places,
+    path: &str,
+    mut each: impl FnMut(&Json, &Json) -> Result<()>,
+) -> Result<()> {
     let relative = places.relative(path)?;
     let mut inner = || -> Result<()> {
         let document = open_source(task, &places.open(task, &relative)?, &Options::default())?;
         if let Some(problem) = &document.root.problem {
             return Err(problem.clone());
         }
+        let avro = document.root.reader.iter().find_map(|(name, value)| match value {
+            Value::Json(schema) if name == "schema" => Some(schema),
+            _ => None,
+        });
+        let avro = avro.unwrap_or(&Json::Null);
         let table = table_of(&document)?;
         let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
         let (mut at, total) = (0, table.count(task)?);
@@ -193,7 +235,7 @@ fn rows(task: &Task, places: &Places, path: &str, mut each: impl FnMut(&Json) ->
             for row in 0..batch.num_rows() {
                 let pairs = schema.fields().iter().zip(batch.columns());
                 let record = pairs.map(|(field, column)| (field.name().clone(), json_of(column, row)));
-                each(&Json::Object(record.collect()))?;
+                each(avro, &Json::Object(record.collect()))?;
             }
             at = end;
         }
@@ -207,4 +249,29 @@ pub(super) fn words(partition: &Json) -> Option<String> {
     let values = partition.as_object().filter(|values| !values.is_empty())?;
     let one = |(name, value): (&String, &Json)| format!("{name}={}", Value::from(value.clone()));
     Some(values.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_of_partition_fields_are_those_of_the_manifest() {
+        let partition = json!({ "type": "record", "name": "r102", "fields": [
+            { "name": "größe_x2Dkg", "type": ["null", "int"], "field-id": 1000 },
+            { "name": "without_id", "type": "int" },
+        ] });
+        let file = json!({ "type": "record", "name": "r2", "fields": [
+            { "name": "file_path", "type": "string", "field-id": 100 },
+            { "name": "partition", "type": partition, "field-id": 102 },
+        ] });
+        let schema = json!({ "type": "record", "fields": [{ "name": "data_file", "type": file }] });
+        assert_eq!(partition_names(&schema), HashMap::from([(1000, "größe_x2Dkg".to_owned())]));
+        assert_eq!(partition_names(&Json::Null), HashMap::new());
+        assert_eq!(
+            partition_names(&json!({ "fields": [{ "name": "data_file", "type": "r2" }] })),
+            HashMap::new()
+        );
+    }
 }

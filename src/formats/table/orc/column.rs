@@ -7,7 +7,7 @@ use super::rle::{Booleans, ByteRuns, Integers};
 use super::schema::{Kind, Plan};
 use super::stream::{Packing, Stream};
 use super::tail::{StreamKind, StripeFooter, Tail};
-use super::time::{Clock, Zone};
+use super::time::{self, Clock, Zone};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -16,11 +16,14 @@ use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Version 1.9999, a preview of the second one: decimals of 18 digits are integers.
 const PREVIEW: [u32; 2] = [1, 9999];
 /// The most digits of a decimal in 64 bits.
 const SHORT: u8 = 18;
+/// The most digits after the point of a value, as Hive has it.
+const MOST_DIGITS: i64 = 38;
 
 /// Where a stripe's streams are.
 pub(super) struct Place<'a> {
@@ -28,6 +31,8 @@ pub(super) struct Place<'a> {
     pub(super) source: &'a Source,
     pub(super) tail: &'a Tail,
     pub(super) footer: &'a StripeFooter,
+    /// Set once a decimal of the column was rounded to the scale of its type.
+    pub(super) rounded: &'a Arc<AtomicBool>,
 }
 
 /// A column that is read from front to back. A clone goes on from the same row.
@@ -49,8 +54,8 @@ enum Values {
     Bytes(Stream, Integers),
     /// Places in a dictionary.
     Dictionary(Integers, Arc<Dictionary>),
-    /// Digits, and the scale of each.
-    Decimal(Stream, Integers),
+    /// Digits, the scale of each, and whether some were rounded.
+    Decimal(Stream, Integers, Arc<AtomicBool>),
     /// Digits of the type's scale.
     ShortDecimal(Integers),
     Timestamp(Integers, Integers, Clock),
@@ -131,14 +136,14 @@ impl Place<'_> {
                     _ => Zone::of(self.footer.zone.as_deref())?,
                 };
                 let DataType::Timestamp(unit, _) = plan.dtype else { return Err(Error::bug("no time")) };
-                let clock = Clock::new(zone, unit);
+                let clock = Clock::new(zone, unit, time::stated(self.tail, id).is_some());
                 Values::Timestamp(ints(StreamKind::Data, true), ints(StreamKind::Secondary, false), clock)
             }
             Kind::Decimal => {
                 let short = matches!(plan.dtype, DataType::Decimal128(digits, _) if digits <= SHORT);
                 match short && self.tail.version == PREVIEW {
                     true => Values::ShortDecimal(Integers::new(data(), true, true)),
-                    false => Values::Decimal(data(), ints(StreamKind::Secondary, true)),
+                    false => Values::Decimal(data(), ints(StreamKind::Secondary, true), self.rounded.clone()),
                 }
             }
             Kind::Struct => Values::Struct(children()?),
@@ -192,6 +197,16 @@ impl Rows {
 }
 
 impl Column {
+    /// Whether nothing is stored for it: a struct of structs without fields, none of them null. It has any number
+    /// of rows, which are equal.
+    pub(super) fn is_hollow(&self) -> bool {
+        let below = |values: &Values| match values {
+            Values::Struct(children) => children.iter().all(Column::is_hollow),
+            _ => false,
+        };
+        self.present.is_none() && below(&self.values)
+    }
+
     /// Which of `count` rows have values; `parent` says which of them have one above.
     fn rows(&mut self, count: usize, parent: Option<&NullBuffer>) -> Result<Rows> {
         let above = parent.map_or(count, |parent| count - parent.null_count());
@@ -217,7 +232,8 @@ impl Column {
     /// The next `count` rows; `parent` says which of them have a value above.
     ///
     /// # Errors
-    /// `Malformed` where streams end early or values break the format's rules.
+    /// `Malformed` where streams end early or values break the format's rules, `Limit` where the rows have more
+    /// values or longer ones than are read at once.
     pub(super) fn read(&mut self, count: usize, parent: Option<&NullBuffer>) -> Result<ArrayRef> {
         let rows = self.rows(count, parent)?;
         let nulls = rows.nulls.clone();
@@ -253,16 +269,18 @@ impl Column {
             }
             Values::Bytes(stream, lengths) => {
                 let lengths = lengths.read(rows.values)?;
-                let total = lengths.iter().try_fold(0u64, |sum, &len| {
-                    sum.checked_add(u64::try_from(len).ok()?).filter(|&sum| sum <= limits::CHUNK)
-                });
-                let total = total.ok_or_else(|| Error::malformed("texts of more than a gigabyte at once"))?;
+                let total =
+                    lengths.iter().try_fold(0u64, |sum, &len| sum.checked_add(u64::try_from(len).ok()?));
+                let total = total.ok_or_else(|| Error::malformed("a length of a text"))?;
+                let total = limits::check(total, limits::CHUNK, "the texts of one block")?;
                 let mut bytes = Vec::new();
-                stream.read(total as usize, &mut bytes)?;
+                stream.read(total, &mut bytes)?;
                 binary(&self.dtype, &rows, lengths, bytes)?
             }
             Values::Dictionary(indexes, dictionary) => words(&self.dtype, &rows, indexes, dictionary)?,
-            Values::Decimal(stream, scales) => decimals(&self.dtype, &rows, stream, scales)?,
+            Values::Decimal(stream, scales, rounded) => {
+                decimals(&self.dtype, &rows, stream, scales, rounded)?
+            }
             Values::ShortDecimal(ints) => {
                 let values = ints.read(rows.values)?.into_iter().map(i128::from).collect();
                 let values = rows.primitive::<Decimal128Type>(values);
@@ -293,6 +311,9 @@ impl Column {
     /// # Errors
     /// As [`Column::read`].
     pub(super) fn skip(&mut self, count: usize, parent: Option<&NullBuffer>) -> Result<()> {
+        if self.is_hollow() {
+            return Ok(());
+        }
         let rows = self.rows(count, parent)?;
         let values = rows.values;
         match &mut self.values {
@@ -309,7 +330,7 @@ impl Column {
                 })?;
                 stream.skip(total.ok_or_else(|| Error::malformed("a length of a text"))?)
             }
-            Values::Decimal(stream, scales) => {
+            Values::Decimal(stream, scales, _) => {
                 (0..values).try_for_each(|_| stream.wide().map(drop))?;
                 scales.each(values, |_| {})
             }
@@ -326,10 +347,14 @@ impl Column {
                     .iter()
                     .try_fold(0usize, |sum, &len| sum.checked_add(usize::try_from(len).ok()?));
                 let mut left = total.ok_or_else(|| Error::malformed("a length of a list"))?;
+                // A length is only believed where there are bytes behind it: they end, and errors with them.
+                let mut stored: Vec<&mut Column> =
+                    children.iter_mut().filter(|child| !child.is_hollow()).collect();
                 // In parts, since what is below may be a struct, whose bitmap is as long.
-                while left > 0 {
+                while left > 0 && !stored.is_empty() {
+                    lengths.stream.check()?;
                     let part = left.min(1 << 16);
-                    children.iter_mut().try_for_each(|child| child.skip(part, None))?;
+                    stored.iter_mut().try_for_each(|child| child.skip(part, None))?;
                     left -= part;
                 }
                 Ok(())
@@ -358,7 +383,7 @@ impl Column {
                 each(&mut ints.stream);
             }
             Values::Float(stream, _) => each(stream),
-            Values::Bytes(stream, ints) | Values::Decimal(stream, ints) => {
+            Values::Bytes(stream, ints) | Values::Decimal(stream, ints, _) => {
                 each(stream);
                 each(&mut ints.stream);
             }
@@ -447,36 +472,49 @@ fn words(dtype: &DataType, rows: &Rows, indexes: &mut Integers, dictionary: &Dic
     binary(dtype, rows, lengths, bytes)
 }
 
-fn decimals(dtype: &DataType, rows: &Rows, stream: &mut Stream, scales: &mut Integers) -> Result<ArrayRef> {
+fn decimals(
+    dtype: &DataType,
+    rows: &Rows,
+    stream: &mut Stream,
+    scales: &mut Integers,
+    rounded: &AtomicBool,
+) -> Result<ArrayRef> {
     let DataType::Decimal128(precision, scale) = *dtype else { return Err(Error::bug("no decimal")) };
     let scales = scales.read(rows.values)?;
     let mut values = Vec::with_capacity(rows.values);
     for own in scales {
         let digits = stream.wide()?;
         let digits = (digits >> 1) as i128 ^ -((digits & 1) as i128);
-        values.push(rescaled(digits, own, scale).ok_or_else(|| {
+        let (value, is_exact) = rescaled(digits, own, scale).ok_or_else(|| {
             Error::malformed(format!(
                 "{digits} with {own} digits after the point is no decimal({precision}, {scale})"
             ))
-        })?);
+        })?;
+        if !is_exact {
+            rounded.store(true, Ordering::Relaxed);
+        }
+        values.push(value);
     }
     Ok(Arc::new(rows.primitive::<Decimal128Type>(values).with_data_type(dtype.clone())))
 }
 
-/// Digits of one scale as digits of another; `None` where some would be lost.
-fn rescaled(digits: i128, from: i64, to: i8) -> Option<i128> {
+/// Digits of one scale as digits of another, rounded half up as Hive does, and whether none were lost; `None` where
+/// they do not fit 128 bits or the scale is none.
+fn rescaled(digits: i128, from: i64, to: i8) -> Option<(i128, bool)> {
     if digits == 0 {
-        return Some(0);
+        return Some((0, true));
+    }
+    if from > MOST_DIGITS {
+        return None;
     }
     let more = i64::from(to).checked_sub(from)?;
-    let factor = |by: i64| 10i128.checked_pow(u32::try_from(by).ok()?);
-    match more {
-        0.. => digits.checked_mul(factor(more)?),
-        _ => {
-            let factor = factor(more.checked_neg()?)?;
-            (digits % factor == 0).then_some(digits / factor)
-        }
+    let factor = 10i128.checked_pow(u32::try_from(more.unsigned_abs()).ok()?)?;
+    if more >= 0 {
+        return Some((digits.checked_mul(factor)?, true));
     }
+    let (whole, rest) = (digits / factor, digits % factor);
+    let up = if rest.abs() >= factor / 2 { rest.signum() } else { 0 };
+    Some((whole + up, rest == 0))
 }
 
 /// Lists or maps of these lengths.
@@ -489,10 +527,10 @@ fn lists(
     let mut end = 0i32;
     let mut offsets = vec![0];
     for len in lengths {
-        end =
-            i32::try_from(len).ok().filter(|len| *len >= 0).and_then(|len| end.checked_add(len)).ok_or_else(
-                || Error::malformed(format!("lists of {len} values and more, the limit is {}", i32::MAX)),
-            )?;
+        let len = u64::try_from(len).map_err(|_| Error::malformed(format!("a list of {len} values")))?;
+        end = i32::try_from(len).ok().and_then(|len| end.checked_add(len)).ok_or_else(|| {
+            Error::limit(format!("lists of {len} values and more, the limit is {}", i32::MAX))
+        })?;
         offsets.push(end);
     }
     limits::check(end as u64 * 8, limits::CHUNK, "the lists of one block")?;
@@ -536,11 +574,37 @@ mod tests {
 
     #[test]
     fn digits_change_their_scale_exactly() {
-        assert_eq!(rescaled(12, 1, 3), Some(1200));
-        assert_eq!(rescaled(1200, 3, 1), Some(12));
-        assert_eq!(rescaled(1201, 3, 1), None);
-        assert_eq!(rescaled(0, i64::MIN + 1, 1), Some(0));
+        assert_eq!(rescaled(12, 1, 3), Some((1200, true)));
+        assert_eq!(rescaled(1200, 3, 1), Some((12, true)));
+        assert_eq!(rescaled(0, i64::MIN + 1, 1), Some((0, true)));
         assert_eq!(rescaled(i128::MAX, 0, 1), None);
-        assert_eq!(rescaled(5, -2, 0), Some(500));
+        assert_eq!(rescaled(5, -2, 0), Some((500, true)));
+        assert_eq!([rescaled(1, 39, 0), rescaled(1, i64::MAX, 0), rescaled(1, i64::MIN, 0)], [None; 3]);
+    }
+
+    #[test]
+    fn digits_that_a_scale_lacks_are_rounded_half_up() {
+        let halves = [(1249, 12), (1250, 13), (1251, 13), (-1249, -12), (-1250, -13), (-1251, -13)];
+        for (digits, rounded) in halves {
+            assert_eq!(rescaled(digits, 3, 1), Some((rounded, false)), "{digits}");
+        }
+        assert_eq!(rescaled(i128::MAX, 38, 0), Some((2, false)));
+        assert_eq!(rescaled(i128::MIN, 38, 0), Some((-2, false)));
+        assert_eq!(rescaled(49, 38, 36), Some((0, false)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_change_of_scale_is_off_by_half_a_digit_at_most(
+            digits in -1_000_000_000_000i128..1_000_000_000_000,
+            from in 0i64..12,
+            to in 0i8..12,
+        ) {
+            let (value, is_exact) = rescaled(digits, from, to).unwrap();
+            // Both by the finest scale.
+            let (stored, read) = (digits * 10i128.pow(12 - from as u32), value * 10i128.pow(12 - to as u32));
+            proptest::prop_assert!((stored - read).abs() * 2 <= 10i128.pow(12 - to as u32));
+            proptest::prop_assert_eq!(is_exact, stored == read);
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Decimals of Hive 0.11 state no precision; they have as many digits as there can be,
 const HIVE_PRECISION: u8 = 38;
 /// and this many of them after the point.
-const HIVE_SCALE: i8 = 18;
+pub(super) const HIVE_SCALE: i8 = 18;
 /// What the only column is called where the root is no struct.
 const ONLY: &str = "value";
 

@@ -118,6 +118,11 @@ impl Stream {
         self.task = task.clone();
     }
 
+    /// Whether the work goes on: for loops that need no bytes.
+    pub(super) fn check(&self) -> Result<()> {
+        self.task.check()
+    }
+
     /// Bytes in memory.
     pub(super) fn memory(&self) -> usize {
         self.block.len() + size_of::<Stream>()

@@ -7,10 +7,11 @@ use super::column::{Column, Place};
 use super::rle::Booleans;
 use super::schema::{self, Columns, Kind, Plan};
 use super::statistics::stored;
-use super::tail::{self, Stripe, StripeFooter, Tail};
+use super::tail::{self, StreamKind, Stripe, StripeFooter, Tail};
 use super::time;
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{StoredStatistics, batch, cut};
@@ -21,14 +22,15 @@ use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Rows of one block: what is decoded together and kept.
 pub(super) const BLOCK: u64 = 8192;
-/// Bytes of decoded columns that are kept.
-const KEPT: usize = 64 << 20;
-/// Bytes of columns' states and dictionaries that are kept.
+/// Bytes of decoded columns that are cached.
+const CACHED: usize = 64 << 20;
+/// Bytes of columns' states and dictionaries that are cached.
 const STATES: usize = 64 << 20;
-/// Footers of stripes that are kept, in bytes.
+/// Footers of stripes that are cached, in bytes.
 const FOOTERS: usize = 16 << 20;
 /// On the way to a far row, a state is kept every so many rows.
 const STATION: u64 = 16 * BLOCK;
@@ -48,9 +50,13 @@ pub(super) struct OrcTable {
     columns: Columns,
     /// The first row of each stripe, and the number of all rows.
     starts: Vec<u64>,
-    kept: Cache<(u64, usize), ArrayRef>,
+    decoded: Cache<(u64, usize), ArrayRef>,
     /// By stripe, column and the stripe's row that is next.
     states: Cache<(usize, usize, u64), State>,
+    /// For each column, the furthest row of a stripe that a state was kept at: none is looked for beyond it.
+    furthest: Vec<AtomicU64>,
+    /// For each column, whether decimals of it were rounded.
+    rounded: Vec<Arc<AtomicBool>>,
     footers: Cache<usize, Arc<StripeFooter>>,
     /// What a user should know.
     pub(super) remarks: Vec<String>,
@@ -86,6 +92,11 @@ impl State {
         Ok(())
     }
 
+    /// Whether nothing is stored for the column.
+    fn is_hollow(&self) -> bool {
+        self.root.is_none() && self.column.is_hollow()
+    }
+
     fn set_task(&mut self, task: &Task) {
         if let Some(root) = &mut self.root {
             root.bytes.stream.set_task(task);
@@ -117,7 +128,17 @@ impl OrcTable {
                 )
             })
         };
-        let remarks = columns.plans.iter().zip(&columns.fields).filter_map(has).collect();
+        let mut remarks: Vec<String> = columns.plans.iter().zip(&columns.fields).filter_map(has).collect();
+        let unscaled =
+            columns.plans.iter().zip(&columns.fields).filter(|(plan, _)| has_unscaled(&tail, plan));
+        remarks.extend(unscaled.map(|(_, field)| {
+            format!(
+                "column {:?} has decimals without a stated scale (Hive 0.11): they are read with {} digits after the \
+                 point, finer ones are rounded",
+                field.name(),
+                schema::HIVE_SCALE
+            )
+        }));
         let mut starts = vec![0u64];
         let hollow = columns.plans.iter().all(is_hollow);
         for stripe in &tail.stripes {
@@ -133,10 +154,12 @@ impl OrcTable {
         Ok(OrcTable {
             source: source.clone(),
             schema: Arc::new(Schema::new(columns.fields.clone())),
+            furthest: columns.plans.iter().map(|_| AtomicU64::new(0)).collect(),
+            rounded: columns.plans.iter().map(|_| Arc::default()).collect(),
             tail,
             columns,
             starts,
-            kept: Cache::new(KEPT),
+            decoded: Cache::new(CACHED),
             states: Cache::new(STATES),
             footers: Cache::new(FOOTERS),
             remarks,
@@ -180,7 +203,8 @@ impl OrcTable {
 
     /// A column's state at or before a row of a stripe.
     fn state(&self, task: &Task, stripe: usize, column: usize, row: u64) -> Result<State> {
-        let stations = (0..=row / STATION).rev().map(|n| n * STATION);
+        let furthest = self.furthest.get(column).map_or(0, |row| row.load(Ordering::Relaxed));
+        let stations = (0..=row.min(furthest) / STATION).rev().map(|n| n * STATION);
         let found =
             std::iter::once(row).chain(stations).find_map(|at| self.states.get(&(stripe, column, at)));
         if let Some(mut state) = found {
@@ -189,7 +213,8 @@ impl OrcTable {
         }
         let footer = self.footer(task, stripe)?;
         let plan = self.columns.plans.get(column).ok_or_else(|| Error::bug("no such column"))?;
-        let place = Place { task, source: &self.source, tail: &self.tail, footer: &footer };
+        let rounded = self.rounded.get(column).ok_or_else(|| Error::bug("no such column"))?;
+        let place = Place { task, source: &self.source, tail: &self.tail, footer: &footer, rounded };
         let root = if self.columns.in_struct { place.root() } else { None };
         let state = State { root, column: place.column(plan)?, row: 0 };
         // A dictionary in it is read once.
@@ -198,6 +223,13 @@ impl OrcTable {
     }
 
     fn keep(&self, stripe: usize, column: usize, state: &State) {
+        // Such a state is made anywhere at no cost.
+        if state.is_hollow() {
+            return;
+        }
+        if let Some(furthest) = self.furthest.get(column) {
+            furthest.fetch_max(state.row, Ordering::Relaxed);
+        }
         let mut state = state.clone();
         let bytes = state.column.memory();
         self.states.put((stripe, column, state.row), state, bytes);
@@ -205,6 +237,9 @@ impl OrcTable {
 
     /// Goes to a row of the stripe.
     fn reach(&self, task: &Task, stripe: usize, column: usize, state: &mut State, row: u64) -> Result<()> {
+        if state.is_hollow() {
+            state.row = state.row.max(row);
+        }
         while state.row < row {
             task.check()?;
             state.skip(BLOCK.min(row - state.row))?;
@@ -215,26 +250,42 @@ impl OrcTable {
         Ok(())
     }
 
-    /// One column of the blocks.
-    fn column(&self, task: &Task, column: usize, blocks: &[At]) -> Result<Vec<ArrayRef>> {
+    /// One column of the rows `rows`, by the blocks that they lie in.
+    fn column(&self, task: &Task, column: usize, rows: &Range<u64>, blocks: &[At]) -> Result<Vec<ArrayRef>> {
         let mut out = Vec::with_capacity(blocks.len());
         let mut live: Option<(usize, State)> = None;
+        let mut bytes = 0u64;
         for &(stripe, first, count) in blocks {
             task.check()?;
-            if let Some(array) = self.kept.get(&(first, column)) {
-                out.push(array);
-                continue;
-            }
-            let row = first - self.starts.get(stripe).copied().unwrap_or(0);
-            let mut state = match live.take().filter(|(of, state)| *of == stripe && state.row <= row) {
-                Some((_, state)) => state,
-                None => self.state(task, stripe, column, row)?,
+            let wanted = rows.start.max(first) - first..rows.end.min(first + count).saturating_sub(first);
+            let (skipped, len) = (wanted.start as usize, (wanted.end - wanted.start) as usize);
+            let part = match self.decoded.get(&(first, column)) {
+                Some(array) => array.slice(skipped, len),
+                None => {
+                    let row = first - self.starts.get(stripe).copied().unwrap_or(0);
+                    let mut state = match live.take().filter(|(of, state)| *of == stripe && state.row <= row)
+                    {
+                        Some((_, state)) => state,
+                        None => self.state(task, stripe, column, row)?,
+                    };
+                    self.reach(task, stripe, column, &mut state, row)?;
+                    match state.read(count) {
+                        Ok(array) => {
+                            self.decoded.put((first, column), array.clone(), array.get_array_memory_size());
+                            live = Some((stripe, state));
+                            array.slice(skipped, len)
+                        }
+                        // The rows that are asked for may be fewer and have shorter values.
+                        Err(error) if error.kind() == ErrorKind::Limit && (len as u64) < count => {
+                            self.alone(task, stripe, column, row + wanted.start..row + wanted.end)?
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
             };
-            self.reach(task, stripe, column, &mut state, row)?;
-            let array = state.read(count)?;
-            self.kept.put((first, column), array.clone(), array.get_array_memory_size());
-            out.push(array);
-            live = Some((stripe, state));
+            bytes = bytes.saturating_add(part.to_data().get_slice_memory_size()? as u64);
+            limits::check(bytes, limits::READ, "this part of the column")?;
+            out.push(part);
         }
         if let Some((stripe, state)) = live {
             self.keep(stripe, column, &state);
@@ -242,10 +293,17 @@ impl OrcTable {
         Ok(out)
     }
 
+    /// These rows of a stripe, without the others of their block.
+    fn alone(&self, task: &Task, stripe: usize, column: usize, rows: Range<u64>) -> Result<ArrayRef> {
+        let mut state = self.state(task, stripe, column, rows.start)?;
+        self.reach(task, stripe, column, &mut state, rows.start)?;
+        state.read(rows.end - rows.start)
+    }
+
     /// The rows `rows` of a column, which are there.
     fn rows_of(&self, task: &Task, column: usize, rows: &Range<u64>, blocks: &[At]) -> Result<ArrayRef> {
         let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
-        let read = self.column(task, column, blocks).map_err(|e| match e.is_cancelled() {
+        let read = self.column(task, column, rows, blocks).map_err(|e| match e.is_cancelled() {
             true => e,
             false => {
                 let at = blocks.first().and_then(|(stripe, ..)| self.tail.stripes.get(*stripe));
@@ -253,15 +311,20 @@ impl OrcTable {
                 at.map_or(e.clone(), |stripe| e.at(stripe.offset))
             }
         })?;
-        let count = (rows.end - rows.start) as usize;
-        let skipped = blocks.first().map_or(0, |(_, first, _)| rows.start - first) as usize;
         let parts: Vec<&dyn Array> = read.iter().map(AsRef::as_ref).collect();
-        Ok(match parts.as_slice() {
-            [] => new_empty_array(field.data_type()),
-            [one] => one.slice(skipped, count),
-            parts => arrow::compute::concat(parts)?.slice(skipped, count),
+        Ok(match (parts.as_slice(), read.first()) {
+            ([_], Some(one)) => one.clone(),
+            ([], _) | (_, None) => new_empty_array(field.data_type()),
+            (parts, _) => arrow::compute::concat(parts)?,
         })
     }
+}
+
+/// Whether there are decimals in the tree whose type states neither precision nor scale.
+fn has_unscaled(tail: &Tail, plan: &Plan) -> bool {
+    let is_unscaled = || tail.types.get(plan.id as usize).is_some_and(|of| of.precision == 0);
+    (plan.kind == Kind::Decimal && is_unscaled())
+        || plan.children.iter().any(|child| has_unscaled(tail, child))
 }
 
 /// Whether type `id` is in the tree.
@@ -304,10 +367,31 @@ impl Table for OrcTable {
         end - at + BLOCK * (blocks - 1)
     }
 
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        if !self.columns.plans.iter().all(is_hollow) || at >= self.total() {
+            return Ok(0);
+        }
+        let stripe = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
+        let footer = match self.footer(task, stripe) {
+            Err(error) if error.is_cancelled() => return Err(error),
+            // What is broken is said when it is read.
+            Err(_) => return Ok(0),
+            Ok(footer) => footer,
+        };
+        let has_nulls = footer.streams.iter().any(|(kind, ..)| *kind == StreamKind::Present);
+        let end = self.starts.get(stripe + 1).copied().unwrap_or(at);
+        Ok(if has_nulls { 0 } else { end.saturating_sub(at) })
+    }
+
     fn facts(&self) -> TableFacts {
         let mut details = Vec::new();
         if let Some(software) = &self.tail.software {
             details.push(("software version".to_owned(), software.clone()));
+        }
+        let fields = self.schema.fields().iter().zip(&self.rounded);
+        for (field, _) in fields.filter(|(_, rounded)| rounded.load(Ordering::Relaxed)) {
+            let what = format!("decimals of column {:?}, to the scale of their type", field.name());
+            details.push(("rounded".to_owned(), what));
         }
         TableFacts {
             row_groups: Some(self.tail.stripes.len() as u64),

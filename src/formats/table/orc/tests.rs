@@ -1,6 +1,7 @@
+use super::made::{self, DATA, LENGTH, PRESENT, SECONDARY, kind, literals, signed};
 use super::table::BLOCK;
 use super::*;
-use crate::bytes::error::Error;
+use crate::bytes::error::{Error, ErrorKind};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Table;
@@ -168,6 +169,137 @@ proptest::proptest! {
             }
         }
     }
+}
+
+/// A struct of one column.
+fn of_one(number: u64) -> Vec<Vec<u8>> {
+    vec![kind(12, &[1]), kind(number, &[])]
+}
+
+/// A struct with a column that is a struct without fields.
+fn hollow() -> Vec<Vec<u8>> {
+    vec![kind(12, &[1]), kind(12, &[2]), kind(12, &[])]
+}
+
+#[test]
+fn a_summer_of_a_leap_year_far_ahead_has_the_clock_of_today() {
+    // Noon on the clock in Moscow, where base and moment are as far from UTC.
+    let noon = [2_222_164_800i64, 2_190_542_400].map(|seconds| seconds - 1_420_070_400);
+    let streams = vec![(DATA, 1, signed(&noon)), (SECONDARY, 1, literals(&[0, 0]))];
+    let table = made::table(&of_one(9), &[(2, streams)], "Europe/Moscow").unwrap();
+    assert_eq!(column(&table, "a"), some(&["2040-06-01T12:00:00", "2039-06-01T12:00:00"]));
+}
+
+#[test]
+fn decimals_finer_than_their_type_are_rounded_and_that_is_told() {
+    let digits = |numbers: &[i64]| numbers.iter().flat_map(|n| made::zigzag(*n)).collect::<Vec<u8>>();
+    let make = |of: Vec<u8>, numbers: &[i64], scales: &[i64]| {
+        let streams = vec![(DATA, 1, digits(numbers)), (SECONDARY, 1, signed(scales))];
+        made::table(&[kind(12, &[1]), of], &[(numbers.len() as u64, streams)], "GMT").unwrap()
+    };
+    let of_two = || [kind(14, &[]), made::int(5, 5), made::int(6, 2)].concat();
+    let told = |table: &OrcTable| table.facts().details.iter().any(|(name, _)| name == "rounded");
+    let table = make(of_two(), &[125, 1255, -1255, 12549], &[2, 3, 3, 4]);
+    assert!(table.remarks.is_empty() && !told(&table));
+    assert_eq!(column(&table, "a"), some(&["1.25", "1.26", "-1.26", "1.25"]));
+    assert!(told(&table));
+    // Of Hive 0.11: any number of digits after the point.
+    let table = make(kind(14, &[]), &[15, 1_234_567_890_123_456_789], &[1, 20]);
+    assert!(table.remarks.iter().any(|remark| remark.contains("without a stated scale")));
+    assert_eq!(column(&table, "a"), some(&["1.500000000000000000", "0.012345678901234568"]));
+    // What does not fit is an error all the same.
+    let table = make(kind(14, &[]), &[i64::MAX], &[-20]);
+    assert!(table.read(&Task::new(), 0..1, &[0]).is_err());
+    // Nothing is told where nothing was lost.
+    let table = make(of_two(), &[12500], &[4]);
+    assert_eq!(column(&table, "a"), some(&["1.25"]));
+    assert!(!told(&table));
+}
+
+#[test]
+fn a_far_date_behind_what_is_looked_at_decides_too() {
+    // A stripe of more bytes than are looked at, and two more; one is broken.
+    let many = signed(&vec![300_000_000; 1_000_000]);
+    assert!(many.len() > 4 << 20);
+    let far = 253_402_214_400i64 - 1_420_070_400;
+    let stripes = vec![
+        (1_000_000, vec![(DATA, 1, many.clone())]),
+        (1, vec![(DATA, 1, vec![0x80])]),
+        (2, vec![(DATA, 1, signed(&[far, 0])), (SECONDARY, 1, literals(&[0, 0]))]),
+    ];
+    let table = made::table(&of_one(9), &stripes, "GMT").unwrap();
+    let batch = table.read(&Task::new(), 1_000_001..1_000_003, &[0]).unwrap();
+    assert_eq!(crate::data::cell::text(batch.column(0), 0).as_deref(), Some("9999-12-31T00:00:00"));
+    // One that nothing told of does not claim that statistics said otherwise.
+    let mut late = many;
+    late.extend(signed(&[far]));
+    let table = made::table(&of_one(9), &[(1_000_001, vec![(DATA, 1, late)])], "GMT").unwrap();
+    let unit = table.schema().field(0).data_type().to_string();
+    assert_eq!(unit, "Timestamp(ns)");
+}
+
+#[test]
+fn texts_too_long_for_one_block_hide_no_others() {
+    // 9,000 rows of two bytes, of which one claims a gigabyte and more.
+    let mut lengths = vec![2u64; 9000];
+    lengths[8000] = 3 << 29;
+    let streams = vec![(DATA, 1, b"ab".repeat(8000)), (LENGTH, 1, literals(&lengths))];
+    let table = made::table(&of_one(7), &[(9000, streams)], "GMT").unwrap();
+    let task = Task::new();
+    let some_rows = table.read(&task, 7990..8000, &[0]).unwrap();
+    assert_eq!(crate::data::cell::text(some_rows.column(0), 9).as_deref(), Some("ab"));
+    for rows in [7990..8001, 0..BLOCK, 0..9000] {
+        let error = table.read(&task, rows, &[0]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    }
+    // Lists likewise.
+    let types = [kind(12, &[1]), kind(10, &[2]), kind(1, &[])];
+    let streams = vec![(DATA, 2, [0xfe, 7, 8].to_vec()), (LENGTH, 1, literals(&[1, 1, 1 << 40]))];
+    let table = made::table(&types, &[(3, streams)], "GMT").unwrap();
+    assert_eq!(table.read(&task, 1..2, &[0]).unwrap().num_rows(), 1);
+    assert_eq!(table.read(&task, 0..3, &[0]).unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn lists_of_nothing_are_passed_over_at_once() {
+    // list<struct<>>, whose first row has 2^62 of them.
+    let types = [kind(12, &[1]), kind(10, &[2]), kind(12, &[])];
+    let mut lengths = vec![1u64 << 62];
+    lengths.extend(vec![3; 9000]);
+    let table = made::table(&types, &[(9001, vec![(LENGTH, 1, literals(&lengths))])], "GMT").unwrap();
+    let batch = table.read(&Task::new(), 9000..9001, &[0]).unwrap();
+    assert_eq!(crate::data::cell::text(batch.column(0), 0).as_deref(), Some("[{},{},{}]"));
+    // A list of what is stored ends with its bytes.
+    let types = [kind(12, &[1]), kind(10, &[2]), kind(1, &[])];
+    let streams = vec![(LENGTH, 1, literals(&lengths)), (DATA, 2, vec![0xff, 1])];
+    let table = made::table(&types, &[(9001, streams)], "GMT").unwrap();
+    assert!(table.read(&Task::new(), 9000..9001, &[0]).unwrap_err().message().contains("ends before"));
+}
+
+#[test]
+fn rows_without_bytes_cost_nothing_however_many() {
+    let task = Task::new();
+    let many = 1u64 << 60;
+    let table = made::table(&hollow(), &[(many, Vec::new()), (5, Vec::new())], "GMT").unwrap();
+    assert_eq!(
+        [0, 7, many - 1, many, many + 5].map(|at| table.alike(&task, at).unwrap()),
+        [many, many - 7, 1, 5, 0]
+    );
+    let batch = table.read(&task, many - 2..many + 2, &[0]).unwrap();
+    assert_eq!(crate::data::cell::text(batch.column(0), 3).as_deref(), Some("{\"a\":{}}"));
+    let stats = crate::data::stats::table(&table, &task, &[0]).unwrap();
+    assert_eq!((stats.rows, stats.columns[0].as_ref().unwrap().nulls), (many + 5, 0));
+    // Where some may be null, they are read: the bitmap ends, and so does the pass.
+    let nulls = vec![(PRESENT, 1, vec![0xff, 0b1010_0000])];
+    let table = made::table(&hollow(), &[(1 << 39, nulls)], "GMT").unwrap();
+    assert_eq!(table.alike(&task, 0).unwrap(), 0);
+    let stats = crate::data::stats::table(&table, &task, &[0]).unwrap();
+    assert!(stats.columns[0].is_err());
+    assert!(table.read(&task, (1 << 39) - 1..1 << 39, &[0]).is_err(), "far rows neither");
+    let nulls = vec![(PRESENT, 1, vec![0xff, 0b1010_0000])];
+    let table = made::table(&hollow(), &[(3, nulls)], "GMT").unwrap();
+    let stats = crate::data::stats::table(&table, &task, &[0]).unwrap();
+    assert_eq!(stats.columns[0].as_ref().unwrap().nulls, 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::rle::Integers;
 use super::stream::Stream;
-use super::tail::{Extremes, StreamKind, Tail};
+use super::tail::{Extremes, StreamKind, Stripe, Tail};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -19,13 +19,14 @@ const DAY: i64 = 86_400;
 /// The seconds since 1970 that nanoseconds reach, in both directions, less than what time zones and
 /// milliseconds may add.
 const REACH: i64 = i64::MAX / 1_000_000_000 - 2 * DAY;
-/// The last year whose changes of time zones are looked up; rules go on as they are then.
-const LAST_YEAR: i32 = 2036;
+/// The last year that the tables of time zones reach. The 28 years up to it have every kind of year: leap years
+/// and others that begin on each day of the week.
+const LAST_YEAR: i32 = 2099;
 /// How much of its streams is looked at where a file says nothing of its times, in stored bytes,
 const LOOKED_AT: u64 = 4 << 20;
-/// in how many stripes,
+/// in how many stripes, which are spread over the file,
 const STRIPES: usize = 256;
-/// and in how many values.
+/// and in how many values. The first run of each of these stripes is looked at in any case.
 const VALUES: usize = 16 << 20;
 
 /// A writer's time zone.
@@ -88,7 +89,8 @@ fn offset_of(name: &str) -> Option<i64> {
 }
 
 /// A moment beyond the years that zones are known of: the same day and time in a year that has the same
-/// weekdays and length, whose changes are then the same.
+/// weekdays and length, whose changes are then the same. Years before [`LAST_YEAR`] have none that is close
+/// enough: rules change, and of each leap year there is only one in 28 years.
 fn within(moment: NaiveDateTime) -> NaiveDateTime {
     let year = moment.year();
     if year <= LAST_YEAR {
@@ -105,18 +107,22 @@ pub(super) struct Clock {
     zone: Zone,
     base: i64,
     unit: TimeUnit,
+    /// Whether the file's statistics say between which ends its times are.
+    stated: bool,
 }
 
 impl Clock {
-    /// Times of a writer in `zone`, in nanoseconds or microseconds.
-    pub(super) fn new(zone: Zone, unit: TimeUnit) -> Clock {
-        Clock { zone, base: zone.base(), unit }
+    /// Times of a writer in `zone`, in nanoseconds or microseconds; `stated` where that was chosen by the file's
+    /// statistics.
+    pub(super) fn new(zone: Zone, unit: TimeUnit, stated: bool) -> Clock {
+        Clock { zone, base: zone.base(), unit, stated }
     }
 
     /// The time on the writer's clock. Digits below the unit are left off.
     ///
     /// # Errors
-    /// `Malformed` for more than 999,999,999 nanoseconds, and for times that the unit does not reach.
+    /// `Malformed` for more than 999,999,999 nanoseconds, and for times that the unit does not reach; `Unsupported`
+    /// for the latter where nothing said before that there are such.
     pub(super) fn time(&self, seconds: i64, nanos: i64) -> Result<i64> {
         // The last three bits say how many zeros were left off, from two on. Arrow's writer counts back from
         // seconds before 1970: its nanoseconds are negative there.
@@ -136,8 +142,12 @@ impl Clock {
         let time = i128::from(local) * 1_000_000_000 + i128::from(nanos);
         let time = if self.unit == TimeUnit::Nanosecond { time } else { time.div_euclid(1000) };
         i64::try_from(time).map_err(|_| match self.unit {
-            TimeUnit::Nanosecond => Error::malformed(
+            TimeUnit::Nanosecond if self.stated => Error::malformed(
                 "a time is beyond the years 1677 to 2262, though the file's statistics promise none",
+            ),
+            TimeUnit::Nanosecond => Error::unsupported(
+                "a time beyond the years 1677 to 2262 in a column that is read in nanoseconds, since the file has no \
+                 statistics of its times and those that were looked at are within these years",
             ),
             _ => beyond(),
         })
@@ -151,59 +161,81 @@ impl Clock {
 /// # Errors
 /// Only where the work is cancelled.
 pub(super) fn unit(task: &Task, source: &Source, tail: &Tail, id: u32) -> Result<TimeUnit> {
-    let known = tail.statistics.get(id as usize);
-    if known.is_some_and(|known| known.values == Some(0)) {
-        return Ok(TimeUnit::Nanosecond);
-    }
-    let fits = match known.map(|known| &known.kind) {
-        Some(Extremes::Timestamp { local, utc }) => {
-            let pair =
-                |ends: &[Option<i64>; 2]| if let [Some(a), Some(b)] = ends { Some((*a, *b)) } else { None };
-            let within = |(a, b): (i64, i64)| [a, b].iter().all(|end| (end / 1000).abs() <= REACH);
-            match (pair(utc), pair(local)) {
-                (Some(ends), _) | (None, Some(ends)) => Some(within(ends)),
-                (None, None) => None,
-            }
-        }
-        _ => None,
-    };
-    let fits = match fits {
+    let fits = match stated(tail, id) {
         Some(fits) => fits,
-        None => match looked_at(task, source, tail, id) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            // What is broken is said when it is read.
-            Err(_) => true,
-            Ok(fits) => fits,
-        },
+        None => looked_at(task, source, tail, id)?,
     };
     Ok(if fits { TimeUnit::Nanosecond } else { TimeUnit::Microsecond })
 }
 
+/// Whether the times of a type fit nanoseconds, as far as the file's statistics say it.
+pub(super) fn stated(tail: &Tail, id: u32) -> Option<bool> {
+    let known = tail.statistics.get(id as usize)?;
+    if known.values == Some(0) {
+        return Some(true);
+    }
+    let Extremes::Timestamp { local, utc } = &known.kind else { return None };
+    let pair = |ends: &[Option<i64>; 2]| if let [Some(a), Some(b)] = ends { Some([*a, *b]) } else { None };
+    let ends = pair(utc).or(pair(local))?;
+    Some(ends.iter().all(|end| (end / 1000).abs() <= REACH))
+}
+
+/// How much may still be looked at.
+struct Budget {
+    /// Of stored bytes,
+    bytes: u64,
+    /// and of values.
+    values: usize,
+}
+
 /// Whether all seconds of a type are within the reach of nanoseconds, as far as they are looked at.
 fn looked_at(task: &Task, source: &Source, tail: &Tail, id: u32) -> Result<bool> {
-    let (mut bytes, mut values) = (0, 0);
-    for stripe in tail.stripes.iter().take(STRIPES) {
+    let mut budget = Budget { bytes: LOOKED_AT, values: VALUES };
+    let count = tail.stripes.len();
+    let looked = count.min(STRIPES);
+    for n in 0..looked {
         task.check()?;
-        let footer = tail.stripe_footer(task, source, stripe)?;
-        let Some(range) = footer.stream(StreamKind::Data, id) else { continue };
-        bytes += range.end - range.start;
-        if bytes > LOOKED_AT {
-            break;
+        // The first, the last, and others at even distances.
+        let Some(stripe) = tail.stripes.get(n * count.saturating_sub(1) / looked.saturating_sub(1).max(1))
+        else {
+            continue;
+        };
+        match fits(task, source, tail, stripe, id, &mut budget) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) if error.is_cancelled() => return Err(error),
+            // What is broken is said when it is read, and says nothing of other stripes.
+            Err(_) => {}
         }
-        let v2 = footer.encodings.get(id as usize).is_some_and(|encoding| encoding.v2);
-        let stream = Stream::new(task, source, tail.packing, range);
-        let mut seconds = Integers::new(stream, true, v2);
-        while let Some(run) = seconds.next_run()? {
-            if run
-                .iter()
-                .any(|&seconds| seconds.checked_add(BASE).is_none_or(|s| s.unsigned_abs() > REACH as u64))
-            {
-                return Ok(false);
-            }
-            values += run.len();
-            if values > VALUES {
-                return Ok(true);
-            }
+    }
+    Ok(true)
+}
+
+/// The same of one stripe: its first run, and what the budget allows.
+fn fits(
+    task: &Task,
+    source: &Source,
+    tail: &Tail,
+    stripe: &Stripe,
+    id: u32,
+    budget: &mut Budget,
+) -> Result<bool> {
+    let footer = tail.stripe_footer(task, source, stripe)?;
+    let Some(range) = footer.stream(StreamKind::Data, id) else { return Ok(true) };
+    let left = budget.bytes.checked_sub(range.end - range.start);
+    budget.bytes = left.unwrap_or(budget.bytes);
+    let v2 = footer.encodings.get(id as usize).is_some_and(|encoding| encoding.v2);
+    let stream = Stream::new(task, source, tail.packing, range);
+    let mut seconds = Integers::new(stream, true, v2);
+    let is_far =
+        |seconds: &i64| seconds.checked_add(BASE).is_none_or(|seconds| seconds.unsigned_abs() > REACH as u64);
+    while let Some(run) = seconds.next_run()? {
+        if run.iter().any(is_far) {
+            return Ok(false);
+        }
+        budget.values = budget.values.saturating_sub(run.len());
+        if left.is_none() || budget.values == 0 {
+            break;
         }
     }
     Ok(true)
@@ -229,9 +261,44 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_today_go_on_in_every_year_to_come() {
+        // Zones whose clocks do not change any more, though they did in leap years not long ago.
+        let hours = |name: &str, year: i32, month: u32| {
+            let moment = NaiveDate::from_ymd_opt(year, month, 1).unwrap().and_hms_opt(12, 0, 0).unwrap();
+            Zone::of(Some(name)).unwrap().offset(moment.and_utc().timestamp()) as f64 / 3600.0
+        };
+        for year in 2027..2600 {
+            for (name, always) in [
+                ("Europe/Moscow", 3.0),
+                ("Europe/Istanbul", 3.0),
+                ("America/Sao_Paulo", -3.0),
+                ("America/Mexico_City", -6.0),
+                ("Asia/Tehran", 3.5),
+            ] {
+                assert_eq!([hours(name, year, 1), hours(name, year, 6)], [always; 2], "{name} {year}");
+            }
+            let berlin = [1, 6].map(|month| hours("Europe/Berlin", year, month));
+            assert_eq!(berlin, [1.0, 2.0], "{year}");
+            let sydney = [1, 6].map(|month| hours("Australia/Sydney", year, month));
+            assert_eq!(sydney, [11.0, 10.0], "{year}");
+        }
+    }
+
+    #[test]
+    fn a_time_out_of_reach_is_a_mistake_only_where_statistics_promise_none() {
+        use crate::bytes::error::ErrorKind;
+        let far = 253_402_214_400 - BASE;
+        for (stated, kind) in [(true, ErrorKind::Malformed), (false, ErrorKind::Unsupported)] {
+            let clock = Clock::new(Zone::Fixed(0), TimeUnit::Nanosecond, stated);
+            let error = clock.time(far, 0).unwrap_err();
+            assert_eq!((error.kind(), error.message().contains("promise")), (kind, stated), "{error}");
+        }
+    }
+
+    #[test]
     fn both_units_and_what_is_before_1970() {
-        let nano = Clock::new(Zone::Fixed(0), TimeUnit::Nanosecond);
-        let micro = Clock::new(Zone::Fixed(0), TimeUnit::Microsecond);
+        let nano = Clock::new(Zone::Fixed(0), TimeUnit::Nanosecond, true);
+        let micro = Clock::new(Zone::Fixed(0), TimeUnit::Microsecond, true);
         assert_eq!(nano.time(-BASE + 1, 123_456_789 << 3).unwrap(), 1_123_456_789);
         assert_eq!(micro.time(-BASE + 1, 123_456_789 << 3).unwrap(), 1_123_456);
         // 5 with seven zeros: half a second before 1970 is second 0 in the file.

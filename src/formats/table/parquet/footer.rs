@@ -13,6 +13,7 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader,
 };
 use parquet::file::reader::{ChunkReader, Length};
+use std::collections::BTreeSet;
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ pub(super) struct Footer {
     pub(super) plain_schema: bool,
     /// What a user should know.
     pub(super) remarks: Vec<String>,
+    /// The columns of the schema's leaves that are encrypted, by their numbers.
+    pub(super) encrypted: BTreeSet<usize>,
     /// The file's length.
     pub(super) len: u64,
 }
@@ -86,7 +89,7 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
     let bytes = bytes(task, source, len)?;
     let start = len - 8 - bytes.len() as u64;
     let mut remarks = Vec::new();
-    let parsed = decode(&bytes, &mut remarks).map_err(|e| e.at(start))?;
+    let (parsed, encrypted) = decode(&bytes, &mut remarks).map_err(|e| e.at(start))?;
     let (parsed, remark) = counted(whole_chunks(parsed, start)?);
     remarks.extend(remark);
     let parsed = Arc::new(parsed);
@@ -99,13 +102,16 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Footer> {
             (metadata, true)
         }
     };
-    Ok(Footer { metadata, plain_schema, remarks, len })
+    Ok(Footer { metadata, plain_schema, remarks, encrypted, len })
 }
 
-/// Decodes the footer, whose structures are made what the format's definition says of them first.
-fn decode(bytes: &[u8], remarks: &mut Vec<String>) -> Result<ParquetMetaData> {
-    let bytes = repair::footer(bytes, remarks)?;
-    catch_decoder_panic("the footer", || Ok(ParquetMetaDataReader::decode_metadata(&bytes)?))
+/// Decodes the footer, whose structures are made what the format's definition says of them first. Which columns are
+/// encrypted is given besides: the crate that decodes does not know of it.
+fn decode(bytes: &[u8], remarks: &mut Vec<String>) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
+    let repaired = repair::footer(bytes, remarks)?;
+    let metadata =
+        catch_decoder_panic("the footer", || Ok(ParquetMetaDataReader::decode_metadata(&repaired.bytes)?))?;
+    Ok((metadata, repaired.encrypted))
 }
 
 /// Metadata with as many rows as its row groups have, and what the footer said instead.

@@ -8,6 +8,7 @@ use super::thrift::{BYTE, I64, STRUCT, Thrift};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use bytes::Bytes;
 use parquet::file::metadata::ColumnChunkMetaData;
 
 /// The most bytes of a page's header, with its statistics.
@@ -23,19 +24,50 @@ pub(super) fn extent(task: &Task, source: &Source, chunk: &ColumnChunkMetaData, 
     let wrong = || Error::malformed("a page's header");
     let start = u64::try_from(start).map_err(|_| wrong())?;
     let (mut at, mut left) = (start, chunk.num_values());
+    let mut window = Window { source, end, start, bytes: Bytes::new() };
     while left > 0 {
         task.check()?;
-        if at >= end {
-            return Err(wrong());
-        }
-        let bytes = source.read_up_to(task, at, HEADER.min((end - at) as usize))?;
-        let mut thrift = Thrift::new(&bytes);
-        let page = header(&mut thrift)?;
+        let (page, len) = window.header(task, at)?;
         let size = u64::try_from(page.size).map_err(|_| wrong())?;
-        at = at.checked_add(thrift.at as u64 + size).filter(|&at| at <= end).ok_or_else(wrong)?;
+        at = len
+            .checked_add(size)
+            .and_then(|len| at.checked_add(len))
+            .filter(|&at| at <= end)
+            .ok_or_else(wrong)?;
         left = left.saturating_sub(page.values.max(0));
     }
     Ok(at - start)
+}
+
+/// The bytes around a header: many short pages lie in one window, which is read once.
+struct Window<'a> {
+    source: &'a Source,
+    /// Where the file ends.
+    end: u64,
+    /// Where the bytes begin.
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Window<'_> {
+    /// The header at `at`, and how many bytes it takes.
+    fn header(&mut self, task: &Task, at: u64) -> Result<(Page, u64)> {
+        let inside = at.checked_sub(self.start).and_then(|n| self.bytes.get(usize::try_from(n).ok()?..));
+        if let Some(bytes) = inside.filter(|bytes| !bytes.is_empty()) {
+            let mut thrift = Thrift::new(bytes);
+            // What is cut off by the end of the window is read anew.
+            if let Ok(page) = header(&mut thrift) {
+                return Ok((page, thrift.at as u64));
+            }
+        }
+        let room = self.end.checked_sub(at).filter(|&room| room > 0);
+        let room = room.ok_or_else(|| Error::malformed("a page's header"))?;
+        self.start = at;
+        self.bytes = self.source.read_up_to(task, at, HEADER.min(usize::try_from(room).unwrap_or(HEADER)))?;
+        let mut thrift = Thrift::new(&self.bytes);
+        let page = header(&mut thrift)?;
+        Ok((page, thrift.at as u64))
+    }
 }
 
 /// What is needed of a page's header.
@@ -66,4 +98,88 @@ fn header(thrift: &mut Thrift) -> Result<Page> {
         }
     }
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::thrift::{I32, put_field, put_integer};
+    use super::*;
+    use crate::bytes::source::ReadAt;
+    use parquet::basic::Type;
+    use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type as SchemaType};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Bytes that count how often they are read.
+    struct Counted(Vec<u8>, Arc<AtomicUsize>);
+
+    impl ReadAt for Counted {
+        fn known_len(&self) -> Option<u64> {
+            Some(self.0.len() as u64)
+        }
+        fn len(&self, _: &Task) -> Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+        fn read_at(&self, _: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            let from = self.0.get(offset as usize..).unwrap_or_default();
+            let part = from.get(..out.len()).unwrap_or(from);
+            out[..part.len()].copy_from_slice(part);
+            Ok(part.len())
+        }
+    }
+
+    /// A page: PageHeader {3: size, 5: DataPageHeader {1: values}}, and its bytes.
+    fn page(values: i64, size: usize) -> Vec<u8> {
+        let (mut out, mut last) = (Vec::new(), 0);
+        put_field(&mut out, 3, &mut last, I32);
+        put_integer(&mut out, size as i64);
+        put_field(&mut out, 5, &mut last, STRUCT);
+        put_field(&mut out, 1, &mut 0, I32);
+        put_integer(&mut out, values);
+        out.extend([0, 0]);
+        out.resize(out.len() + size, 0xee);
+        out
+    }
+
+    /// The extent of a chunk of so many values that begins at byte 4, and how often its bytes were read.
+    fn extent_of(bytes: &[u8], values: i64) -> (Result<u64>, usize) {
+        let leaf = SchemaType::primitive_type_builder("x", Type::INT32).build().unwrap();
+        let column = Arc::new(ColumnDescriptor::new(Arc::new(leaf), 0, 0, ColumnPath::new(Vec::new())));
+        let chunk = ColumnChunkMetaData::builder(column).set_num_values(values).set_data_page_offset(4);
+        let whole = [b"PAR1", bytes].concat();
+        let (len, reads) = (whole.len() as u64, Arc::new(AtomicUsize::new(0)));
+        let source = Source::memory("x", Vec::new());
+        let source = source.stream("x", Arc::new(Counted(whole, reads.clone()))).unwrap();
+        let found = extent(&Task::new(), &source, &chunk.build().unwrap(), len);
+        (found, reads.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn many_short_pages_are_read_together() {
+        let pages = page(1, 3).repeat(100_000);
+        let (extent, reads) = extent_of(&pages, 100_000);
+        assert_eq!(extent.unwrap(), pages.len() as u64);
+        assert!(reads <= pages.len() / HEADER + 2, "{reads} reads of {} bytes", pages.len());
+        assert!(extent_of(&pages, 100_001).0.is_err(), "one value is missing");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_extent_is_that_of_its_pages(
+            pages in proptest::collection::vec((1i64..1000, 0usize..40_000), 1..40),
+            behind in 0usize..100,
+        ) {
+            let mut bytes: Vec<u8> = pages.iter().flat_map(|(values, size)| page(*values, *size)).collect();
+            let len = bytes.len() as u64;
+            bytes.resize(bytes.len() + behind, 0x15);
+            let (extent, _) = extent_of(&bytes, pages.iter().map(|(values, _)| values).sum());
+            proptest::prop_assert_eq!(extent.unwrap(), len);
+        }
+
+        #[test]
+        fn a_walk_over_any_bytes_ends(bytes: Vec<u8>, values: i64) {
+            let _ = extent_of(&bytes, values);
+        }
+    }
 }

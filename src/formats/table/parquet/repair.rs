@@ -10,6 +10,7 @@
 use super::elements;
 use super::thrift::*;
 use crate::bytes::error::{Error, Result};
+use std::collections::BTreeSet;
 
 /// The most row groups: the format numbers them by 16-bit integers.
 const ROW_GROUPS: u64 = 1 << 15;
@@ -78,20 +79,30 @@ fn field(of: Of, id: i64) -> Option<Holds> {
     })
 }
 
+/// A footer that was repaired.
+#[derive(Debug, Default)]
+pub(super) struct Repaired {
+    pub(super) bytes: Vec<u8>,
+    /// The columns that are encrypted in some row group, by their numbers in it. That is left out of the bytes.
+    pub(super) encrypted: BTreeSet<usize>,
+}
+
 /// The footer `bytes`, repaired. What a user should know is added to `remarks`.
 ///
 /// # Errors
 /// `Malformed` where it is cut off or its schema is no tree, `Limit` for too many row groups or levels.
-pub(super) fn footer(bytes: &[u8], remarks: &mut Vec<String>) -> Result<Vec<u8>> {
+pub(super) fn footer(bytes: &[u8], remarks: &mut Vec<String>) -> Result<Repaired> {
     let mut repair = Repair {
         thrift: Thrift::new(bytes),
         out: Vec::with_capacity(bytes.len()),
         physical: None,
         leaves: 0,
+        column: 0,
+        encrypted: BTreeSet::new(),
         remarks,
     };
     repair.copy(Of::File)?;
-    Ok(repair.out)
+    Ok(Repaired { bytes: repair.out, encrypted: repair.encrypted })
 }
 
 struct Repair<'a, 'b> {
@@ -101,6 +112,9 @@ struct Repair<'a, 'b> {
     physical: Option<i64>,
     /// How many columns the schema has.
     leaves: u64,
+    /// The number of the column that is copied, in its row group.
+    column: usize,
+    encrypted: BTreeSet<usize>,
     remarks: &'b mut Vec<String>,
 }
 
@@ -121,6 +135,10 @@ impl Repair<'_, '_> {
                 self.thrift.skip(kind, 0)?;
             }
             has_offset |= copied && id == 2;
+            // By which key its pages are encrypted, and its metadata as they are without that key.
+            if of == Of::Chunk && matches!((id, kind), (8, STRUCT) | (9, BINARY)) {
+                self.encrypted.insert(self.column);
+            }
         }
         if of == Of::Chunk && !has_offset {
             // It has a default, which writers may leave out.
@@ -207,7 +225,10 @@ impl Repair<'_, '_> {
         }
         put_field(&mut self.out, id, last, LIST);
         put_list(&mut self.out, count, STRUCT);
-        for _ in 0..count {
+        for n in 0..count {
+            if of == Of::Chunk {
+                self.column = n as usize;
+            }
             self.copy(of)?;
         }
         Ok(true)
@@ -261,7 +282,7 @@ mod tests {
     use super::*;
 
     fn repaired(bytes: &[u8]) -> Vec<u8> {
-        footer(bytes, &mut Vec::new()).unwrap()
+        footer(bytes, &mut Vec::new()).unwrap().bytes
     }
 
     /// FileMetaData {4: [RowGroup {1: [ColumnChunk {2: 0, 3: ColumnMetaData {…}}]}]}.
@@ -307,6 +328,26 @@ mod tests {
         let odd = column(&[0x15, 4, 0xbc, 0x36, 1, 0x28, 2, 0, 0, 0x18, 8, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
         let plain = column(&[0x15, 4, 0xbc, 0x68, 8, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0]);
         assert_eq!(repaired(&odd), plain);
+    }
+
+    #[test]
+    fn encrypted_columns_are_noted() {
+        let chunks = |chunks: &[&[u8]]| {
+            let mut out = vec![0x49, 0x1c, 0x19, (chunks.len() as u8) << 4 | 0x0c];
+            for more in chunks {
+                // ColumnChunk {2: 0, 3: ColumnMetaData {}, …}
+                out.extend([0x26, 0, 0x1c, 0]);
+                out.extend_from_slice(more);
+                out.push(0);
+            }
+            out.extend([0, 0]);
+            out
+        };
+        // 8: the union ColumnCryptoMetaData {1: EncryptionWithFooterKey {}}; 9: two bytes
+        let whole = chunks(&[&[], &[0x5c, 0x1c, 0, 0], &[0x68, 2, 7, 7], &[0x55, 2]]);
+        let repaired = footer(&whole, &mut Vec::new()).unwrap();
+        assert_eq!(repaired.encrypted, BTreeSet::from([1, 2]));
+        assert_eq!(repaired.bytes, chunks(&[&[], &[], &[], &[]]));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! one data page; small reads are decoded in aligned windows that a cache keeps.
 
 use super::footer::{Chunks, Footer, options};
-use super::{facts, in_column, pages};
+use super::mended::{Mended, Parts};
+use super::{facts, in_column};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::catch_decoder_panic;
@@ -22,6 +23,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -52,6 +54,9 @@ pub(super) struct ParquetTable {
     roots: Vec<usize>,
     /// For each column, how many rows one cached window has.
     windows: Vec<u64>,
+    /// Columns that cannot be read without a key.
+    encrypted: HashSet<usize>,
+    mended: Mended,
     cache: Cache<(usize, u64), ArrayRef>,
     facts: OnceLock<TableFacts>,
 }
@@ -68,7 +73,14 @@ impl ParquetTable {
         let starts = starts(metadata, footer.len)?;
         let roots = roots(metadata, &schema)?;
         let windows = windows(metadata, &roots, starts.last().copied().unwrap_or(0));
+        let column_of = |leaf: &usize| {
+            let descr = metadata.file_metadata().schema_descr();
+            let root = (*leaf < descr.num_columns()).then(|| descr.get_column_root_idx(*leaf))?;
+            roots.iter().position(|&one| one == root)
+        };
         Ok(ParquetTable {
+            encrypted: footer.encrypted.iter().filter_map(column_of).collect(),
+            mended: Mended::new(),
             source,
             len: footer.len,
             schema,
@@ -81,6 +93,12 @@ impl ParquetTable {
             facts: OnceLock::new(),
             footer: footer.metadata,
         })
+    }
+
+    /// What is known of chunks whose sizes are wrong.
+    #[cfg(test)]
+    pub(super) fn mended(&self) -> &Mended {
+        &self.mended
     }
 
     fn total(&self) -> u64 {
@@ -126,6 +144,13 @@ impl ParquetTable {
         Chunks { source: self.source.clone(), task: task.clone(), len: self.len }
     }
 
+    /// Whether the file's fields are the columns. A file with an Arrow schema that does not fit, or with fields that
+    /// hold nothing, is for us alone.
+    fn is_plain(&self) -> bool {
+        let fields = self.metadata().file_metadata().schema_descr().root_schema().get_fields().len();
+        !self.plain_schema && fields == self.schema.fields().len()
+    }
+
     fn name(&self, column: usize) -> &str {
         self.schema.fields().get(column).map_or("", |field| field.name())
     }
@@ -164,47 +189,8 @@ impl ParquetTable {
         join(parts, || self.schema.field(column).data_type().clone())
     }
 
-    /// The metadata for a column that could not be read with `used`: its chunks around `rows` as long as their
-    /// pages are, and no page index. `None` where that is what was used.
-    fn mended(
-        &self,
-        task: &Task,
-        used: &ArrowReaderMetadata,
-        column: usize,
-        rows: &Range<u64>,
-    ) -> Result<Option<ArrowReaderMetadata>> {
-        task.check()?;
-        let mut changed = used.metadata().offset_index().is_some();
-        let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
-        let end = self.starts.partition_point(|&start| start < rows.end);
-        let root = self.roots.get(column).copied();
-        let mut builder = (**self.metadata()).clone().into_builder();
-        for (n, group) in builder.take_row_groups().into_iter().enumerate() {
-            if !(first..end).contains(&n) {
-                builder = builder.add_row_group(group);
-                continue;
-            }
-            let mut columns = group.columns().to_vec();
-            for (leaf, chunk) in columns.iter_mut().enumerate() {
-                if Some(group.schema_descr().get_column_root_idx(leaf)) != root {
-                    continue;
-                }
-                let size = match pages::extent(task, &self.source, chunk, self.len) {
-                    Err(error) if error.is_cancelled() => return Err(error),
-                    size => size.ok().and_then(|size| i64::try_from(size).ok()),
-                };
-                if let Some(size) = size.filter(|&size| size != chunk.compressed_size()) {
-                    *chunk = chunk.clone().into_builder().set_total_compressed_size(size).build()?;
-                    changed = true;
-                }
-            }
-            builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build()?);
-        }
-        let metadata = || ArrowReaderMetadata::try_new(Arc::new(builder.build()), options(self.plain_schema));
-        Ok(if changed { Some(metadata()?) } else { None })
-    }
-
-    /// Decodes one column of the rows `rows`, which are there.
+    /// Decodes one column of the rows `rows`, which are there. Where that fails with the footer's metadata, its row
+    /// groups are read one by one with what their pages say, and without a page index.
     fn decode(
         &self,
         task: &Task,
@@ -213,33 +199,118 @@ impl ParquetTable {
         rows: Range<u64>,
     ) -> Result<ArrayRef> {
         let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
-        let end = self.starts.partition_point(|&start| start < rows.end);
-        let before = rows.start - self.starts.get(first).copied().unwrap_or(0);
-        let wanted = rows.end - rows.start;
+        let groups = first..self.starts.partition_point(|&start| start < rows.end);
+        let error = match groups.clone().any(|group| self.mended.helps((column, group))) {
+            true => None,
+            false => match self.decode_groups(task, metadata, column, groups.clone(), &rows) {
+                Err(error) if !error.is_cancelled() => Some(error),
+                read => return read,
+            },
+        };
+        match self.decode_mended(task, metadata, column, groups, &rows) {
+            Err(other) if other.is_cancelled() => Err(other),
+            // What is wrong by the footer's own words says more.
+            Err(other) => Err(error.unwrap_or(other)),
+            Ok(Some(array)) => Ok(array),
+            Ok(None) => Err(error.unwrap_or_else(|| Error::bug("what was mended is not"))),
+        }
+    }
+
+    /// The same rows with metadata that was mended; `None` where there is nothing to mend.
+    fn decode_mended(
+        &self,
+        task: &Task,
+        metadata: &ArrowReaderMetadata,
+        column: usize,
+        groups: Range<usize>,
+        rows: &Range<u64>,
+    ) -> Result<Option<ArrayRef>> {
         let root = *self.roots.get(column).ok_or_else(|| Error::bug("a column without a root"))?;
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), [root]);
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.chunks(task), metadata.clone())
-            .with_row_groups((first..end).collect())
-            .with_projection(mask)
-            .with_row_selection_policy(RowSelectionPolicy::Selectors)
-            .with_batch_size(wanted.min(BATCH) as usize)
-            .with_offset(before as usize)
-            .with_limit(wanted as usize)
-            .build()?;
-        let (mut parts, mut got, mut bytes) = (Vec::new(), 0u64, 0u64);
-        for batch in reader {
+        let parts = Parts {
+            source: &self.source,
+            metadata: self.metadata(),
+            len: self.len,
+            plain_schema: self.plain_schema,
+            root,
+        };
+        let is_indexed = metadata.metadata().offset_index().is_some();
+        let mut wrong = Vec::new();
+        for group in groups.clone() {
             task.check()?;
-            let batch = batch.map_err(|e| task.check().err().unwrap_or_else(|| e.into()))?;
-            let array = batch.columns().first().ok_or_else(|| Error::bug("a batch without its column"))?;
-            got += array.len() as u64;
-            bytes = bytes.saturating_add(array.get_array_memory_size() as u64);
-            limits::check(bytes, limits::READ, "this part of the column")?;
-            parts.push(array.clone());
+            if self.mended.is_wrong(task, &parts, (column, group))? {
+                wrong.push(group);
+            }
         }
-        if got != wanted {
-            return Err(Error::malformed(format!("column chunk: {got} of {wanted} rows are there")));
+        if wrong.is_empty() && !is_indexed {
+            return Ok(None);
         }
-        join(parts, || self.schema.field(column).data_type().clone())
+        let mut arrays = Vec::new();
+        for group in groups.clone() {
+            let bound = |n: usize| self.starts.get(n).copied().unwrap_or(self.total());
+            let part = rows.start.max(bound(group))..rows.end.min(bound(group + 1));
+            if part.is_empty() {
+                continue;
+            }
+            let one = self.mended.metadata(&parts, (column, group))?;
+            let before = part.start - bound(group);
+            arrays.push(self.decode_rows(task, &one, column, 0..1, before, part.end - part.start)?);
+        }
+        let helped = if wrong.is_empty() { groups.collect() } else { wrong };
+        helped.into_iter().for_each(|group| self.mended.set_helps((column, group)));
+        join(arrays, || self.schema.field(column).data_type().clone()).map(Some)
+    }
+
+    /// Decodes rows of these row groups of the file.
+    fn decode_groups(
+        &self,
+        task: &Task,
+        metadata: &ArrowReaderMetadata,
+        column: usize,
+        groups: Range<usize>,
+        rows: &Range<u64>,
+    ) -> Result<ArrayRef> {
+        let before = rows.start - self.starts.get(groups.start).copied().unwrap_or(0);
+        self.decode_rows(task, metadata, column, groups, before, rows.end - rows.start)
+    }
+
+    /// Decodes `wanted` rows of one column that follow `before` others in row groups of `metadata`.
+    fn decode_rows(
+        &self,
+        task: &Task,
+        metadata: &ArrowReaderMetadata,
+        column: usize,
+        groups: Range<usize>,
+        before: u64,
+        wanted: u64,
+    ) -> Result<ArrayRef> {
+        let root = *self.roots.get(column).ok_or_else(|| Error::bug("a column without a root"))?;
+        catch_decoder_panic("a page", || {
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), [root]);
+            let chunks = self.chunks(task);
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata.clone())
+                .with_row_groups(groups.collect())
+                .with_projection(mask)
+                .with_row_selection_policy(RowSelectionPolicy::Selectors)
+                .with_batch_size(wanted.min(BATCH) as usize)
+                .with_offset(before as usize)
+                .with_limit(wanted as usize)
+                .build()?;
+            let (mut parts, mut got, mut bytes) = (Vec::new(), 0u64, 0u64);
+            for batch in reader {
+                task.check()?;
+                let batch = batch.map_err(|e| task.check().err().unwrap_or_else(|| e.into()))?;
+                let array =
+                    batch.columns().first().ok_or_else(|| Error::bug("a batch without its column"))?;
+                got += array.len() as u64;
+                bytes = bytes.saturating_add(array.get_array_memory_size() as u64);
+                limits::check(bytes, limits::READ, "this part of the column")?;
+                parts.push(array.clone());
+            }
+            if got != wanted {
+                return Err(Error::malformed(format!("column chunk: {got} of {wanted} rows are there")));
+            }
+            join(parts, || self.schema.field(column).data_type().clone())
+        })
     }
 }
 
@@ -262,19 +333,10 @@ impl Table for ParquetTable {
         } else {
             let metadata = self.indexed(task)?;
             let one = |&column: &usize| {
-                let read = |metadata: &ArrowReaderMetadata| {
-                    catch_decoder_panic("a page", || self.column(task, metadata, column, rows.clone()))
-                };
-                let read =
-                    read(&metadata).or_else(|error| match self.mended(task, &metadata, column, &rows)? {
-                        Some(metadata) if !error.is_cancelled() => {
-                            read(&metadata).map_err(|other| match other {
-                                other if other.is_cancelled() => other,
-                                _ => error,
-                            })
-                        }
-                        _ => Err(error),
-                    });
+                if self.encrypted.contains(&column) {
+                    return Err(in_column(encrypted(), self.name(column)));
+                }
+                let read = self.column(task, &metadata, column, rows.clone());
                 read.map_err(|e| in_column(e, self.name(column)))
             };
             // Of several errors the first column's is told, not the one that was there first.
@@ -315,7 +377,7 @@ impl Table for ParquetTable {
     fn stretches(&self, _task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
         let groups = self.starts.windows(2).map(|ends| ends.iter().copied());
         let rows = groups.filter_map(|mut ends| Some(ends.next()?..ends.next()?)).collect::<Vec<_>>();
-        let whole = self.parquet().is_some();
+        let whole = self.is_plain();
         let one = |&column: &usize| match whole {
             true => facts::bounds(self.metadata(), &self.schema, column),
             false => Bounds::unknown(self.schema.field(column).data_type(), rows.len()),
@@ -325,13 +387,15 @@ impl Table for ParquetTable {
     }
 
     fn parquet(&self) -> Option<ParquetFile> {
-        // A file with an Arrow schema that does not fit, or with fields that hold nothing, is for us alone.
-        let fields = self.metadata().file_metadata().schema_descr().root_schema().get_fields().len();
-        let plain = !self.plain_schema && fields == self.schema.fields().len();
         let file =
             || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
-        plain.then(file)
+        // Which columns are encrypted is known here alone.
+        (self.is_plain() && self.encrypted.is_empty()).then(file)
     }
+}
+
+fn encrypted() -> Error {
+    Error::unsupported("an encrypted column, which cannot be read without its key")
 }
 
 /// One array of several; no copy where there is only one.

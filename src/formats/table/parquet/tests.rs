@@ -147,7 +147,7 @@ fn repairs_leave_sound_footers_as_they_are() {
         let size = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap()) as usize;
         let bytes = &file[file.len() - 8 - size..file.len() - 8];
         let mut remarks = Vec::new();
-        let mended = repair::footer(bytes, &mut remarks).unwrap();
+        let mended = repair::footer(bytes, &mut remarks).unwrap().bytes;
         assert!(remarks.is_empty(), "{name}: {remarks:?}");
         let parse =
             |bytes: &[u8]| parquet::file::metadata::ParquetMetaDataReader::decode_metadata(bytes).unwrap();
@@ -234,6 +234,80 @@ fn a_chunk_reaches_as_far_as_its_pages() {
         let odd = replaced("no_page_index.parquet", 0x26, size, size + by);
         assert_eq!(odd.read(&Task::new(), 0..rows, &[column]).unwrap(), whole, "{by}");
     }
+}
+
+/// A file of five row groups of 20,000 rows of integers; the size of a chunk of the third is wrong by so many bytes.
+fn with_wrong_size(by: i64) -> Vec<u8> {
+    use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    let values = |seed: i64| -> arrow::array::ArrayRef {
+        Arc::new(arrow::array::Int64Array::from_iter_values((0..100_000).map(|n| n * seed % 99_991)))
+    };
+    let batch =
+        arrow::array::RecordBatch::try_from_iter([("a", values(7919)), ("b", values(104_729))]).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder()
+        .set_max_row_group_row_count(Some(20_000))
+        .set_offset_index_disabled(true)
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let whole = bytes::Bytes::from(bytes.clone());
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&whole).unwrap();
+    let mut builder = metadata.into_builder();
+    for (n, group) in builder.take_row_groups().into_iter().enumerate() {
+        let mut columns = group.columns().to_vec();
+        if n == 2 {
+            let size = columns[1].compressed_size() + by;
+            columns[1] = columns[1].clone().into_builder().set_total_compressed_size(size).build().unwrap();
+        }
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build().unwrap());
+    }
+    let size = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+    bytes.truncate(bytes.len() - 8 - size);
+    ParquetMetaDataWriter::new(&mut bytes, &builder.build()).finish().unwrap();
+    bytes
+}
+
+#[test]
+fn what_is_mended_is_mended_once() {
+    let task = Task::new();
+    let table_of = |by: i64| {
+        let source = crate::bytes::source::Source::memory("x.parquet", with_wrong_size(by));
+        table::ParquetTable::new(source.clone(), footer::read(&task, &source).unwrap()).unwrap()
+    };
+    let whole = table_of(0).read(&task, 0..100_000, &[0, 1]).unwrap();
+    for by in [-9, 5] {
+        let table = table_of(by);
+        // Within the group, across its ends, and all.
+        for rows in [45_000..45_010, 39_990..40_010, 50_000..95_000, 0..100_000, 59_999..60_001] {
+            let part = table.read(&task, rows.clone(), &[0, 1]).unwrap();
+            assert_eq!(
+                part,
+                whole.slice(rows.start as usize, (rows.end - rows.start) as usize),
+                "{by} {rows:?}"
+            );
+        }
+        let helps: Vec<_> = (0..5).map(|group| table.mended().helps((1, group))).collect();
+        assert_eq!(helps, [false, false, true, false, false], "{by}");
+        assert!((0..5).all(|group| !table.mended().helps((0, group))));
+    }
+}
+
+#[test]
+fn encrypted_columns_say_so_and_leave_the_others() {
+    let task = Task::new();
+    let source = crate::bytes::source::Source::memory("x.parquet", with_wrong_size(0));
+    let mut footer = footer::read(&task, &source).unwrap();
+    footer.encrypted.insert(1);
+    let table = table::ParquetTable::new(source, footer).unwrap();
+    let each = read_each(&table, &task, 0..10, &[0, 1]).unwrap();
+    let error = each[1].as_ref().unwrap_err();
+    assert!(each[0].is_ok() && error.kind() == crate::bytes::error::ErrorKind::Unsupported, "{error}");
+    assert!(error.message().contains("encrypted") && error.message().contains("\"b\""), "{error}");
+    assert!(table.parquet().is_none(), "no other reader is told to read it");
 }
 
 proptest::proptest! {

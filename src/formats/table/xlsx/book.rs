@@ -3,7 +3,9 @@
 use super::package::Package;
 use super::sheet::Gathered;
 use super::{Framing, ods, ooxml, parts, xls, xlsb};
+use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::node::{Node, Value};
@@ -59,13 +61,66 @@ pub(super) struct Sheet {
     pub(super) hidden: bool,
 }
 
+/// The most sheets of a workbook; its records have 16 bits for their numbers.
+const SHEETS: usize = 1 << 16;
+/// How many names of ranges are kept; some workbooks have very many, which nobody looks at.
+pub(super) const NAMES: usize = 100;
+
+/// What a workbook lists: its sheets, and names of ranges.
+#[derive(Default)]
+pub(super) struct Directory {
+    sheets: Vec<Sheet>,
+    names: Vec<(String, String)>,
+    bytes: u64,
+}
+
+impl Directory {
+    /// The sheets, in their order.
+    pub(super) fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    /// The first names of ranges, with what each stands for.
+    pub(super) fn names(&self) -> &[(String, String)] {
+        &self.names
+    }
+
+    /// Adds a sheet.
+    ///
+    /// # Errors
+    /// `Limit` where there are too many.
+    pub(super) fn sheet(&mut self, sheet: Sheet) -> Result<()> {
+        if self.sheets.len() >= SHEETS {
+            let most = display::count(SHEETS as u64);
+            return Err(Error::limit(format!("workbook: it has more than {most} sheets")));
+        }
+        self.hold(sheet.name.len())?;
+        self.sheets.push(sheet);
+        Ok(())
+    }
+
+    /// Adds a name of a range.
+    ///
+    /// # Errors
+    /// `Limit` where they take too much.
+    pub(super) fn name(&mut self, name: String, place: String) -> Result<()> {
+        if self.names.len() < NAMES {
+            self.hold(name.len() + place.len())?;
+            self.names.push((name, place));
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        limits::check(self.bytes, limits::HEADER, "the names of sheets and ranges").map(drop)
+    }
+}
+
 /// A reader of one format.
 pub(super) trait Workbook: Send {
-    /// The sheets, in their order.
-    fn sheets(&self) -> &[Sheet];
-
-    /// The names of ranges, with what each stands for.
-    fn names(&self) -> &[(String, String)];
+    /// What it lists.
+    fn directory(&self) -> &Directory;
 
     /// Reads the cells of the sheet of this number.
     ///
@@ -89,13 +144,13 @@ impl Book {
 
     /// The sheets, in their order.
     pub(super) fn sheets(&self) -> &[Sheet] {
-        self.0.sheets()
+        self.0.directory().sheets()
     }
 
     /// What the workbook says of itself: names of ranges.
     pub(super) fn properties(&self) -> Vec<(String, Value)> {
         let line = |(name, place): &(String, String)| (format!("name {name}"), Value::Text(place.clone()));
-        self.0.names().iter().take(100).map(line).collect()
+        self.0.directory().names().iter().map(line).collect()
     }
 
     /// The sheet of this number as a node.
@@ -129,5 +184,27 @@ fn packaged(task: &Task, source: &Source) -> Result<Box<dyn Workbook>> {
         // BrtBeginBook.
         Some([0x83, 0x01]) => Ok(Box::new(parts::Book::<xlsb::Binary>::open(task, package, part)?)),
         _ => Ok(Box::new(parts::Book::<ooxml::Ooxml>::open(task, package, part)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_limits() {
+        let mut directory = Directory::default();
+        for n in 0..200 {
+            directory.name(n.to_string(), "A1".to_owned()).unwrap();
+        }
+        assert_eq!(directory.names().len(), NAMES);
+        let sheet = || Sheet { name: String::new(), kind: SheetKind::Work, hidden: false };
+        let error = (0..=SHEETS).find_map(|_| directory.sheet(sheet()).err());
+        assert_eq!(error.unwrap().kind(), crate::ErrorKind::Limit);
+        assert_eq!(directory.sheets().len(), SHEETS);
+        let mut directory = Directory::default();
+        let long = "a".repeat(30 << 20);
+        let error = (0..9).find_map(|_| directory.name(long.clone(), String::new()).err());
+        assert_eq!(error.unwrap().kind(), crate::ErrorKind::Limit);
     }
 }

@@ -16,14 +16,16 @@ pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 const MARKS: u32 = 0xffff_fffa;
 /// The end of a chain.
 const END: u32 = 0xffff_fffe;
+/// No entry of the directory.
+const NONE: u32 = 0xffff_ffff;
 /// Bytes of an entry of the directory (section 2.6.1).
 const ENTRY: usize = 128;
 /// Bytes of a sector of the mini stream (section 2.4), in which streams lie that are shorter than `SHORT`.
 const MINI: usize = 64;
 const SHORT: usize = 4096;
 
-/// The stream of the first of these names that is there; `None` where there is none. Where its chain ends before
-/// its length, it is what there is of it.
+/// The stream of the first of these names that is in no storage; `None` where there is none. Where its chain ends
+/// before its length, it is what there is of it.
 ///
 /// # Errors
 /// Where the header or the tables are damaged.
@@ -32,11 +34,7 @@ pub(super) fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option
     let table = file.table(task)?;
     let directory = file.joined(&table, file.number(48), usize::MAX);
     let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
-    // Kinds of entries: 2 is a stream, 5 the root. Some writers leave the kind out.
-    let is = |entry: &&&[u8], name: &str| is_named(entry, name) && matches!(entry.get(66), Some(2 | 0));
-    let Some(entry) = names.iter().find_map(|name| entries.iter().find(|entry| is(entry, name))) else {
-        return Ok(None);
-    };
+    let Some(entry) = Tree::of(&entries).find(names) else { return Ok(None) };
     task.check()?;
     let (first, len) = (number(entry, 116), file.length(entry));
     if len >= SHORT {
@@ -50,6 +48,74 @@ pub(super) fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option
         mini.get(start..start.saturating_add(MINI).min(mini.len())).unwrap_or_default()
     };
     Ok(Some(joined(&mini_table, first, len, at)))
+}
+
+/// Whether a stream of one of these names is in no storage, as far as the first bytes of a file tell; `None` where
+/// its directory reaches beyond them, or is damaged.
+pub(super) fn lists(head: &[u8], names: &[&str]) -> Option<bool> {
+    let file = File::of(head).ok()?;
+    let table = file.table(&Task::new()).ok()?;
+    let directory = file.joined(&table, file.number(48), usize::MAX);
+    let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
+    let tree = Tree::of(&entries);
+    let found = tree.find(names).is_some();
+    (found || tree.is_whole).then_some(found)
+}
+
+/// The entries of a directory that are in no storage but the root: documents with a workbook in them have its
+/// stream too, in a storage of its own (section 2.6.4).
+struct Tree<'a> {
+    /// Those that the root leads to.
+    root: Vec<&'a [u8]>,
+    /// Those that no entry leads to: some writers leave links out, and others lead to where nothing is.
+    lost: Vec<&'a [u8]>,
+    /// Whether all links lead to an entry.
+    is_whole: bool,
+}
+
+impl<'a> Tree<'a> {
+    fn of(entries: &[&'a [u8]]) -> Tree<'a> {
+        let mut tree = Tree { root: Vec::new(), lost: Vec::new(), is_whole: !entries.is_empty() };
+        let mut seen = vec![false; entries.len()];
+        if let Some(root) = seen.first_mut() {
+            *root = true;
+        }
+        // Places of entries, and whether they are in the root. Each entry is gone to once, however links lead.
+        let mut next: Vec<(u32, bool)> =
+            entries.first().map(|root| (number(root, 76), true)).into_iter().collect();
+        while let Some((place, in_root)) = next.pop() {
+            if place == NONE {
+                continue;
+            }
+            let place = place as usize;
+            let first_time = seen.get_mut(place).is_some_and(|seen| !std::mem::replace(seen, true));
+            let Some(&entry) = entries.get(place).filter(|_| first_time) else {
+                tree.is_whole = false;
+                continue;
+            };
+            if in_root {
+                tree.root.push(entry);
+            }
+            next.extend([68, 72].map(|at| (number(entry, at), in_root)));
+            // What is in a storage.
+            if entry.get(66) == Some(&1) {
+                next.push((number(entry, 76), false));
+            }
+        }
+        let lost = entries.iter().zip(seen).filter(|(_, seen)| !seen);
+        tree.lost.extend(lost.map(|(entry, _)| *entry));
+        tree
+    }
+
+    /// The stream of the first of these names that is there.
+    fn find(&self, names: &[&str]) -> Option<&'a [u8]> {
+        // Kinds of entries: 2 is a stream, 5 the root. Some writers leave the kind out.
+        let is = |entry: &&&[u8], name: &str| is_named(entry, name) && matches!(entry.get(66), Some(2 | 0));
+        let named = |all: &[&'a [u8]]| {
+            names.iter().find_map(|name| all.iter().find(|entry| is(entry, name)).copied())
+        };
+        named(&self.root).or_else(|| named(&self.lost))
+    }
 }
 
 /// Whether an entry of the directory has this name, whatever the case.
@@ -142,9 +208,15 @@ impl<'a> File<'a> {
             // The last number of each leads to the next one.
             next = list.pop().unwrap_or(END);
         }
-        // Sectors of the table that are marks, or that are not there, have no numbers.
+        // Sectors of the table that are marks have no numbers; those that are not there keep their place.
         let whole = list.into_iter().filter(|&sector| sector < MARKS).take(self.sectors);
-        let table: Vec<u32> = whole.flat_map(|sector| numbers(self.at(sector))).collect();
+        let (mut table, mut known) = (Vec::new(), 0);
+        for sector in whole {
+            table.extend(numbers(self.at(sector)));
+            known = if self.at(sector).is_empty() { known } else { table.len() };
+            table.resize(table.len().next_multiple_of(self.sector / 4), END);
+        }
+        table.truncate(known);
         if table.is_empty() {
             return Err(Error::malformed("compound file: it has no allocation table; it may be cut off"));
         }
@@ -193,6 +265,68 @@ mod tests {
         assert_eq!(workbook(&linked(last, 0)), Some(whole.clone()));
         // In its midst there is only what comes before.
         assert_eq!(workbook(&linked(2, 1)).unwrap(), whole[..3 * 512]);
+    }
+
+    /// The file with other entries in its directory: `Workbook` in a storage, which stands first, and a stream of
+    /// this name in the root, which has the bytes of the workbook.
+    fn embedding(name: &str) -> Vec<u8> {
+        let mut bytes = birds();
+        let at = (number(&bytes, 48) as usize + 1) * 512;
+        let mut put = |entry: usize, place: usize, what: &[u8]| {
+            bytes[at + entry * ENTRY + place..][..what.len()].copy_from_slice(what);
+        };
+        let own: Vec<u8> = birds()[at + ENTRY..][..ENTRY].to_vec();
+        for entry in [1, 2, 3] {
+            put(entry, 0, &own);
+            put(entry, 68, &[0xff; 12]);
+        }
+        put(0, 76, &2u32.to_le_bytes());
+        // The embedded one begins elsewhere.
+        put(1, 116, &3u32.to_le_bytes());
+        put(2, 0, &[0; 64]);
+        put(2, 0, b"M\0B\0D\0");
+        put(2, 66, &[1]);
+        put(2, 72, &3u32.to_le_bytes());
+        put(2, 76, &1u32.to_le_bytes());
+        put(3, 0, &[0; 64]);
+        let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        put(3, 0, &name);
+        bytes
+    }
+
+    #[test]
+    fn streams_in_storages_are_those_of_others() {
+        let names = ["Workbook", "Book"];
+        let whole = workbook(&birds()).unwrap();
+        for name in names {
+            assert_eq!(workbook(&embedding(name)), Some(whole.clone()), "{name}");
+            assert_eq!(lists(&embedding(name), &names), Some(true));
+        }
+        let document = embedding("WordDocument");
+        assert_eq!((workbook(&document), lists(&document, &names)), (None, Some(false)));
+        // Where the tree is damaged any place will do.
+        let mut damaged = embedding("WordDocument");
+        let root = (number(&damaged, 48) as usize + 1) * 512;
+        damaged[root + 76] = 99;
+        assert!(workbook(&damaged).is_some());
+        damaged[root + 76..][..4].copy_from_slice(&NONE.to_le_bytes());
+        assert!(workbook(&damaged).is_some());
+        // The directory is beyond what is known.
+        assert_eq!(lists(&birds()[..1_024], &names), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_links_end(links in proptest::collection::vec(0u32..6, 13)) {
+            let mut bytes = embedding("Workbook");
+            let at = (number(&bytes, 48) as usize + 1) * 512;
+            for (n, link) in links.iter().enumerate() {
+                let place = at + n / 3 % 4 * ENTRY + 68 + n % 3 * 4;
+                bytes[place..][..4].copy_from_slice(&link.to_le_bytes());
+            }
+            stream(&Task::new(), &bytes, &["Workbook"]).unwrap();
+            lists(&bytes, &["Workbook"]);
+        }
     }
 
     #[test]

@@ -3,11 +3,11 @@
 //!
 //! Only elements that the format names are looked at: between them may be white space.
 
-use super::book::{Sheet, SheetKind, Workbook};
+use super::book::{Directory, Sheet, SheetKind, Workbook};
 use super::package::Package;
 use super::sheet::Gathered;
 use super::value::Value;
-use super::xml::{Token, Xml, attribute, unescaped};
+use super::xml::{Token, Xml, attribute, gather, unescaped};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use quick_xml::events::BytesStart;
@@ -19,12 +19,13 @@ const CONTENT: &str = "content.xml";
 const MOST: u64 = 20 << 20;
 /// The most spaces that one element stands for.
 const SPACES: usize = 1 << 16;
+/// The most styles of hidden sheets.
+const STYLES: usize = 1 << 16;
 
 /// An open workbook.
 pub(super) struct Book {
     package: Package,
-    sheets: Vec<Sheet>,
-    names: Vec<(String, String)>,
+    directory: Directory,
 }
 
 impl Book {
@@ -33,7 +34,7 @@ impl Book {
         if encrypted(task, &package)? {
             return Err(Error::unsupported("the workbook is encrypted with a password"));
         }
-        let mut book = Book { package, sheets: Vec::new(), names: Vec::new() };
+        let mut book = Book { package, directory: Directory::default() };
         let mut xml = content(task, &book.package)?;
         // Styles of sheets stand before the sheets.
         let (mut style, mut unseen) = (None, HashSet::new());
@@ -44,21 +45,22 @@ impl Book {
                     "table:table" if nested == 0 => {
                         nested = 1;
                         let of = attribute(&tag, "table:style-name");
-                        book.sheets.push(Sheet {
+                        book.directory.sheet(Sheet {
                             name: attribute(&tag, "table:name").unwrap_or_default().into_owned(),
                             kind: SheetKind::Work,
                             hidden: of.is_some_and(|of| unseen.contains(of.as_ref())),
-                        });
+                        })?;
                         task.check()?;
                     }
                     "table:table" => nested += 1,
                     "style:style" => style = attribute(&tag, "style:name").map(|name| name.into_owned()),
                     "style:table-properties" => {
                         let is_unseen = attribute(&tag, "table:display").is_some_and(|is| is == "false");
-                        unseen.extend(style.take().filter(|_| is_unseen));
+                        let is_kept = is_unseen && unseen.len() < STYLES;
+                        unseen.extend(style.take().filter(|_| is_kept));
                     }
-                    "table:named-range" => book.name(&tag, "table:cell-range-address"),
-                    "table:named-expression" => book.name(&tag, "table:expression"),
+                    "table:named-range" => book.name(&tag, "table:cell-range-address")?,
+                    "table:named-expression" => book.name(&tag, "table:expression")?,
                     _ => {}
                 },
                 Token::Close(tag) if tag.name().as_ref() == "table:table" => nested -= 1,
@@ -68,15 +70,15 @@ impl Book {
         }
     }
 
-    fn name(&mut self, tag: &BytesStart<'_>, place: &str) {
+    fn name(&mut self, tag: &BytesStart<'_>, place: &str) -> Result<()> {
         let name = attribute(tag, "table:name").unwrap_or_default().into_owned();
-        self.names.push((name, attribute(tag, place).unwrap_or_default().into_owned()));
+        self.directory.name(name, attribute(tag, place).unwrap_or_default().into_owned())
     }
 }
 
 /// Whether the manifest says how to decrypt the sheets.
 fn encrypted(task: &Task, package: &Package) -> Result<bool> {
-    let Some(mut xml) = package.xml(task, "META-INF/manifest.xml")? else { return Ok(false) };
+    let Some(mut xml) = package.header(task, "META-INF/manifest.xml")? else { return Ok(false) };
     let mut is_content = false;
     loop {
         match xml.next()? {
@@ -100,12 +102,8 @@ fn content(task: &Task, package: &Package) -> Result<Xml> {
 }
 
 impl Workbook for Book {
-    fn sheets(&self) -> &[Sheet] {
-        &self.sheets
-    }
-
-    fn names(&self) -> &[(String, String)] {
-        &self.names
+    fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {
@@ -136,6 +134,9 @@ struct Rows {
     repeated: u32,
     column: u32,
     cells: Vec<(u32, u32, Value)>,
+    /// Bytes of these cells, and of their texts.
+    bytes: u64,
+    texts: u64,
     /// All cells so far.
     count: u64,
 }
@@ -176,6 +177,10 @@ impl Rows {
         let value = head.value(text);
         out.formula(formula, value.is_none());
         if let Some(value) = value {
+            self.texts += value.text_len() as u64;
+            self.bytes += (size_of::<(u32, u32, Value)>() + value.text_len()) as u64;
+            // A row is taken when it ends: what waits until then takes memory as well.
+            out.room(self.bytes, self.texts)?;
             self.cells.push((self.column, repeated, value));
         }
         self.column = self.column.saturating_add(repeated);
@@ -202,6 +207,7 @@ impl Rows {
             }
         }
         self.row = end;
+        (self.bytes, self.texts) = (0, 0);
         self.cells.clear();
         Ok(())
     }
@@ -292,15 +298,15 @@ fn paragraphs(xml: &mut Xml) -> Result<Option<String>> {
                     within = Some(depth);
                     count += 1;
                     if count > 1 {
-                        all.push('\n');
+                        gather(&mut all, "\n")?;
                     }
                 }
                 "text:s" if within.is_some() => {
                     let spaces = repeated(tag, "text:c") as usize;
-                    all.extend(std::iter::repeat_n(' ', spaces.min(SPACES)));
+                    gather(&mut all, &" ".repeat(spaces.min(SPACES)))?;
                 }
-                "text:tab" if within.is_some() => all.push('\t'),
-                "text:line-break" if within.is_some() => all.push('\n'),
+                "text:tab" if within.is_some() => gather(&mut all, "\t")?,
+                "text:line-break" if within.is_some() => gather(&mut all, "\n")?,
                 "office:annotation" | "table:table" | "text:ruby-text" | "svg:title" | "svg:desc" => {
                     left_out = Some(depth);
                 }
@@ -313,7 +319,7 @@ fn paragraphs(xml: &mut Xml) -> Result<Option<String>> {
                 left_out = left_out.filter(|opened| depth >= *opened);
                 within = within.filter(|opened| depth >= *opened);
             }
-            Token::Text(text) if within.is_some() && left_out.is_none() => push(&mut all, text),
+            Token::Text(text) if within.is_some() && left_out.is_none() => push(&mut all, text)?,
             _ => {}
         }
         Ok(())
@@ -323,17 +329,16 @@ fn paragraphs(xml: &mut Xml) -> Result<Option<String>> {
 
 /// Appends a text. A line end in it, with what is around it, stands for one space (section 6.1.2): it comes of
 /// how the XML was laid out.
-fn push(all: &mut String, text: &str) {
+fn push(all: &mut String, text: &str) -> Result<()> {
     if !text.contains(['\n', '\r']) {
-        all.push_str(text);
-        return;
+        return gather(all, text);
     }
     let mut lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).peekable();
     let is_begin = all.is_empty() || all.ends_with(['\n', ' ']);
     if text.starts_with(char::is_whitespace) && !is_begin && lines.peek().is_some() {
-        all.push(' ');
+        gather(all, " ")?;
     }
-    all.push_str(&lines.collect::<Vec<_>>().join(" "));
+    gather(all, &lines.collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -388,6 +393,17 @@ mod tests {
             <table:table-cell calcext:value-type='error' office:value-type='string' office:string-value=''>\n\
             <text:p>#N/A</text:p></table:table-cell>\n  </table:table-row>\n";
         assert_eq!(shown(cells).unwrap(), "a  b  c\nde f¦∅¦178200s¦1.5¦#N/A");
+    }
+
+    #[test]
+    fn spaces_have_a_limit() {
+        let cell = |spaces: usize| {
+            let spaces = "<text:s text:c='65536'/>".repeat(spaces);
+            let cell = format!("<table:table-cell><text:p>{spaces}</text:p></table:table-cell>");
+            shown(&format!("<table:table-row>{cell}</table:table-row>"))
+        };
+        assert_eq!(cell(2).unwrap().len(), 1 << 17);
+        assert_eq!(cell(1_100).unwrap_err().kind(), crate::ErrorKind::Limit);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::code::Formats;
 use super::parts::{Encoding, List, Shared};
 use super::sheet::{Area, Gathered, SharedTexts};
 use super::value::{Epoch, Value};
-use super::xml::{Token, Xml, local_attribute};
+use super::xml::{Token, Xml, gather, local_attribute};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -20,7 +20,7 @@ impl Encoding for Ooxml {
     const TEXTS: (&'static str, &'static str) = ("spreadsheetml.sharedstrings+xml", "sharedStrings.xml");
 
     fn workbook(task: &Task, part: &Source, list: &mut List) -> Result<bool> {
-        let mut xml = Xml::open(task, part)?;
+        let mut xml = Xml::open_header(task, part)?;
         let mut is_workbook = false;
         loop {
             match xml.next()? {
@@ -34,12 +34,12 @@ impl Encoding for Ooxml {
                         let id = local_attribute(&tag, "id").unwrap_or_default();
                         let name = local_attribute(&tag, "name").unwrap_or_default().into_owned();
                         let state = local_attribute(&tag, "state").unwrap_or_default().to_lowercase();
-                        list.sheet::<Self>(&id, name, state.contains("hidden"));
+                        list.sheet::<Self>(task, &id, name, state.contains("hidden"))?;
                     }
                     "definedName" => {
                         let name = local_attribute(&tag, "name").unwrap_or_default().into_owned();
                         let place = xml.text()?;
-                        list.names.push((name, place));
+                        list.directory.name(name, place)?;
                     }
                     _ => {}
                 },
@@ -50,7 +50,7 @@ impl Encoding for Ooxml {
     }
 
     fn formats(task: &Task, part: &Source) -> Result<Formats> {
-        formats(&mut Xml::open(task, part)?)
+        formats(&mut Xml::open_header(task, part)?)
     }
 
     fn texts(task: &Task, part: &Source, texts: &mut SharedTexts) -> Result<()> {
@@ -125,7 +125,7 @@ fn rich(xml: &mut Xml) -> Result<String> {
                 // An element closes at the depth of the one around it.
                 phonetic = phonetic.filter(|opened| depth >= *opened);
             }
-            Token::Text(piece) if within => text.push_str(piece),
+            Token::Text(piece) if within => gather(&mut text, piece)?,
             _ => {}
         }
         Ok(())
@@ -333,6 +333,15 @@ mod tests {
         assert_eq!(text("<rPh><t>x</t></rPh><r><t>a</t></r><rPh><t>y</t></rPh><r><t>b</t></r>"), "ab");
         assert_eq!(text("<t>a_x000D_b_x005F_x000D_c_xD83D__xDE00__x_</t>"), "a\rb_x000D_c😀_x_");
         assert_eq!(text("<t/>"), "");
+    }
+
+    #[test]
+    fn texts_of_many_pieces_have_a_limit() {
+        let run = format!("<r><t>{}</t></r>", "a".repeat(1 << 20));
+        let mut texts = SharedTexts::default();
+        let mut part = xml(&format!("<sst><si>{}</si></sst>", run.repeat(65)));
+        let error = shared_texts(&Task::new(), &mut part, &mut texts).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Limit);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::bytes::archive::zip::{Archive, Member};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The archive with its parts by name.
 pub(super) struct Package {
@@ -53,7 +53,7 @@ impl Package {
     }
 
     fn read_types(&mut self, task: &Task) -> Result<()> {
-        let Some(mut xml) = self.xml(task, "[Content_Types].xml")? else { return Ok(()) };
+        let Some(mut xml) = self.header(task, "[Content_Types].xml")? else { return Ok(()) };
         loop {
             match xml.next()? {
                 Token::Open(tag) => {
@@ -88,25 +88,39 @@ impl Package {
         self.member(name).map(|member| self.archive.read(task, member)).transpose()
     }
 
+    /// A part as XML whose content is kept; `None` where it is not there.
+    pub(super) fn header(&self, task: &Task, name: &str) -> Result<Option<Xml>> {
+        self.part(task, name)?.map(|source| Xml::open_header(task, &source)).transpose()
+    }
+
     /// A part as XML; `None` where it is not there.
     pub(super) fn xml(&self, task: &Task, name: &str) -> Result<Option<Xml>> {
         self.part(task, name)?.map(|source| Xml::open(task, &source)).transpose()
     }
 
-    /// The names of the parts of a content type whose name ends so.
-    pub(super) fn of_type(&self, end: &str) -> impl Iterator<Item = String> {
-        let named = self.types.iter().filter(move |(_, of)| of.ends_with(end)).map(|(name, _)| name.clone());
-        let extensions = self.extensions.iter().filter(move |(_, of)| of.ends_with(end));
-        let others = extensions.flat_map(|(extension, _)| {
-            let is = move |name: &&String| {
-                let same = name.rsplit_once('.').is_some_and(|(_, own)| own == extension);
-                same && self.types.iter().all(|(typed, _)| typed != *name)
-            };
-            self.members.keys().filter(is).cloned()
-        });
-        let mut found: Vec<String> = named.filter(|name| self.has(name)).chain(others).collect();
+    /// The names of the parts of a content type whose name ends so, in the order of their numbers.
+    pub(super) fn of_type(&self, end: &str) -> Vec<String> {
+        let named = self.types.iter().filter(|(_, of)| of.ends_with(end)).map(|(name, _)| name);
+        let of_end = self.extensions.iter().filter(|(_, of)| of.ends_with(end));
+        let extensions: HashSet<&str> = of_end.map(|(extension, _)| extension.as_str()).collect();
+        // Looked up rather than searched: archives with many members and types exist to take long.
+        let mut others: Vec<&String> = Vec::new();
+        if !extensions.is_empty() {
+            let typed: HashSet<&String> = self.types.iter().map(|(name, _)| name).collect();
+            let of_extension =
+                |name: &&String| name.rsplit_once('.').is_some_and(|(_, own)| extensions.contains(own));
+            let untyped = |name: &&String| !typed.contains(*name);
+            others.extend(self.members.keys().filter(of_extension).filter(untyped));
+        }
+        let found = named.filter(|name| self.has(name)).chain(others);
+        let mut found: Vec<String> = found.cloned().collect();
         found.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
-        found.into_iter()
+        found
+    }
+
+    /// The first of them.
+    fn first_of_type(&self, ends: &[&str]) -> Option<String> {
+        ends.iter().find_map(|end| self.of_type(end).into_iter().next())
     }
 
     /// The part whose name ends in one of these; one in few folders before others.
@@ -119,7 +133,8 @@ impl Package {
     pub(super) fn relations(&self, task: &Task, part: &str) -> Result<Vec<Relation>> {
         let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
         let mut found = Vec::new();
-        let Some(mut xml) = self.xml(task, &format!("{folder}/_rels/{file}.rels"))? else { return Ok(found) };
+        let name = format!("{folder}/_rels/{file}.rels");
+        let Some(mut xml) = self.header(task, &name)? else { return Ok(found) };
         loop {
             match xml.next()? {
                 Token::Open(tag) if tag.local_name().as_ref() == "Relationship" => {
@@ -158,7 +173,7 @@ impl Package {
         name: &str,
     ) -> Option<String> {
         let related = relations.iter().find(|relation| relation.kind == kind && self.has(&relation.target));
-        let typed = || of_type.iter().find_map(|end| self.of_type(end).next());
+        let typed = || self.first_of_type(of_type);
         let beside = || Some(resolve(part.rsplit_once('/').map_or("", |(folder, _)| folder), name));
         related
             .map(|relation| relation.target.clone())
@@ -181,7 +196,7 @@ impl Package {
             "addin.macroenabled.main+xml",
             "sheet.binary.macroenabled.main",
         ];
-        let typed = || types.iter().find_map(|end| self.of_type(end).next());
+        let typed = || self.first_of_type(&types);
         let found = related.map(|relation| relation.target).or_else(typed);
         found.or_else(|| self.named(&["workbook.xml", "workbook.bin"])).ok_or_else(|| {
             Error::malformed("workbook: no relationship and no content type of the archive names a workbook")

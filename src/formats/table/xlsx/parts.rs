@@ -1,7 +1,7 @@
 //! A workbook whose sheets are parts of a package (ECMA-376 part 2), whatever encodes the parts: XML
 //! ([`super::ooxml`]) or binary records ([`super::xlsb`]).
 
-use super::book::{Sheet, SheetKind, Workbook};
+use super::book::{Directory, Sheet, SheetKind, Workbook};
 use super::code::Formats;
 use super::package::{Package, Relation};
 use super::sheet::{Gathered, SharedTexts};
@@ -9,6 +9,8 @@ use super::value::Epoch;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 /// How the parts are encoded.
@@ -37,29 +39,44 @@ pub(super) trait Encoding: Send + 'static {
 pub(super) struct List {
     package: Package,
     relations: Vec<Relation>,
-    pub(super) sheets: Vec<Sheet>,
+    /// The places of relationships by their identifiers.
+    by_id: HashMap<String, usize>,
+    pub(super) directory: Directory,
     /// The parts of the sheets.
     parts: Vec<Option<String>>,
-    pub(super) names: Vec<(String, String)>,
+    /// The parts that are sheets by their content type, in the order of their numbers; looked for once.
+    numbered: OnceCell<Vec<String>>,
     pub(super) epoch: Epoch,
 }
 
 impl List {
     /// What the workbook relates to by this identifier.
     pub(super) fn relation(&self, id: &str) -> Option<&Relation> {
-        self.relations.iter().find(|relation| relation.id == id)
+        self.relations.get(*self.by_id.get(id)?)
     }
 
     /// Adds a sheet, which the relationship of this identifier leads to.
-    pub(super) fn sheet<E: Encoding>(&mut self, id: &str, name: String, hidden: bool) {
+    ///
+    /// # Errors
+    /// `Limit` where there are too many; `Cancelled`.
+    pub(super) fn sheet<E: Encoding>(
+        &mut self,
+        task: &Task,
+        id: &str,
+        name: String,
+        hidden: bool,
+    ) -> Result<()> {
+        task.check()?;
         let relation = self.relation(id);
         let kind = SheetKind::of_relation(relation.map_or("", |relation| &relation.kind));
         // Without relationships the parts stand in the order of their numbers.
-        let nth = || self.package.of_type(E::SHEET).nth(self.sheets.len());
+        let numbered = || self.numbered.get_or_init(|| self.package.of_type(E::SHEET));
+        let nth = || numbered().get(self.parts.len()).cloned();
         let part = relation.map(|relation| relation.target.clone());
-        let part = part.or_else(|| nth().filter(|_| self.relations.is_empty()));
-        self.sheets.push(Sheet { name, kind, hidden });
+        let part = part.or_else(|| if self.relations.is_empty() { nth() } else { None });
+        self.directory.sheet(Sheet { name, kind, hidden })?;
         self.parts.push(part);
+        Ok(())
     }
 }
 
@@ -86,8 +103,19 @@ impl<E: Encoding> Book<E> {
         let relations = package.relations(task, &part)?;
         let missing = || Error::malformed(format!("workbook: there is no part {part:?}"));
         let source = package.part(task, &part)?.ok_or_else(missing)?;
-        let (sheets, parts, names) = (Vec::new(), Vec::new(), Vec::new());
-        let mut list = List { package, relations, sheets, parts, names, epoch: Epoch::default() };
+        let mut by_id = HashMap::new();
+        for (place, relation) in relations.iter().enumerate() {
+            by_id.entry(relation.id.clone()).or_insert(place);
+        }
+        let mut list = List {
+            package,
+            relations,
+            by_id,
+            directory: Directory::default(),
+            parts: Vec::new(),
+            numbered: OnceCell::new(),
+            epoch: Epoch::default(),
+        };
         if !E::workbook(task, &source, &mut list)? {
             return Err(Error::malformed(format!("workbook: the part {part:?} is none")));
         }
@@ -115,12 +143,8 @@ impl<E: Encoding> Book<E> {
 }
 
 impl<E: Encoding> Workbook for Book<E> {
-    fn sheets(&self) -> &[Sheet] {
-        &self.list.sheets
-    }
-
-    fn names(&self) -> &[(String, String)] {
-        &self.list.names
+    fn directory(&self) -> &Directory {
+        &self.list.directory
     }
 
     fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {

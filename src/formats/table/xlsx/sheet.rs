@@ -16,15 +16,16 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// The last row that a sheet can have, and some.
-const LAST: u32 = 1_100_000;
+/// The most columns that a sheet has, in Excel and in LibreOffice. Rows have no such end: programs that stream
+/// rows write more of them than Excel reads.
+const COLUMNS: u32 = 1 << 14;
 /// Cells that are filled up with empty ones; a lonely cell far off would make billions of them.
 const FILLED: u64 = 16 << 20;
 
 /// The most bytes that the cells of a sheet take, and the texts that all sheets share.
-const HELD: u64 = limits::CHUNK;
+const MOST_BYTES: u64 = limits::CHUNK;
 /// The most bytes that their texts take: they are held twice for a moment.
-const TEXTS: u64 = limits::CHUNK / 4;
+const MOST_TEXT: u64 = limits::CHUNK / 4;
 /// Cells between two looks at the task.
 const CELLS: u64 = 4_096;
 /// The most merged ranges that are noted.
@@ -44,7 +45,7 @@ impl SharedTexts {
     /// `Limit` where they take more than a workbook may; `Cancelled`.
     pub(super) fn push(&mut self, task: &Task, text: String) -> Result<()> {
         self.bytes += text.len() as u64 + size_of::<String>() as u64;
-        limits::check(self.bytes, HELD, "the shared texts")?;
+        limits::check(self.bytes, MOST_BYTES, "the shared texts")?;
         self.all.push(text);
         if self.all.len() % CELLS as usize == 0 { task.check() } else { Ok(()) }
     }
@@ -61,6 +62,9 @@ pub(super) struct Gathered {
     /// Formulas, and those of them without a stored result.
     formulas: u64,
     unknown: u64,
+    /// Cells that are in no column that a sheet can have, and how far they reach.
+    beyond: u64,
+    reach: (u32, u32),
     merged: Vec<Area>,
     problem: Option<Error>,
 }
@@ -119,7 +123,9 @@ pub(super) fn absolute((row, column): (u32, u32)) -> String {
 
 impl Gathered {
     pub(super) fn push(&mut self, (row, column): (u32, u32), value: Value) {
-        if row > LAST {
+        if column >= COLUMNS {
+            self.beyond += 1;
+            self.reach = (self.reach.0.max(row), self.reach.1.max(column));
             return;
         }
         self.bytes += (size_of::<(u32, Value)>() + value.text_len()) as u64;
@@ -133,8 +139,13 @@ impl Gathered {
         if self.ticks.is_multiple_of(CELLS) {
             task.check()?;
         }
-        limits::check(self.texts, TEXTS, "the texts of this sheet")?;
-        limits::check(self.bytes, HELD, "the cells of this sheet").map(drop)
+        self.room(0, 0)
+    }
+
+    /// Whether there is room for cells of so many bytes more, of which texts take so many.
+    pub(super) fn room(&self, bytes: u64, texts: u64) -> Result<()> {
+        limits::check(self.texts.saturating_add(texts), MOST_TEXT, "the texts of this sheet")?;
+        limits::check(self.bytes.saturating_add(bytes), MOST_BYTES, "the cells of this sheet").map(drop)
     }
 
     /// Notes a cell that may have a formula.
@@ -166,36 +177,24 @@ impl Gathered {
         node = self.tell_merged(node);
         node.problem = self.problem.take();
         for cells in self.columns.values_mut() {
+            task.check()?;
             cells.sort_by_key(|(row, _)| *row);
             cells.dedup_by_key(|(row, _)| *row);
         }
-        let rows = self.columns.values().flat_map(|cells| cells.first().into_iter().chain(cells.last()));
-        let rows: Vec<u32> = rows.map(|(row, _)| *row).collect();
-        let columns = self.columns.keys().next().zip(self.columns.keys().next_back());
-        let (Some(&first), Some(&last), Some((&left, &end))) =
-            (rows.iter().min(), rows.iter().max(), columns)
-        else {
-            return Ok(node.remark("an empty sheet"));
+        let (area, kept) = self.area();
+        node = self.tell_left_out(node, kept);
+        let Some(Area { start: (first, left), end: (last, right) }) = area else {
+            return Ok(if self.beyond > 0 { node } else { node.remark("an empty sheet") });
         };
-        let mut right = end;
-        let used = self.columns.values().map(|cells| cells.len() as u64).sum::<u64>();
-        let (height, most) = (u64::from(last - first) + 1, FILLED.max(used.saturating_mul(4)));
-        let fits = u32::try_from(most / height).unwrap_or(u32::MAX).max(1);
-        if right - left >= fits {
-            let (all, beyond) = (right, self.columns.range(left + fits..));
-            let cells: usize = beyond.map(|(_, cells)| cells.len()).sum();
-            let (cells, all) = (display::plural(cells as u64, "cell"), u64::from(all) + 1);
-            node = node.remark(format!("{cells} far off, up to column {all}, are left out"));
-            right = left + fits - 1;
-        }
         let header = self.header(first, left, right, last > first);
         let begin = if header.is_some() { first + 1 } else { first };
-        let count = (last + 1).saturating_sub(begin) as usize;
+        let count = (u64::from(last) + 1).saturating_sub(u64::from(begin)) as usize;
         let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for column in left..=right {
             task.check()?;
             let cells = self.columns.remove(&column).unwrap_or_default();
-            let cells: Vec<(u32, Value)> = cells.into_iter().filter(|(row, _)| *row >= begin).collect();
+            let cells: Vec<(u32, Value)> =
+                cells.into_iter().filter(|(row, _)| (begin..=last).contains(row)).collect();
             let name = match &header {
                 Some(names) => names.get((column - left) as usize).cloned().unwrap_or_default(),
                 None => format!("column{}", column - left),
@@ -211,6 +210,52 @@ impl Gathered {
             node = node.read_as("begins at", place);
         }
         Ok(node.content(Content::Table(Arc::new(MemoryTable::new(batch)))))
+    }
+
+    /// The range that the table shows, and how many cells in it hold something: all of them where no more than
+    /// `FILLED` have to be filled up; else the range, from the first row and column on, that has the most of them.
+    fn area(&self) -> (Option<Area>, u64) {
+        let Some(&left) = self.columns.keys().next() else { return (None, 0) };
+        let used: u64 = self.columns.values().map(|cells| cells.len() as u64).sum();
+        let most = FILLED.max(used.saturating_mul(4));
+        let (mut best, mut most_kept) = (None, 0);
+        // The fewer columns, the more rows there may be: what ends at the last used column of 1, 2, 4 … is tried.
+        for power in 0..=COLUMNS.ilog2() {
+            let within = || self.columns.range(left..left.saturating_add(1 << power));
+            let Some((&right, _)) = within().next_back() else { continue };
+            let first = within().filter_map(|(_, cells)| cells.first()).map(|(row, _)| *row).min();
+            let height = most / (u64::from(right - left) + 1);
+            let end = u64::from(first.unwrap_or(0)).saturating_add(height);
+            let (mut area, mut kept): (Option<Area>, u64) = (None, 0);
+            for (&column, cells) in within() {
+                let count = cells.partition_point(|(row, _)| u64::from(*row) < end);
+                let last = count.checked_sub(1).and_then(|last| cells.get(last));
+                // Columns and rows at the edges of which nothing is kept are not shown.
+                let (Some(&(top, _)), Some(&(bottom, _))) = (cells.first(), last) else { continue };
+                kept += count as u64;
+                let area = area.get_or_insert(Area { start: (top, column), end: (bottom, column) });
+                area.start.0 = area.start.0.min(top);
+                area.end = (area.end.0.max(bottom), column);
+            }
+            if kept > most_kept {
+                (best, most_kept) = (area, kept);
+            }
+        }
+        (best, most_kept)
+    }
+
+    /// Says which cells are not among the `kept` ones that the table shows.
+    fn tell_left_out(&self, node: Node, kept: u64) -> Node {
+        let used: u64 = self.columns.values().map(|cells| cells.len() as u64).sum();
+        let left_out = self.beyond + used.saturating_sub(kept);
+        if left_out == 0 {
+            return node;
+        }
+        let lasts = self.columns.iter().filter_map(|(column, cells)| Some((cells.last()?.0, *column)));
+        let (row, column) = lasts.fold(self.reach, |reach, at| (reach.0.max(at.0), reach.1.max(at.1)));
+        let (row, column) = (display::count(u64::from(row) + 1), display::count(u64::from(column) + 1));
+        let cells = display::plural(left_out, "cell");
+        node.remark(format!("left out: {cells} far off, up to row {row} and column {column}"))
     }
 
     fn tell_merged(&self, node: Node) -> Node {
@@ -324,8 +369,8 @@ fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field
         ($builder:expr, $value:expr) => {{
             let mut builder = $builder;
             let mut cells = cells.iter().peekable();
-            for row in begin..begin.saturating_add(count as u32) {
-                let cell = cells.next_if(|(at, _)| *at == row).map(|(_, value)| value);
+            for row in (u64::from(begin)..).take(count) {
+                let cell = cells.next_if(|(at, _)| u64::from(*at) == row).map(|(_, value)| value);
                 builder.append_option(cell.and_then($value));
             }
             Arc::new(builder.finish()) as ArrayRef
@@ -336,32 +381,33 @@ fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field
         _ => None,
     };
     if alone && kinds.numbers && !kinds.fractions {
-        return plain(column!(Int64Builder::new(), |value: &Value| number(value).map(|value| value as i64)));
+        return plain(column!(Int64Builder::with_capacity(count), |value: &Value| number(value)
+            .map(|value| value as i64)));
     }
     if alone && kinds.numbers {
-        return plain(column!(Float64Builder::new(), number));
+        return plain(column!(Float64Builder::with_capacity(count), number));
     }
     if alone && kinds.bools {
-        return plain(column!(BooleanBuilder::new(), |value: &Value| match value {
+        return plain(column!(BooleanBuilder::with_capacity(count), |value: &Value| match value {
             Value::Bool(value) => Some(*value),
             _ => None,
         }));
     }
     if alone && moments && !kinds.dates {
-        return plain(column!(Time64MicrosecondBuilder::new(), clock));
+        return plain(column!(Time64MicrosecondBuilder::with_capacity(count), clock));
     }
     if alone && moments && !kinds.times {
         let days = |value: &Value| stamp(value).map(|time| time.date().to_epoch_days());
-        return plain(column!(Date32Builder::new(), days));
+        return plain(column!(Date32Builder::with_capacity(count), days));
     }
     if alone && moments {
         let micros = |value: &Value| stamp(value).map(|time| time.and_utc().timestamp_micros());
-        return plain(column!(TimestampMicrosecondBuilder::new(), micros));
+        return plain(column!(TimestampMicrosecondBuilder::with_capacity(count), micros));
     }
     // Durations of less than a day may be told as times.
     let only_spans = one.iter().filter(|kind| **kind).count() == 1 + usize::from(moments) && !kinds.stamps;
     if kinds.spans && only_spans {
-        return plain(column!(DurationMillisecondBuilder::new(), span));
+        return plain(column!(DurationMillisecondBuilder::with_capacity(count), span));
     }
     let guess = match (kinds.numbers, kinds.texts || kinds.bools || moments || kinds.spans) {
         // Numbers among which there are errors.
@@ -369,7 +415,10 @@ fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field
         (true, false) => DataType::Int64,
         _ => DataType::Utf8,
     };
-    (infer::field(name, &guess), column!(StringBuilder::new(), |value: &Value| Some(text(value))))
+    (
+        infer::field(name, &guess),
+        column!(StringBuilder::with_capacity(count, 0), |value: &Value| Some(text(value))),
+    )
 }
 
 /// A cell as text.
@@ -412,6 +461,77 @@ mod tests {
             assert_eq!(place(text), None, "{text}");
         }
         assert_eq!(Area::parse("A1:B2").unwrap().words(), "A1:B2");
+    }
+
+    fn gathered(places: impl IntoIterator<Item = (u32, u32)>) -> Gathered {
+        let mut out = Gathered::default();
+        for place in places {
+            out.push(place, Value::Number(1.0));
+        }
+        for cells in out.columns.values_mut() {
+            cells.sort_by_key(|(row, _)| *row);
+            cells.dedup_by_key(|(row, _)| *row);
+        }
+        out
+    }
+
+    /// Rows, columns, and what is said.
+    fn shape(out: Gathered) -> (u64, usize, String) {
+        let node = out.node(&Task::new()).unwrap();
+        let Some(Content::Table(table)) = &node.content else { return (0, 0, node.remarks.join("; ")) };
+        (table.count(&Task::new()).unwrap(), table.schema().fields().len(), node.remarks.join("; "))
+    }
+
+    #[test]
+    fn rows_beyond_what_excel_reads_are_shown() {
+        let far = gathered([(0, 0), (1_100_001, 0), (1_199_999, 1)]);
+        assert_eq!(shape(far), (1_200_000, 2, String::new()));
+        let last = gathered([(u32::MAX - 1, 0), (u32::MAX, 0)]);
+        assert_eq!(shape(last), (2, 1, String::new()));
+    }
+
+    #[test]
+    fn lonely_cells_far_off_are_left_out() {
+        let words = |cells, row: &str, column: &str| {
+            format!("left out: {cells} far off, up to row {row} and column {column}")
+        };
+        let block = || (0..20).flat_map(|row| (0..30).map(move |column| (row, column)));
+        let row = gathered(block().chain([(5_000_000, 3)]));
+        assert_eq!(shape(row), (20, 30, words("1 cell", "5,000,001", "30")));
+        let both = gathered(block().chain([(u32::MAX, 0), (7, 16_000), (2_000_000, 40)]));
+        let (rows, columns, remark) = shape(both);
+        assert_eq!((rows, columns), (20, 16_001), "{remark}");
+        assert_eq!(remark, words("2 cells", "4,294,967,296", "16,001"));
+        // A column takes memory even where it holds nothing: there are no more than programs have.
+        let wide = gathered([(0, 0), (0, u32::MAX)].into_iter().chain((0..100_000).map(|n| (0, 16_384 + n))));
+        assert_eq!(wide.columns.len(), 1);
+        assert_eq!(shape(wide), (1, 1, words("100,001 cells", "1", "4,294,967,296")));
+        assert_eq!(shape(gathered([(4, 20_000)])), (0, 0, words("1 cell", "5", "20,001")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_range_has_all_that_fit(
+            near in proptest::collection::vec((0u32..50, 0u32..50), 1..40),
+            far in proptest::collection::vec((proptest::prelude::any::<u32>(), 0u32..20_000), 0..3),
+        ) {
+            let out = gathered(near.iter().chain(&far).copied());
+            let used: u64 = out.columns.values().map(|cells| cells.len() as u64).sum();
+            let (area, kept) = out.area();
+            let area = area.unwrap();
+            let within = |(column, cells): (&u32, &Vec<(u32, Value)>)| {
+                let rows = cells.iter().filter(|(row, _)| (area.start.0..=area.end.0).contains(row)).count();
+                if (area.start.1..=area.end.1).contains(column) { rows as u64 } else { 0 }
+            };
+            proptest::prop_assert_eq!(out.columns.iter().map(within).sum::<u64>(), kept);
+            let sides = |area: Area| {
+                let side = |from, to| u64::from(to) - u64::from(from) + 1;
+                (side(area.start.0, area.end.0), side(area.start.1, area.end.1))
+            };
+            let (height, width) = sides(area);
+            proptest::prop_assert!(height * width <= FILLED && width <= u64::from(COLUMNS));
+            proptest::prop_assert!(far.is_empty() <= (kept == used));
+        }
     }
 
     /// The type of a column of these values, and its cells.

@@ -45,7 +45,7 @@ fn sheets_are_tables_with_types() {
 }
 
 #[test]
-fn other_dresses_hold_the_same() {
+fn other_formats_hold_the_same() {
     let expected = shown(&sheet(&fixture("birds.xlsx").unwrap(), "birds")).1;
     let expected: Vec<&str> = expected.split('⏎').map(|row| row.rsplit_once('¦').unwrap().0).collect();
     for name in ["birds.xls", "birds.ods"] {
@@ -112,4 +112,83 @@ fn numbers_are_what_their_formats_say() {
     let (columns, cells) = shown(&sheet(&fixture("spans.ods").unwrap(), "spans"));
     assert_eq!(columns, "span: duration[ms], clock: time64[us]");
     assert_eq!(cells, "178200s¦08:05:00⏎1s¦23:59:59");
+}
+
+/// An archive of these members as they are.
+fn archive(members: &[(String, String)]) -> Vec<u8> {
+    let (mut all, mut directory) = (Vec::new(), Vec::new());
+    for (name, data) in members {
+        let (place, len) = (all.len() as u32, (data.len() as u32).to_le_bytes());
+        let crc = crc32fast::hash(data.as_bytes()).to_le_bytes();
+        // Versions, flags, method, time and date, then sizes.
+        let about = [&[0; 8][..], &crc, &len, &len, &(name.len() as u16).to_le_bytes(), &[0; 2]].concat();
+        all.extend([b"PK\x03\x04\x14\0", &about[..], name.as_bytes(), data.as_bytes()].concat());
+        let rest = [&[0; 10][..], &place.to_le_bytes(), name.as_bytes()].concat();
+        directory.extend([b"PK\x01\x02\x14\0\x14\0", &about[..], &rest].concat());
+    }
+    let count = (members.len() as u16).to_le_bytes();
+    let (len, place) = ((directory.len() as u32).to_le_bytes(), (all.len() as u32).to_le_bytes());
+    [&all[..], &directory, b"PK\x05\x06\0\0\0\0", &count, &count, &len, &place, &[0; 2]].concat()
+}
+
+/// A workbook of so many sheets that no relationship leads to: their parts are told by their types.
+fn unrelated(sheets: usize) -> Vec<u8> {
+    let typed = |part: &str, of: &str| {
+        let of = format!("application/vnd.openxmlformats-officedocument.spreadsheetml.{of}+xml");
+        format!("<Override PartName='/xl/{part}' ContentType='{of}'/>")
+    };
+    let types: String = (1..=sheets).map(|n| typed(&format!("worksheets/s{n}.xml"), "worksheet")).collect();
+    let listed: String = (1..=sheets).map(|n| format!("<sheet name='s{n}' sheetId='{n}'/>")).collect();
+    let mut members = vec![
+        ("[Content_Types].xml".into(), format!("<Types>{}{types}</Types>", typed("w.xml", "sheet.main"))),
+        ("xl/w.xml".into(), format!("<workbook><sheets>{listed}</sheets></workbook>")),
+    ];
+    let cell = |n| format!("<worksheet><sheetData><row><c><v>{n}</v></c></row></sheetData></worksheet>");
+    members.extend((1..=sheets).map(|n| (format!("xl/worksheets/s{n}.xml"), cell(n))));
+    archive(&members)
+}
+
+#[test]
+fn many_sheets_without_relationships_are_found_at_once() {
+    let task = Task::new();
+    let source = crate::bytes::source::Source::memory("sheets.xlsx", unrelated(4_000));
+    let begin = std::time::Instant::now();
+    let root = crate::data::open::open_source(&task, &source, &Options::default()).unwrap().root;
+    // Each sheet was a search through all of them: half a minute.
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    assert_eq!(root.child_count(), Some(4_000));
+    for name in ["s1", "s10", "s3999"] {
+        assert_eq!(shown(&sheet(&root, name)).1, name[1..]);
+    }
+    let parts = book::Book::open(&task, &source, Framing::Package).unwrap();
+    assert_eq!(parts.sheets().len(), 4_000);
+    task.cancel();
+    assert!(book::Book::open(&task, &source, Framing::Package).is_err_and(|error| error.is_cancelled()));
+}
+
+#[test]
+fn far_cells_are_shown_or_told() {
+    let book = |cells: &str| {
+        let part = format!("<worksheet><sheetData>{cells}</sheetData></worksheet>");
+        let types = "<Types><Override PartName='/xl/w.xml' ContentType='application/vnd.openxmlformats-\
+            officedocument.spreadsheetml.sheet.main+xml'/><Override PartName='/xl/s.xml' ContentType='application/\
+            vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml'/></Types>";
+        let bytes = archive(&[
+            ("[Content_Types].xml".into(), types.into()),
+            ("xl/w.xml".into(), "<workbook><sheets><sheet name='s'/></sheets></workbook>".into()),
+            ("xl/s.xml".into(), part),
+        ]);
+        let source = crate::bytes::source::Source::memory("far.xlsx", bytes);
+        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root
+    };
+    let cell = |place: &str| format!("<row><c r='{place}'><v>1</v></c></row>");
+    let rows = |node: &Node| match &node.content {
+        Some(Content::Table(table)) => (table.count(&Task::new()).unwrap(), table.schema().fields().len()),
+        _ => (0, 0),
+    };
+    let rows_far = sheet(&book(&(cell("A1") + &cell("A1100002") + &cell("A1200000"))), "s");
+    assert_eq!((rows(&rows_far), rows_far.remarks.len()), ((1_200_000, 1), 0));
+    let column_far = sheet(&book(&(cell("A1") + &cell("BZZZZ1"))), "s");
+    assert_eq!(rows(&column_far), (1, 1));
+    assert!(column_far.remarks[0].contains("1 cell far off"), "{:?}", column_far.remarks);
 }

@@ -5,7 +5,7 @@
 //! Excel 97 <https://www.openoffice.org/sc/excelfileformat.pdf>.
 
 use super::biff::{Record, Shared, Texts, Version, f64_at, records, u16_at, u32_at};
-use super::book::{Sheet, SheetKind, Workbook};
+use super::book::{Directory, NAMES, Sheet, SheetKind, Workbook};
 use super::cfb;
 use super::code::Formats;
 use super::sheet::{Area, Gathered, SharedTexts, absolute};
@@ -17,7 +17,11 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 
 /// The most bytes of a workbook that are held.
-const HELD: u64 = limits::CHUNK;
+const MOST_BYTES: u64 = limits::CHUNK;
+/// The stream of a workbook in a compound file: of Excel 97 and later, else of Excel 5.
+pub(super) const STREAMS: [&str; 2] = ["Workbook", "Book"];
+/// The stream of a package that is encrypted.
+pub(super) const ENCRYPTED: &str = "EncryptedPackage";
 /// The begin of a workbook or a sheet, of Excel 5 and later; the end.
 const BOF: u16 = 0x0809;
 const EOF: u16 = 0x000a;
@@ -26,10 +30,9 @@ const EOF: u16 = 0x000a;
 pub(super) struct Book {
     stream: Vec<u8>,
     texts: Texts,
-    sheets: Vec<Sheet>,
+    directory: Directory,
     /// Where the records of each sheet begin.
     places: Vec<usize>,
-    names: Vec<(String, String)>,
     epoch: Epoch,
     formats: Formats,
     /// Read with the first sheet.
@@ -52,7 +55,7 @@ impl Book {
     /// # Errors
     /// `Unsupported` where it is encrypted, `Malformed` where there is none.
     pub(super) fn open(task: &Task, source: &Source) -> Result<Book> {
-        let len = limits::check(source.len(task)?, HELD, "an XLS workbook")? as u64;
+        let len = limits::check(source.len(task)?, MOST_BYTES, "an XLS workbook")? as u64;
         let bytes = source.read(task, 0..len)?;
         let stream = if bytes.starts_with(cfb::MAGIC) { unframed(task, &bytes)? } else { bytes.to_vec() };
         let begin = records(&stream).next().and_then(|record| begin(&record));
@@ -63,16 +66,16 @@ impl Book {
         let mut book = Book {
             stream,
             texts,
-            sheets: Vec::new(),
+            directory: Directory::default(),
             places: Vec::new(),
-            names: Vec::new(),
             epoch: Epoch::default(),
             formats: Formats::default(),
             shared: None,
         };
         if is_sheet {
             // A workbook of one sheet, whose records are the workbook's too.
-            book.sheets.push(Sheet { name: "Sheet 1".to_owned(), kind: SheetKind::Work, hidden: false });
+            let name = "Sheet 1".to_owned();
+            book.directory.sheet(Sheet { name, kind: SheetKind::Work, hidden: false })?;
             book.places.push(0);
         }
         book.globals(task)?;
@@ -92,8 +95,10 @@ impl Book {
         }
         self.stream = stream;
         let Notes { names, references, .. } = notes;
-        self.names =
-            names.into_iter().map(|(name, tokens)| (name, self.reference(&tokens, &references))).collect();
+        for (name, tokens) in names {
+            let place = self.reference(&tokens, &references);
+            self.directory.name(name, place)?;
+        }
         self.formats = std::mem::take(&mut self.formats).done();
         read
     }
@@ -108,7 +113,7 @@ impl Book {
             // Date1904.
             0x0022 if u16_at(bytes, 0) == Some(1) => self.epoch = Epoch::Y1904,
             // BoundSheet8.
-            0x0085 => self.sheet(bytes),
+            0x0085 => self.sheet(bytes)?,
             // XF: of Excel 2, 3, 4, and of later ones.
             0x0043 => self.formats.style(u32::from(bytes.get(2).copied().unwrap_or(0) & 0x3f)),
             0x0243 | 0x0443 => self.formats.style(u32::from(bytes.get(1).copied().unwrap_or(0))),
@@ -120,7 +125,7 @@ impl Book {
                 notes.formats += 1;
             }
             // Lbl: a name, whose formula stands at its end.
-            0x0018 if self.texts.version >= Version::Biff5 => {
+            0x0018 if self.texts.version >= Version::Biff5 && notes.names.len() < NAMES => {
                 let (letters, len) = (bytes.get(3).copied().unwrap_or(0), u16_at(bytes, 4).unwrap_or(0));
                 let name = self.texts.read(bytes.get(14..).unwrap_or_default(), usize::from(letters));
                 let is_built_in = bytes.first().is_some_and(|flags| flags & 0x20 != 0);
@@ -138,8 +143,8 @@ impl Book {
         Ok(())
     }
 
-    fn sheet(&mut self, bytes: &[u8]) {
-        let (Some(place), Some(letters)) = (u32_at(bytes, 0), bytes.get(6)) else { return };
+    fn sheet(&mut self, bytes: &[u8]) -> Result<()> {
+        let (Some(place), Some(letters)) = (u32_at(bytes, 0), bytes.get(6)) else { return Ok(()) };
         let name = self.texts.read(bytes.get(7..).unwrap_or_default(), usize::from(*letters));
         let kind = match bytes.get(5) {
             Some(1) => SheetKind::Macro,
@@ -148,8 +153,9 @@ impl Book {
             _ => SheetKind::Work,
         };
         let hidden = bytes.get(4).is_some_and(|state| state & 3 != 0);
-        self.sheets.push(Sheet { name: name.replace('\0', ""), kind, hidden });
+        self.directory.sheet(Sheet { name: name.replace('\0', ""), kind, hidden })?;
         self.places.push(place as usize);
+        Ok(())
     }
 
     /// A number format: its number and its code.
@@ -175,7 +181,7 @@ impl Book {
     fn reference(&self, tokens: &[u8], references: &[u16]) -> String {
         let text = || -> Option<String> {
             let first = references.get(usize::from(u16_at(tokens, 1)?))?;
-            let sheet = &self.sheets.get(usize::from(*first))?.name;
+            let sheet = &self.directory.sheets().get(usize::from(*first))?.name;
             let number = |at| u16_at(tokens, at).map(u32::from);
             let cell = |row, column| Some(absolute((number(row)?, number(column)? & 0xff)));
             match (tokens.first()?, tokens.len()) {
@@ -207,11 +213,10 @@ impl Book {
 
 /// The stream of the workbook in a compound file.
 fn unframed(task: &Task, bytes: &[u8]) -> Result<Vec<u8>> {
-    // Of Excel 97 and later, else of Excel 5.
-    if let Some(stream) = cfb::stream(task, bytes, &["Workbook", "Book"])? {
+    if let Some(stream) = cfb::stream(task, bytes, &STREAMS)? {
         return Ok(stream);
     }
-    if cfb::stream(task, bytes, &["EncryptedPackage"])?.is_some() {
+    if cfb::stream(task, bytes, &[ENCRYPTED])?.is_some() {
         return Err(Error::unsupported("the workbook is encrypted with a password"));
     }
     Err(Error::malformed("XLS: the compound file has no stream of a workbook"))
@@ -263,12 +268,8 @@ fn built_in(code: char) -> String {
 }
 
 impl Workbook for Book {
-    fn sheets(&self) -> &[Sheet] {
-        &self.sheets
-    }
-
-    fn names(&self) -> &[(String, String)] {
-        &self.names
+    fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     fn cells(&mut self, task: &Task, number: usize, out: &mut Gathered) -> Result<()> {

@@ -4,7 +4,7 @@
 //! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xlsb/>
 
 use super::biff::{u16_at, u32_at};
-use super::book::Sheet;
+use super::book::{NAMES, Sheet};
 use super::code::Formats;
 use super::parts::{Encoding, List, Shared};
 use super::sheet::{Area, Gathered, SharedTexts, absolute, words};
@@ -27,7 +27,7 @@ impl Encoding for Binary {
     const TEXTS: (&'static str, &'static str) = ("ms-excel.sharedstrings", "sharedStrings.bin");
 
     fn workbook(task: &Task, part: &Source, list: &mut List) -> Result<bool> {
-        let mut records = Records::new(task, part);
+        let mut records = Records::header(task, part);
         // Which sheets references from names lead to.
         let (mut places, mut names): (Vec<(u32, u32)>, Vec<(String, Vec<u8>)>) = (Vec::new(), Vec::new());
         while let Some(kind) = records.next()? {
@@ -36,7 +36,7 @@ impl Encoding for Binary {
                 // BrtWbProp.
                 153 if u32_at(bytes, 0).unwrap_or(0) & 1 != 0 => list.epoch = Epoch::Y1904,
                 // BrtBundleSh.
-                156 => sheet(bytes, list),
+                156 => sheet(task, bytes, list)?,
                 // BrtExternSheet: a list of books with a first and a last sheet each.
                 362 => {
                     let all = bytes.get(4..).unwrap_or_default().chunks_exact(12);
@@ -44,7 +44,7 @@ impl Encoding for Binary {
                         all.map(|one| (u32_at(one, 4).unwrap_or(0), u32_at(one, 8).unwrap_or(0))).collect();
                 }
                 // BrtName.
-                39 => {
+                39 if names.len() < NAMES => {
                     let Some((name, used)) = wide(bytes.get(9..).unwrap_or_default()) else { continue };
                     let len = u32_at(bytes, 9 + used).unwrap_or(0) as usize;
                     let tokens = bytes.get(13 + used..).and_then(|rest| rest.get(..len)).unwrap_or_default();
@@ -53,13 +53,15 @@ impl Encoding for Binary {
                 _ => {}
             }
         }
-        let named = names.into_iter().map(|(name, tokens)| (name, reference(&list.sheets, &tokens, &places)));
-        list.names = named.collect();
+        for (name, tokens) in names {
+            let place = reference(list.directory.sheets(), &tokens, &places);
+            list.directory.name(name, place)?;
+        }
         Ok(true)
     }
 
     fn formats(task: &Task, part: &Source) -> Result<Formats> {
-        formats(&mut Records::new(task, part))
+        formats(&mut Records::header(task, part))
     }
 
     /// BrtSSTItem.
@@ -79,7 +81,7 @@ impl Encoding for Binary {
     }
 }
 
-fn sheet(bytes: &[u8], list: &mut List) {
+fn sheet(task: &Task, bytes: &[u8], list: &mut List) -> Result<()> {
     // Four bytes more stand before the names in files of the first version.
     let names = |at: usize| {
         let rest = bytes.get(at..)?;
@@ -88,8 +90,9 @@ fn sheet(bytes: &[u8], list: &mut List) {
     };
     let known = [8, 12].into_iter().filter_map(names).find(|(id, _)| list.relation(id).is_some());
     if let Some((id, name)) = known.or_else(|| names(8)) {
-        list.sheet::<Binary>(&id, name, u32_at(bytes, 0).is_some_and(|state| state != 0));
+        list.sheet::<Binary>(task, &id, name, u32_at(bytes, 0).is_some_and(|state| state != 0))?;
     }
+    Ok(())
 }
 
 /// What a name of one cell or one range stands for (section 2.5.97.88); other formulas are not spelled.
@@ -113,16 +116,24 @@ fn reference(sheets: &[Sheet], tokens: &[u8], places: &[(u32, u32)]) -> String {
 struct Records {
     reader: Reader,
     bytes: Vec<u8>,
+    /// How long the part may be.
+    most: u64,
 }
 
 impl Records {
     fn new(task: &Task, source: &Source) -> Records {
-        Records { reader: source.reader(task), bytes: Vec::new() }
+        Records { reader: source.reader(task), bytes: Vec::new(), most: u64::MAX }
+    }
+
+    /// The records of a part whose content is kept.
+    fn header(task: &Task, source: &Source) -> Records {
+        Records { most: limits::HEADER, ..Records::new(task, source) }
     }
 
     /// The kind of the next record, whose bytes are there then; `None` at the end.
     fn next(&mut self) -> Result<Option<u16>> {
         let at = self.reader.position();
+        limits::check(at, self.most, "this part")?;
         let cut = || Error::malformed("XLSB: a record is cut off").at(at);
         let Some(low) = self.byte()? else { return Ok(None) };
         let mut kind = u16::from(low);

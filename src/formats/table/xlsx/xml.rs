@@ -1,6 +1,7 @@
 //! The XML of workbooks, piece by piece, in any encoding that its byte order mark or declaration names.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::source::{self, Source};
 use crate::bytes::task::Task;
 use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -10,6 +11,8 @@ use std::io::{self, BufRead, Read};
 
 /// The most bytes of one tag or of one text.
 const PIECE: usize = 256 << 20;
+/// The most bytes of the text of an element, which may consist of many pieces.
+const TEXT: u64 = 64 << 20;
 /// The most elements within each other.
 const DEPTH: u32 = 256;
 /// Bytes in which a declaration stands.
@@ -37,14 +40,24 @@ pub(super) enum Token<'a> {
 }
 
 impl Xml {
-    /// The XML in `source`.
+    /// The XML in `source`, of any length: for who takes little of it, or counts what it takes.
     pub(super) fn open(task: &Task, source: &Source) -> Result<Xml> {
+        Self::open_up_to(task, source, u64::MAX)
+    }
+
+    /// The XML in `source`, of no more bytes than a header may have: for who keeps what is in it.
+    pub(super) fn open_header(task: &Task, source: &Source) -> Result<Xml> {
+        Self::open_up_to(task, source, limits::HEADER)
+    }
+
+    fn open_up_to(task: &Task, source: &Source, most: u64) -> Result<Xml> {
         let head = source.read_up_to(task, 0, HEAD)?;
         let (encoding, skipped) = encoding(&head);
         let mut inner = source.reader(task);
         io::copy(&mut (&mut inner).take(skipped), &mut io::sink())?;
         let decoder = (encoding != UTF_8).then(|| encoding.new_decoder_without_bom_handling());
-        let input = Input { inner, decoder, decoded: Vec::new(), at: 0, is_over: false, taken: 0 };
+        let input =
+            Input { inner, decoder, decoded: Vec::new(), at: 0, is_over: false, taken: 0, total: 0, most };
         let mut reader = quick_xml::Reader::from_reader(input);
         let config = reader.config_mut();
         config.check_end_names = false;
@@ -87,11 +100,9 @@ impl Xml {
     /// The text in the element that was opened last, that of elements in it too; goes behind its end.
     pub(super) fn text(&mut self) -> Result<String> {
         let mut all = String::new();
-        self.inside(|_, token| {
-            if let Token::Text(text) = token {
-                all.push_str(text);
-            }
-            Ok(())
+        self.inside(|_, token| match token {
+            Token::Text(text) => gather(&mut all, text),
+            _ => Ok(()),
         })?;
         Ok(all)
     }
@@ -115,6 +126,16 @@ impl Xml {
             show(depth - outer, &token)?;
         }
     }
+}
+
+/// Appends a piece of an element's text.
+///
+/// # Errors
+/// `Limit` where the text becomes too long.
+pub(super) fn gather(all: &mut String, piece: &str) -> Result<()> {
+    limits::check(all.len() as u64 + piece.len() as u64, TEXT, "the text of an element")?;
+    all.push_str(piece);
+    Ok(())
 }
 
 /// The attribute of this name, with its prefix.
@@ -192,6 +213,9 @@ struct Input {
     is_over: bool,
     /// Bytes that were taken for this piece.
     taken: usize,
+    /// Bytes that were taken in all, and how many may be.
+    total: u64,
+    most: u64,
 }
 
 impl Input {
@@ -219,6 +243,10 @@ impl BufRead for Input {
             let most = PIECE >> 20;
             return Err(Error::limit(format!("XML: a tag or a text has more than {most} MB")).into());
         }
+        if self.total > self.most {
+            let most = self.most >> 20;
+            return Err(Error::limit(format!("XML: this part has more than {most} MiB")).into());
+        }
         let Some(mut decoder) = self.decoder.take() else { return self.inner.fill_buf() };
         let filled = if self.at >= self.decoded.len() { self.refill(&mut decoder) } else { Ok(()) };
         self.decoder = Some(decoder);
@@ -228,6 +256,7 @@ impl BufRead for Input {
 
     fn consume(&mut self, amount: usize) {
         self.taken += amount;
+        self.total = self.total.saturating_add(amount as u64);
         match self.decoder {
             None => self.inner.consume(amount),
             Some(_) => self.at += amount,
@@ -292,6 +321,26 @@ mod tests {
         ] {
             assert_eq!(read(bytes.clone()).unwrap(), PLAIN, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn texts_and_parts_have_limits() {
+        // Comments, references and CDATA cut a text into pieces.
+        let piece = "a".repeat(1 << 20) + "<!-- --><![CDATA[a]]>&amp;";
+        let text = format!("<t>{}</t>", piece.repeat(65));
+        let mut xml = Xml::open(&Task::new(), &Source::memory("x", text)).unwrap();
+        xml.next().unwrap();
+        assert_eq!(xml.text().unwrap_err().kind(), crate::ErrorKind::Limit);
+        let part = Source::memory("x", "<a>".to_owned() + &"<b/>".repeat(1_000));
+        let mut xml = Xml::open_up_to(&Task::new(), &part, 2_000).unwrap();
+        let error = loop {
+            match xml.next() {
+                Ok(Token::End) => panic!("it is longer"),
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), crate::ErrorKind::Limit);
     }
 
     #[test]
