@@ -36,7 +36,7 @@ pub(crate) fn read_all(document: &Document) -> Result<Vec<Error>, Error> {
     let mut errors = Vec::new();
     gander::data::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
         errors.extend(node.problem.clone());
-        if let Err(error) = gander::data::open::guarded(|| read_node(&task, node)) {
+        if let Err(error) = gander::bytes::guard::guarded(|| read_node(&task, node)) {
             errors.push(error);
         }
         Ok(true)

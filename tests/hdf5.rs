@@ -305,7 +305,7 @@ fn read_all(bytes: Vec<u8>) -> Result<(), Error> {
         gander::data::open::open_source(&task, &Source::memory("damaged.h5", bytes), &Options::default())?;
     let bug = |error: Error| if error.kind() == ErrorKind::Bug { Err(error) } else { Ok(()) };
     gander::data::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
-        let read = gander::data::open::guarded(|| {
+        let read = gander::bytes::guard::guarded(|| {
             match &node.content {
                 Some(Content::Array(array)) => {
                     for region in pieces(array.shape(), 5_000).take(2) {
@@ -355,7 +355,7 @@ fn damaged_files_end_in_errors_soon() {
             bytes.truncate(next(bytes.len()));
         }
         let began = Instant::now();
-        let done = gander::data::open::guarded(|| read_all(bytes));
+        let done = gander::bytes::guard::guarded(|| read_all(bytes));
         if let Err(error) = done {
             assert_ne!(error.kind(), ErrorKind::Bug, "seed {seed}: {error}");
         }

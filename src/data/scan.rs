@@ -10,7 +10,6 @@ use crate::data::region::pieces;
 use ::arrow::array::RecordBatch;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// About how many bytes of decoded rows one step of a scan has.
 const STEP: u64 = 16 << 20;
