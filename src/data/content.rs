@@ -29,7 +29,7 @@ pub enum Content {
     /// Pixels.
     Image(Arc<dyn Image>),
     /// Lines of text.
-    Text(Arc<Text>),
+    Text(Arc<dyn Text>),
     /// Bytes that nothing else is known of.
     Bytes(Source),
 }

@@ -15,7 +15,7 @@ use crate::bytes::guard::{guarded, known};
 use crate::bytes::task::Task;
 use crate::data::content::Content;
 use crate::data::node::{Children, Listing, Node, Survey, Timeline, Version, Versions};
-use contents::{GuardedArray, GuardedImage, GuardedTable};
+use contents::{GuardedArray, GuardedImage, GuardedTable, GuardedText};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -55,8 +55,9 @@ pub fn content(content: Content) -> Content {
         Content::Table(table) => Content::Table(GuardedTable::around(table)),
         Content::Array(array) => Content::Array(GuardedArray::around(array)),
         Content::Image(image) => Content::Image(Arc::new(GuardedImage(image))),
-        // These are no traits: `Text` guards its own methods, and `Source` the streams that it is made of.
-        content @ (Content::Text(_) | Content::Bytes(_)) => content,
+        Content::Text(text) => Content::Text(Arc::new(GuardedText(text))),
+        // `Source` guards the streams that it is made of.
+        Content::Bytes(source) => Content::Bytes(source),
     }
 }
 

@@ -112,6 +112,7 @@ mod tests {
     use crate::data::content::table::{MemoryTable, Rows};
     use ::arrow::array::{ArrayRef, AsArray, Int64Array};
     use ::arrow::datatypes::{Int64Type, SchemaRef};
+    use std::sync::Arc;
 
     struct Slow(MemoryTable, u64);
 

@@ -9,6 +9,7 @@ pub mod encoding;
 pub mod index;
 pub mod ordered;
 pub mod paged;
+mod plain_text;
 pub mod resync;
 pub mod scan;
 pub mod table;
@@ -16,5 +17,6 @@ pub mod texts;
 
 pub use index::Index;
 pub use paged::{Paged, Records, Step};
+pub use plain_text::PlainText;
 pub use scan::{Ends, Rules};
 pub use table::{Form, Gather, TextTable};

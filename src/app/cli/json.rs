@@ -131,7 +131,7 @@ fn facts(content: &Content) -> Json {
         Content::Table(table) => table_facts(table.as_ref()),
         Content::Array(array) => array_facts(array.as_ref()),
         Content::Image(image) => image_facts(image.as_ref()),
-        Content::Text(text) => text_facts(text),
+        Content::Text(text) => text_facts(text.as_ref()),
         Content::Bytes(source) => json!({ "length": source.known_len() }),
     }
 }
@@ -206,7 +206,7 @@ fn image_facts(image: &dyn Image) -> Json {
     object
 }
 
-fn text_facts(text: &Text) -> Json {
+fn text_facts(text: &dyn Text) -> Json {
     json!({ "encoding": text.encoding(), "lines": text.lines().exact() })
 }
 

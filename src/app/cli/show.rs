@@ -122,7 +122,7 @@ fn values(
     match &node.content {
         Some(Content::Table(t)) => table(task, args, rows, t.as_ref(), out, notes),
         Some(Content::Array(a)) => array(task, args, a.as_ref(), file, out),
-        Some(Content::Text(t)) => lines(task, args, rows, t, out),
+        Some(Content::Text(t)) => lines(task, args, rows, t.as_ref(), out),
         Some(Content::Image(i)) => pixels(task, args, i.as_ref(), out),
         Some(Content::Bytes(s)) => bytes(task, args, rows, s, out),
         None => match (&node.problem, &node.value) {
@@ -397,7 +397,7 @@ fn claimed(region: &Region, array: &dyn Array, file: Option<u64>) -> Result<(), 
     )))
 }
 
-fn lines(task: &Task, args: &Args, rows: Wanted, text: &Text, out: &mut Out) -> Result<(), Error> {
+fn lines(task: &Task, args: &Args, rows: Wanted, text: &dyn Text, out: &mut Out) -> Result<(), Error> {
     let range = match rows {
         Wanted::Range(range) => range,
         Wanted::Last(count) => {

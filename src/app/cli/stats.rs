@@ -128,7 +128,7 @@ fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Js
         }
         Content::Table(table) => table_json(task, table.as_ref(), bins),
         Content::Image(image) => image_json(task, image.as_ref()),
-        Content::Text(text) => text_json(task, text),
+        Content::Text(text) => text_json(task, text.as_ref()),
         Content::Bytes(source) => bytes_json(task, source),
     });
     if let Some(Json::Object(of_content)) = content.transpose()? {
@@ -235,7 +235,7 @@ fn image_json(task: &Task, image: &dyn Image) -> Result<Json, Error> {
     }))
 }
 
-fn text_json(task: &Task, text: &Text) -> Result<Json, Error> {
+fn text_json(task: &Task, text: &dyn Text) -> Result<Json, Error> {
     let lines = text.count(task)?;
     let characters = text.characters(task)?;
     Ok(json!({ "lines": lines, "characters": characters, "encoding": text.encoding() }))

@@ -2,7 +2,7 @@
 
 use super::typed::{float, integer};
 use crate::data::infer::cells::boolean;
-use crate::engines::json::record;
+use crate::data::json;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -77,9 +77,9 @@ fn built(cells: &[Option<&str>], target: &DataType) -> Option<ArrayRef> {
         DataType::Boolean => Arc::new(BooleanArray::from(each(present(), boolean)?)),
         DataType::Int64 => Arc::new(Int64Array::from(each(present(), integer)?)),
         DataType::Float64 => Arc::new(Float64Array::from(each(present(), float)?)),
-        DataType::Utf8 => Arc::new(present().map(|raw| raw.and_then(record::cell)).collect::<StringArray>()),
+        DataType::Utf8 => Arc::new(present().map(|raw| raw.and_then(json::cell)).collect::<StringArray>()),
         DataType::List(item) => {
-            let lists = each(present(), record::elements)?;
+            let lists = each(present(), json::elements)?;
             let lengths = lists.iter().map(|list| list.as_ref().map_or(0, Vec::len));
             let offsets = OffsetBuffer::<i32>::from_lengths(lengths);
             let nulls = NullBuffer::from_iter(lists.iter().map(Option::is_some));
@@ -88,7 +88,7 @@ fn built(cells: &[Option<&str>], target: &DataType) -> Option<ArrayRef> {
             Arc::new(ListArray::try_new(item.clone(), offsets, items, Some(nulls)).ok()?)
         }
         DataType::Struct(fields) => {
-            let objects = each(present(), record::object)?;
+            let objects = each(present(), json::object)?;
             let nulls = NullBuffer::from_iter(objects.iter().map(Option::is_some));
             let mut columns: Vec<Vec<Option<&str>>> = vec![vec![None; cells.len()]; fields.len()];
             for (row, (name, raw)) in

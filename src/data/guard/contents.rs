@@ -2,11 +2,13 @@
 
 use super::{guarded, known};
 use crate::bytes::error::Result;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap, Stored, World};
 use crate::data::content::table::{ParquetFile, StoredStatistics};
+use crate::data::content::text::Line;
 use crate::data::content::{
-    Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts,
+    Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts, Text,
 };
 use crate::data::dtype::DType;
 use crate::data::region::Region;
@@ -169,5 +171,47 @@ impl Image for GuardedImage {
 
     fn unstored_rows(&self, task: &Task, frame: u64, y: u64) -> Result<u64> {
         guarded(|| self.0.unstored_rows(task, frame, y))
+    }
+}
+
+pub(super) struct GuardedText(pub(super) Arc<dyn Text>);
+
+impl Text for GuardedText {
+    fn source(&self) -> &Source {
+        self.0.source()
+    }
+
+    fn encoding(&self) -> String {
+        known(String::new(), || self.0.encoding())
+    }
+
+    fn lines(&self) -> Rows {
+        known(Rows::AtLeast(0), || self.0.lines())
+    }
+
+    fn beginnings(&self, task: &Task, range: Range<u64>) -> Result<Vec<Line>> {
+        guarded(|| self.0.beginnings(task, range))
+    }
+
+    fn each(
+        &self,
+        task: &Task,
+        start: u64,
+        longest: usize,
+        each: &mut dyn FnMut(u64, Line) -> Result<bool>,
+    ) -> Result<()> {
+        guarded(|| self.0.each(task, start, longest, each))
+    }
+
+    fn count(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.0.count(task))
+    }
+
+    fn characters(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.0.characters(task))
+    }
+
+    fn read(&self, task: &Task, range: Range<u64>) -> Result<Vec<String>> {
+        guarded(|| self.0.read(task, range))
     }
 }

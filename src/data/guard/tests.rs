@@ -173,6 +173,7 @@ fn no_method_is_forgotten() {
         (include_str!("../content/table.rs"), "Table"),
         (include_str!("../content/array.rs"), "Array"),
         (include_str!("../content/image.rs"), "Image"),
+        (include_str!("../content/text.rs"), "Text"),
     ] {
         let (of_trait, of_guard) = (
             methods(text, &format!("pub trait {name}: Send + Sync {{\n")),

@@ -6,6 +6,7 @@ use crate::data::content::{Content, Kind, Text};
 use crate::data::format::{Format, Opening, OptionSpec};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::delimited::PlainText;
 use crate::engines::delimited::encoding;
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let sample = source.read_up_to(task, 0, SAMPLE)?;
     let detected = encoding::choose(Some(opening.options.choice(&ENCODING)?), &sample)?;
-    let text = Text::new(source.clone(), detected.encoding);
+    let text = PlainText::new(source.clone(), detected.encoding);
     let mut node = Node::new(source.name(), "text");
     if detected.mark > 0 {
         node = node.read_as("byte order mark", "yes");

@@ -60,7 +60,7 @@ const ENCODINGS: [&str; 15] = [
 ];
 
 /// The view of `text`, the content of `target`.
-pub(crate) fn make(target: &Target, text: &Arc<Text>) -> Box<dyn View> {
+pub(crate) fn make(target: &Target, text: &Arc<dyn Text>) -> Box<dyn View> {
     Box::new(TextView::new(target.title(), text.clone()))
 }
 
@@ -73,7 +73,7 @@ struct Shown {
 
 struct TextView {
     name: String,
-    text: Arc<Text>,
+    text: Arc<dyn Text>,
     lines: Lines,
     top: RowPosition,
     grab: Option<f32>,
@@ -112,7 +112,7 @@ impl Drop for TextView {
 }
 
 impl TextView {
-    fn new(name: &str, text: Arc<Text>) -> Self {
+    fn new(name: &str, text: Arc<dyn Text>) -> Self {
         TextView {
             name: name.to_owned(),
             lines: Lines::new(text.clone(), name),
@@ -416,7 +416,7 @@ impl TextView {
         }
         let (text, from, to) = (self.text.clone(), *from, *to);
         let shown = slot.get(cx.jobs, &(), "copying text", move |task| {
-            lines::copied(&text, task, from, to, lines::COPIED)
+            lines::copied(text.as_ref(), task, from, to, lines::COPIED)
         });
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
@@ -450,7 +450,8 @@ impl TextView {
     fn take_reading(&mut self, cx: &mut ViewCx<'_>) {
         let Some((line, slot)) = &self.reading else { return };
         let (text, line) = (self.text.clone(), *line);
-        let shown = slot.get(cx.jobs, &(), "reading a line", move |task| lines::whole(&text, task, line));
+        let shown =
+            slot.get(cx.jobs, &(), "reading a line", move |task| lines::whole(text.as_ref(), task, line));
         match (shown.value.filter(|_| shown.fresh), shown.error) {
             (Some(read), _) => {
                 let title = format!("{}: line {}", self.name, thousands(line + 1));

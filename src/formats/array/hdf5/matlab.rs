@@ -21,11 +21,12 @@ use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::array::{Plain, read};
-use crate::data::content::{Array, Content, Text};
+use crate::data::content::{Array, Content};
 use crate::data::dtype::DType;
 use crate::data::grouped::{self, Members};
 use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
+use crate::engines::delimited::PlainText;
 use crate::formats::array::mat::place;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -201,7 +202,7 @@ impl Said {
         {
             let size = sides(&matlab_order(array.shape()));
             node.reader.push(("size".to_owned(), size));
-            node.content = Some(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8))));
+            node.content = Some(Content::Text(Arc::new(PlainText::new(source, encoding_rs::UTF_8))));
             return Ok(());
         }
         let dtype = match array.dtype() {
@@ -224,7 +225,9 @@ impl Said {
         let nothing = Source::memory("empty", Vec::new());
         match self.class.as_str() {
             "cell" | "struct" => {}
-            "char" => node.content = Some(Content::Text(Arc::new(Text::new(nothing, encoding_rs::UTF_8)))),
+            "char" => {
+                node.content = Some(Content::Text(Arc::new(PlainText::new(nothing, encoding_rs::UTF_8))))
+            }
             class => {
                 let plain = Plain::new(nothing, 0, dtype_of(class), matlab_order(&size))?;
                 node.content = Some(Content::Array(Arc::new(plain)));

@@ -6,9 +6,10 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
-use crate::data::content::{Content, Text};
+use crate::data::content::Content;
 use crate::data::json::token as text;
 use crate::data::node::{Findings, Listing, Node, Survey};
+use crate::engines::delimited::PlainText;
 use crate::engines::json::met::Met;
 use crate::engines::json::{Child, Document, Kind, Walk, check};
 use bytes::Bytes;
@@ -88,7 +89,7 @@ fn scalar(document: &Arc<Document>, node: &mut Node, value: &Child) {
         shown.push_str(&format!("… ({})", display::bytes(len)));
         // Behind the cut one there is a way to all of it.
         if let Some(source) = whole_string(document, value) {
-            node.content = Some(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8))));
+            node.content = Some(Content::Text(Arc::new(PlainText::new(source, encoding_rs::UTF_8))));
         }
     }
     node.value = Some(shown);

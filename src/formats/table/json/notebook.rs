@@ -7,8 +7,9 @@ use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::{Content, Text};
+use crate::data::content::Content;
 use crate::data::node::{Listing, Node};
+use crate::engines::delimited::PlainText;
 use crate::engines::json::record::{self, Parsed};
 use crate::engines::json::{Child, Document, Kind, Walk};
 use std::ops::Range;
@@ -43,7 +44,7 @@ pub(super) fn is_one(task: &Task, document: &Arc<Document>, start: u64) -> Resul
 pub(super) fn whole(document: &Arc<Document>, start: u64) -> Result<Content> {
     let notebook = document.clone();
     let text = node::made(document.source(), "cells", move |task| text(task, &notebook, start))?;
-    Ok(Content::Text(Arc::new(Text::new(text, encoding_rs::UTF_8))))
+    Ok(Content::Text(Arc::new(PlainText::new(text, encoding_rs::UTF_8))))
 }
 
 fn text(task: &Task, document: &Arc<Document>, start: u64) -> Result<String> {
@@ -146,7 +147,7 @@ impl Cells {
             node = node.attribute("execution_count", count);
         }
         let source = Source::memory("source", cell.source.into_bytes());
-        Ok(node.content(Content::Text(Arc::new(Text::new(source, encoding_rs::UTF_8)))))
+        Ok(node.content(Content::Text(Arc::new(PlainText::new(source, encoding_rs::UTF_8)))))
     }
 }
 

@@ -99,7 +99,7 @@ impl Find {
         &mut self,
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
-        text: &Arc<Text>,
+        text: &Arc<dyn Text>,
         from: Place,
     ) -> Option<(Place, Place)> {
         // The keys do what the buttons do, where there is no room for these.
@@ -141,10 +141,11 @@ impl Find {
         self.take(ui, cx, text)
     }
 
-    fn take(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, text: &Arc<Text>) -> Option<(Place, Place)> {
+    fn take(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, text: &Arc<dyn Text>) -> Option<(Place, Place)> {
         let asked = self.asked.clone()?;
         let (from, wanted) = (text.clone(), asked.clone());
-        let shown = self.slot.get(cx.jobs, &asked, "finding text", move |task| find(&from, task, &wanted));
+        let shown =
+            self.slot.get(cx.jobs, &asked, "finding text", move |task| find(from.as_ref(), task, &wanted));
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();
@@ -173,7 +174,7 @@ impl Find {
     }
 }
 
-fn find(text: &Text, task: &Task, asked: &Asked) -> Result<Found> {
+fn find(text: &dyn Text, task: &Task, asked: &Asked) -> Result<Found> {
     let (pattern, from, forward) = asked;
     let total = text.lines().number();
     task.expect(total);
@@ -201,7 +202,7 @@ type Hit = Option<(u64, Range<usize>)>;
 
 /// The first place in these lines, behind `after`. `cut` is set where a line is too long to be read to its end.
 fn ahead(
-    text: &Text,
+    text: &dyn Text,
     task: &Task,
     pattern: &Pattern,
     lines: Range<u64>,
@@ -212,7 +213,7 @@ fn ahead(
     if lines.is_empty() {
         return Ok(hit);
     }
-    text.each(task, lines.start, REACHED, |number, line| {
+    text.each(task, lines.start, REACHED, &mut |number, line| {
         *cut |= line.left_out > 0;
         let later = |range: &Range<usize>| {
             after.is_none_or(|after| Place { line: number, character: range.start } > after)
@@ -226,7 +227,7 @@ fn ahead(
 
 /// The last place before `before`, down to the line `start`.
 fn behind(
-    text: &Text,
+    text: &dyn Text,
     task: &Task,
     pattern: &Pattern,
     start: u64,
@@ -237,7 +238,7 @@ fn behind(
     while end > start {
         let at = end.saturating_sub(STEP).max(start);
         let mut hit = None;
-        text.each(task, at, REACHED, |number, line| {
+        text.each(task, at, REACHED, &mut |number, line| {
             *cut |= line.left_out > 0;
             let earlier = |range: &Range<usize>| Place { line: number, character: range.start } < before;
             if let Some(range) = pattern.all(&line.text).into_iter().rev().find(earlier) {
@@ -257,6 +258,7 @@ fn behind(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gander::engines::delimited::PlainText;
 
     #[test]
     fn places_are_counted_in_characters() {
@@ -270,7 +272,7 @@ mod tests {
     fn what_lies_deep_in_a_long_line_is_found() {
         let line = format!("{}needle{}needle", "x".repeat(200_000), "x".repeat(100_000));
         let source = gander::bytes::source::Source::memory("t", format!("first\n{line}\nlast needle"));
-        let (text, task) = (Text::new(source, encoding_rs::UTF_8), Task::new());
+        let (text, task) = (PlainText::new(source, encoding_rs::UTF_8), Task::new());
         let place = |line, character| Place { line, character };
         let at = |from: Place, forward: bool| {
             let found = find(&text, &task, &(Pattern::new("Needle", false), from, forward)).unwrap();

@@ -105,7 +105,7 @@ struct Page {
 
 /// The lines in memory.
 pub(super) struct Lines {
-    text: Arc<Text>,
+    text: Arc<dyn Text>,
     name: String,
     pages: HashMap<u64, Page>,
     bytes: usize,
@@ -125,7 +125,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(text: Arc<Text>, name: &str) -> Self {
+    pub(super) fn new(text: Arc<dyn Text>, name: &str) -> Self {
         Lines {
             text,
             name: name.to_owned(),
@@ -219,8 +219,9 @@ impl Lines {
         let Some(later) = self.later.as_mut().filter(|later| later.text.is_none()) else { return };
         let (text, line, start) = (self.text.clone(), later.line, later.start);
         let title = format!("a line of {}", self.name);
-        let shown =
-            self.later_slot.get(jobs, &(line, start), &title, move |task| part(&text, task, line, start));
+        let shown = self
+            .later_slot
+            .get(jobs, &(line, start), &title, move |task| part(text.as_ref(), task, line, start));
         later.text = shown.value.filter(|_| shown.fresh);
         self.error = shown.error.filter(|error| !error.is_cancelled()).or(self.error.take());
     }
@@ -385,11 +386,11 @@ fn drawn(text: &str) -> String {
 }
 
 /// The characters of a line from `start` on that are drawn at most, and whether it goes on behind them.
-fn part(text: &Text, task: &Task, line: u64, start: usize) -> Result<(String, bool)> {
+fn part(text: &dyn Text, task: &Task, line: u64, start: usize) -> Result<(String, bool)> {
     // A character has four bytes at most.
     let longest = start.saturating_add(WRAPPED + 1).saturating_mul(4).min(REACHED);
     let mut found = (String::new(), false);
-    text.each(task, line, longest, |_, line| {
+    text.each(task, line, longest, &mut |_, line| {
         let mut characters = line.text.chars().skip(start);
         found.0 = characters.by_ref().take(WRAPPED).collect();
         found.1 = characters.next().is_some() || line.left_out > 0;
@@ -399,9 +400,9 @@ fn part(text: &Text, task: &Task, line: u64, start: usize) -> Result<(String, bo
 }
 
 /// A line as far as it is read in full in a dialog.
-pub(super) fn whole(text: &Text, task: &Task, line: u64) -> Result<Line> {
+pub(super) fn whole(text: &dyn Text, task: &Task, line: u64) -> Result<Line> {
     let mut found = Line::default();
-    text.each(task, line, READ, |_, line| {
+    text.each(task, line, READ, &mut |_, line| {
         found = line;
         Ok(false)
     })?;
@@ -412,14 +413,14 @@ pub(super) fn whole(text: &Text, task: &Task, line: u64) -> Result<Line> {
 ///
 /// # Errors
 /// `Limit` where it is more: half of what was selected is never copied.
-pub(super) fn copied(text: &Text, task: &Task, from: Place, to: Place, most: usize) -> Result<String> {
+pub(super) fn copied(text: &dyn Text, task: &Task, from: Place, to: Place, most: usize) -> Result<String> {
     let too_much = || {
         let most = gander::bytes::display::bytes(most as u64);
         Error::limit(format!("more than {most} to copy. Export them instead"))
     };
     let mut out = String::new();
     task.expect(to.line - from.line + 1);
-    text.each(task, from.line, most, |number, line| {
+    text.each(task, from.line, most, &mut |number, line| {
         let range = selected(number, from, to, usize::MAX);
         out.extend(line.text.chars().skip(range.start).take(range.end - range.start));
         let ends_in_it = range.end <= line.text.chars().count();
@@ -438,6 +439,7 @@ pub(super) fn copied(text: &Text, task: &Task, from: Place, to: Place, most: usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gander::engines::delimited::PlainText;
 
     #[test]
     fn a_selection_covers_parts_of_its_first_and_last_line() {
@@ -461,10 +463,10 @@ mod tests {
         assert!(marked("", &(0..0), &[]).is_empty());
     }
 
-    fn long() -> Text {
+    fn long() -> PlainText {
         // 300,000 characters in 600,000 bytes, between two short lines.
         let text = format!("one\n{}\nthree", "é".repeat(300_000));
-        Text::new(gander::bytes::source::Source::memory("t", text), encoding_rs::UTF_8)
+        PlainText::new(gander::bytes::source::Source::memory("t", text), encoding_rs::UTF_8)
     }
 
     #[test]

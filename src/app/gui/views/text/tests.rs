@@ -9,6 +9,7 @@ use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::format::Options;
 use gander::data::open::open_source;
+use gander::engines::delimited::PlainText;
 
 use super::*;
 use crate::gui::views::bench;
@@ -16,7 +17,7 @@ use crate::gui::views::bench;
 type Bench = bench::Bench<TextView>;
 
 fn show(text: String) -> Harness<'static, Bench> {
-    let text = Arc::new(Text::new(Source::memory("t", text), encoding_rs::UTF_8));
+    let text = Arc::new(PlainText::new(Source::memory("t", text), encoding_rs::UTF_8));
     let target = bench::target("t", Content::Text(text.clone()));
     let bench = Bench::new(Box::new(TextView::new("t", text)), target);
     let builder = Harness::builder().with_size(vec2(900.0, 600.0)).with_step_dt(1.0 / 60.0);
