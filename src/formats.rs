@@ -3,7 +3,14 @@
 //!
 //! Adding a format: its file (or folder), two lines here, fixtures under `fixtures/<id>/`.
 
-use crate::data::format::Format;
+use crate::bytes::error::Result;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::format::{Format, Formats, Options};
+use crate::data::open::Document;
+use crate::data::sniff::{self, Head, Verdict};
+use crate::engines::multifile;
+use std::path::{Path, PathBuf};
 
 /// Formats of tables.
 pub mod table {
@@ -124,7 +131,48 @@ pub static FORMATS: &[&Format] = &[
     &plain::bytes::FORMAT,
 ];
 
+/// The same for who opens with them.
+pub static ALL: Formats = Formats(FORMATS);
+
 /// The format of this id.
 pub fn by_id(id: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.id == id).copied()
+    ALL.by_id(id)
+}
+
+/// What is seen of a source before it is known what it is.
+///
+/// # Errors
+/// Those of reading.
+pub fn head(task: &Task, source: &Source) -> Result<Head> {
+    Head::read(task, source, ALL)
+}
+
+/// The format that a source seems to have; [`open`] may find that it has another one.
+pub fn detect(head: &Head) -> Verdict {
+    let otherwise = || Verdict { format: &plain::bytes::FORMAT, remark: None, broken_promise: false };
+    sniff::detect(head, ALL, &[]).unwrap_or_else(otherwise)
+}
+
+/// Opens a path, as [`Formats::open`].
+///
+/// # Errors
+/// As there.
+pub fn open(task: &Task, path: &Path, options: &Options) -> Result<Document> {
+    ALL.open(task, path, options)
+}
+
+/// Opens a source, as [`Formats::open_source`].
+///
+/// # Errors
+/// As there.
+pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Document> {
+    ALL.open_source(task, source, options)
+}
+
+/// Opens several files as one table, as [`multifile::together`].
+///
+/// # Errors
+/// As there.
+pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
+    multifile::together(ALL, task, paths)
 }

@@ -91,4 +91,5 @@ pub mod query;
 pub use bytes::error::{Error, ErrorKind, Result};
 pub use bytes::source::Source;
 pub use bytes::task::Task;
-pub use data::open::{Document, open};
+pub use data::open::Document;
+pub use formats::open;

@@ -117,7 +117,7 @@ impl Random {
 pub(crate) fn survives(name: &str, bytes: Vec<u8>, what: &str) -> Option<String> {
     let source = Source::memory(name, bytes);
     let task = Task::new();
-    let outcome = gander::data::open::open_source(&task, &source, &Options::default());
+    let outcome = gander::formats::open_source(&task, &source, &Options::default());
     let errors = match outcome {
         Ok(document) => read_all(&document).unwrap_or_else(|error| vec![error]),
         Err(error) => vec![error],

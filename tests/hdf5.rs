@@ -302,7 +302,7 @@ fn sample(folder: &Path, latest: bool) -> Vec<u8> {
 fn read_all(bytes: Vec<u8>) -> Result<(), Error> {
     let task = Task::new();
     let document =
-        gander::data::open::open_source(&task, &Source::memory("damaged.h5", bytes), &Options::default())?;
+        gander::formats::open_source(&task, &Source::memory("damaged.h5", bytes), &Options::default())?;
     let bug = |error: Error| if error.kind() == ErrorKind::Bug { Err(error) } else { Ok(()) };
     gander::data::open::walk(&task, &document.root, "", 8, &mut |node, _, _| {
         let read = gander::bytes::guard::guarded(|| {

@@ -19,6 +19,8 @@ pub enum ErrorKind {
     Unsupported,
     /// A size or depth over what `limits` allows.
     Limit,
+    /// What only looked like this format at its begin, or from outside, is of another one: opening asks the next.
+    OtherFormat,
     /// The user or a newer request cancelled the work.
     Cancelled,
     /// A mistake in Gander (a caught panic, a broken invariant).
@@ -33,6 +35,7 @@ impl ErrorKind {
             ErrorKind::Malformed => "malformed",
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Limit => "limit",
+            ErrorKind::OtherFormat => "other format",
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Bug => "bug",
         }
@@ -71,6 +74,11 @@ impl Error {
     /// Something real that Gander cannot read or write. `message` names it.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// Another format's source; `remark` says of what it only looked like one, or nothing.
+    pub fn other_format(remark: impl Into<String>) -> Self {
+        Self::new(ErrorKind::OtherFormat, remark)
     }
 
     /// More than `limits` allows. `message` names the thing, its size and the limit.
@@ -142,7 +150,7 @@ impl Error {
             ErrorKind::Unsupported => format!("unsupported: {}", inner.message),
             ErrorKind::Limit => format!("over a limit: {}", inner.message),
             ErrorKind::Bug => format!("a mistake in Gander: {}", inner.message),
-            ErrorKind::Io | ErrorKind::Cancelled => inner.message.clone(),
+            ErrorKind::Io | ErrorKind::Cancelled | ErrorKind::OtherFormat => inner.message.clone(),
         };
         if let Some(node) = &inner.node {
             text = format!("{node}: {text}");

@@ -62,6 +62,17 @@ impl std::fmt::Debug for Format {
     }
 }
 
+/// Formats in the order in which they are asked; the last one opens anything.
+#[derive(Clone, Copy)]
+pub struct Formats(pub &'static [&'static Format]);
+
+impl Formats {
+    /// The format of this id.
+    pub fn by_id(self, id: &str) -> Option<&'static Format> {
+        self.0.iter().find(|format| format.id == id).copied()
+    }
+}
+
 /// What a format's `open` is given.
 pub struct Opening<'a> {
     /// Permission to block.

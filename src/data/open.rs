@@ -8,13 +8,11 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Table};
-use crate::data::format::{Format, Opening, Options};
+use crate::data::format::{Format, Formats, Opening, Options};
 use crate::data::guard;
 use crate::data::node::{Children, Node};
-use crate::data::sniff::{self, Head};
-use crate::engines::multifile::concat::{self, Part, partition};
-use crate::formats;
-use std::path::{Path, PathBuf};
+use crate::data::sniff::{self, Head, Verdict};
+use std::path::Path;
 use std::sync::Arc;
 
 /// An opened file or folder.
@@ -34,33 +32,97 @@ pub struct Document {
     pub options: Options,
 }
 
-/// Opens a path. Options: `format` forces a format by its id; the rest are the format's own.
-pub fn open(task: &Task, path: &Path, options: &Options) -> Result<Document> {
-    let source = Source::open(task, path)?;
-    open_source(task, &source, options).map_err(|e| e.in_file(path.display()))
-}
+impl Formats {
+    /// Opens a path. Options: `format` forces a format by its id; the rest are the format's own.
+    pub fn open(self, task: &Task, path: &Path, options: &Options) -> Result<Document> {
+        let source = Source::open(task, path)?;
+        self.open_source(task, &source, options).map_err(|e| e.in_file(path.display()))
+    }
 
-/// Opens a source.
-///
-/// # Errors
-/// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
-/// parser ends as `Bug`.
-pub fn open_source(task: &Task, source: &Source, options: &Options) -> Result<Document> {
-    let (head, mut verdict) = guarded(|| {
-        let head = Head::read(task, source)?;
+    /// Opens a source.
+    ///
+    /// # Errors
+    /// `Malformed` for an empty file and where the format's own header cannot be read; a panic in a
+    /// parser ends as `Bug`.
+    pub fn open_source(self, task: &Task, source: &Source, options: &Options) -> Result<Document> {
+        let head = guarded(|| Head::read(task, source, self))?;
         if !head.is_folder && head.first.is_empty() {
             return Err(Error::malformed("file: it is empty (0 bytes)"));
         }
-        let verdict = sniff::detect(&head);
-        Ok((head, verdict))
-    })?;
-    if let Some(id) = options.get("format") {
-        verdict.format =
-            formats::by_id(id).ok_or_else(|| Error::unsupported(format!("there is no format {id:?}")))?;
-        verdict.remark = None;
-        verdict.broken_promise = false;
+        if let Some(id) = options.get("format") {
+            let format = self.by_id(id);
+            let format = format.ok_or_else(|| Error::unsupported(format!("there is no format {id:?}")))?;
+            let verdict = Verdict { format, remark: None, broken_promise: false };
+            return opened(task, source, &head, verdict, options).map_err(|error| match error.kind() {
+                ErrorKind::OtherFormat => Error::malformed(format!("it is no {}", format.name)),
+                _ => error,
+            });
+        }
+        let (mut others, mut remarks) = (Vec::new(), Vec::new());
+        loop {
+            let verdict = guarded(|| Ok(sniff::detect(&head, self, &others)))?;
+            let verdict = verdict.ok_or_else(|| Error::bug("there is no format"))?;
+            let format = verdict.format;
+            match opened(task, source, &head, verdict, options) {
+                Err(error) if error.kind() == ErrorKind::OtherFormat => {
+                    others.push(format);
+                    remarks.extend(Some(error.message()).filter(|remark| !remark.is_empty()));
+                }
+                Err(error) => return Err(error),
+                Ok(mut document) => {
+                    document.remarks.extend(remarks);
+                    return Ok(document);
+                }
+            }
+        }
     }
-    opened(task, source, &head, verdict, options)
+
+    /// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
+    /// A failure becomes the node's problem, and its bytes stay visible.
+    pub fn nested_now(
+        self,
+        task: &Task,
+        name: &str,
+        label: &'static str,
+        source: &Source,
+        options: &Options,
+    ) -> Result<Node> {
+        match self.open_source(task, source, options) {
+            Ok(document) => {
+                let mut node = (*document.root).clone();
+                node.name = name.to_owned();
+                if node.separator.is_empty() {
+                    node.separator = "/";
+                }
+                node.remarks.extend(document.remarks);
+                let format = document.format;
+                node.recognised(format);
+                Ok(node)
+            }
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => {
+                let bytes = !source.is_folder()
+                    && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
+                let node = Node::new(name, label).problem(error);
+                Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
+            }
+        }
+    }
+
+    /// A node for a file inside another (a zip member, an entry of a folder) that is opened when somebody
+    /// looks into it. `make` gives its bytes then. The options are the file's own (see [`Options::below`]).
+    pub fn nested(
+        self,
+        name: impl Into<String>,
+        label: &'static str,
+        options: Options,
+        make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
+    ) -> Node {
+        Node::deferred(name, label, move |task| {
+            let source = make(task)?;
+            self.nested_now(task, source.name(), "file", &source, &options)
+        })
+    }
 }
 
 /// Opens a source as a format that is in no list.
@@ -71,30 +133,23 @@ pub(crate) fn open_as(
     format: &'static Format,
     options: &Options,
 ) -> Result<Document> {
-    let head = Head::read(task, source)?;
-    let verdict = sniff::Verdict { format, remark: None, broken_promise: false };
-    opened(task, source, &head, verdict, options)
+    let head = Head::read(task, source, Formats(&[]))?;
+    opened(task, source, &head, Verdict { format, remark: None, broken_promise: false }, options)
 }
 
 fn opened(
     task: &Task,
     source: &Source,
     head: &Head,
-    verdict: sniff::Verdict,
+    verdict: Verdict,
     options: &Options,
 ) -> Result<Document> {
     let opening = Opening { task, source, head, options };
     let root = guarded(|| (verdict.format.open)(&opening))?;
     let root = guard::node(Node { name: source.name().to_owned(), ..root });
-    // Files that only looked like the parts of one table are a folder of files.
-    let plain = verdict.format.id == "dataset" && root.label == "folder";
-    let folder = formats::by_id("folder").filter(|_| plain);
-    // What only looked like a compressed stream is the bytes of the file.
-    let is_wrapper = verdict.format.id == "xz" && root.reader.iter().all(|(name, _)| name != "compression");
-    let bytes = formats::by_id("bytes").filter(|_| is_wrapper);
     Ok(Document {
         source: source.clone(),
-        format: folder.or(bytes).unwrap_or(verdict.format),
+        format: verdict.format,
         root: Arc::new(root),
         remarks: verdict.remark.into_iter().collect(),
         broken_promise: verdict.broken_promise,
@@ -111,115 +166,6 @@ pub fn table_of(document: &Document) -> Result<Arc<dyn Table>> {
         (Some(Content::Table(table)), _) => Ok(table.clone()),
         (_, Some(problem)) => Err(problem.clone()),
         _ => Err(Error::unsupported(format!("{} is no table", document.format.name))),
-    }
-}
-
-/// Opens several files or folders as one table, one after the other in the order given (files that were
-/// dropped together). Their columns must be the same, or fit; how they differ stands in the remarks. What their
-/// folders say (`year=2024`) are columns too.
-///
-/// # Errors
-/// `Unsupported` where one of them is no table or fits nothing of the first; else what opening gives.
-pub fn together(task: &Task, paths: &[PathBuf]) -> Result<Document> {
-    let [first, ..] = paths else { return Err(Error::bug("no files were given")) };
-    let mut parts = Vec::new();
-    let mut keys: Vec<partition::Keys> = Vec::new();
-    let mut sizes = Vec::new();
-    for path in paths {
-        let source = Source::open(task, path)?;
-        sizes.push(source.known_len().unwrap_or(0));
-        keys.push(if source.is_folder() {
-            partition::of_path(&path.join("*"))
-        } else {
-            partition::of_path(path)
-        });
-    }
-    let columns = partition::columns(keys.iter());
-    for ((path, bytes), keys) in paths.iter().zip(sizes).zip(&keys) {
-        let place = path.clone();
-        let make = move |task: &Task| table_of(&open(task, &place, &Options::default())?);
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let constants = partition::constants(keys, &columns);
-        parts.push(Part { constants, ..Part::new(name, bytes, Box::new(make)) });
-    }
-    let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
-    let joined = concat::tables(task, parts, columns)?;
-    if joined.fitting < joined.opened {
-        let why = joined.differences.join("; ");
-        return Err(Error::unsupported(format!("these files are not one table: {why}")));
-    }
-    let source = Source::open(task, first)?;
-    let title = format!("{} and {} more", source.name(), names.len() - 1);
-    let child = |(path, name): (&PathBuf, &String)| {
-        let path = path.clone();
-        nested(name.as_str(), "file", move |task| Source::open(task, &path))
-    };
-    let children = paths.iter().zip(&names).map(child).collect();
-    let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children);
-    root.remarks = joined.differences;
-    let root = guard::node(root);
-    let format = formats::by_id("dataset").ok_or_else(|| Error::bug("there is no format for datasets"))?;
-    Ok(Document {
-        source,
-        format,
-        root: Arc::new(root),
-        remarks: Vec::new(),
-        broken_promise: false,
-        options: Options::default(),
-    })
-}
-
-/// A node for a file inside another (a zip member, an entry of a folder) that is opened when somebody
-/// looks into it. `make` gives its bytes then.
-pub fn nested(
-    name: impl Into<String>,
-    label: &'static str,
-    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
-) -> Node {
-    nested_with(name, label, Options::default(), make)
-}
-
-/// The same with options of the file's own (see [`Options::below`]).
-pub fn nested_with(
-    name: impl Into<String>,
-    label: &'static str,
-    options: Options,
-    make: impl Fn(&Task) -> Result<Source> + Send + Sync + 'static,
-) -> Node {
-    Node::deferred(name, label, move |task| {
-        let source = make(task)?;
-        nested_now(task, source.name(), "file", &source, &options)
-    })
-}
-
-/// Opens a nested file at once, as a node: used where the bytes are at hand (a decompressed file).
-/// A failure becomes the node's problem, and its bytes stay visible.
-pub fn nested_now(
-    task: &Task,
-    name: &str,
-    label: &'static str,
-    source: &Source,
-    options: &Options,
-) -> Result<Node> {
-    match open_source(task, source, options) {
-        Ok(document) => {
-            let mut node = (*document.root).clone();
-            node.name = name.to_owned();
-            if node.separator.is_empty() {
-                node.separator = "/";
-            }
-            node.remarks.extend(document.remarks);
-            let format = document.format;
-            node.recognised(format);
-            Ok(node)
-        }
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(error) => {
-            let bytes =
-                !source.is_folder() && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
-            let node = Node::new(name, label).problem(error);
-            Ok(if bytes { node.content(Content::Bytes(source.clone())) } else { node })
-        }
     }
 }
 
@@ -325,7 +271,8 @@ mod tests {
         let source = Source::open(&Task::new(), &table).unwrap();
         let options =
             Options(std::collections::BTreeMap::from([("format".to_owned(), "iceberg".to_owned())]));
-        let node = nested_now(&Task::new(), "table", "folder", &source, &options).unwrap();
+        let node =
+            crate::formats::ALL.nested_now(&Task::new(), "table", "folder", &source, &options).unwrap();
         assert!(node.problem.is_some() && node.content.is_none(), "{:?}", node.problem);
     }
 

@@ -6,8 +6,7 @@ pub mod special;
 use crate::bytes::error::Result;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
-use crate::data::format::Format;
-use crate::formats::FORMATS;
+use crate::data::format::{Format, Formats};
 use bytes::Bytes;
 
 /// How many bytes of the beginning a sniffer sees.
@@ -60,11 +59,13 @@ pub struct Head {
     pub is_folder: bool,
     /// The folder's entries, in natural order.
     pub entries: Vec<Entry>,
+    /// Whether the name promises a format that is known by its magic.
+    pub has_binary_name: bool,
 }
 
 impl Head {
-    /// Reads the head of a source.
-    pub fn read(task: &Task, source: &Source) -> Result<Head> {
+    /// Reads the head of a source that may have one of these formats.
+    pub fn read(task: &Task, source: &Source, formats: Formats) -> Result<Head> {
         let mut head = Head {
             name: source.name().to_owned(),
             len: source.known_len(),
@@ -72,6 +73,10 @@ impl Head {
             last: Bytes::new(),
             is_folder: source.is_folder(),
             entries: Vec::new(),
+            has_binary_name: formats
+                .0
+                .iter()
+                .any(|format| !format.magic.is_empty() && has_extension(source.name(), format.extensions)),
         };
         if head.is_folder {
             head.entries = source.entries(task)?;
@@ -89,12 +94,6 @@ impl Head {
     /// Whether the name ends in one of these extensions (without dot, lower case).
     pub fn has_extension(&self, extensions: &[&str]) -> bool {
         has_extension(&self.name, extensions)
-    }
-
-    /// Whether the name promises a format that is told by its first bytes: a text under such a name is
-    /// misnamed.
-    pub fn has_binary_name(&self) -> bool {
-        FORMATS.iter().any(|format| !format.magic.is_empty() && self.has_extension(format.extensions))
     }
 
     /// Whether the file starts with these bytes.
@@ -140,22 +139,23 @@ pub struct Verdict {
     pub broken_promise: bool,
 }
 
-/// Decides: a sure match in the order of FORMATS, then a possible one with its extension. The last
-/// two formats, text and bytes, take anything.
-pub fn detect(head: &Head) -> Verdict {
+/// Decides: a sure match in the order of the formats, then a possible one with its extension. The last two, text and
+/// bytes, take anything. Those in `others` were asked already, and it is none of them.
+pub fn detect(head: &Head, formats: Formats, others: &[&'static Format]) -> Option<Verdict> {
     // The first sure answer ends the questions: those at the end of the list look at the text itself.
     let mut possible: Vec<&'static Format> = Vec::new();
-    for format in FORMATS {
+    for format in formats.0.iter().copied().filter(|format| others.iter().all(|other| other.id != format.id))
+    {
         match ask(format, head) {
-            Match::Yes => return remark(head, format),
+            Match::Yes => return Some(remark(head, format, formats)),
             Match::Maybe => possible.push(format),
             Match::No => {}
         }
     }
     let named = possible.iter().find(|f| head.has_extension(f.extensions));
     let open_to_all = || possible.iter().find(|f| f.extensions.is_empty());
-    let format = named.or_else(open_to_all).map_or(&crate::formats::plain::bytes::FORMAT, |f| *f);
-    remark(head, format)
+    let format = named.or_else(open_to_all).or(formats.0.last())?;
+    Some(remark(head, format, formats))
 }
 
 fn ask(format: &Format, head: &Head) -> Match {
@@ -168,8 +168,8 @@ fn ask(format: &Format, head: &Head) -> Match {
 }
 
 /// Compares the choice with what the name promises.
-fn remark(head: &Head, format: &'static Format) -> Verdict {
-    let promised = FORMATS.iter().find(|f| head.has_extension(f.extensions));
+fn remark(head: &Head, format: &'static Format, formats: Formats) -> Verdict {
+    let promised = formats.0.iter().find(|f| head.has_extension(f.extensions));
     let (mut remark, mut broken_promise) = (None, false);
     if let Some(promised) = promised
         && promised.id != format.id

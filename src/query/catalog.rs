@@ -197,7 +197,7 @@ impl Catalog {
         // What a pattern finds keeps what its folders say of it, be it one file or many.
         let parted = |file: &PathBuf| node.is_empty() && !partition::of_path(file).is_empty();
         let table = match glob::is_pattern(path) && files.iter().any(parted) {
-            true => open::table_of(&open::together(task, &files)?)?,
+            true => open::table_of(&crate::formats::together(task, &files)?)?,
             false => table_at(task, &files, node)?,
         };
         let name = stem(files.first().map(|f| f.to_string_lossy()).unwrap_or_default().as_ref());
@@ -259,9 +259,9 @@ fn split_node(text: &str) -> (&str, &str) {
 
 /// The table that one file, a node of it, or several files together are.
 fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>> {
-    let [path] = files else { return open::table_of(&open::together(task, files)?) };
+    let [path] = files else { return open::table_of(&crate::formats::together(task, files)?) };
     let named = |e: Error| e.in_file(path.display());
-    let document = open::open(task, path, &Options::default())?;
+    let document = crate::formats::open(task, path, &Options::default())?;
     if !node.is_empty() && !path.to_string_lossy().ends_with(node) {
         let found = document.root.find(task, node).map_err(named)?;
         let found = found.ok_or_else(|| named(Error::io(format!("there is no node {node:?} in it"))))?;

@@ -619,7 +619,7 @@ fn tables_beside_a_table_have_names() {
 
 fn add_lines(engine: &Engine, name: &str, lines: &str) {
     let source = crate::bytes::source::Source::memory(format!("{name}.jsonl"), lines.to_owned());
-    let document = crate::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
+    let document = crate::formats::open_source(&Task::new(), &source, &Default::default()).unwrap();
     engine.add_document(&Task::new(), &document).unwrap();
 }
 
@@ -697,7 +697,7 @@ fn a_node_of_a_document_is_called_as_the_engine_calls_it() {
     let task = Task::new();
     let document = |name: &str, root: Node| {
         let source = crate::bytes::source::Source::memory("data.csv", b"a,b\n1,2\n".to_vec());
-        let opened = crate::data::open::open_source(&task, &source, &Default::default()).unwrap();
+        let opened = crate::formats::open_source(&task, &source, &Default::default()).unwrap();
         let source = crate::bytes::source::Source::memory(name, vec![1u8]);
         Arc::new(Document { source, root: Arc::new(root), ..opened })
     };

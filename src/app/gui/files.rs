@@ -10,7 +10,6 @@ use gander::bytes::task::Task;
 use gander::data::content::Kind;
 use gander::data::format::Options;
 use gander::data::open::Document;
-use gander::data::sniff::{self, Head};
 use gander::formats::array::raw;
 use gander::jobs::{Jobs, Slot};
 use parking_lot::Mutex;
@@ -84,7 +83,7 @@ impl File {
         let parts = self.parts.clone();
         let shown = self.slot.get(jobs, &self.generation, &title, move |task| {
             if !parts.is_empty() {
-                return gander::data::open::together(task, &parts);
+                return gander::formats::together(task, &parts);
             }
             let opened = gander::open(task, &path, &options);
             if opened.is_err() {
@@ -115,11 +114,11 @@ fn looks_like(task: &Task, path: &Path, options: &Options) -> Option<String> {
         return Some(format!("You asked for it as {}.", format.name));
     }
     let source = Source::open(task, path).ok()?;
-    let head = Head::read(task, &source).ok()?;
+    let head = gander::formats::head(task, &source).ok()?;
     if head.first.is_empty() && !head.is_folder {
         return None;
     }
-    let verdict = sniff::detect(&head);
+    let verdict = gander::formats::detect(&head);
     let magic = verdict.format.magic.iter().any(|magic| magic.matches(&head));
     let by = if magic { "its first bytes" } else { "its name and its beginning" };
     Some(format!("By {by} it was taken for {}.", verdict.format.name))

@@ -271,7 +271,7 @@ mod tests {
 
     use gander::bytes::source::Source;
     use gander::bytes::task::Task;
-    use gander::data::open::open_source;
+    use gander::formats::open_source;
 
     use super::*;
 

@@ -157,7 +157,7 @@ fn streams_are_guarded_where_they_become_a_source() {
     is_bug(source.len(&task), "length");
     is_bug(source.read(&task, 0..1), "bytes");
     is_bug(source.read_up_to(&task, 0, 1), "bytes");
-    is_bug(crate::data::open::open_source(&task, &source, &Options::default()), "bytes");
+    is_bug(crate::formats::open_source(&task, &source, &Options::default()), "bytes");
 }
 
 /// A method that is added to a trait and forgotten here would not be handed on at all.

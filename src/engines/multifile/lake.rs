@@ -19,9 +19,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Rows};
-use crate::data::format::Options;
 use crate::data::node::Node;
-use crate::data::open::{open_source, table_of};
 use crate::engines::multifile::concat::{self, BoundsOf, Joined, Opener, Part};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -82,10 +80,7 @@ impl DataFile {
     pub fn at(places: &Places, place: Result<String>, path: &str, bytes: u64) -> DataFile {
         let name = place.as_ref().map_or_else(|_| path.to_owned(), Clone::clone);
         let places = places.clone();
-        let open = Box::new(move |task: &Task| {
-            let source = places.open(task, &place.clone()?)?;
-            table_of(&open_source(task, &source, &Options::default())?)
-        });
+        let open = Box::new(move |task: &Task| places.table(task, &place.clone()?));
         DataFile::new(name, bytes, open)
     }
 

@@ -15,7 +15,6 @@ use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use crate::formats;
 use tree::Store;
 
 /// The document of a group or array.
@@ -40,8 +39,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let store = Store::open(opening.source)?;
     if !opening.head.has_extension(&["n5"]) && !store.is_n5(opening.task)? {
         // Some other folder with a file of that name.
-        let folder = formats::by_id("folder").ok_or_else(|| Error::bug("there is no format for folders"))?;
-        return (folder.open)(opening);
+        return Err(Error::other_format(""));
     }
     store.root(opening.task, opening.source.name())
 }

@@ -271,8 +271,9 @@ mod tests {
     use crate::bytes::error::ErrorKind;
     use crate::data::content::array::read;
     use crate::data::format::Options;
-    use crate::data::open::{Document, open_source};
+    use crate::data::open::Document;
     use crate::engines::pickle::Verdict;
+    use crate::formats::open_source;
     use arrow::array::Array as _;
     use proptest::prelude::*;
     use std::path::Path;

@@ -2,15 +2,15 @@
 //!
 //! gzip (RFC 1952), zlib (RFC 1950), Zstandard (RFC 8878), bzip2, xz and LZMA, LZ4 frames.
 
-use crate::bytes::error::{ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::source::ReadAt;
 use crate::bytes::stream::indexed::Indexed;
 use crate::bytes::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
-use crate::data::open::open_source;
 use crate::data::sniff::{self, Head, Magic, Match};
+use crate::formats::open_source;
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
@@ -167,11 +167,9 @@ fn open_xz(opening: &Opening) -> Result<Node> {
     let is_said = opening.head.has_extension(XZ.extensions) || opening.options.get("format").is_some();
     match &notes.problem {
         // Nothing but its bytes said so, and they do not hold.
-        Some(problem) if !is_said => {
-            let node =
-                Node::new(opening.source.name(), "file").content(Content::Bytes(opening.source.clone()));
-            Ok(node.remark(format!("it begins like an LZMA stream, but cannot be decoded: {problem}")))
-        }
+        Some(problem) if !is_said => Err(Error::other_format(format!(
+            "it begins like an LZMA stream, but cannot be decoded: {problem}"
+        ))),
         _ => open_inner(opening, "lzma", Arc::new(stream), notes),
     }
 }
@@ -262,7 +260,7 @@ mod tests {
 
     fn in_memory(name: &str, bytes: Vec<u8>) -> Document {
         let source = crate::bytes::source::Source::memory(name, bytes);
-        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap()
+        crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap()
     }
 
     #[test]

@@ -10,10 +10,10 @@ use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node};
-use crate::data::open::{nested_now, nested_with};
+
 use crate::data::sniff::{self, Head, Match};
-use crate::formats::FORMATS;
 use crate::formats::table::dataset;
+use crate::formats::{self, FORMATS};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::Path;
@@ -94,13 +94,13 @@ impl Search {
             }
             self.left -= 1;
             let Ok(inner) = enter(task, folder, &entry.name) else { continue };
-            let head = match Head::read(task, &inner) {
+            let head = match formats::head(task, &inner) {
                 Ok(head) => head,
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(_) => continue,
             };
             // Folders in a folder are a table or not: that shows only inside.
-            let certain = sniff::detect(&head).format.id != FORMAT.id && !dataset::are_levels(&head);
+            let certain = formats::detect(&head).format.id != FORMAT.id && !dataset::are_levels(&head);
             if certain || self.finds(task, &inner, &head.entries, depth + 1)? {
                 return Ok(true);
             }
@@ -116,9 +116,9 @@ fn has_known_name(name: &str) -> bool {
 
 /// Whether a file's first bytes are of a format that Gander reads.
 fn has_known_head(task: &Task, folder: &Source, name: &str) -> Result<bool> {
-    let head = Source::open(task, &place(folder, name)?).and_then(|file| Head::read(task, &file));
+    let head = Source::open(task, &place(folder, name)?).and_then(|file| formats::head(task, &file));
     match head {
-        Ok(head) => Ok(is_worth(sniff::detect(&head).format)),
+        Ok(head) => Ok(is_worth(formats::detect(&head).format)),
         Err(error) if error.is_cancelled() => Err(error),
         Err(_) => Ok(false),
     }
@@ -165,7 +165,7 @@ impl Entries {
             return Arc::new(Node::new(entry.name.as_str(), "folder").lazy(inner));
         }
         let make = move |task: &Task| Source::open(task, &place(&folder, &name)?);
-        Arc::new(nested_with(entry.name.as_str(), "file", options, make).span(0..entry.bytes))
+        Arc::new(crate::formats::ALL.nested(entry.name.as_str(), "file", options, make).span(0..entry.bytes))
     }
 }
 
@@ -201,15 +201,15 @@ impl Inner {
             return Ok(node.clone());
         }
         let source = enter(task, &self.folder, &self.name)?;
-        let mut head = Head::read(task, &source)?;
-        let node = if sniff::detect(&head).format.id == FORMAT.id {
+        let mut head = formats::head(task, &source)?;
+        let node = if formats::detect(&head).format.id == FORMAT.id {
             let mut entries = std::mem::take(&mut head.entries);
             hidden_last(&mut entries);
             let node = Node::new(self.name.as_str(), "folder");
             let node = if entries.is_empty() { node.remark("it is empty") } else { node };
             node.lazy(Entries { folder: source, entries, options: self.options.clone() })
         } else {
-            nested_now(task, &self.name, "folder", &source, &self.options)?
+            crate::formats::ALL.nested_now(task, &self.name, "folder", &source, &self.options)?
         };
         let node = Arc::new(node);
         *self.opened.lock() = Some(node.clone());

@@ -220,7 +220,7 @@ mod tests {
 
     fn head(bytes: &[u8], name: &str) -> Head {
         let source = Source::memory(name, bytes.to_vec());
-        Head::read(&Task::new(), &source).unwrap()
+        crate::formats::head(&Task::new(), &source).unwrap()
     }
 
     #[test]

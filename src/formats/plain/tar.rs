@@ -11,7 +11,6 @@ use crate::bytes::task::Task;
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node};
-use crate::data::open::nested_with;
 use crate::data::sniff::{Head, Match};
 use crate::engines::archive::{self as tree, Members};
 use parking_lot::Mutex;
@@ -204,7 +203,8 @@ impl Tar {
         };
         let (source, range, own) = (self.source.clone(), file.data..end, name.to_owned());
         let options = self.options.below(member.path.trim_start_matches("./"));
-        nested_with(name, label, options, move |_| source.member(own.as_str(), range.clone()))
+        crate::formats::ALL
+            .nested(name, label, options, move |_| source.member(own.as_str(), range.clone()))
             .span(file.data..end)
     }
 }
@@ -304,7 +304,7 @@ mod tests {
         let sum: u32 = bytes[512..1024].iter().map(|&byte| u32::from(byte)).sum();
         bytes[512 + 148..512 + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         let source = crate::bytes::source::Source::memory("kinds.tar", bytes);
-        let root = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
+        let root = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap().root;
         for name in ["dir/a.txt", "hard"] {
             let node = root.find(&Task::new(), name).unwrap().unwrap();
             assert!(node.problem.is_some(), "{name}");
@@ -365,7 +365,7 @@ mod tests {
         }
         let task = Task::new();
         let source = Source::memory("x.tar", file);
-        let document = crate::data::open::open_source(&task, &source, &Options::default()).unwrap();
+        let document = crate::formats::open_source(&task, &source, &Options::default()).unwrap();
         assert_eq!((document.format.id, document.root.child_count()), ("tar", None));
         let node = document.root.find(&task, "07/9997.txt").unwrap().unwrap();
         assert_eq!(node.name, "9997.txt");

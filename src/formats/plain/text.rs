@@ -74,7 +74,7 @@ mod tests {
 
     fn fixture(name: &str) -> (String, Vec<String>) {
         let path = format!("{}/fixtures/text/{name}", env!("CARGO_MANIFEST_DIR"));
-        let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+        let document = crate::formats::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
         assert_eq!(
             (document.format.id, document.remarks.len()),
             ("text", 0),

@@ -8,7 +8,6 @@ use crate::bytes::source::Source;
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
-use crate::data::open::nested_with;
 use crate::data::sniff::special::zip_document;
 use crate::data::sniff::{Head, Match};
 use crate::engines::archive::{self as tree, Members};
@@ -75,7 +74,7 @@ impl Members for Zip {
         } else {
             let (archive, member) = (self.0.clone(), member.clone());
             let options = self.1.below(member.name.trim_start_matches("./"));
-            nested_with(name, label, options, move |task| archive.read(task, &member))
+            crate::formats::ALL.nested(name, label, options, move |task| archive.read(task, &member))
         };
         if member.method != Method::Stored {
             node = node.read_as("compression", member.method.name());

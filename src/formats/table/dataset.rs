@@ -16,12 +16,12 @@ use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, OptionSpec, Options};
 use crate::data::node::{Listing, Node};
-use crate::data::open::{Document, nested, open_source, table_of};
+use crate::data::open::{Document, table_of};
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::json::record::REST;
 use crate::engines::multifile::concat::partition::{self, Keys};
 use crate::engines::multifile::concat::{self, Part};
-use crate::formats;
+use crate::formats::open_source;
 use arrow::datatypes::FieldRef;
 pub use levels::are_levels;
 use parking_lot::Mutex;
@@ -157,17 +157,17 @@ fn open(opening: &Opening) -> Result<Node> {
     let root = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?.to_owned();
     let levels = are_levels(opening.head);
     let files = if levels { levels::files(task, folder, &opening.head.entries)? } else { listed(opening)? };
-    let Some(kind) = main_family(&files) else { return plain(opening) };
+    let Some(kind) = main_family(&files) else { return Err(Error::other_format("")) };
     let (mut parts, others): (Vec<File>, Vec<File>) =
         files.into_iter().partition(|f| family(&f.name) == Some(kind));
     let unlike = FAMILIES[kind].unlike;
     // Most folders of JSON are no tables: the first file tells before a thousand are opened.
     if levels || unlike == Unlike::Merged {
-        let Some(first) = table_at(task, &root, parts.first())? else { return plain(opening) };
+        let Some(first) = table_at(task, &root, parts.first())? else { return Err(Error::other_format("")) };
         if levels {
             let last = table_at(task, &root, parts.last())?;
             if !last.is_some_and(|last| levels::are_alike(first.schema(), last.schema())) {
-                return plain(opening);
+                return Err(Error::other_format(""));
             }
             levels::name(&mut parts, first.schema());
         }
@@ -184,7 +184,7 @@ fn open(opening: &Opening) -> Result<Node> {
         Ok(joined) => joined,
         Err(error) if error.is_cancelled() => return Err(error),
         // Nothing of it opens: its files are shown, each with its own error.
-        Err(_) => return plain(opening),
+        Err(_) => return Err(Error::other_format("")),
     };
     // Tables that have nothing to do with each other stay files in a folder.
     let strangers = joined.opened - joined.fitting;
@@ -196,7 +196,7 @@ fn open(opening: &Opening) -> Result<Node> {
         Unlike::Strange => strangers > 0 || joined.scattered,
     };
     if strangers * 2 > joined.opened || too_strange {
-        return plain(opening);
+        return Err(Error::other_format(""));
     }
     let mut node = described(task, folder, &root, &parts, kind, &columns)?;
     let named = levels.then_some(columns.as_slice());
@@ -271,12 +271,6 @@ fn listed(opening: &Opening) -> Result<Vec<File>> {
     let mut files = Vec::new();
     collect(opening.task, opening.source, &opening.head.entries, &mut Vec::new(), "", &mut files)?;
     Ok(files)
-}
-
-/// The folder as any other.
-fn plain(opening: &Opening) -> Result<Node> {
-    let folder = formats::by_id("folder").ok_or_else(|| Error::bug("there is no format for folders"))?;
-    (folder.open)(opening)
 }
 
 /// All files below, in natural order, with the partitions that they lie in.
@@ -379,7 +373,11 @@ impl Files {
     fn node(&self, file: &File) -> Arc<Node> {
         let path = self.root.join(&file.name);
         let make = move |task: &Task| Source::open(task, &path);
-        Arc::new(nested(file.name.as_str(), "part", make).span(0..file.bytes))
+        Arc::new(
+            crate::formats::ALL
+                .nested(file.name.as_str(), "part", Options::default(), make)
+                .span(0..file.bytes),
+        )
     }
 }
 
@@ -417,7 +415,7 @@ mod tests {
 
     fn opened(name: &str) -> crate::data::open::Document {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parquet")).join(name);
-        crate::data::open::open(&Task::new(), &path, &Options::default()).unwrap()
+        crate::formats::open(&Task::new(), &path, &Options::default()).unwrap()
     }
 
     fn column(document: &crate::data::open::Document, name: &str) -> Vec<Option<String>> {
@@ -477,16 +475,15 @@ mod tests {
         let at = |name: &str| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures")).join(name);
         let task = Task::new();
         let paths = ["part-1", "part-0"].map(|n| at(&format!("parquet/parts/{n}.parquet")));
-        let document = crate::data::open::together(&task, &paths).unwrap();
+        let document = crate::formats::together(&task, &paths).unwrap();
         assert_eq!(document.root.name, "part-1.parquet and 1 more");
         let ids = column(&document, "id");
         assert_eq!((ids.len(), ids[0].as_deref(), ids[19].as_deref()), (20, Some("10"), Some("9")));
         let strangers = [at("parquet/parts/part-0.parquet"), at("parquet/embeddings.parquet")];
-        let error = crate::data::open::together(&task, &strangers).err().unwrap().to_string();
+        let error = crate::formats::together(&task, &strangers).err().unwrap().to_string();
         assert!(error.contains("not one table"), "{error}");
         assert!(
-            crate::data::open::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")])
-                .is_err()
+            crate::formats::together(&task, &[at("npy/1d.npy"), at("parquet/parts/part-0.parquet")]).is_err()
         );
     }
 
@@ -501,13 +498,13 @@ mod tests {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/parquet/parts_drift"));
         let mut options = Options::default();
         options.set("columns", "all");
-        let document = crate::data::open::open(&Task::new(), path, &options).unwrap();
+        let document = crate::formats::open(&Task::new(), path, &options).unwrap();
         assert_eq!(names(&document), ["id", "a", "b"]);
         let b = column(&document, "b");
         assert_eq!(b, [None, None, Some("0.5".to_owned()), None]);
         assert!(document.root.remarks.iter().all(|text| !text.contains("not shown")));
         options.set("columns", "some");
-        assert!(crate::data::open::open(&Task::new(), path, &options).is_err());
+        assert!(crate::formats::open(&Task::new(), path, &options).is_err());
     }
 
     #[test]
@@ -572,7 +569,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let document = crate::data::open::open(&Task::new(), folder.path(), &Options::default()).unwrap();
+        let document = crate::formats::open(&Task::new(), folder.path(), &Options::default()).unwrap();
         (folder, document)
     }
 

@@ -69,7 +69,7 @@ fn at_version(task: &Task, log: &Log, snapshot: &Snapshot, name: &str) -> Result
         Ok(schema) => schema,
         Err(error) => return Ok(node.problem(error)),
     };
-    let places = Places::new(log.root().clone(), None);
+    let places = Places::new(log.root().clone(), None, crate::formats::ALL);
     let by = if snapshot.maps_by_id() { By::Id } else { By::Name };
     let (parts, left_out) = files::data_files(task, &places, snapshot, &schema)?;
     let made = lake::table(task, &places, &schema, by, parts).map(|mut joined| {

@@ -25,7 +25,6 @@ use crate::data::format::{Format, Opening};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::lake::{self, By, text_table};
-use crate::formats;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use metadata::{Metadata, Reference, Snapshot, SnapshotId};
 use states::States;
@@ -48,8 +47,7 @@ fn sniff(head: &Head) -> Match {
 
 fn open(opening: &Opening) -> Result<Node> {
     let Some(metadata) = Metadata::find(opening.task, opening.source)? else {
-        let folder = formats::by_id("folder").ok_or_else(|| Error::bug("there is no format for folders"))?;
-        return (folder.open)(opening);
+        return Err(Error::other_format(""));
     };
     let metadata = Arc::new(metadata);
     let name = opening.source.name();

@@ -6,7 +6,7 @@ use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::format::Options;
 use gander::data::node::Node;
-use gander::data::open::open_source;
+use gander::formats::open_source;
 use serde_json::json;
 
 use super::*;

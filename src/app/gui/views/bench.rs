@@ -46,7 +46,8 @@ pub(super) const SIZE: Vec2 = vec2(900.0, 600.0);
 
 /// A node with this content, in a document of one byte.
 pub(super) fn target(name: &str, content: Content) -> Target {
-    let document = open::open_source(&Task::new(), &Source::memory("bench", vec![0]), &Options::default());
+    let document =
+        gander::formats::open_source(&Task::new(), &Source::memory("bench", vec![0]), &Options::default());
     let node = Arc::new(Node::new(name, "array").content(content));
     Target { file: 1, document: Arc::new(document.unwrap()), path: name.to_owned(), node }
 }

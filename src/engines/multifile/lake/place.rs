@@ -3,6 +3,9 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Table;
+use crate::data::format::{Formats, Options};
+use crate::data::open::table_of;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -10,6 +13,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Places {
     root: Source,
+    /// The formats that its files may have.
+    formats: Formats,
     /// Where the table was when its metadata was written, without a slash at the end.
     location: Option<String>,
     /// What stood before the path below the folder where a file was found last.
@@ -21,9 +26,10 @@ const DEPTH: usize = 64;
 
 impl Places {
     /// Files of the table in the folder `root`, which was at `location` once.
-    pub fn new(root: Source, location: Option<&str>) -> Self {
+    pub fn new(root: Source, location: Option<&str>, formats: Formats) -> Self {
         Places {
             root,
+            formats,
             location: location
                 .map(|text| without_scheme(text).trim_start_matches("./").trim_end_matches('/').to_owned()),
             before: Arc::default(),
@@ -92,6 +98,14 @@ impl Places {
         self.root.child(task, relative)
     }
 
+    /// The table in a file below the table's folder.
+    ///
+    /// # Errors
+    /// Why it is none, or is not there.
+    pub fn table(&self, task: &Task, relative: &str) -> Result<Arc<dyn Table>> {
+        table_of(&self.formats.open_source(task, &self.open(task, relative)?, &Options::default())?)
+    }
+
     /// The size in bytes of a file below the table's folder; nothing is opened.
     ///
     /// # Errors
@@ -125,7 +139,7 @@ mod tests {
         let root = folder.path().join("orders");
         std::fs::create_dir(&root).unwrap();
         let root = Source::open(&Task::new(), &root).unwrap();
-        let places = Places::new(root.clone(), Some("s3://lake/wh/orders/"));
+        let places = Places::new(root.clone(), Some("s3://lake/wh/orders/"), crate::formats::ALL);
         let found = |path: &str| places.relative(path).ok();
         assert_eq!(found("s3://lake/wh/orders/data/a.parquet").as_deref(), Some("data/a.parquet"));
         assert_eq!(found("file:///old/orders/p=1/a.parquet").as_deref(), Some("p=1/a.parquet"));
@@ -133,7 +147,7 @@ mod tests {
         assert_eq!(found("a.parquet").as_deref(), Some("a.parquet"));
         assert_eq!(found("s3://other/a.parquet"), None);
         assert!(places.open(&Task::new(), "../secret").is_err());
-        let near = Places::new(root, Some("./orders"));
+        let near = Places::new(root, Some("./orders"), crate::formats::ALL);
         assert_eq!(near.relative("orders/data/a.parquet").unwrap(), "data/a.parquet");
     }
 
@@ -148,7 +162,7 @@ mod tests {
         }
         let root = Source::open(&Task::new(), &root).unwrap();
         for location in [None, Some(""), Some("s3://lake/wh/data"), Some("C:\\wh\\data")] {
-            let places = Places::new(root.clone(), location);
+            let places = Places::new(root.clone(), location, crate::formats::ALL);
             let found = |path: &str| places.relative(path).unwrap();
             for before in [
                 "",

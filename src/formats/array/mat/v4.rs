@@ -209,7 +209,7 @@ mod tests {
             bytes.extend_from_slice(b"s\0");
             bytes.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
             let source = Source::memory("a.mat", bytes);
-            crate::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap()
+            crate::formats::open_source(&Task::new(), &source, &Default::default()).unwrap()
         };
         use crate::formats::array::testing::{array, node, texts};
         // (1, 2) is 5, (3, 1) is 6, (3, 2) is 7; not in the order of columns.

@@ -173,7 +173,6 @@ mod tests {
     use crate::data::content::{Array, Content};
     use crate::data::dtype::{Field, Record};
     use crate::data::format::Data;
-    use crate::data::open;
     use crate::data::region::Region;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -188,7 +187,7 @@ mod tests {
         let mut out = std::io::Cursor::new(Vec::new());
         (WRITER.write)(&task, &payload, &Options::default(), &mut out).unwrap();
         let source = Source::memory("a.npy", out.into_inner());
-        let document = open::open_source(&task, &source, &Options::default()).unwrap();
+        let document = crate::formats::open_source(&task, &source, &Options::default()).unwrap();
         assert_eq!(document.format.id, "npy");
         match &document.root.content {
             Some(Content::Array(array)) => array.clone(),

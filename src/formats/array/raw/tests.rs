@@ -1,7 +1,7 @@
 use super::*;
 use crate::bytes::source::Source;
 use crate::data::content::array::read;
-use crate::data::open::open_source;
+use crate::formats::open_source;
 use proptest::prelude::*;
 
 fn opened(name: &str, bytes: Vec<u8>, layout: &[(&str, &str)]) -> Result<Arc<Node>> {

@@ -380,7 +380,7 @@ mod tests {
         };
         let mut sink = Cursor::new(Vec::new());
         write(&Task::new(), &payload, &options, &mut sink)?;
-        crate::data::open::open_source(
+        crate::formats::open_source(
             &Task::new(),
             &Source::memory("x.zarr.zip", sink.into_inner()),
             &Options::default(),

@@ -141,8 +141,7 @@ mod tests {
             let bytes = std::fs::read(&path).unwrap();
             // Its name is no part of what it is known by.
             let source = Source::memory("picture", bytes);
-            let document =
-                crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+            let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
             assert_eq!(document.format.id, "bmp", "{name}");
             let Some(Content::Image(image)) = &document.root.content else { panic!("{name}") };
             let info = image.info();

@@ -310,7 +310,7 @@ mod tests {
 
     fn pixels(file: Vec<u8>) -> Result<Pixels> {
         let source = Source::memory("x.ico", file);
-        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default())?;
+        let document = crate::formats::open_source(&Task::new(), &source, &Options::default())?;
         assert_eq!((document.format.id, document.root.name.as_str()), ("ico", "x.ico"));
         let Some(Content::Image(image)) = &document.root.content else { panic!() };
         let info = image.info();
@@ -391,7 +391,7 @@ mod tests {
         let mut broken = file;
         broken[34..38].copy_from_slice(&u32::MAX.to_le_bytes());
         let source = Source::memory("x.ico", broken.clone());
-        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+        let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
         assert!(document.root.problem.is_some());
         assert_eq!(pixels(broken).unwrap().data, [5, 6]);
     }

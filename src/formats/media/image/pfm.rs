@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::data::content::Content;
     use crate::data::format::Options;
-    use crate::data::open::open_source;
+    use crate::formats::open_source;
 
     #[test]
     fn rows_come_from_the_bottom() {

@@ -267,7 +267,7 @@ mod tests {
 
     fn pixels(file: Vec<u8>) -> Result<Pixels> {
         let source = Source::memory("x.tga", file);
-        let document = crate::data::open::open_source(&Task::new(), &source, &Options::default())?;
+        let document = crate::formats::open_source(&Task::new(), &source, &Options::default())?;
         assert_eq!(document.format.id, "tga");
         let Some(Content::Image(image)) = &document.root.content else { panic!() };
         let pixels = image.read(&Task::new(), 0, 0, Rect::all(2, 1))?;

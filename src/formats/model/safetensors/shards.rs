@@ -11,7 +11,6 @@ use crate::bytes::source::{Entry as Name, Source};
 use crate::bytes::task::Task;
 use crate::data::format::Opening;
 use crate::data::node::Node;
-use crate::data::open::nested;
 use crate::data::sniff::{Head, Match};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
@@ -68,7 +67,8 @@ pub(super) fn open_folder(opening: &Opening) -> Result<Node> {
 fn beside(folder: &Path, entry: &Name) -> Node {
     let path = folder.join(&entry.name);
     let label = if entry.is_folder { "folder" } else { "file" };
-    nested(entry.name.as_str(), label, move |task| Source::open(task, &path))
+    crate::formats::ALL
+        .nested(entry.name.as_str(), label, crate::data::format::Options::default(), move |task| Source::open(task, &path))
 }
 
 /// Opens the model that an index tells of.

@@ -3,8 +3,9 @@ use crate::bytes::error::ErrorKind;
 use crate::bytes::task::Task;
 use crate::data::content::array::read;
 use crate::data::format::Options;
-use crate::data::open::{Document, open_source};
+use crate::data::open::Document;
 use crate::data::region::Region;
+use crate::formats::open_source;
 use proptest::prelude::*;
 use std::path::Path;
 

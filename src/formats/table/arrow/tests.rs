@@ -3,7 +3,8 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Rows, Table};
 use crate::data::format::Options;
-use crate::data::open::{Document, open_source};
+use crate::data::open::Document;
+use crate::formats::open_source;
 use arrow::array::*;
 use arrow::datatypes::{Field, Schema};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -14,7 +15,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn opened(name: &str) -> Result<Document> {
-    crate::data::open::open(&Task::new(), &folder(name), &Options::default())
+    crate::formats::open(&Task::new(), &folder(name), &Options::default())
 }
 
 fn table_of(document: &Document) -> Arc<dyn Table> {

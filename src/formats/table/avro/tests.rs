@@ -1,7 +1,7 @@
 use super::*;
 use crate::bytes::source::Source;
 use crate::data::format::Options;
-use crate::data::open::open_source;
+use crate::formats::open_source;
 
 fn table(bytes: Vec<u8>) -> Result<Arc<dyn Table>> {
     let task = Task::new();

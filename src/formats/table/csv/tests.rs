@@ -16,7 +16,7 @@ fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn T
     let mut options = Options::default();
     options.set("format", "csv");
     set.iter().for_each(|(name, value)| options.set(name, *value));
-    let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
+    let document = crate::formats::open_source(&Task::new(), &source, &options).unwrap();
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
     (node, table)
@@ -25,7 +25,7 @@ fn open_with(name: &str, bytes: &[u8], set: &[(&str, &str)]) -> (Node, Arc<dyn T
 /// Names and types, and the cells of all rows (`∅` for null), as one text.
 fn fixture(name: &str) -> (String, String, Node) {
     let path = format!("{}/fixtures/csv/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    let document = crate::formats::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     assert_eq!(document.format.id, "csv", "{name}");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
@@ -205,7 +205,7 @@ proptest! {
         let columns: Vec<usize> = (0..rows[0].len()).collect();
         let expected: Vec<Vec<Option<String>>> = rows.iter().map(|r| r.iter().cloned().map(Some).collect()).collect();
         for source in [memory, stream] {
-            let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
+            let document = crate::formats::open_source(&Task::new(), &source, &options).unwrap();
             let Some(Content::Table(table)) = &document.root.content else { panic!() };
             let end = (from + most).min(expected.len() as u64);
             let part = &expected[from.min(end) as usize..end as usize];
@@ -247,7 +247,7 @@ proptest! {
             let mut options = Options::default();
             options.set("format", "csv");
             let source = Source::memory("x.csv", bytes);
-            let document = crate::data::open::open_source(&Task::new(), &source, &options).unwrap();
+            let document = crate::formats::open_source(&Task::new(), &source, &options).unwrap();
             let Some(Content::Table(table)) = &document.root.content else { panic!() };
             let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
             let batch = table.read(&Task::new(), 0..u64::MAX, &columns).unwrap();

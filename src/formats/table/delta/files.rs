@@ -141,7 +141,7 @@ fn present(task: &Task, folder: &Source, prefix: &str, found: &mut BTreeMap<Stri
 pub(super) fn node(task: &Task, log: &Log, snapshot: &Snapshot) -> Result<Node> {
     let mut there = BTreeMap::new();
     present(task, log.root(), "", &mut there)?;
-    let places = Places::new(log.root().clone(), None);
+    let places = Places::new(log.root().clone(), None, crate::formats::ALL);
     let mut rows: Vec<Row> = Vec::with_capacity(snapshot.adds.len());
     for add in &snapshot.adds {
         task.check()?;

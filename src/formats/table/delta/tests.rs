@@ -2,7 +2,8 @@ use super::*;
 use crate::bytes::source::Source;
 use crate::data::content::Content;
 use crate::data::format::Options;
-use crate::data::open::{Document, open_source};
+use crate::data::open::Document;
+use crate::formats::open_source;
 
 fn opened(name: &str) -> Document {
     let path = format!("{}/fixtures/delta/{name}", env!("CARGO_MANIFEST_DIR"));

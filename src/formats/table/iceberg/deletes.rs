@@ -7,8 +7,9 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Table;
 use crate::data::format::Options;
-use crate::data::open::{open_source, table_of};
+use crate::data::open::table_of;
 use crate::engines::multifile::lake::{By, DataFile, Deletes, FIELD_ID, Places, file_table};
+use crate::formats::open_source;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
@@ -332,7 +333,7 @@ mod tests {
 
     /// How many readers a data file of the sequence number 2 gets, and how many rows are known to be deleted.
     fn of(deletes: &[File]) -> (usize, Option<u64>) {
-        let places = Places::new(Source::memory("t", Vec::<u8>::new()), None);
+        let places = Places::new(Source::memory("t", Vec::<u8>::new()), None, crate::formats::ALL);
         let data = file(Holds::Data, "a", 2, "north");
         let (readers, count) = DeleteFiles::new(&places, deletes, &[]).unwrap().of(&data);
         (readers.len(), count)
@@ -375,7 +376,7 @@ mod tests {
             std::fs::write(folder.path().join(name), format!("file_path,pos\n{lines}")).unwrap();
         }
         let task = Task::new();
-        let places = Places::new(Source::open(&task, folder.path()).unwrap(), None);
+        let places = Places::new(Source::open(&task, folder.path()).unwrap(), None, crate::formats::ALL);
         let deletes = [("one.csv", 2), ("two.csv", 2), ("old.csv", 1)]
             .map(|(name, sequence)| file(Holds::PositionDeletes, name, sequence, "north"));
         let data = file(Holds::Data, "a", 2, "north");

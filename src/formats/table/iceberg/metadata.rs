@@ -111,7 +111,8 @@ impl Metadata {
         let snapshots = snapshots.into_iter().enumerate().map(parsed).collect::<Result<_>>()?;
         let references = json.get("refs").and_then(Json::as_object);
         let references = references.into_iter().flatten().filter_map(Reference::parse).collect();
-        let places = Places::new(root.clone(), json.get("location").and_then(Json::as_str));
+        let places =
+            Places::new(root.clone(), json.get("location").and_then(Json::as_str), crate::formats::ALL);
         Ok(Metadata { file, places, snapshots, references, json })
     }
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::bytes::source::Source;
 use crate::data::format::Options;
-use crate::data::open::{Document, open_source};
+use crate::data::open::Document;
+use crate::formats::open_source;
 
 fn try_open(name: &str) -> Result<Document> {
     let path = format!("{}/fixtures/iceberg/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn open_as(name: &str, text: impl Into<bytes::Bytes>) -> crate::Document {
     let source = Source::memory(name, text);
-    crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap()
+    crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap()
 }
 
 fn root(text: &str) -> Arc<Node> {

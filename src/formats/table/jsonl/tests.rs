@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 fn open_text(name: &str, text: impl Into<bytes::Bytes>) -> (Node, Arc<dyn Table>) {
     let source = Source::memory(name, text);
-    let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
     assert_eq!(document.format.id, "jsonl");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("no table") };
@@ -43,7 +43,7 @@ fn rows_with_their_fields_where_they_belong() {
 
 fn fixture(name: &str) -> (String, String, Node) {
     let path = format!("{}/fixtures/jsonl/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
+    let document = crate::formats::open(&Task::new(), path.as_ref(), &Options::default()).unwrap();
     assert_eq!(document.format.id, "jsonl", "{name}");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
@@ -116,7 +116,7 @@ fn lines_of_other_values_are_one_column() {
 fn content_is_known_without_the_extension() {
     let id = |name: &str, text: &'static str| {
         let source = Source::memory(name, text.as_bytes());
-        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
+        crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap().format.id
     };
     assert_eq!(id("x.json", "{\"a\":1}\n{\"a\":2}\n"), "jsonl");
     assert_eq!(id("x.json", "{\"a\":1}\n"), "json");

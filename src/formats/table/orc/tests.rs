@@ -6,7 +6,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::Table;
 use crate::data::format::Options;
-use crate::data::open::open_source;
+use crate::formats::open_source;
 
 fn table(name: &str) -> Result<Arc<dyn Table>> {
     let path = format!("{}/fixtures/orc/{name}", env!("CARGO_MANIFEST_DIR"));

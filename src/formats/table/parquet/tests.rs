@@ -3,7 +3,8 @@ use crate::bytes::task::Task;
 use crate::data::content::table::read_each;
 use crate::data::content::{Rows, Table};
 use crate::data::format::Options;
-use crate::data::open::{Document, open};
+use crate::data::open::Document;
+use crate::formats::open;
 use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> PathBuf {
@@ -181,7 +182,7 @@ fn replaced(name: &str, after: u8, old: i64, new: i64) -> Arc<dyn Table> {
     let size = size + new.len() as u32 - old.len() as u32;
     bytes[size_at..size_at + 4].copy_from_slice(&size.to_le_bytes());
     let source = crate::bytes::source::Source::memory("x.parquet", bytes);
-    let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
     match document.root.content.clone() {
         Some(Content::Table(table)) => table,
         _ => panic!("{name} is no table"),

@@ -17,7 +17,7 @@ fn opened(name: &str) -> Result<Node> {
 fn opened_bytes(bytes: Vec<u8>) -> Result<Node> {
     let source = Source::memory("x.pcd", bytes);
     let options = Options(std::iter::once(("format".to_owned(), "pcd".to_owned())).collect());
-    let document = crate::data::open::open_source(&Task::new(), &source, &options)?;
+    let document = crate::formats::open_source(&Task::new(), &source, &options)?;
     Ok((*document.root).clone())
 }
 

@@ -6,7 +6,7 @@ use crate::data::format::Options;
 
 fn fixture(name: &str) -> Result<Arc<Node>> {
     let path = format!("{}/fixtures/sqlite/{name}", env!("CARGO_MANIFEST_DIR"));
-    crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
+    crate::formats::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
 }
 
 fn child(root: &Arc<Node>, name: &str) -> Arc<Node> {
@@ -110,7 +110,7 @@ fn a_database_in_memory_opens_like_one_on_disk() {
     let path = format!("{}/fixtures/sqlite/shop.sqlite", env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(path).unwrap();
     let source = Source::memory("inner.db", bytes);
-    let document = crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap();
+    let document = crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap();
     assert_eq!(table(&child(&document.root, "users")).count(&Task::new()).unwrap(), 40);
     let cancelled = Task::new();
     cancelled.cancel();
@@ -165,7 +165,7 @@ fn deep() -> (Vec<u8>, Vec<String>, Vec<String>) {
 
 fn opened(bytes: Vec<u8>) -> Result<Arc<Node>> {
     let source = Source::memory("deep.db", bytes);
-    crate::data::open::open_source(&Task::new(), &source, &Options::default()).map(|document| document.root)
+    crate::formats::open_source(&Task::new(), &source, &Options::default()).map(|document| document.root)
 }
 
 fn all_rows(table: &dyn Table) -> Vec<String> {

@@ -5,7 +5,7 @@ use crate::data::format::Options;
 
 fn fixture(name: &str) -> Result<Arc<Node>> {
     let path = format!("{}/fixtures/xlsx/{name}", env!("CARGO_MANIFEST_DIR"));
-    crate::data::open::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
+    crate::formats::open(&Task::new(), path.as_ref(), &Options::default()).map(|document| document.root)
 }
 
 fn sheet(root: &Arc<Node>, name: &str) -> Arc<Node> {
@@ -153,7 +153,7 @@ fn many_sheets_without_relationships_are_found_at_once() {
     let task = Task::new();
     let source = crate::bytes::source::Source::memory("sheets.xlsx", unrelated(4_000));
     let begin = std::time::Instant::now();
-    let root = crate::data::open::open_source(&task, &source, &Options::default()).unwrap().root;
+    let root = crate::formats::open_source(&task, &source, &Options::default()).unwrap().root;
     // Each sheet was a search through all of them: half a minute.
     assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
     assert_eq!(root.child_count(), Some(4_000));
@@ -179,7 +179,7 @@ fn far_cells_are_shown_or_told() {
             ("xl/s.xml".into(), part),
         ]);
         let source = crate::bytes::source::Source::memory("far.xlsx", bytes);
-        crate::data::open::open_source(&Task::new(), &source, &Options::default()).unwrap().root
+        crate::formats::open_source(&Task::new(), &source, &Options::default()).unwrap().root
     };
     let cell = |place: &str| format!("<row><c r='{place}'><v>1</v></c></row>");
     let rows = |node: &Node| match &node.content {

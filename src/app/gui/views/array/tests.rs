@@ -44,7 +44,8 @@ fn show(array: Arc<dyn Array>) -> Harness<'static, Bench> {
 /// The array of a file of the fixtures.
 fn fixture(name: &str) -> Arc<dyn Array> {
     let path = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = open::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
+    let document =
+        gander::formats::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
     let Some(Content::Array(array)) = document.root.content.clone() else { panic!("{name}: no array") };
     array
 }
@@ -147,7 +148,7 @@ fn every_fixture_shows_something_in_every_mode() {
         if path.extension().is_none_or(|end| end != "npy") {
             continue;
         }
-        let Ok(document) = open::open(&Task::new(), &path, &Options::default()) else { continue };
+        let Ok(document) = gander::formats::open(&Task::new(), &path, &Options::default()) else { continue };
         let Some(Content::Array(array)) = document.root.content.clone() else { continue };
         let mut harness = show(array.clone());
         for mode in ["Numbers", "Heat map", "Image", "Line", "Histogram"] {

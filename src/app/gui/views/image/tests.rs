@@ -77,7 +77,8 @@ fn pixels_under_the_pointer_and_frames() {
 /// The content of a document of the fixtures.
 fn fixture(name: &str) -> Content {
     let path = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = open::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
+    let document =
+        gander::formats::open(&Task::new(), std::path::Path::new(&path), &Options::default()).unwrap();
     document.root.content.clone().unwrap()
 }
 
@@ -172,7 +173,9 @@ fn every_picture_of_the_fixtures_shows() {
             if !path.is_file() {
                 continue;
             }
-            let Ok(document) = open::open(&Task::new(), &path, &Options::default()) else { continue };
+            let Ok(document) = gander::formats::open(&Task::new(), &path, &Options::default()) else {
+                continue;
+            };
             let Some(Content::Image(image)) = document.root.content.clone() else { continue };
             let mut harness = bench("picture", Content::Image(image));
             settle(&mut harness);

@@ -169,7 +169,7 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
         return Ok(Vec::new());
     }
     let source = Source::memory("value", bytes.to_vec());
-    let document = match gander::data::open::open_source(task, &source, &Default::default()) {
+    let document = match gander::formats::open_source(task, &source, &Default::default()) {
         Ok(document) => document,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(_) => return Ok(Vec::new()),

@@ -69,7 +69,7 @@ fn a_cell_with_a_picture_beyond_the_limit() {
 fn an_image_beyond_the_limit() {
     for (width, height) in SIDES {
         let source = Source::memory("wide.png", png(width, height));
-        let document = gander::data::open::open_source(&Task::new(), &source, &Default::default()).unwrap();
+        let document = gander::formats::open_source(&Task::new(), &source, &Default::default()).unwrap();
         let mut harness = bench("wide.png", document.root.content.clone().unwrap());
         walk(&mut harness, &["Histogram", "Image"]);
     }

@@ -8,8 +8,8 @@ use egui_kittest::kittest::Queryable as _;
 use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::format::Options;
-use gander::data::open::open_source;
 use gander::engines::delimited::PlainText;
+use gander::formats::open_source;
 
 use super::*;
 use crate::gui::views::bench;

@@ -2,7 +2,8 @@ use super::*;
 use crate::bytes::error::ErrorKind;
 use crate::data::content::{Content, Rect};
 use crate::data::format::Options;
-use crate::data::open::{Document, open_source};
+use crate::data::open::Document;
+use crate::formats::open_source;
 use std::io::Read as _;
 use std::path::PathBuf;
 

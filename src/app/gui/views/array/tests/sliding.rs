@@ -161,7 +161,7 @@ fn large() -> Arc<dyn Array> {
         return plain(DType::U8, &[24, 1000, 1000], bytes);
     };
     let task = gander::bytes::task::Task::new();
-    let document = gander::data::open::open(&task, path.as_ref(), &Default::default()).unwrap();
+    let document = gander::formats::open(&task, path.as_ref(), &Default::default()).unwrap();
     let first = document.root.child_page(&task, 0..1).ok().and_then(|page| page.first().cloned());
     let content = document.root.content.clone().or_else(|| first?.content.clone());
     let Some(Content::Array(array)) = content else { panic!("no array in {}", path.display()) };
