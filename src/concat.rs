@@ -21,7 +21,7 @@ mod unify;
 mod tests;
 
 use crate::cache::Cache;
-use crate::content::table::{StoredStatistics, batch, cut, project};
+use crate::content::table::{StoredStatistics, batch, cut, filled_step, project};
 use crate::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use crate::error::{Error, Result};
 use crate::task::Task;
@@ -583,7 +583,7 @@ impl Table for Concat {
             starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
         match self.members.get(*place).and_then(|number| self.shared.kept.get(number)) {
-            Some(table) => table.scan_step(rows.start).min(left).max(1),
+            Some(table) => table.scan_step(rows.start).min(left).min(filled_step(self.schema())).max(1),
             None => left.clamp(1, 65_536),
         }
     }

@@ -154,7 +154,8 @@ impl Image for Picture {
 
 impl Picture {
     fn decode(&self, task: &Task, frame: u64) -> Result<Pixels> {
-        let decoded = crate::open::guarded(|| match self.play(task, frame)? {
+        // Decoders of other people's may panic on what breaks their format's rules.
+        let decoded = crate::open::distrusted("the picture", || match self.play(task, frame)? {
             Some(pixels) => Ok(pixels),
             None => self.codec.frame(task, &self.source, frame, self.partial),
         });
