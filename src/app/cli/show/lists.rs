@@ -11,6 +11,8 @@ use serde_json::Value as Json;
 
 /// Bytes of elements that are read at once.
 pub(super) const PIECE: u64 = 8 << 20;
+/// Texts of equal elements that are appended at once.
+const TOGETHER: usize = 4_096;
 /// Elements of any length that are read at once.
 const ELEMENTS: u64 = 4_096;
 
@@ -22,8 +24,7 @@ pub(super) struct Lists {
     json: bool,
     /// For people: elements that are lists themselves stand on lines of their own.
     broad: bool,
-    /// The element before with its text: much of what is stored repeats.
-    element: Vec<u8>,
+    /// The text of an element.
     text: Vec<u8>,
 }
 
@@ -35,7 +36,6 @@ impl Lists {
             index: None,
             json,
             broad: false,
-            element: Vec::new(),
             text: Vec::new(),
         }
     }
@@ -78,21 +78,36 @@ impl Lists {
     /// Appends elements of a type, little-endian as arrays deliver them.
     fn elements(&mut self, dtype: &DType, bytes: &[u8], out: &mut Out) -> Result<(), Error> {
         let size = (dtype.size() as usize).max(1);
-        let is_record = dtype.record().is_some();
-        for element in bytes.chunks_exact(size) {
+        let mut rest = bytes;
+        while let Some((element, behind)) = rest.split_at_checked(size) {
             self.before(out.text());
-            if self.text.is_empty() || element != self.element {
-                self.element.clear();
-                self.element.extend_from_slice(element);
-                self.text.clear();
-                match (is_record, self.json) {
-                    (true, _) => append(&cell::structured(dtype, element), &mut self.text),
-                    (false, true) => append(&cell::element(dtype, element), &mut self.text),
-                    (false, false) => self.text.extend_from_slice(cell::element(dtype, element).as_bytes()),
-                }
+            self.text.clear();
+            match (dtype.record().is_some(), self.json) {
+                (true, _) => append(&cell::structured(dtype, element), &mut self.text),
+                (false, true) => append(&cell::element(dtype, element), &mut self.text),
+                (false, false) => self.text.extend_from_slice(cell::element(dtype, element).as_bytes()),
             }
             out.text().extend_from_slice(&self.text);
+            // Much of what is stored repeats: the same text up to the end of the innermost list.
+            let (Some(side), Some(at)) =
+                (self.shape.last(), self.index.as_mut().and_then(|at| at.last_mut()))
+            else {
+                return Ok(());
+            };
+            let left = (side - 1 - *at) as usize;
+            let same = behind.chunks_exact(size).take(left).take_while(|next| *next == element).count();
+            *at += same as u64;
+            self.text.insert(0, if self.json { b',' } else { b' ' });
+            let mut missing = same;
+            let many = self.text.repeat(same.min(TOGETHER));
+            while missing > 0 {
+                let count = missing.min(TOGETHER);
+                out.text().extend_from_slice(many.get(..count * self.text.len()).unwrap_or_default());
+                missing -= count;
+                out.pass()?;
+            }
             out.pass()?;
+            rest = behind.get(same * size..).unwrap_or_default();
         }
         Ok(())
     }
@@ -215,6 +230,23 @@ mod tests {
         let whole = cell::nested(&DType::U16, shape, &bytes).unwrap();
         let whole = if json { whole.to_string() } else { rows_of(&whole, 0) };
         (String::from_utf8(out.text().clone()).unwrap(), whole)
+    }
+
+    #[test]
+    fn elements_that_repeat_are_written_as_often() {
+        for json in [true, false] {
+            let bytes: Vec<u8> =
+                [vec![7; 9_000], vec![0; 9_001], (0..200).collect(), vec![1; 1_799]].concat();
+            let shape = [4, 5_000];
+            let (mut out, mut lists) = (Out::default(), Lists::new(&shape, json));
+            for piece in bytes.chunks(6_000) {
+                lists.elements(&DType::U8, piece, &mut out).unwrap();
+            }
+            lists.end(out.text());
+            let whole = cell::nested(&DType::U8, &shape, &bytes).unwrap();
+            let whole = if json { whole.to_string() } else { rows_of(&whole, 0) };
+            assert!(String::from_utf8(out.text().clone()).unwrap() == whole, "json {json}");
+        }
     }
 
     #[test]
