@@ -11,8 +11,6 @@ use serde_json::Value as Json;
 
 /// Bytes of elements that are read at once.
 pub(super) const PIECE: u64 = 8 << 20;
-/// Texts of equal elements that are appended at once.
-const TOGETHER: usize = 4_096;
 /// Elements of any length that are read at once.
 const ELEMENTS: u64 = 4_096;
 
@@ -24,20 +22,48 @@ pub(super) struct Lists {
     json: bool,
     /// For people: elements that are lists themselves stand on lines of their own.
     broad: bool,
-    /// The text of an element.
+    texts: Texts,
+}
+
+/// The texts of elements: of all different bytes, else of the element before.
+#[derive(Default)]
+struct Texts {
+    of_bytes: Vec<Vec<u8>>,
+    element: Vec<u8>,
     text: Vec<u8>,
+}
+
+impl Texts {
+    fn of(&mut self, dtype: &DType, element: &[u8], json: bool) -> &[u8] {
+        if let ([byte], None) = (element, dtype.record()) {
+            if self.of_bytes.is_empty() {
+                self.of_bytes = (0..=u8::MAX).map(|byte| text_of(dtype, &[byte], json)).collect();
+            }
+            return self.of_bytes.get(usize::from(*byte)).map_or(&[], Vec::as_slice);
+        }
+        if self.text.is_empty() || element != self.element {
+            self.element.clear();
+            self.element.extend_from_slice(element);
+            self.text = text_of(dtype, element, json);
+        }
+        &self.text
+    }
+}
+
+fn text_of(dtype: &DType, element: &[u8], json: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    match (dtype.record().is_some(), json) {
+        (true, _) => append(&cell::structured(dtype, element), &mut text),
+        (false, true) => append(&cell::element(dtype, element), &mut text),
+        (false, false) => text.extend_from_slice(cell::element(dtype, element).as_bytes()),
+    }
+    text
 }
 
 impl Lists {
     /// Lists of this shape, none of whose sides is 0.
     pub(super) fn new(shape: &[u64], json: bool) -> Self {
-        Lists {
-            shape: shape.to_vec(),
-            index: None,
-            json,
-            broad: false,
-            text: Vec::new(),
-        }
+        Lists { shape: shape.to_vec(), index: None, json, broad: false, texts: Texts::default() }
     }
 
     /// Appends what stands before the next element.
@@ -81,33 +107,26 @@ impl Lists {
         let mut rest = bytes;
         while let Some((element, behind)) = rest.split_at_checked(size) {
             self.before(out.text());
-            self.text.clear();
-            match (dtype.record().is_some(), self.json) {
-                (true, _) => append(&cell::structured(dtype, element), &mut self.text),
-                (false, true) => append(&cell::element(dtype, element), &mut self.text),
-                (false, false) => self.text.extend_from_slice(cell::element(dtype, element).as_bytes()),
-            }
-            out.text().extend_from_slice(&self.text);
-            // Much of what is stored repeats: the same text up to the end of the innermost list.
-            let (Some(side), Some(at)) =
-                (self.shape.last(), self.index.as_mut().and_then(|at| at.last_mut()))
-            else {
-                return Ok(());
-            };
-            let left = (side - 1 - *at) as usize;
-            let same = behind.chunks_exact(size).take(left).take_while(|next| *next == element).count();
-            *at += same as u64;
-            self.text.insert(0, if self.json { b',' } else { b' ' });
-            let mut missing = same;
-            let many = self.text.repeat(same.min(TOGETHER));
-            while missing > 0 {
-                let count = missing.min(TOGETHER);
-                out.text().extend_from_slice(many.get(..count * self.text.len()).unwrap_or_default());
-                missing -= count;
-                out.pass()?;
+            let text = self.texts.of(dtype, element, self.json);
+            out.text().extend_from_slice(text);
+            rest = behind;
+            if behind.get(..size) == Some(element) {
+                // Much of what is stored repeats: the same text up to the end of the innermost list.
+                let (Some(side), Some(at)) =
+                    (self.shape.last(), self.index.as_mut().and_then(|index| index.last_mut()))
+                else {
+                    continue;
+                };
+                let left = (side - 1 - *at) as usize;
+                let same = behind.chunks_exact(size).take(left).take_while(|next| *next == element).count();
+                *at += same as u64;
+                rest = behind.get(same * size..).unwrap_or_default();
+                for _ in 0..same {
+                    out.text().push(if self.json { b',' } else { b' ' });
+                    out.text().extend_from_slice(text);
+                }
             }
             out.pass()?;
-            rest = behind.get(same * size..).unwrap_or_default();
         }
         Ok(())
     }
