@@ -6,10 +6,13 @@
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
+//! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
 
 pub mod archive;
 pub mod delimited;
 pub mod json;
+pub mod matlab;
 pub mod multifile;
+pub mod numpy;
 pub mod pickle;

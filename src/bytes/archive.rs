@@ -4,4 +4,5 @@
 
 pub mod inflate;
 pub mod tar;
+pub mod write;
 pub mod zip;

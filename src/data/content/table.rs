@@ -248,6 +248,12 @@ pub fn read_each(
     }
 }
 
+/// The most rows of one step of a scan of columns that may have to be filled up where a file lacks them: what a file
+/// claims of its rows is not proved by bytes then.
+pub fn filled_step(schema: &Schema) -> u64 {
+    (1 << 26) / schema.fields().len().max(16) as u64
+}
+
 /// A table that is in memory.
 pub struct MemoryTable(pub RecordBatch, SchemaRef);
 

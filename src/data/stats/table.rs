@@ -219,6 +219,8 @@ impl Fold {
         };
         self.stats.unfit += unfit;
         self.stats.nulls += nulls.saturating_sub(unfit);
+        // Of nothing but nulls one says as much as all of them.
+        let array = if nulls == array.len() as u64 && nulls > 1 { array.slice(0, 1) } else { array };
         let array = &decoded(&array)?;
         self.numbers(array);
         self.distinct(array);

@@ -23,7 +23,7 @@ mod tests;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{StoredStatistics, batch, cut, project};
+use crate::data::content::table::{StoredStatistics, batch, cut, filled_step, project};
 use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
@@ -583,7 +583,7 @@ impl Table for Concat {
             starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
         match self.members.get(*place).and_then(|number| self.shared.kept.get(number)) {
-            Some(table) => table.scan_step(rows.start).min(left).max(1),
+            Some(table) => table.scan_step(rows.start).min(left).min(filled_step(self.schema())).max(1),
             None => left.clamp(1, 65_536),
         }
     }

@@ -13,8 +13,6 @@ mod sparse;
 mod tree;
 mod v4;
 
-pub(super) use tree::place;
-
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::content::Kind;

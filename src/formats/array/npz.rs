@@ -91,8 +91,9 @@ fn node(archive: &Archive, member: &Member) -> Node {
     let name = member.name.strip_suffix(".npy").unwrap_or(&member.name);
     let (archive, member) = (archive.clone(), member.clone());
     let label = if name.len() < member.name.len() { "array" } else { "member" };
-    crate::formats::ALL
-        .nested(name.to_owned(), label, crate::data::format::Options::default(), move |task| archive.read(task, &member))
+    crate::formats::ALL.nested(name.to_owned(), label, crate::data::format::Options::default(), move |task| {
+        archive.read(task, &member)
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::data::format::{Format, Opening, Options};
 use crate::data::node::{Listing, Node};
 
 use crate::data::sniff::{self, Head, Match};
-use crate::formats::table::dataset;
+use crate::engines::multifile::concat::partition;
 use crate::formats::{self, FORMATS};
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl Search {
                 Err(_) => continue,
             };
             // Folders in a folder are a table or not: that shows only inside.
-            let certain = formats::detect(&head).format.id != FORMAT.id && !dataset::are_levels(&head);
+            let certain = formats::detect(&head).format.id != FORMAT.id && !partition::are_levels(&head);
             if certain || self.finds(task, &inner, &head.entries, depth + 1)? {
                 return Ok(true);
             }

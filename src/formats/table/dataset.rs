@@ -20,10 +20,10 @@ use crate::data::open::{Document, table_of};
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::json::record::REST;
 use crate::engines::multifile::concat::partition::{self, Keys};
+use crate::engines::multifile::concat::partition::{LOGS, are_levels, is_hidden};
 use crate::engines::multifile::concat::{self, Part};
 use crate::formats::open_source;
 use arrow::datatypes::FieldRef;
-pub use levels::are_levels;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -97,8 +97,6 @@ const FAMILIES: [Family; 5] = [
         unlike: Unlike::Merged,
     },
 ];
-/// Folders that belong to table formats with a log of their own.
-const LOGS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
 /// How deep partitions nest.
 const DEEP: usize = 16;
 /// The most parts.
@@ -115,11 +113,6 @@ type Said = Arc<Mutex<Option<BTreeMap<usize, Vec<String>>>>>;
 /// The family of a file, by its name.
 fn family(name: &str) -> Option<usize> {
     FAMILIES.iter().position(|family| has_extension(name, family.extensions))
-}
-
-/// Whether a name is left out: hidden, or a file about the dataset.
-fn is_hidden(name: &str) -> bool {
-    name.starts_with(['.', '_'])
 }
 
 fn sniff(head: &Head) -> Match {

@@ -24,22 +24,48 @@ pub(super) struct Lists {
     json: bool,
     /// For people: elements that are lists themselves stand on lines of their own.
     broad: bool,
-    /// The element before with its text: much of what is stored repeats.
+    texts: Texts,
+}
+
+/// The texts of elements: of all different bytes, else of the element before.
+#[derive(Default)]
+struct Texts {
+    of_bytes: Vec<Vec<u8>>,
     element: Vec<u8>,
     text: Vec<u8>,
+}
+
+impl Texts {
+    fn of(&mut self, dtype: &DType, element: &[u8], json: bool) -> &[u8] {
+        if let ([byte], None) = (element, dtype.record()) {
+            if self.of_bytes.is_empty() {
+                self.of_bytes = (0..=u8::MAX).map(|byte| text_of(dtype, &[byte], json)).collect();
+            }
+            return self.of_bytes.get(usize::from(*byte)).map_or(&[], Vec::as_slice);
+        }
+        if self.text.is_empty() || element != self.element {
+            self.element.clear();
+            self.element.extend_from_slice(element);
+            self.text = text_of(dtype, element, json);
+        }
+        &self.text
+    }
+}
+
+fn text_of(dtype: &DType, element: &[u8], json: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    match (dtype.record().is_some(), json) {
+        (true, _) => append(&cell::structured(dtype, element), &mut text),
+        (false, true) => append(&cell::element(dtype, element), &mut text),
+        (false, false) => text.extend_from_slice(cell::element(dtype, element).as_bytes()),
+    }
+    text
 }
 
 impl Lists {
     /// Lists of this shape, none of whose sides is 0.
     pub(super) fn new(shape: &[u64], json: bool) -> Self {
-        Lists {
-            shape: shape.to_vec(),
-            index: None,
-            json,
-            broad: false,
-            element: Vec::new(),
-            text: Vec::new(),
-        }
+        Lists { shape: shape.to_vec(), index: None, json, broad: false, texts: Texts::default() }
     }
 
     /// Appends what stands before the next element.
@@ -80,20 +106,28 @@ impl Lists {
     /// Appends elements of a type, little-endian as arrays deliver them.
     fn elements(&mut self, dtype: &DType, bytes: &[u8], out: &mut Out) -> Result<(), Error> {
         let size = (dtype.size() as usize).max(1);
-        let is_record = dtype.record().is_some();
-        for element in bytes.chunks_exact(size) {
+        let mut rest = bytes;
+        while let Some((element, behind)) = rest.split_at_checked(size) {
             self.before(out.text());
-            if self.text.is_empty() || element != self.element {
-                self.element.clear();
-                self.element.extend_from_slice(element);
-                self.text.clear();
-                match (is_record, self.json) {
-                    (true, _) => append(&cell::structured(dtype, element), &mut self.text),
-                    (false, true) => append(&cell::element(dtype, element), &mut self.text),
-                    (false, false) => self.text.extend_from_slice(cell::element(dtype, element).as_bytes()),
+            let text = self.texts.of(dtype, element, self.json);
+            out.text().extend_from_slice(text);
+            rest = behind;
+            if behind.get(..size) == Some(element) {
+                // Much of what is stored repeats: the same text up to the end of the innermost list.
+                let (Some(side), Some(at)) =
+                    (self.shape.last(), self.index.as_mut().and_then(|index| index.last_mut()))
+                else {
+                    continue;
+                };
+                let left = (side - 1 - *at) as usize;
+                let same = behind.chunks_exact(size).take(left).take_while(|next| *next == element).count();
+                *at += same as u64;
+                rest = behind.get(same * size..).unwrap_or_default();
+                for _ in 0..same {
+                    out.text().push(if self.json { b',' } else { b' ' });
+                    out.text().extend_from_slice(text);
                 }
             }
-            out.text().extend_from_slice(&self.text);
             out.pass()?;
         }
         Ok(())
@@ -217,6 +251,23 @@ mod tests {
         let whole = cell::nested(&DType::U16, shape, &bytes).unwrap();
         let whole = if json { whole.to_string() } else { rows_of(&whole, 0) };
         (String::from_utf8(out.text().clone()).unwrap(), whole)
+    }
+
+    #[test]
+    fn elements_that_repeat_are_written_as_often() {
+        for json in [true, false] {
+            let bytes: Vec<u8> =
+                [vec![7; 9_000], vec![0; 9_001], (0..200).collect(), vec![1; 1_799]].concat();
+            let shape = [4, 5_000];
+            let (mut out, mut lists) = (Out::default(), Lists::new(&shape, json));
+            for piece in bytes.chunks(6_000) {
+                lists.elements(&DType::U8, piece, &mut out).unwrap();
+            }
+            lists.end(out.text());
+            let whole = cell::nested(&DType::U8, &shape, &bytes).unwrap();
+            let whole = if json { whole.to_string() } else { rows_of(&whole, 0) };
+            assert!(String::from_utf8(out.text().clone()).unwrap() == whole, "json {json}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Partition columns: what the folders of a file say of its rows (`year=2024/month=1/part-0.parquet`, as Hive,
 //! Spark and Arrow write them). <https://arrow.apache.org/docs/python/dataset.html#reading-partitioned-data>
 
+use crate::bytes::source::Entry;
+use crate::data::sniff::Head;
 use crate::engines::multifile::lake::{constant, unescaped};
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray, new_null_array};
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -92,6 +94,29 @@ pub fn constants(keys: &Keys, columns: &[FieldRef]) -> Vec<ArrayRef> {
         }
     };
     columns.iter().map(one).collect()
+}
+
+/// Folders that belong to table formats with a log of their own.
+pub const LOGS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
+
+/// Whether a name is left out: hidden, or a file about the dataset.
+pub fn is_hidden(name: &str) -> bool {
+    name.starts_with(['.', '_'])
+}
+
+/// Whether a folder has nothing but folders whose names say nothing to readers of tables: whether they are
+/// the levels of one table shows only inside.
+pub fn are_levels(head: &Head) -> bool {
+    let is_level =
+        |e: &Entry| e.is_folder && !is_hidden(&e.name) && of_folder(&e.name).is_none() && !is_log(e);
+    // Hierarchies of arrays may have nothing but folders at the top, and their name.
+    let is_named = head.has_extension(&["zarr", "n5"]);
+    head.is_folder && !is_named && !head.entries.is_empty() && head.entries.iter().all(is_level)
+}
+
+/// Whether an entry is the log or the metadata of a table.
+pub fn is_log(entry: &Entry) -> bool {
+    LOGS.contains(&entry.name.as_str())
 }
 
 #[cfg(test)]

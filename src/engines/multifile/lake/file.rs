@@ -3,8 +3,9 @@
 use super::DataFile;
 use super::fit::{By, fit};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{batch, cut, filled_step};
 use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -56,6 +57,9 @@ pub fn file_table(task: &Task, schema: &SchemaRef, by: By, file: &Arc<DataFile>)
     }
     Ok(Arc::new(table))
 }
+
+/// Bytes that a value takes of a column that a file lacks.
+const FILLED: u64 = 16;
 
 impl FileTable {
     /// The positions in the file of the rows that are deleted; `None` where none is.
@@ -164,6 +168,9 @@ impl Table for FileTable {
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         let needed = self.needed(columns);
         let (read, count) = self.left(task, rows, &needed)?;
+        let filled = (columns.len() - needed.len().min(columns.len())) as u64;
+        let bytes = (count as u64).saturating_mul(FILLED).saturating_mul(filled);
+        limits::check(bytes, limits::CHUNK, "the columns that a file lacks")?;
         let theirs = self.inner.schema();
         let one = |&column: &usize| -> Result<ArrayRef> {
             let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
@@ -194,10 +201,11 @@ impl Table for FileTable {
     }
 
     fn scan_step(&self, at: u64) -> u64 {
-        match self.known_deleted() {
+        let step = match self.known_deleted() {
             None => self.inner.scan_step(at),
             Some(deleted) => self.inner.scan_step(Self::position(&deleted, at)),
-        }
+        };
+        step.min(filled_step(&self.schema))
     }
 
     fn stretches(&self, task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
@@ -322,5 +330,39 @@ mod tests {
             let cut = |n: u64| (n as usize).min(left.len());
             prop_assert_eq!(&got.column(0).as_primitive::<Int64Type>().values()[..], &left[cut(from)..cut(to)]);
         }
+    }
+
+    /// A file that claims rows which no byte proves.
+    struct Claims(SchemaRef);
+
+    impl Table for Claims {
+        fn schema(&self) -> &SchemaRef {
+            &self.0
+        }
+
+        fn rows(&self) -> Rows {
+            Rows::Exact(1 << 40)
+        }
+
+        fn read(&self, _: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+            assert!(columns.is_empty());
+            batch(&self.0, columns, Vec::new(), (rows.end - rows.start) as usize)
+        }
+
+        fn scan_step(&self, _: u64) -> u64 {
+            1 << 40
+        }
+    }
+
+    #[test]
+    fn columns_that_a_file_lacks_are_filled_up_within_limits() {
+        let claims = Arc::new(Claims(Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]))));
+        let file = DataFile::new("part", 0, Box::new(move |_| Ok(claims.clone())));
+        let schema = Arc::new(Schema::new(vec![Field::new("new", DataType::Int64, true)]));
+        let table = file_table(&Task::new(), &schema, By::Name, &Arc::new(file)).unwrap();
+        let step = table.scan_step(0);
+        assert_eq!(table.read(&Task::new(), 0..step, &[0]).unwrap().column(0).null_count() as u64, step);
+        let error = table.read(&Task::new(), 0..1 << 40, &[0]).unwrap_err();
+        assert_eq!(error.kind(), crate::bytes::error::ErrorKind::Limit);
     }
 }

@@ -27,7 +27,7 @@ use crate::data::grouped::{self, Members};
 use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
 use crate::engines::delimited::PlainText;
-use crate::formats::array::mat::place;
+use crate::engines::matlab::place;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value as Json;

@@ -12,6 +12,7 @@ use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::node::{Children, Listing, Node, Value};
+use crate::engines::matlab::place;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::ops::Range;
@@ -357,20 +358,6 @@ impl Items {
 
 fn cut(range: &Range<u64>, count: u64) -> Range<u64> {
     range.start.min(count)..range.end.min(count)
-}
-
-/// The place of an element in MATLAB's notation: `3`, or `2,1` where there are rows and columns.
-pub(in crate::formats::array) fn place(index: u64, shape: &[u64]) -> String {
-    if shape.iter().filter(|side| **side != 1).count() < 2 {
-        return (index + 1).to_string();
-    }
-    let mut rest = index;
-    let mut places = Vec::new();
-    for side in shape {
-        places.push((rest % side.max(&1) + 1).to_string());
-        rest /= side.max(&1);
-    }
-    places.join(",")
 }
 
 /// The elements of a cell array.

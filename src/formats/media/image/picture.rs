@@ -154,10 +154,12 @@ impl Image for Picture {
 
 impl Picture {
     fn decode(&self, task: &Task, frame: u64) -> Result<Pixels> {
-        let decoded = crate::bytes::guard::guarded(|| match self.play(task, frame)? {
-            Some(pixels) => Ok(pixels),
-            None => self.codec.frame(task, &self.source, frame, self.partial),
-        });
+        // Decoders of other people's may panic on what breaks their format's rules.
+        let decoded =
+            crate::bytes::guard::catch_decoder_panic("the picture", || match self.play(task, frame)? {
+                Some(pixels) => Ok(pixels),
+                None => self.codec.frame(task, &self.source, frame, self.partial),
+            });
         task.check()?;
         decoded
     }

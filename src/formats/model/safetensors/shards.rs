@@ -67,8 +67,12 @@ pub(super) fn open_folder(opening: &Opening) -> Result<Node> {
 fn beside(folder: &Path, entry: &Name) -> Node {
     let path = folder.join(&entry.name);
     let label = if entry.is_folder { "folder" } else { "file" };
-    crate::formats::ALL
-        .nested(entry.name.as_str(), label, crate::data::format::Options::default(), move |task| Source::open(task, &path))
+    crate::formats::ALL.nested(
+        entry.name.as_str(),
+        label,
+        crate::data::format::Options::default(),
+        move |task| Source::open(task, &path),
+    )
 }
 
 /// Opens the model that an index tells of.

@@ -1,33 +1,17 @@
 //! Folders whose names are values without a key (`2024/01/part-0.parquet`): one table where all files below are
 //! of one kind and equally deep, and nothing else is there.
 
-use super::{File, LOGS, check_count, family, is_hidden};
+use super::{File, check_count, family};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
-use crate::data::sniff::Head;
-use crate::engines::multifile::concat::partition;
+use crate::engines::multifile::concat::partition::{is_hidden, is_log};
 use arrow::datatypes::SchemaRef;
 
 /// How deep levels nest.
 const DEEP: usize = 8;
 /// The most folders that are looked into.
 const FOLDERS: usize = 20_000;
-
-/// Whether a folder has nothing but folders whose names say nothing to readers of tables: whether they are
-/// the levels of one table shows only inside.
-pub fn are_levels(head: &Head) -> bool {
-    let is_level = |e: &Entry| {
-        e.is_folder && !is_hidden(&e.name) && partition::of_folder(&e.name).is_none() && !is_log(e)
-    };
-    // Hierarchies of arrays may have nothing but folders at the top, and their name.
-    let is_named = head.has_extension(&["zarr", "n5"]);
-    head.is_folder && !is_named && !head.entries.is_empty() && head.entries.iter().all(is_level)
-}
-
-fn is_log(entry: &Entry) -> bool {
-    LOGS.contains(&entry.name.as_str())
-}
 
 /// The files below in natural order with the names of their folders as values; none where the folders are no
 /// levels of one table.

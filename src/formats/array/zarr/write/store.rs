@@ -1,10 +1,10 @@
 //! Where keys are written: a ZIP archive of members that are stored as they are. A folder is
 //! [`crate::convert::output::Folder`].
 
+use crate::bytes::archive::write::{Entry, directory, local};
 use crate::bytes::error::Result;
 use crate::data::format::Sink;
 use crate::data::scan::put;
-use crate::formats::array::npz::write::{Entry, directory, local};
 
 /// A store that takes each key once.
 pub trait Keys: Send {

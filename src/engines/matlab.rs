@@ -1,0 +1,15 @@
+//! What MATLAB's files of any version share.
+
+/// The place of an element in MATLAB's notation: `3`, or `2,1` where there are rows and columns.
+pub fn place(index: u64, shape: &[u64]) -> String {
+    if shape.iter().filter(|side| **side != 1).count() < 2 {
+        return (index + 1).to_string();
+    }
+    let mut rest = index;
+    let mut places = Vec::new();
+    for side in shape {
+        places.push((rest % side.max(&1) + 1).to_string());
+        rest /= side.max(&1);
+    }
+    places.join(",")
+}
