@@ -3,10 +3,11 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
+//! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image`, `Text` |
+//! | [`infer`], [`json`](mod@json), [`security`] | types that columns of text fit; JSON texts in cells; what code a file would run |
 //! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
-//! | [`format`](mod@format), [`sniff`] | `Format`: a descriptor, as a value; `Writer`, `Options`, `Payload`, `Loss`; which format is it |
-//! | [`open`](mod@open) | from a source to a [`open::Document`]; walking the tree |
+//! | [`format`](mod@format), [`sniff`] | `Format`: a descriptor, as a value, and a list of them; `Writer`, `Options`, `Payload`, `Loss`; which format is it |
+//! | [`open`](mod@open) | from a source to a [`open::Document`], by a list of formats that is handed on; walking the tree |
 //! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
 //! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
 //! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |

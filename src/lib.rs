@@ -5,55 +5,60 @@
 //!
 //! # The picture
 //! ```text
+//!                 application: window, command line
+//!                    │              │           │
+//!                    ▼              ▼           ▼
+//!                 jobs          convert       query      what people do with data
+//!                    │              │           │
+//!                    └──────┬───────┴───────────┘
+//!                           ▼
+//!                        formats                         a folder each: reader, writer, tests; the ordered list
+//!                           │
+//!                           ▼
+//!                        engines                         delimited text, JSON, pickles, tables of many files
+//!                           │
+//!                           ▼
+//!                         data                           nodes, content, types; adapters, conventions, statistics
+//!                           │
+//!                           ▼
+//!                         bytes                          sources, compression, archives; tasks, limits, errors
+//! ```
+//! How a file comes to a view:
+//! ```text
 //! path ─▶ Source ─▶ sniff ─▶ Format.open ─▶ Node tree ─▶ Content ─▶ view | command | writer
 //!           ▲                                              │
 //!           └───────────── bytes inside other bytes ◀──────┘
 //! ```
-//! A path becomes a [`Source`] (a mapped file, a slice, a decompressed stream, a folder). [`sniff`] shows
-//! its head to every [`format::Format`] in [`formats::FORMATS`] and takes the first that is sure. The
-//! format's `open` reads headers and gives a tree of [`node::Node`]s: names, attributes, problems, and
-//! [`content::Content`] — a table, an array, an image, a text, bytes. Content reads values by range, with
-//! a [`Task`] in hand. What is inside another file goes back through `Source` and the same door,
-//! [`open::nested`].
+//! A path becomes a [`Source`] (a mapped file, a slice, a decompressed stream, a folder). Its head is shown to every
+//! [`Format`](data::format::Format) in [`formats::FORMATS`], and the first that is sure is taken. The format's `open`
+//! reads headers and gives a tree of [`Node`](data::node::Node)s: names, attributes, problems, and
+//! [`Content`](data::content::Content) — a table, an array, an image, a text, bytes; or it answers that the source is
+//! another's, and the next one is asked. Content reads values by range, with a [`Task`] in hand. What is inside another
+//! file goes back through `Source` and the same door, [`Formats`](data::format::Formats), which whoever may find files
+//! inside others is handed.
 //!
-//! # Code map
-//! | room | what is in it |
-//! |---|---|
-//! | [`source`] | the only place that opens and maps files; identity checks; the guard against shrinking files |
-//! | [`sniff`], [`open`] | which format is it; from a source to a [`Document`]; walking the tree |
-//! | [`format`](mod@format) | `Format`: a descriptor, as a value; `Writer`, `Options`, `Payload`, `Loss` |
-//! | [`formats`] | the ordered list, and one file or folder a format |
-//! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
-//! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image` and the struct `Text` |
-//! | [`dtype`], [`region`], [`cell`] | element types; which elements; exact texts of values |
-//! | [`cf`] | times as counts since a date, in the calendars of climate models |
-//! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
-//! | [`lines`] | where lines and records of text end; rows of text by range |
-//! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
-//! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
-//! | [`codec`] | what turns a chunk's stored bytes into its elements: compression, filters, checksums |
-//! | [`container`], [`stream`] | archives and compressed streams, for the formats that are made of them |
-//! | [`concat`](mod@concat), [`cache`] | several tables as one; decoded blocks that a second look finds again |
-//! | [`grouped`] | tables and sparse matrices whose parts are arrays of one group, in any format |
-//! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
-//! | [`lake`] | tables whose rows lie in many files and whose schema stands in metadata |
-//! | [`stats`] | one pass over an array or a table |
-//! | [`convert`], [`write`](mod@write), [`output`] | any content to any writer that accepts its kind; the writers; files that are whole or not there |
-//! | [`query`](mod@query) | SQL, filters, sorting: a result is a table again; the only room with an asynchronous runtime |
-//! | [`task`], [`jobs`] | permission to block; worker threads and the slots that views ask |
-//! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
+//! # Layers
+//! Each may use itself and those before it, never those behind it; a test holds the imports against this list. What is
+//! in the rooms of a layer its head says.
+//! 1. [`bytes`]: bytes and the permission to read them
+//! 2. [`data`]: data, whatever file holds them
+//! 3. [`engines`]: what several formats are read and written by
+//! 4. [`formats`]: each format in a folder of its own; none knows another
+//! 5. [`query`]: SQL, filters, sorting; a result is a table again; the only room with an asynchronous runtime
+//! 6. [`convert`]: any content to any writer that accepts its kind; files that are whole or not there
+//! 7. [`jobs`]: worker threads and the slots that views ask
 //!
 //! # Adding a format
 //! 1. `src/formats/<kind>/<id>.rs`: the module's head says what the format is and links its
 //!    specification; `pub static FORMAT: Format = Format { extensions, magic, reads, ..Format::new(id,
 //!    name, open) }`; `fn open(&Opening) -> Result<Node>` reads the header, checks every size through
-//!    [`limits`], and returns a `Node` with content. Where magic alone does not tell, set `sniff`, which is
+//!    [`limits`](bytes::limits), and returns a `Node` with content. Where magic alone does not tell, set `sniff`, which is
 //!    then asked instead of `magic`. Content that is made already:
-//!    - plain elements: [`content::array::Plain`];
-//!    - rows of fixed fields: a `Plain` of [`dtype::DType::Struct`] in an [`adapt::ArrayTable`];
-//!    - lines of text: [`lines::Paged`] finds the rows, `Records` (with [`lines::paged::line`]) keeps them;
-//!    - columns: [`adapt::column`] makes each, [`content::table::batch`] the batch;
-//!    - rows in memory: [`content::table::MemoryTable`].
+//!    - plain elements: [`Plain`](data::content::array::Plain);
+//!    - rows of fixed fields: a `Plain` of [`DType::Struct`](data::dtype::DType::Struct) in an [`ArrayTable`](data::adapt::ArrayTable);
+//!    - lines of text: [`Paged`](engines::delimited::Paged) finds the rows, `Records` (with [`line`](engines::delimited::paged::line)) keeps them;
+//!    - columns: [`column`](data::adapt::column) makes each, [`batch`](data::content::table::batch) the batch;
+//!    - rows in memory: [`MemoryTable`](data::content::table::MemoryTable).
 //!
 //!    Else implement `Table` or `Array` (three or four methods). Where the header can be read but not all
 //!    of the values are there, show those that are and set the node's problem; an `Err` from `open` is for
@@ -67,16 +72,16 @@
 //!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.
-//! 2. Only [`source`] opens files for reading and maps memory.
+//! 2. Only [`source`](bytes::source) opens files for reading and maps memory.
 //! 3. Opening reads headers, never values; reading takes a range and gives owned data.
 //! 4. Whatever can touch bytes takes a [`Task`]; code that draws never has one.
-//! 5. Sizes, counts and offsets from a file go through [`limits`] before anything is allocated.
+//! 5. Sizes, counts and offsets from a file go through [`limits`](bytes::limits) before anything is allocated.
 //! 6. An [`Error`] has a class, a sentence and a place; a partial tree beats an error; a broken node
 //!    never hides its neighbours.
 //! 7. Arrays deliver little-endian elements in C order, whatever the file does.
 //! 8. Kinds of content are a closed enum, matched exhaustively; formats are an open, ordered list.
-//! 9. Values are exact: texts come from [`cell`], nothing is rounded on the way.
-//! 10. Detection is pure and sees only a [`sniff::Head`]; content beats the extension.
+//! 9. Values are exact: texts come from [`cell`](data::cell), nothing is rounded on the way.
+//! 10. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
 

@@ -29,6 +29,77 @@ fn the_library_does_not_know_egui() {
     }
 }
 
+/// The layers in their order, as `lib.rs` lists them.
+fn layers() -> Vec<String> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let section = text.split("//! # Layers\n").nth(1).unwrap().split("//! #").next().unwrap();
+    let item = |line: &str| {
+        let (number, rest) = line.strip_prefix("//! ")?.split_once(". [`")?;
+        number.parse::<u32>().ok()?;
+        Some(rest.split('`').next()?.to_owned())
+    };
+    section.lines().filter_map(item).collect()
+}
+
+/// The files of the library with their modules (`["formats", "array", "npy"]`) and their code: without comments, and
+/// without tests, which may use whatever they like.
+fn library() -> Vec<(Vec<String>, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut out = Vec::new();
+    for (path, text) in sources("src") {
+        let relative = path.strip_prefix(&root).unwrap().with_extension("");
+        let modules: Vec<String> = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let is_test = modules.iter().any(|name| name == "tests" || name == "testing" || name == "made");
+        if modules[0] == "app" || modules[0] == "lib" || is_test {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        out.push((modules, code.join("\n")));
+    }
+    out
+}
+
+#[test]
+fn layers_use_only_those_before_them() {
+    let layers = layers();
+    assert!(layers.len() > 5, "{layers:?}");
+    let place = |name: &str| layers.iter().position(|layer| layer == name);
+    let mut wrong = Vec::new();
+    for (modules, code) in library() {
+        let own = place(&modules[0]).unwrap_or_else(|| panic!("{} is in no layer", modules[0]));
+        for used in code.split("crate::").skip(1) {
+            let name: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if place(&name).is_none_or(|used| used > own) {
+                wrong.push(format!("{}: crate::{name}", modules.join("::")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_format_knows_another() {
+    let mut wrong = Vec::new();
+    for (modules, code) in
+        library().iter().filter(|(modules, _)| modules[0] == "formats" && modules.len() > 2)
+    {
+        let of = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
+        for used in code.split("crate::formats::").skip(1) {
+            let path: String =
+                used.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
+            let is_kind = ["array", "media", "model", "plain", "table"].contains(&of(&path)[0].as_str());
+            if is_kind && of(&path).get(..2) != modules.get(1..3) {
+                wrong.push(format!("{}: {path}", modules.join("::")));
+            }
+        }
+        // A path upwards that leaves the format.
+        let up = "super::".repeat(modules.len() - 2);
+        wrong.extend(code.contains(&up).then(|| format!("{}: {up}", modules.join("::"))));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn the_window_makes_no_tasks() {
     for (path, text) in sources("src/app") {
@@ -47,7 +118,9 @@ fn the_window_makes_no_tasks() {
 fn only_source_maps_and_opens() {
     for (path, text) in sources("src") {
         let name = path.to_string_lossy().into_owned();
-        let room = ["/source/", "/app/", "/output.rs", "/output/"].iter().any(|room| name.contains(room));
+        let room = ["/source/", "/source.rs", "/app/", "/output.rs", "/output/"]
+            .iter()
+            .any(|room| name.contains(room));
         if !room {
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             assert!(!code.contains("File::open(") && !code.contains("Mmap"), "{name} opens files");
@@ -119,7 +192,8 @@ fn functions_stay_small() {
     for (path, text) in sources("src") {
         let all = functions(&text);
         assert!(
-            all.len() * 4 >= text.matches("\n    fn ").count(),
+            all.len() * 4
+                >= text.lines().filter(|line| line.starts_with("    fn ") && line.ends_with('{')).count(),
             "{}: the counter is lost",
             path.display()
         );

@@ -84,30 +84,30 @@ struct State {
     first: Option<Duration>,
     handles: Vec<AbortHandle>,
     threads: Option<Threads>,
-    plan: Told,
+    plan: PlanText,
 }
 
-/// A plan: while it runs, the steps themselves, which hold the rows that they gathered; then what is told of it.
-enum Told {
-    Steps(Arc<dyn ExecutionPlan>),
-    Words(String, Vec<Step>),
+/// A plan: while it runs, the steps themselves, which hold the rows that they gathered; then its text and the steps as values.
+enum PlanText {
+    Pending(Arc<dyn ExecutionPlan>),
+    Text(String, Vec<Step>),
 }
 
-impl Default for Told {
+impl Default for PlanText {
     fn default() -> Self {
-        Told::Words(String::new(), Vec::new())
+        PlanText::Text(String::new(), Vec::new())
     }
 }
 
-impl Told {
+impl PlanText {
     /// A step a line, with what each counted and how long it took; and the same as values.
     fn words(&self) -> (String, Vec<Step>) {
         match self {
-            Told::Steps(plan) => {
+            PlanText::Pending(plan) => {
                 let text = DisplayableExecutionPlan::with_metrics(plan.as_ref()).indent(false).to_string();
                 (text, super::steps::of(plan))
             }
-            Told::Words(text, steps) => (text.clone(), steps.clone()),
+            PlanText::Text(text, steps) => (text.clone(), steps.clone()),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Answer {
             skip: planned.skip,
             left: planned.fetch,
             threads: Some(planned.threads),
-            plan: Told::Steps(planned.whole),
+            plan: PlanText::Pending(planned.whole),
             ..State::default()
         };
         let inner = Arc::new(Inner {
@@ -476,7 +476,7 @@ impl Inner {
         let handles = std::mem::take(&mut state.handles);
         let threads = state.threads.take();
         let (text, steps) = state.plan.words();
-        let plan = std::mem::replace(&mut state.plan, Told::Words(text, steps));
+        let plan = std::mem::replace(&mut state.plan, PlanText::Text(text, steps));
         drop(state);
         self.task.cancel();
         handles.iter().for_each(AbortHandle::abort);

@@ -100,7 +100,7 @@ fn is_bug<T>(result: Result<T>, words: &str) {
     let error = result.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Bug, "{error}");
     let message = error.message();
-    assert!(message.contains(words) && message.contains("src/guard/tests.rs:"), "{message}");
+    assert!(message.contains(words) && message.contains("src/data/guard/tests.rs:"), "{message}");
 }
 
 fn opened() -> Arc<Node> {

@@ -293,7 +293,7 @@ mod tests {
         let document = in_memory("letters", file.clone());
         let Some(Content::Bytes(bytes)) = &document.root.content else { panic!() };
         assert_eq!((document.format.id, bytes.known_len()), ("bytes", Some(30_000)));
-        assert!(document.root.remarks.iter().any(|remark| remark.contains("LZMA")));
+        assert!(document.remarks.iter().any(|remark| remark.contains("LZMA")));
         assert!(document.root.problem.is_none());
         let named = in_memory("letters.lzma", file);
         assert!(named.format.id == "xz" && named.root.problem.is_some());

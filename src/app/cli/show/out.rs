@@ -7,12 +7,12 @@ use serde_json::json;
 use std::io::{ErrorKind, Write};
 
 /// Bytes that are kept before any are printed. Until then an error can still take the place of all of them.
-const HELD: usize = 4 << 20;
+const BUFFERED: usize = 4 << 20;
 
 /// Standard output behind a buffer.
 #[derive(Default)]
 pub(super) struct Out {
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     begun: bool,
     closed: bool,
 }
@@ -20,12 +20,12 @@ pub(super) struct Out {
 impl Out {
     /// Where text goes.
     pub(super) fn text(&mut self) -> &mut Vec<u8> {
-        &mut self.held
+        &mut self.buffer
     }
 
     /// Appends a text.
     pub(super) fn put(&mut self, text: &str) {
-        self.held.extend_from_slice(text.as_bytes());
+        self.buffer.extend_from_slice(text.as_bytes());
     }
 
     /// Prints what is there where that is much.
@@ -33,7 +33,7 @@ impl Out {
     /// # Errors
     /// Of the operating system; `Cancelled` where nobody reads on, which [`Out::is_closed`] says then.
     pub(super) fn pass(&mut self) -> Result<(), Error> {
-        if self.held.len() < HELD {
+        if self.buffer.len() < BUFFERED {
             return Ok(());
         }
         self.print()
@@ -46,8 +46,8 @@ impl Out {
     pub(super) fn print(&mut self) -> Result<(), Error> {
         self.begun = true;
         let mut stdout = std::io::stdout().lock();
-        let printed = stdout.write_all(&self.held).and_then(|()| stdout.flush());
-        self.held.clear();
+        let printed = stdout.write_all(&self.buffer).and_then(|()| stdout.flush());
+        self.buffer.clear();
         match printed {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.closed = true;

@@ -13,7 +13,6 @@ use gander::data::content::{Array, Content};
 use gander::data::dtype::DType;
 use gander::data::format::Options;
 use gander::data::node::Node;
-use gander::data::open;
 use gander::data::region::Region;
 use gander::jobs::Jobs;
 

@@ -18,7 +18,6 @@ use gander::data::content::array::Plain;
 use gander::data::content::{Array, Content};
 use gander::data::dtype::{DType, Mini};
 use gander::data::format::Options;
-use gander::data::open;
 
 use super::super::bench::{self, Bench, Slow, bench, bench_with, frame_times, settle};
 use super::super::{Action, Request};

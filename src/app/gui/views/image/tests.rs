@@ -10,7 +10,6 @@ use gander::data::content::array::Axis;
 use gander::data::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
 use gander::data::content::{Array, Content};
 use gander::data::format::Options;
-use gander::data::open;
 use gander::data::region::{Region, Span};
 
 use super::super::bench::{bench, frame_times, settle};
