@@ -75,6 +75,7 @@ pub struct Done {
 pub fn targets(items: &[Item]) -> Vec<&'static Target> {
     TARGETS
         .iter()
+        .copied()
         .filter(|target| plan(items, target, &Options::default(), &Selection::default()).is_ok())
         .collect()
 }

@@ -214,7 +214,7 @@ fn format_table() -> String {
             kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(", ")
         };
         let extensions: Vec<String> = format.extensions.iter().map(|e| format!("`.{e}`")).collect();
-        let writes = format.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
+        let writes = format.targets.first().map_or(String::new(), |target| words(target.writer.accepts));
         out += &format!(
             "| `{}` | {} | {} | {} | {writes} |\n",
             format.id,

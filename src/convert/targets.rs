@@ -3,73 +3,36 @@
 use super::values;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Kind;
-use crate::data::format::{OptionSpec, Options, Writer};
+pub use crate::data::format::Target;
+use crate::data::format::{OptionSpec, Options};
 use crate::data::sniff;
-use crate::engines::json::write as json;
-use crate::formats::{array, media, model, plain, table};
+use crate::formats::FORMATS;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// A file type that can be written: a writer and what is set for it from the start.
-pub struct Target {
-    /// The short name on the command line.
-    pub id: &'static str,
-    /// The name for people.
-    pub name: &'static str,
-    /// File name endings that mean it, the usual one first.
-    pub extensions: &'static [&'static str],
-    /// The writer.
-    pub writer: &'static Writer,
-    /// Options that this type has set.
-    pub presets: &'static [(&'static str, &'static str)],
-    /// Whether the result is a folder of files, which takes what the writer would put into a ZIP archive.
-    pub folder: bool,
-}
-
-/// Every file type that can be written.
-pub static TARGETS: &[Target] = &[
-    target("parquet", "Parquet", &["parquet", "pq"], &table::parquet::write::WRITER, &[]),
-    target("arrow", "Arrow IPC file", &["arrow", "feather", "ipc"], &table::arrow::write::WRITER, &[]),
-    target(
-        "arrow-stream",
-        "Arrow IPC stream",
-        &["arrows"],
-        &table::arrow::write::WRITER,
-        &[("container", "stream")],
-    ),
-    target("csv", "CSV", &["csv"], &table::csv::write::WRITER, &[]),
-    target("tsv", "TSV", &["tsv", "tab"], &table::csv::write::WRITER, &[("delimiter", "tab")]),
-    target("jsonl", "JSON Lines", &["jsonl", "ndjson"], &json::WRITER, &[]),
-    target("json", "JSON", &["json"], &json::ARRAY, &[]),
-    target("npy", "NumPy array", &["npy"], &array::npy::write::WRITER, &[]),
-    target("hdf5", "HDF5", &["h5", "hdf5"], &array::hdf5::write::WRITER, &[]),
-    target("npz", "NumPy archive", &["npz"], &array::npz::write::WRITER, &[]),
-    target("safetensors", "safetensors", &["safetensors"], &model::safetensors::write::WRITER, &[]),
-    Target { folder: true, ..target("zarr", "Zarr", &["zarr"], &array::zarr::write::WRITER, &[]) },
-    target("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &array::zarr::write::WRITER, &[]),
-    target("png", "PNG", &["png"], &media::image::write::WRITER, &[]),
-    target("raw", "Raw bytes", &["bin", "raw", "dat"], &plain::bytes::write::WRITER, &[]),
-];
-
-const fn target(
-    id: &'static str,
-    name: &'static str,
-    extensions: &'static [&'static str],
-    writer: &'static Writer,
-    presets: &'static [(&'static str, &'static str)],
-) -> Target {
-    Target { id, name, extensions, writer, presets, folder: false }
-}
+/// Every file type that can be written, as the formats list them: tables first, then arrays, pictures, bytes.
+pub static TARGETS: LazyLock<Vec<&'static Target>> = LazyLock::new(|| {
+    let mut all: Vec<&Target> = FORMATS.iter().flat_map(|format| format.targets).collect();
+    let accepts = |target: &Target, kind| target.writer.accepts.contains(&kind);
+    all.sort_by_key(|target| match () {
+        () if accepts(target, Kind::Table) && !accepts(target, Kind::Array) => 0,
+        () if accepts(target, Kind::Array) && !accepts(target, Kind::Bytes) => 1,
+        () if accepts(target, Kind::Image) => 2,
+        () => 3,
+    });
+    all
+});
 
 impl Target {
     /// The target of this id.
     pub fn by_id(id: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.id == id)
+        TARGETS.iter().find(|target| target.id == id).copied()
     }
 
     /// The target that a file name means.
     pub fn of_path(path: &Path) -> Option<&'static Target> {
         let name = path.file_name()?.to_str()?;
-        TARGETS.iter().find(|target| sniff::has_extension(name, target.extensions))
+        TARGETS.iter().find(|target| sniff::has_extension(name, target.extensions)).copied()
     }
 
     /// Its options, in the order of a dialog.
@@ -123,11 +86,5 @@ impl Target {
             all.choice(spec)?;
         }
         Ok(all)
-    }
-}
-
-impl std::fmt::Debug for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Target({})", self.id)
     }
 }

@@ -35,7 +35,7 @@ pub struct Format {
     /// Reads headers and makes the tree.
     pub open: fn(&Opening) -> Result<Node>,
     /// How it is written, if Gander writes it.
-    pub writer: Option<Writer>,
+    pub targets: &'static [Target],
 }
 
 impl Format {
@@ -51,7 +51,7 @@ impl Format {
             reads: &[],
             options: &[],
             open,
-            writer: None,
+            targets: &[],
         }
     }
 }
@@ -129,6 +129,40 @@ impl Options {
             return Ok(value);
         }
         Err(Error::unsupported(format!("{}={value}: it is one of {}", spec.name, spec.values.join(", "))))
+    }
+}
+
+/// A file type that can be written: a writer and what is set for it from the start.
+pub struct Target {
+    /// The short name on the command line.
+    pub id: &'static str,
+    /// The name for people.
+    pub name: &'static str,
+    /// File name endings that mean it, the usual one first.
+    pub extensions: &'static [&'static str],
+    /// The writer.
+    pub writer: &'static Writer,
+    /// Options that this type has set.
+    pub presets: &'static [(&'static str, &'static str)],
+    /// Whether the result is a folder of files, which takes what the writer would put into a ZIP archive.
+    pub folder: bool,
+}
+
+impl Target {
+    /// A file type that is one file, with nothing set.
+    pub const fn new(
+        id: &'static str,
+        name: &'static str,
+        extensions: &'static [&'static str],
+        writer: &'static Writer,
+    ) -> Self {
+        Target { id, name, extensions, writer, presets: &[], folder: false }
+    }
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Target({})", self.id)
     }
 }
 

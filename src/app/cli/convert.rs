@@ -210,7 +210,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
                 "several": target.writer.many, "options": options,
             })
         };
-        super::print_json(&TARGETS.iter().map(one).collect())?;
+        super::print_json(&TARGETS.iter().copied().map(one).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
     let row = |target: &Target| {
@@ -221,7 +221,7 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             kinds(target).join(" "),
         ]
     };
-    let lines = super::aligned(&TARGETS.iter().map(row).collect::<Vec<_>>());
+    let lines = super::aligned(&TARGETS.iter().copied().map(row).collect::<Vec<_>>());
     let mut text = String::new();
     for (target, line) in TARGETS.iter().zip(lines) {
         text.push_str(&format!("{line}\n"));

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 };
                 json!({
                     "id": f.id, "name": f.name, "extensions": f.extensions, "reads": kinds(f.reads),
-                    "writes": f.writer.as_ref().map_or(vec![], |w| kinds(w.accepts)),
+                    "writes": f.targets.first().map_or(vec![], |target| kinds(target.writer.accepts)),
                 })
             })
             .collect();
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let words = |kinds: &[gander::data::content::Kind]| {
             kinds.iter().map(|k| k.word()).collect::<Vec<_>>().join(" ")
         };
-        let writes = f.writer.as_ref().map_or(String::new(), |w| words(w.accepts));
+        let writes = f.targets.first().map_or(String::new(), |target| words(target.writer.accepts));
         rows.push(vec![f.id.to_owned(), f.name.to_owned(), words(f.reads), writes, f.extensions.join(" ")]);
     }
     super::print(&(super::aligned(&rows).join("\n") + "\n"))?;

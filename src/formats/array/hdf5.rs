@@ -48,7 +48,7 @@ mod tests;
 
 use crate::bytes::error::Result;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{FIRST, Head, Match};
 use conventions::Flavour;
@@ -60,7 +60,7 @@ pub static FORMAT: Format = Format {
     magic: &[crate::data::sniff::Magic::at(0, superblock::SIGNATURE)],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Table],
-    writer: Some(crate::formats::array::hdf5::write::WRITER),
+    targets: &[Target::new("hdf5", "HDF5", &["h5", "hdf5"], &write::WRITER)],
     ..Format::new("hdf5", "HDF5", open)
 };
 

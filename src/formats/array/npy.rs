@@ -18,7 +18,7 @@ use crate::data::content::{Array, ArrayFacts, Content, Kind, Layout};
 use crate::data::dtype::numpy::literal::{self, Literal, Value};
 use crate::data::dtype::numpy::{self, Described, Order};
 use crate::data::dtype::{DType, Long};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::region::Region;
 use crate::data::sniff::Magic;
@@ -32,7 +32,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/x-numpy"],
     magic: &[Magic::at(0, MAGIC)],
     reads: &[Kind::Array, Kind::Bytes],
-    writer: Some(crate::formats::array::npy::write::WRITER),
+    targets: &[Target::new("npy", "NumPy array", &["npy"], &write::WRITER)],
     ..Format::new("npy", "NumPy array", open)
 };
 

@@ -9,7 +9,7 @@ use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub static FORMAT: Format = Format {
     extensions: &["npz"],
     sniff: Some(sniff),
     reads: &[Kind::Array],
-    writer: Some(crate::formats::array::npz::write::WRITER),
+    targets: &[Target::new("npz", "NumPy archive", &["npz"], &write::WRITER)],
     ..Format::new("npz", "NumPy archive", open)
 };
 

@@ -27,7 +27,7 @@ pub mod write;
 
 use crate::bytes::error::Result;
 use crate::data::content::Kind;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 
@@ -39,7 +39,10 @@ pub static FORMAT: Format = Format {
     extensions: &["zarr", "zarr.zip", "zip"],
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Image],
-    writer: Some(crate::formats::array::zarr::write::WRITER),
+    targets: &[
+        Target { folder: true, ..Target::new("zarr", "Zarr", &["zarr"], &write::WRITER) },
+        Target::new("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::WRITER),
+    ],
     ..Format::new("zarr", "Zarr", open)
 };
 

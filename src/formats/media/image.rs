@@ -20,7 +20,7 @@ mod webp;
 pub mod write;
 
 use crate::data::content::Kind;
-use crate::data::format::Format;
+use crate::data::format::{Format, Target};
 use crate::data::sniff::{Head, Magic, Match};
 
 const IMAGE: &[Kind] = &[Kind::Image];
@@ -31,7 +31,7 @@ pub static PNG: Format = Format {
     mime: &["image/png", "image/apng"],
     magic: &[Magic::at(0, b"\x89PNG\r\n\x1a\n")],
     reads: IMAGE,
-    writer: Some(crate::formats::media::image::write::WRITER),
+    targets: &[Target::new("png", "PNG", &["png"], &write::WRITER)],
     ..Format::new("png", "PNG", png::open)
 };
 

@@ -17,7 +17,7 @@ use crate::bytes::source::Source;
 use crate::data::content::array::Plain;
 use crate::data::content::{Content, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use std::ops::Range;
@@ -26,7 +26,7 @@ use tree::Leaf;
 
 /// The descriptor: one file, or any file of a sharded model.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::formats::model::safetensors::write::WRITER),
+    targets: &[Target::new("safetensors", "safetensors", &["safetensors"], &write::WRITER)],
     extensions: &["safetensors", "safetensors.index.json"],
     sniff: Some(sniff),
     reads: &[Kind::Array],

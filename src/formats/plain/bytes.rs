@@ -4,7 +4,7 @@ pub mod write;
 
 use crate::bytes::error::Result;
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 
@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
     mime: &["application/octet-stream"],
     sniff: Some(sniff),
     reads: &[Kind::Bytes],
-    writer: Some(crate::formats::plain::bytes::write::WRITER),
+    targets: &[Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER)],
     ..Format::new("bytes", "Bytes", open)
 };
 

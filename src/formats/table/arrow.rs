@@ -22,7 +22,7 @@ mod tests;
 
 use crate::bytes::error::{Error, Result};
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
 use index::Opened;
@@ -33,7 +33,13 @@ const MAGIC: &[u8] = b"ARROW1";
 
 /// Arrow IPC files and streams.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::formats::table::arrow::write::WRITER),
+    targets: &[
+        Target::new("arrow", "Arrow IPC file", &["arrow", "ipc"], &write::WRITER),
+        Target {
+            presets: &[("container", "stream")],
+            ..Target::new("arrow-stream", "Arrow IPC stream", &["arrows"], &write::WRITER)
+        },
+    ],
     extensions: &["arrow", "arrows", "ipc", "arrow_file"],
     mime: &["application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"],
     magic: &[Magic::at(0, MAGIC)],
@@ -44,7 +50,7 @@ pub static FORMAT: Format = Format {
 
 /// Feather files of both versions.
 pub static FEATHER: Format = Format {
-    writer: Some(crate::formats::table::arrow::write::WRITER),
+    targets: &[Target::new("feather", "Feather", &["feather"], &write::WRITER)],
     extensions: &["feather"],
     magic: &[Magic::at(0, feather::MAGIC)],
     sniff: Some(sniff_feather),

@@ -16,7 +16,7 @@ pub mod write;
 use crate::bytes::display;
 use crate::bytes::error::Result;
 use crate::data::content::{Content, Kind, Table};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::encoding;
@@ -27,7 +27,13 @@ use table::CsvTable;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::formats::table::csv::write::WRITER),
+    targets: &[
+        Target::new("csv", "CSV", &["csv"], &write::WRITER),
+        Target {
+            presets: &[("delimiter", "tab")],
+            ..Target::new("tsv", "TSV", &["tsv", "tab"], &write::WRITER)
+        },
+    ],
     extensions: &["csv", "tsv", "tab", "psv"],
     mime: &["text/csv", "text/tab-separated-values"],
     sniff: Some(sniff),

@@ -17,7 +17,7 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Kind as Content;
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::json::token as text;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::engines::json::write::ARRAY),
+    targets: &[Target::new("json", "JSON", &["json"], &crate::engines::json::write::ARRAY)],
     extensions: &["json", "geojson", "topojson", "ipynb", "jsonc", "har"],
     mime: &["application/json", "application/geo+json"],
     sniff: Some(sniff),

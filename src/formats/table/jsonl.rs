@@ -12,7 +12,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::json::token as text;
 use crate::data::node::{Findings, Node};
 use crate::data::sniff::{Head, Match};
@@ -23,7 +23,12 @@ use std::sync::Arc;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
-    writer: Some(crate::engines::json::write::WRITER),
+    targets: &[Target::new(
+        "jsonl",
+        "JSON Lines",
+        &["jsonl", "ndjson"],
+        &crate::engines::json::write::WRITER,
+    )],
     extensions: &["jsonl", "ndjson", "jsonlines"],
     mime: &["application/jsonl", "application/x-ndjson"],
     sniff: Some(sniff),

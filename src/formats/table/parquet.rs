@@ -17,7 +17,7 @@ mod tests;
 
 use crate::bytes::error::{Error, Result};
 use crate::data::content::{Content, Kind};
-use crate::data::format::{Format, Opening};
+use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
 use parquet::file::metadata::KeyValue;
@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
     magic: &[Magic::at(0, footer::MAGIC), Magic::at(0, footer::ENCRYPTED)],
     sniff: Some(sniff),
     reads: &[Kind::Table],
-    writer: Some(crate::formats::table::parquet::write::WRITER),
+    targets: &[Target::new("parquet", "Parquet", &["parquet", "pq"], &write::WRITER)],
     ..Format::new("parquet", "Parquet", open)
 };
 

@@ -51,7 +51,7 @@ impl Batch {
             files.first().and_then(|file| file.parent()).unwrap_or(Path::new("")).display().to_string();
         let lines = vec![Line::Waits; files.len()];
         Some(Batch {
-            file_type: TARGETS.first()?,
+            file_type: TARGETS.first().copied()?,
             files,
             options: Options::default(),
             folder,
@@ -91,7 +91,7 @@ impl Batch {
         let mut chosen = self.file_type.id;
         form::row(ui, "Format", |ui| {
             ui.horizontal_wrapped(|ui| {
-                for file_type in TARGETS {
+                for &file_type in TARGETS.iter() {
                     ui.selectable_value(&mut chosen, file_type.id, file_type.name);
                 }
             });
