@@ -819,7 +819,7 @@ fn pictures_hold_what_is_stored() {
         let mut options = Options::default();
         options.set("values", values);
         let target = Target::by_id("png").unwrap();
-        gander::convert::plan(&[item.clone()], target, &options, &Selection::default())
+        gander::convert::plan(std::slice::from_ref(&item), target, &options, &Selection::default())
     };
     let plan_of_stored = plan("stored").unwrap();
     assert!(plan_of_stored.losses.iter().any(|loss| loss.kind == LossKind::Scale && !loss.serious));

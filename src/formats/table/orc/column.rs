@@ -112,7 +112,7 @@ impl Place<'_> {
         let encoding = encoding.ok_or_else(|| Error::malformed("a column without its encoding"))?;
         let has_data =
             |(_, column, range): &(StreamKind, u32, std::ops::Range<u64>)| *column == id && !range.is_empty();
-        if let Some(number) = encoding.unknown.filter(|_| self.footer.data().any(|stream| has_data(stream))) {
+        if let Some(number) = encoding.unknown.filter(|_| self.footer.data().any(has_data)) {
             return Err(Error::unsupported(format!("the column encoding {number}")));
         }
         let ints = |kind, signed| Integers::new(self.stream(kind, id), signed, encoding.v2);

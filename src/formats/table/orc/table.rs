@@ -243,7 +243,7 @@ impl OrcTable {
         while state.row < row {
             task.check()?;
             state.skip(BLOCK.min(row - state.row))?;
-            if state.row % STATION == 0 {
+            if state.row.is_multiple_of(STATION) {
                 self.keep(stripe, column, state);
             }
         }

@@ -47,7 +47,7 @@ impl SharedTexts {
         self.bytes += text.len() as u64 + size_of::<String>() as u64;
         limits::check(self.bytes, MOST_BYTES, "the shared texts")?;
         self.all.push(text);
-        if self.all.len() % CELLS as usize == 0 { task.check() } else { Ok(()) }
+        if self.all.len().is_multiple_of(CELLS as usize) { task.check() } else { Ok(()) }
     }
 }
 
