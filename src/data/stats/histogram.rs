@@ -49,6 +49,21 @@ impl Histogram {
         Some(counter.finish())
     }
 
+    /// Where bin `bin` begins and ends, as texts: of integers the first and the last one that lie in it, else its
+    /// limits as `number` writes them.
+    pub fn limits(&self, bin: usize, number: impl Fn(f64) -> String) -> Option<(String, String)> {
+        if let Some(whole) = &self.whole {
+            return Some((whole.get(bin)?.to_string(), (whole.get(bin + 1)? - 1).to_string()));
+        }
+        Some((number(*self.edges.get(bin)?), number(*self.edges.get(bin + 1)?)))
+    }
+
+    /// Where the first bin begins and the last one ends, as [`Histogram::limits`].
+    pub fn ends(&self, number: impl Fn(f64) -> String) -> Option<(String, String)> {
+        let last = self.counts.len().checked_sub(1)?;
+        Some((self.limits(0, &number)?.0, self.limits(last, &number)?.1))
+    }
+
     /// Counts of integers between exact limits.
     pub(super) fn of_edges(whole: Vec<i128>, counts: Vec<u64>) -> Self {
         Histogram { edges: whole.iter().map(|&edge| edge as f64).collect(), counts, whole: Some(whole) }
@@ -369,6 +384,8 @@ mod tests {
         let even = even.finish();
         assert!(even.counts.iter().rev().skip(1).all(|count| *count == even.counts[0]), "{even:?}");
         assert_eq!(exact.finish().counts, [2, 2, 2]);
+        let ends = even.ends(|_| String::new()).unwrap();
+        assert_eq!((ends.0.as_str(), ends.1.as_str()), ("0", "99"));
     }
 
     proptest::proptest! {

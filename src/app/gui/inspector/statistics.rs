@@ -278,20 +278,16 @@ fn draw(ui: &mut Ui, histogram: &Histogram) {
         let strength = if hovered == Some(index) { 1.0 } else { 0.75 };
         ui.painter().rect_filled(bar, 0.0, theme.bg1.lerp_to_gamma(theme.accent, strength));
     }
-    let limits = (histogram.edges.first().copied(), histogram.edges.last().copied());
     let (line, _) = ui.allocate_exact_size(vec2(area.width(), 16.0), Sense::hover());
-    for (value, at, align) in [
-        (limits.0, line.left_center(), Align2::LEFT_CENTER),
-        (limits.1, line.right_center(), Align2::RIGHT_CENTER),
-    ] {
-        if let Some(value) = value {
-            ui.painter().text(at, align, short_number(value), mono_small_font(), theme.dim);
-        }
+    if let Some((low, high)) = histogram.ends(short_number) {
+        let painter = ui.painter();
+        painter.text(line.left_center(), Align2::LEFT_CENTER, low, mono_small_font(), theme.dim);
+        painter.text(line.right_center(), Align2::RIGHT_CENTER, high, mono_small_font(), theme.dim);
     }
     if let Some(index) = hovered
-        && let (Some(low), Some(high)) = (histogram.edges.get(index), histogram.edges.get(index + 1))
+        && let Some((low, high)) = histogram.limits(index, short_number)
     {
         let count = display::count(histogram.counts.get(index).copied().unwrap_or(0));
-        response.on_hover_text(format!("{} to {}: {count}", short_number(*low), short_number(*high)));
+        response.on_hover_text(format!("{low} to {high}: {count}"));
     }
 }

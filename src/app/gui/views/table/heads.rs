@@ -463,10 +463,7 @@ pub(super) fn bar(histogram: &Histogram, at: usize) -> Option<Click> {
 
 /// Where a histogram begins and ends.
 fn ends(histogram: &Histogram) -> Option<(String, String)> {
-    if let Some(whole) = &histogram.whole {
-        return Some((whole.first()?.to_string(), (whole.last()? - 1).to_string()));
-    }
-    Some((super::sums::short(*histogram.edges.first()?), super::sums::short(*histogram.edges.last()?)))
+    histogram.ends(super::sums::short)
 }
 
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {
