@@ -59,8 +59,8 @@ pub struct Head {
     pub is_folder: bool,
     /// The folder's entries, in natural order.
     pub entries: Vec<Entry>,
-    /// Whether the name promises a format that is known by its magic.
-    pub has_binary_name: bool,
+    /// The formats that it may have.
+    formats: Formats,
 }
 
 impl Head {
@@ -73,10 +73,7 @@ impl Head {
             last: Bytes::new(),
             is_folder: source.is_folder(),
             entries: Vec::new(),
-            has_binary_name: formats
-                .0
-                .iter()
-                .any(|format| !format.magic.is_empty() && has_extension(source.name(), format.extensions)),
+            formats,
         };
         if head.is_folder {
             head.entries = source.entries(task)?;
@@ -94,6 +91,11 @@ impl Head {
     /// Whether the name ends in one of these extensions (without dot, lower case).
     pub fn has_extension(&self, extensions: &[&str]) -> bool {
         has_extension(&self.name, extensions)
+    }
+
+    /// Whether the name promises a format that is known by its magic.
+    pub fn has_binary_name(&self) -> bool {
+        self.formats.0.iter().any(|format| !format.magic.is_empty() && self.has_extension(format.extensions))
     }
 
     /// Whether the file starts with these bytes.

@@ -214,10 +214,10 @@ pub fn begins_as_lzma(head: &[u8], whole: bool) -> Option<bool> {
     // most 4; no bits of any kind are what an array begins with, not what an encoder writes.
     let context = properties % 9 + properties / 9 % 5;
     let usual = usual && properties != 0 && context <= 4 && (unknown || size < 1 << 38);
-    match tried(head, whole) {
+    match trial_decode(head, whole) {
         // Damaged data behind such a header are still what their name says.
         None => usual.then_some(false),
-        Some(Tried { taken, made, ended }) => {
+        Some(TrialDecode { taken, made, ended }) => {
             let data = rest.get(..taken.saturating_sub(13)).unwrap_or_default();
             let enough = if ended { whole && taken >= head.len() } else { made.len() >= SURE };
             let same = made.iter().all(|byte| made.first() == Some(byte));
@@ -227,7 +227,7 @@ pub fn begins_as_lzma(head: &[u8], whole: bool) -> Option<bool> {
 }
 
 /// What the first bytes of an lzma file decode to.
-struct Tried {
+struct TrialDecode {
     /// Bytes that were taken, with the header.
     taken: usize,
     made: Vec<u8>,
@@ -236,7 +236,7 @@ struct Tried {
 }
 
 /// Decodes the first bytes of an lzma file; `None` where they are none.
-fn tried(head: &[u8], whole: bool) -> Option<Tried> {
+fn trial_decode(head: &[u8], whole: bool) -> Option<TrialDecode> {
     // What is looked at reaches back no farther than this, so no large dictionary is needed; twice as far, since
     // the decoder runs ahead of what it hands out.
     let mut start = head.to_vec();
@@ -254,7 +254,7 @@ fn tried(head: &[u8], whole: bool) -> Option<Tried> {
         }
     }
     out.truncate(len);
-    Some(Tried { taken, made: out, ended })
+    Some(TrialDecode { taken, made: out, ended })
 }
 
 /// Whether bytes may come from a range coder, which makes all of them about equally often: no byte, zero above

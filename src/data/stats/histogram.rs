@@ -388,6 +388,37 @@ mod tests {
         assert_eq!((ends.0.as_str(), ends.1.as_str()), ("0", "99"));
     }
 
+    /// More equal rows than anybody could read.
+    struct Same(MemoryTable);
+
+    impl Table for Same {
+        fn schema(&self) -> &arrow::datatypes::SchemaRef {
+            self.0.schema()
+        }
+
+        fn rows(&self) -> crate::data::content::Rows {
+            crate::data::content::Rows::Exact(1 << 50)
+        }
+
+        fn read(&self, task: &Task, rows: std::ops::Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+            self.0.read(task, 0..rows.end - rows.start, columns)
+        }
+
+        fn alike(&self, _: &Task, at: u64) -> Result<u64> {
+            Ok((1 << 50) - at)
+        }
+    }
+
+    #[test]
+    fn equal_rows_are_counted_at_once() {
+        let one: ArrayRef = Arc::new(Int64Array::from(vec![5]));
+        let table = Same(MemoryTable::new(RecordBatch::try_from_iter([("n", one)]).unwrap()));
+        let task = Task::new();
+        let stats = crate::data::stats::table(&table, &task, &[0]).unwrap();
+        let found = histograms(&table, &task, &[0], &stats, Binning::Exactly(3)).unwrap();
+        assert_eq!(found[0].as_ref().unwrap().as_ref().unwrap().counts, [1 << 50, 0, 0]);
+    }
+
     proptest::proptest! {
         #[test]
         fn every_number_lies_between_the_limits_of_its_bin(

@@ -54,7 +54,7 @@ fn sniff(head: &Head) -> Match {
     if head.has_extension(FORMAT.extensions) {
         return if encoding::is_plausible(&head.first) { Match::Yes } else { Match::No };
     }
-    let open_name = !head.name.contains('.') || head.has_extension(&OPEN_NAMES) || head.has_binary_name;
+    let open_name = !head.name.contains('.') || head.has_extension(&OPEN_NAMES) || head.has_binary_name();
     if open_name && head.is_text() && is_strict_table(head) { Match::Yes } else { Match::No }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Opening reads the footer only. Specification: <https://parquet.apache.org/docs/file-format/>.
 
+mod corrected;
 mod elements;
 mod facts;
 mod footer;
-mod mended;
 mod pages;
 mod repair;
 mod table;

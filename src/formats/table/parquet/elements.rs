@@ -502,8 +502,8 @@ mod tests {
         elements.iter().for_each(|element| element.put(&mut bytes));
         bytes.extend([0x16, 0, 0x19, 0x0c, 0]);
         let mut remarks = Vec::new();
-        let mended = super::super::repair::footer(&bytes, &mut remarks).unwrap().bytes;
-        let metadata = ParquetMetaDataReader::decode_metadata(&mended).unwrap();
+        let corrected = super::super::repair::footer(&bytes, &mut remarks).unwrap().bytes;
+        let metadata = ParquetMetaDataReader::decode_metadata(&corrected).unwrap();
         (metadata.file_metadata().schema_descr_ptr(), remarks)
     }
 

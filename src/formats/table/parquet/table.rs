@@ -3,8 +3,8 @@
 //! A column is read through the offset index where the file has one, so that a far page costs about
 //! one data page; small reads are decoded in aligned windows that a cache keeps.
 
+use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
-use super::mended::{Mended, Parts};
 use super::{facts, in_column};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
@@ -56,7 +56,7 @@ pub(super) struct ParquetTable {
     windows: Vec<u64>,
     /// Columns that cannot be read without a key.
     encrypted: HashSet<usize>,
-    mended: Mended,
+    corrected: Corrected,
     cache: Cache<(usize, u64), ArrayRef>,
     facts: OnceLock<TableFacts>,
 }
@@ -80,7 +80,7 @@ impl ParquetTable {
         };
         Ok(ParquetTable {
             encrypted: footer.encrypted.iter().filter_map(column_of).collect(),
-            mended: Mended::new(),
+            corrected: Corrected::new(),
             source,
             len: footer.len,
             schema,
@@ -97,8 +97,8 @@ impl ParquetTable {
 
     /// What is known of chunks whose sizes are wrong.
     #[cfg(test)]
-    pub(super) fn mended(&self) -> &Mended {
-        &self.mended
+    pub(super) fn corrected(&self) -> &Corrected {
+        &self.corrected
     }
 
     fn total(&self) -> u64 {
@@ -200,7 +200,7 @@ impl ParquetTable {
     ) -> Result<ArrayRef> {
         let first = self.starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
         let groups = first..self.starts.partition_point(|&start| start < rows.end);
-        let error = match groups.clone().any(|group| self.mended.helps((column, group))) {
+        let error = match groups.clone().any(|group| self.corrected.helps((column, group))) {
             true => None,
             false => match self.decode_groups(task, metadata, column, groups.clone(), &rows) {
                 Err(error) if !error.is_cancelled() => Some(error),
@@ -212,11 +212,11 @@ impl ParquetTable {
             // What is wrong by the footer's own words says more.
             Err(other) => Err(error.unwrap_or(other)),
             Ok(Some(array)) => Ok(array),
-            Ok(None) => Err(error.unwrap_or_else(|| Error::bug("what was mended is not"))),
+            Ok(None) => Err(error.unwrap_or_else(|| Error::bug("what was corrected is not"))),
         }
     }
 
-    /// The same rows with metadata that was mended; `None` where there is nothing to mend.
+    /// The same rows with metadata that was corrected; `None` where there is nothing to mend.
     fn decode_mended(
         &self,
         task: &Task,
@@ -237,7 +237,7 @@ impl ParquetTable {
         let mut wrong = Vec::new();
         for group in groups.clone() {
             task.check()?;
-            if self.mended.is_wrong(task, &parts, (column, group))? {
+            if self.corrected.is_wrong(task, &parts, (column, group))? {
                 wrong.push(group);
             }
         }
@@ -251,12 +251,12 @@ impl ParquetTable {
             if part.is_empty() {
                 continue;
             }
-            let one = self.mended.metadata(&parts, (column, group))?;
+            let one = self.corrected.metadata(&parts, (column, group))?;
             let before = part.start - bound(group);
             arrays.push(self.decode_rows(task, &one, column, 0..1, before, part.end - part.start)?);
         }
         let helped = if wrong.is_empty() { groups.collect() } else { wrong };
-        helped.into_iter().for_each(|group| self.mended.set_helps((column, group)));
+        helped.into_iter().for_each(|group| self.corrected.set_helps((column, group)));
         join(arrays, || self.schema.field(column).data_type().clone()).map(Some)
     }
 

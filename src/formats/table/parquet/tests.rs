@@ -148,13 +148,13 @@ fn repairs_leave_sound_footers_as_they_are() {
         let size = u32::from_le_bytes(file[file.len() - 8..file.len() - 4].try_into().unwrap()) as usize;
         let bytes = &file[file.len() - 8 - size..file.len() - 8];
         let mut remarks = Vec::new();
-        let mended = repair::footer(bytes, &mut remarks).unwrap().bytes;
+        let corrected = repair::footer(bytes, &mut remarks).unwrap().bytes;
         assert!(remarks.is_empty(), "{name}: {remarks:?}");
         let parse =
             |bytes: &[u8]| parquet::file::metadata::ParquetMetaDataReader::decode_metadata(bytes).unwrap();
-        let (plain, mended) = (parse(bytes), parse(&mended));
-        assert_eq!(plain.file_metadata(), mended.file_metadata(), "{name}");
-        for (a, b) in plain.row_groups().iter().zip(mended.row_groups()) {
+        let (plain, corrected) = (parse(bytes), parse(&corrected));
+        assert_eq!(plain.file_metadata(), corrected.file_metadata(), "{name}");
+        for (a, b) in plain.row_groups().iter().zip(corrected.row_groups()) {
             for (a, b) in a.columns().iter().zip(b.columns()) {
                 assert_eq!(a.statistics(), b.statistics(), "{name}");
                 assert_eq!(a.byte_range(), b.byte_range(), "{name}");
@@ -291,9 +291,9 @@ fn what_is_mended_is_mended_once() {
                 "{by} {rows:?}"
             );
         }
-        let helps: Vec<_> = (0..5).map(|group| table.mended().helps((1, group))).collect();
+        let helps: Vec<_> = (0..5).map(|group| table.corrected().helps((1, group))).collect();
         assert_eq!(helps, [false, false, true, false, false], "{by}");
-        assert!((0..5).all(|group| !table.mended().helps((0, group))));
+        assert!((0..5).all(|group| !table.corrected().helps((0, group))));
     }
 }
 

@@ -206,3 +206,20 @@ fn numbers(items: &[Json], dtype: &DType) -> Option<Vec<u8>> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn characters_that_are_left_out_are_told() {
+        let list = |texts: Json| {
+            let attributes = Attributes::from(vec![("names".to_owned(), Value::Json(texts))]);
+            let mut found = Vec::new();
+            losses("a", &attributes, &mut found);
+            found.len()
+        };
+        assert_eq!((list(json!(["a", "b"])), list(json!(["a", "b\0c"]))), (0, 1));
+    }
+}

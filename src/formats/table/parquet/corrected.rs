@@ -20,7 +20,7 @@ const KEPT: usize = 32 << 20;
 pub(super) type Place = (usize, usize);
 
 /// The chunks of a file that could not be read by the footer's metadata.
-pub(super) struct Mended {
+pub(super) struct Corrected {
     found: Mutex<HashMap<Place, Found>>,
     /// Of one row group alone, with the right sizes.
     metadata: Cache<Place, ArrowReaderMetadata>,
@@ -35,7 +35,7 @@ struct Found {
     helps: bool,
 }
 
-/// The file that is mended.
+/// The file that is corrected.
 pub(super) struct Parts<'a> {
     pub(super) source: &'a Source,
     /// As in the footer.
@@ -46,9 +46,9 @@ pub(super) struct Parts<'a> {
     pub(super) root: usize,
 }
 
-impl Mended {
-    pub(super) fn new() -> Mended {
-        Mended { found: Mutex::new(HashMap::new()), metadata: Cache::new(KEPT) }
+impl Corrected {
+    pub(super) fn new() -> Corrected {
+        Corrected { found: Mutex::new(HashMap::new()), metadata: Cache::new(KEPT) }
     }
 
     /// Whether a place is known to be read with other sizes than the footer's.
