@@ -28,9 +28,8 @@ use crate::data::adapt::{
     ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
     arrow_of, column_dtype, is_json, is_picture,
 };
-use crate::data::content::{Array, Content, Kind, Table};
-use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload};
-use crate::data::format::{loss, note};
+use crate::data::content::{Array, Content, Image, Kind, Table};
+use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, loss, note, unturned};
 use crate::data::scan::array_bytes;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,8 +106,7 @@ pub fn plan(
     plan.losses = built.losses;
     match &built.payload.data {
         Data::Table(table) => {
-            let fields = table.schema().fields();
-            plan.outline = fields.iter().map(|f| (f.name().clone(), display::column_type(f))).collect();
+            plan.outline = table.described();
             plan.rows = Some(table.rows());
         }
         Data::Arrays(arrays) => {
@@ -154,7 +152,7 @@ impl Plan {
         for item in &self.items {
             let chosen = values::chosen(item, self.target, &self.options, &mut losses);
             let content = match &chosen.content {
-                Content::Table(table) if !self.target.writer.texts && Typed::applies(table.as_ref()) => {
+                Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
                     // Only one table is ever widened: several go to arrays, where text has no place.
                     let all = Arc::new(Typed::new(table.clone(), widened));
                     self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
@@ -238,77 +236,90 @@ impl Plan {
         content: Content,
         losses: &mut Vec<Loss>,
     ) -> Result<Data> {
-        let accepts = |kind: Kind| self.target.writer.accepts.contains(&kind);
-        let one = |array: Arc<dyn Array>| Data::Arrays(vec![(name.to_owned(), array)]);
-        Ok(match content {
-            // Several things in one file: each table is an array of records.
-            Content::Table(table)
-                if accepts(Kind::Table)
-                    && accepts(Kind::Array)
-                    && self.target.writer.many
-                    && self.items.len() > 1 =>
-            {
-                let rows = match task {
-                    Some(task) => table.count(task)?,
-                    None => table.rows().number(),
-                };
-                one(Arc::new(TableArray::new(table, rows)))
+        let kind = content.kind();
+        let adapted = match content {
+            Content::Table(table) => self.of_table(task, name, table, losses)?,
+            Content::Array(array) => self.of_array(name, array, losses)?,
+            Content::Image(image) => self.of_image(name, image, losses),
+            Content::Text(text) => self.accepts(Kind::Bytes).then(|| Data::Bytes(text.source().clone())),
+            Content::Bytes(source) => self.accepts(Kind::Bytes).then_some(Data::Bytes(source)),
+        };
+        let (target, kind) = (self.target.name, kind.word());
+        adapted.ok_or_else(|| Error::unsupported(format!("{target} cannot hold a {kind} ({name})")))
+    }
+
+    fn accepts(&self, kind: Kind) -> bool {
+        self.target.writer.accepts.contains(&kind)
+    }
+
+    /// A table as itself, as an array of records, or its columns as arrays; `None` where the writer takes none of them.
+    fn of_table(
+        &self,
+        task: Option<&Task>,
+        name: &str,
+        table: Arc<dyn Table>,
+        losses: &mut Vec<Loss>,
+    ) -> Result<Option<Data>> {
+        let many = self.target.writer.many;
+        let rows = || match task {
+            Some(task) => table.count(task),
+            None => Ok(table.rows().number()),
+        };
+        // Several things in one file: each table is an array of records.
+        if self.accepts(Kind::Table) && self.accepts(Kind::Array) && many && self.items.len() > 1 {
+            let rows = rows()?;
+            return Ok(Some(one(name, Arc::new(TableArray::new(table, rows)))));
+        }
+        if self.accepts(Kind::Table) {
+            return Ok(Some(Data::Table(table)));
+        }
+        if !self.accepts(Kind::Array) || self.accepts(Kind::Bytes) {
+            return Ok(None);
+        }
+        let rows = rows()?;
+        let becomes = if many { "each column becomes an array" } else { "the table becomes an array" };
+        losses.push(note(LossKind::Type, becomes).at(name));
+        Ok(Some(Data::Arrays(self.columns(name, table, rows, losses)?)))
+    }
+
+    /// An array as itself, as a picture or as a table; `None` where the writer takes none of them.
+    fn of_array(&self, name: &str, array: Arc<dyn Array>, losses: &mut Vec<Loss>) -> Result<Option<Data>> {
+        if self.accepts(Kind::Array) {
+            return Ok(Some(one(name, array)));
+        }
+        if self.accepts(Kind::Image) {
+            losses.push(note(LossKind::Type, "the array becomes a picture").at(name));
+            // A picture that lies alone in a batch.
+            let is_batch = !is_picture(array.dtype(), array.shape()) && array.shape().first() == Some(&1);
+            let array = if is_batch { Arc::new(ArrayView::parse(array, "0")?) } else { array };
+            return Ok(Some(Data::Image(Arc::new(ArrayImage::new(array)?))));
+        }
+        if !self.accepts(Kind::Table) {
+            return Ok(None);
+        }
+        if let Some((_, Some(what))) = arrow_of(array.dtype()) {
+            losses.push(note(LossKind::Type, what).at(name));
+        }
+        if let Some(record) = array.dtype().record() {
+            for field in &record.fields {
+                let what = arrow_of(&field.dtype).and_then(|(_, what)| what);
+                losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
             }
-            Content::Table(table) if accepts(Kind::Table) => Data::Table(table),
-            Content::Table(table) if accepts(Kind::Array) && !accepts(Kind::Bytes) => {
-                let rows = match task {
-                    Some(task) => table.count(task)?,
-                    None => table.rows().number(),
-                };
-                let becomes = if self.target.writer.many {
-                    "each column becomes an array"
-                } else {
-                    "the table becomes an array"
-                };
-                losses.push(note(LossKind::Type, becomes).at(name));
-                Data::Arrays(self.columns(name, table, rows, losses)?)
-            }
-            Content::Array(array) if accepts(Kind::Array) => one(array),
-            Content::Array(array) if accepts(Kind::Image) => {
-                losses.push(note(LossKind::Type, "the array becomes a picture").at(name));
-                if !is_picture(array.dtype(), array.shape()) && array.shape().first() == Some(&1) {
-                    // A picture that lies alone in a batch.
-                    let first = ArrayView::parse(array, "0")?;
-                    return Ok(Data::Image(Arc::new(ArrayImage::new(Arc::new(first))?)));
-                }
-                Data::Image(Arc::new(ArrayImage::new(array)?))
-            }
-            Content::Array(array) if accepts(Kind::Table) => {
-                if let Some((_, Some(what))) = arrow_of(array.dtype()) {
-                    losses.push(note(LossKind::Type, what).at(name));
-                }
-                if let Some(record) = array.dtype().record() {
-                    for field in &record.fields {
-                        let what = arrow_of(&field.dtype).and_then(|(_, what)| what);
-                        losses.extend(what.map(|what| note(LossKind::Type, what).at(name).of(&field.name)));
-                    }
-                }
-                let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
-                losses.push(note(LossKind::Type, what).at(name));
-                Data::Table(Arc::new(ArrayTable::new(name, array)?))
-            }
-            Content::Image(image) if accepts(Kind::Image) => Data::Image(image),
-            Content::Image(image) if accepts(Kind::Array) => {
-                losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
-                losses.extend(
-                    crate::formats::media::image::write::turned(image.info()).map(|loss| loss.at(name)),
-                );
-                one(Arc::new(ImageArray::new(image)))
-            }
-            Content::Text(text) if accepts(Kind::Bytes) => Data::Bytes(text.source().clone()),
-            Content::Bytes(source) if accepts(Kind::Bytes) => Data::Bytes(source),
-            other => {
-                let kind = other.kind().word();
-                return Err(Error::unsupported(format!(
-                    "{} cannot hold a {kind} ({name})",
-                    self.target.name
-                )));
-            }
+        }
+        let what = format!("the array of shape {} becomes a table", display::shape(array.shape()));
+        losses.push(note(LossKind::Type, what).at(name));
+        Ok(Some(Data::Table(Arc::new(ArrayTable::new(name, array)?))))
+    }
+
+    /// A picture as itself or as an array; `None` where the writer takes neither.
+    fn of_image(&self, name: &str, image: Arc<dyn Image>, losses: &mut Vec<Loss>) -> Option<Data> {
+        if self.accepts(Kind::Image) {
+            return Some(Data::Image(image));
+        }
+        self.accepts(Kind::Array).then(|| {
+            losses.push(note(LossKind::Type, "the picture becomes an array of samples").at(name));
+            losses.extend(unturned(image.info()).map(|loss| loss.at(name)));
+            one(name, Arc::new(ImageArray::new(image)))
         })
     }
 
@@ -370,7 +381,7 @@ impl Plan {
             });
             return each.collect();
         }
-        let records = self.options.get(crate::formats::array::npy::write::LAYOUT.name) == Some("records");
+        let records = (self.target.writer.records)(&self.options);
         let together = Columns::new(view(kept)?, rows, records, self.nulls.clone())?;
         if together.dtype().record().is_none() {
             let what = "the names of the columns are not kept (layout=records keeps them)";
@@ -386,8 +397,7 @@ impl Plan {
     /// the file exists and replacing it was not agreed to, or is a source.
     pub fn run(&self, task: &Task, path: &Path, consent: Consent) -> Result<Done> {
         refuse(&self.losses, consent)?;
-        // These two write the data as they are, so what is needed is known.
-        if let Some(bytes) = self.bytes.filter(|_| matches!(self.target.id, "npy" | "raw")) {
+        if let Some(bytes) = self.bytes.filter(|_| self.target.writer.plain) {
             output::check_space(path, bytes)?;
         }
         self.nulls.fill(consent.lose);
@@ -469,6 +479,11 @@ impl Plan {
     }
 }
 
+/// One array of a name.
+fn one(name: &str, array: Arc<dyn Array>) -> Data {
+    Data::Arrays(vec![(name.to_owned(), array)])
+}
+
 /// Where a conversion writes to.
 enum Out {
     File(Output),
@@ -484,12 +499,11 @@ impl Out {
     }
 
     fn write(&mut self, target: &Target, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
-        match self {
-            Out::File(file) => (target.writer.write)(task, payload, options, file),
-            Out::Folder(folder) => {
-                crate::formats::array::zarr::write::write_keys(task, payload, options, folder)
-            }
-        }
+        let sink: &mut dyn Sink = match self {
+            Out::File(file) => file,
+            Out::Folder(folder) => folder,
+        };
+        (target.writer.write)(task, payload, options, sink)
     }
 
     fn restart(&mut self) -> Result<()> {

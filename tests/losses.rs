@@ -115,7 +115,7 @@ fn columns_of(table: &dyn Table) -> Vec<Column> {
     let batch = rows.and_then(|rows| table.read(&task, 0..rows, &all).ok());
     let column = |(n, field): (usize, &Arc<arrow::datatypes::Field>)| Column {
         name: field.name().clone(),
-        word: display::column_type(field),
+        word: display::arrow_type(table.column_type(n)),
         nullable: field.is_nullable(),
         cells: batch.as_ref().map(|batch| {
             (0..batch.num_rows()).map(|row| cell::text(batch.column(n).as_ref(), row)).collect()
@@ -151,7 +151,7 @@ impl Object {
         match &item.content {
             Content::Table(table) => {
                 let raw = table.clone();
-                let table: Arc<dyn Table> = match Typed::applies(table.as_ref()) {
+                let table: Arc<dyn Table> = match table.is_inferred() {
                     true => {
                         let first = Typed::new(table.clone(), &BTreeMap::new());
                         first.try_all(&Task::new()).ok()?;

@@ -87,7 +87,7 @@ impl OpenArgs {
     fn unknown(&self, document: &Document) -> Option<String> {
         // What a file is packed in hands its options on to what is inside.
         let mut formats: Vec<&Format> = vec![document.format];
-        formats.extend(document.root.formats.iter().filter_map(|id| gander::formats::by_id(id)));
+        formats.extend(document.root.formats.iter().copied());
         let known = |formats: &[&Format], name: &str| {
             formats.iter().any(|format| format.options.iter().any(|spec| spec.name == name))
         };

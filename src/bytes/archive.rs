@@ -2,6 +2,7 @@
 //! a container (ZIP) and one that is built *on* it (NPZ) both read it from here, since formats do not
 //! know each other.
 
+pub mod compound;
 pub mod inflate;
 pub mod tar;
 pub mod write;

@@ -181,11 +181,6 @@ pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
     }
 }
 
-/// The type of a column for people and JSON: a text format's inferred type where it has one.
-pub fn column_type(field: &arrow::datatypes::Field) -> String {
-    field.metadata().get("inferred").cloned().unwrap_or_else(|| arrow_type(field.data_type()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -128,8 +128,11 @@ pub(super) fn select(item: &Item, selection: &Selection) -> Result<Item> {
     if kind != Kind::Table && (selection.rows.is_some() || selection.columns.is_some()) {
         return no(if selection.rows.is_some() { "rows" } else { "columns" }, kind);
     }
-    let content = match (&item.content, &selection.slice) {
-        (Content::Table(table), None) => {
+    let content = match &item.content {
+        Content::Table(_) | Content::Text(_) | Content::Bytes(_) if selection.slice.is_some() => {
+            return no("slice", kind);
+        }
+        Content::Table(table) => {
             let fields = table.schema().fields();
             let columns = match &selection.columns {
                 None => (0..fields.len()).collect(),
@@ -144,15 +147,18 @@ pub(super) fn select(item: &Item, selection: &Selection) -> Result<Item> {
                 Content::Table(Arc::new(TableView::new(table.clone(), rows, columns)?))
             }
         }
-        (other, None) => other.clone(),
-        (Content::Array(array), Some(slice)) => {
-            Content::Array(Arc::new(ArrayView::parse(array.clone(), slice)?))
-        }
-        (Content::Image(image), Some(slice)) => {
-            let array = Arc::new(ImageArray::new(image.clone()));
-            Content::Array(Arc::new(ArrayView::parse(array, slice)?))
-        }
-        (_, Some(_)) => return no("slice", kind),
+        Content::Array(array) => match &selection.slice {
+            Some(slice) => Content::Array(Arc::new(ArrayView::parse(array.clone(), slice)?)),
+            None => item.content.clone(),
+        },
+        Content::Image(image) => match &selection.slice {
+            Some(slice) => {
+                let array = Arc::new(ImageArray::new(image.clone()));
+                Content::Array(Arc::new(ArrayView::parse(array, slice)?))
+            }
+            None => item.content.clone(),
+        },
+        Content::Text(_) | Content::Bytes(_) => item.content.clone(),
     };
     Ok(Item { content, ..item.clone() })
 }

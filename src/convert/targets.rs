@@ -48,7 +48,6 @@ impl Target {
     /// The kinds of content that it takes, those among them that are adapted first.
     pub fn takes(&self) -> Vec<Kind> {
         let accepts = |kind: Kind| self.writer.accepts.contains(&kind);
-        let all = [Kind::Table, Kind::Array, Kind::Image, Kind::Text, Kind::Bytes];
         let fits = |kind: &Kind| match kind {
             Kind::Table => accepts(Kind::Table) || accepts(Kind::Array) && !accepts(Kind::Bytes),
             Kind::Array => accepts(Kind::Array) || accepts(Kind::Table) || accepts(Kind::Image),
@@ -56,7 +55,7 @@ impl Target {
             Kind::Text | Kind::Bytes => accepts(Kind::Bytes),
             Kind::Group => false,
         };
-        all.into_iter().filter(fits).collect()
+        Kind::ALL.iter().copied().filter(fits).collect()
     }
 
     /// Whether the writer has these options, and those of their values that it lists.

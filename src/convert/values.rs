@@ -48,7 +48,7 @@ pub fn is_choice(items: &[Item], target: &Target) -> bool {
     !target.is_picture()
         && items.iter().any(|item| match &item.content {
             Content::Array(array) => Shown::nullable(array.clone()).is_some(),
-            _ => false,
+            Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_) => false,
         })
 }
 

@@ -15,7 +15,7 @@ pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_by
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use shown::Shown;
-pub use typed::{Misfit, Typed, inferred, is_json};
+pub use typed::{Misfit, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -25,7 +25,7 @@ use crate::data::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::St
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -80,6 +80,10 @@ impl Table for TableView {
         let at = |row: u64| self.rows.start.saturating_add(row).min(self.rows.end);
         let read = self.table.read(task, at(rows.start)..at(rows.end), &inner)?;
         batch(&self.schema, columns, read.columns().to_vec(), read.num_rows())
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.table.inferred(*self.columns.get(column)?)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

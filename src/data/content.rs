@@ -19,58 +19,59 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use std::sync::Arc;
 
-/// What a node holds.
-#[derive(Clone)]
-pub enum Content {
+/// The kinds of content, each with the word for it in JSON and on screen. Whoever does something for each kind matches
+/// [`Content`] or [`Kind`] without a wildcard, so that a new line here is a compile error until all know it.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($value:ty) = $word:literal,)*) => {
+        /// What a node holds.
+        #[derive(Clone)]
+        pub enum Content {
+            $($(#[$doc])* $kind($value),)*
+        }
+
+        /// The kinds of content; `Group` is a node without any.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "see `Content`")]
+        pub enum Kind {
+            Group,
+            $($kind,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &[Kind] = &[Kind::Group, $(Kind::$kind),*];
+
+            /// The word used in JSON and on screen.
+            pub fn word(self) -> &'static str {
+                match self {
+                    Kind::Group => "group",
+                    $(Kind::$kind => $word,)*
+                }
+            }
+        }
+
+        impl Content {
+            /// Its kind.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Content::$kind(_) => Kind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Rows and named, typed columns.
-    Table(Arc<dyn Table>),
+    Table(Arc<dyn Table>) = "table",
     /// Elements of one type in n dimensions.
-    Array(Arc<dyn Array>),
+    Array(Arc<dyn Array>) = "array",
     /// Pixels.
-    Image(Arc<dyn Image>),
+    Image(Arc<dyn Image>) = "image",
     /// Lines of text.
-    Text(Arc<dyn Text>),
+    Text(Arc<dyn Text>) = "text",
     /// Bytes that nothing else is known of.
-    Bytes(Source),
-}
-
-/// The kinds of content; `Group` is a node without any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Kind {
-    Group,
-    Table,
-    Array,
-    Image,
-    Text,
-    Bytes,
-}
-
-impl Kind {
-    /// The word used in JSON and on screen.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Group => "group",
-            Kind::Table => "table",
-            Kind::Array => "array",
-            Kind::Image => "image",
-            Kind::Text => "text",
-            Kind::Bytes => "bytes",
-        }
-    }
-}
-
-impl Content {
-    /// Its kind.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Content::Table(_) => Kind::Table,
-            Content::Array(_) => Kind::Array,
-            Content::Image(_) => Kind::Image,
-            Content::Text(_) => Kind::Text,
-            Content::Bytes(_) => Kind::Bytes,
-        }
-    }
+    Bytes(Source) = "bytes",
 }
 
 /// How content is laid out in its file: row groups, chunks, record batches, shards.

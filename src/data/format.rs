@@ -4,7 +4,8 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::{Array, Image, Kind, Table};
+use crate::data::content::image::orientation;
+use crate::data::content::{Array, Image, ImageInfo, Kind, Table};
 use crate::data::dtype::DType;
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
@@ -144,7 +145,7 @@ pub struct Target {
     pub writer: &'static Writer,
     /// Options that this type has set.
     pub presets: &'static [(&'static str, &'static str)],
-    /// Whether the result is a folder of files, which takes what the writer would put into a ZIP archive.
+    /// Whether the result is a folder of files (see [`Sink::files`]).
     pub folder: bool,
 }
 
@@ -176,6 +177,10 @@ pub struct Writer {
     pub metadata: Metadata,
     /// Whether the coordinates of a dimension are marked as such.
     pub scales: bool,
+    /// Whether it writes the bytes of the data as they are and little more, so that the size of the file is known.
+    pub plain: bool,
+    /// Whether a table that becomes one array becomes records with the names of the columns, by these options.
+    pub records: fn(&Options) -> bool,
     /// Whether it holds texts only, so that the text columns of a source stay as they are.
     pub texts: bool,
     /// What may be set.
@@ -184,6 +189,29 @@ pub struct Writer {
     pub losses: fn(&Payload, &Options) -> Vec<Loss>,
     /// Writes everything, streaming; reports progress on the task.
     pub write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+}
+
+impl Writer {
+    /// A writer of these kinds of payload, one to a file, that keeps nothing but values and has no options; the rest
+    /// by struct update.
+    pub const fn new(
+        accepts: &'static [Kind],
+        losses: fn(&Payload, &Options) -> Vec<Loss>,
+        write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+    ) -> Self {
+        Writer {
+            accepts,
+            many: false,
+            metadata: Metadata::None,
+            scales: false,
+            plain: false,
+            records: |_| false,
+            texts: false,
+            options: &[],
+            losses,
+            write,
+        }
+    }
 }
 
 /// What a format keeps beside values.
@@ -204,6 +232,21 @@ pub trait Sink: Write + Seek + Send {
     fn path(&self) -> Option<&Path> {
         None
     }
+
+    /// The files that are written where the result is a folder; nothing else is written to such a sink. `None` where
+    /// the result is one file.
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        None
+    }
+}
+
+/// The files of a folder that is being written.
+pub trait Files: Send {
+    /// Writes a whole file under a path of its own in the folder, with `/` between its parts.
+    ///
+    /// # Errors
+    /// Those of writing; `Unsupported` for names that the file system has not.
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()>;
 }
 
 impl Sink for std::io::Cursor<Vec<u8>> {}
@@ -422,6 +465,13 @@ impl std::fmt::Display for Loss {
 pub fn note(kind: LossKind, what: impl Into<String>) -> Loss {
     let (path, subject) = Default::default();
     Loss { kind, path, subject, what: what.into(), serious: false, possible: false }
+}
+
+/// What is lost of a picture that is to be turned before it is shown.
+pub fn unturned(info: &ImageInfo) -> Option<Loss> {
+    let value = orientation(info.orientation.filter(|value| *value != 1)?);
+    let what = format!("the orientation ({value}) is not kept: viewers will not turn the picture");
+    Some(loss(LossKind::Metadata, what))
 }
 
 /// A loss of values or of their meaning.

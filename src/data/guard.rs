@@ -85,6 +85,10 @@ impl Listing for GuardedListing {
         guarded(|| self.0.measure(task))
     }
 
+    fn boundaries(&self) -> &'static [char] {
+        self.0.boundaries()
+    }
+
     fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
         Ok(guarded(|| self.0.resolve(task))?.map(shared))
     }

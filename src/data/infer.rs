@@ -1,40 +1,33 @@
 //! Which type a column's cells fit: decided on a sample, never enforced — a cell that does not fit
-//! keeps its text. A column of a text format is Utf8 in its schema and says the guess in its field's
-//! metadata (`inferred`, in Arrow's words); [`typed`] makes values of it where they are needed.
+//! keeps its text. A column of a text format is Utf8 in its schema, its table tells the guess
+//! ([`Table::inferred`]), and [`typed`] makes values of it where they are needed.
 
 pub mod cells;
 
+use crate::data::content::Table;
 use arrow::array::*;
 use arrow::datatypes::*;
 use cells::{Moment, boolean, has_leading_zero, is_missing};
 use std::sync::Arc;
 
-/// The key in a field's metadata.
-const INFERRED: &str = "inferred";
-
-/// A column of a text format: Utf8, with the type that its cells fit.
-pub fn field(name: impl Into<String>, guess: &DataType) -> Field {
-    let inferred = crate::bytes::display::arrow_type(guess);
-    Field::new(name, DataType::Utf8, true).with_metadata([(INFERRED.to_owned(), inferred)].into())
-}
-
-/// The type that was guessed for a column of a text format; `None` for other columns.
-pub fn inferred(field: &Field) -> Option<DataType> {
-    let word = field.metadata().get(INFERRED)?;
-    let known = [
-        DataType::Boolean,
-        DataType::Int64,
-        DataType::Float64,
-        DataType::Date32,
-        DataType::Timestamp(TimeUnit::Microsecond, None),
-        DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
-    ];
-    let known = known.into_iter().find(|kind| crate::bytes::display::arrow_type(kind) == *word);
-    Some(known.unwrap_or(DataType::Utf8))
+/// The type that the cells of a column of texts are made values of by [`typed`]: the inferred one, of which lists
+/// and structs stay text. `None` for columns whose file states their type.
+pub fn inferred(table: &dyn Table, column: usize) -> Option<DataType> {
+    let found = table.inferred(column)?;
+    Some(if found.is_nested() { DataType::Utf8 } else { found.clone() })
 }
 
 /// The zone of timestamps that say one.
 const UTC: &str = "+00:00";
+
+/// A column as values of the type that [`inferred`] gives, and how many of its cells do not fit; where there is no such
+/// type, the column itself.
+pub fn values(array: &ArrayRef, kind: Option<&DataType>) -> (ArrayRef, u64) {
+    match (kind, array.as_string_opt::<i32>()) {
+        (Some(kind), Some(cells)) => typed(cells, kind),
+        _ => (array.clone(), 0),
+    }
+}
 
 /// The cells of a text column as values of `kind` (one that [`inferred`] gives): empty cells become
 /// null, and so do those that do not fit, which are counted.
@@ -252,9 +245,9 @@ mod tests {
         assert_eq!(of(&DataType::Boolean, &["True", "false", "1"]), ("true false -".into(), 1));
         assert_eq!(of(&DataType::Date32, &["2024/02/29", "2023-02-29"]), ("2024-02-29 -".into(), 1));
         assert_eq!(of(&DataType::Utf8, &["a", ""]), ("a -".into(), 0));
-        let stamp = inferred(&field("t", &DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()))));
+        let stamp = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
         let cells = ["2024-01-31T12:00:00.5+01:00", "2024-01-31 12:00Z", "2024-01-31"];
         let expected = "2024-01-31T11:00:00.500+00:00 2024-01-31T12:00:00+00:00 2024-01-31T00:00:00+00:00";
-        assert_eq!(of(&stamp.unwrap(), &cells), (expected.into(), 0));
+        assert_eq!(of(&stamp, &cells), (expected.into(), 0));
     }
 }

@@ -38,15 +38,17 @@ pub struct Node {
     /// What the reader says of the file: how it is stored (compression, page size) and how it is read
     /// (delimiter, encoding). No part of what the file says, and of no use in another file.
     pub reader: Vec<(String, Value)>,
-    /// The ids of the formats that were recognised on the way into a nested or compressed file, the outermost
-    /// first; empty for other nodes.
-    pub formats: Vec<&'static str>,
+    /// The formats that were recognised on the way into a nested or compressed file, the outermost first; empty for
+    /// other nodes.
+    pub formats: Vec<&'static Format>,
     /// It is a dimension without values: a name and a length that arrays refer to.
     pub bare_dimension: bool,
     /// What can be shown, if there is anything.
     pub content: Option<Content>,
     /// What lies below.
     pub children: Children,
+    /// Whether what lies below are parts of its content, as the files of a data set are, rather than things beside it.
+    pub children_are_parts: bool,
     /// Why this node, or a part of it, could not be read.
     pub problem: Option<Error>,
     /// What a user should know but that is no error (`34 rows are ragged`).
@@ -57,8 +59,8 @@ pub struct Node {
     pub span: Option<Range<u64>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
     pub survey: Option<Arc<dyn Survey>>,
-    /// What the Python pickles that it is made of would import, and what that means.
-    pub pickle: Option<Arc<Report>>,
+    /// What code of the file's own would run where it is loaded by the program that wrote it.
+    pub security: Option<Arc<Report>>,
     /// The states that it had over time, where its format keeps them.
     pub timeline: Option<Timeline>,
     /// The path of the node that a look at the file begins with, where the file names one; of a root only.
@@ -133,8 +135,25 @@ pub enum Children {
 pub trait Listing: Send + Sync {
     /// How many there are, if that is known without reading.
     fn count(&self) -> Option<u64>;
-    /// The children `range` (cut to what is there), in the file's order.
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>>;
+    /// One child by its place in the file's order; `None` beyond the end. For listings that have one as cheaply as
+    /// many: those that have not make pages instead.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn child(&self, _task: &Task, _n: u64) -> Result<Option<Arc<Node>>> {
+        Err(Error::bug("a listing makes neither children nor pages"))
+    }
+    /// The children `range` (cut to what is there), in the file's order. Unless a listing makes pages itself, one
+    /// child after the other, [`limits::LISTED`] of them at most.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        let end =
+            range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count().unwrap_or(u64::MAX));
+        let child = |n| task.check().and_then(|()| self.child(task, n)).transpose();
+        (range.start..end).map_while(child).collect()
+    }
     /// How many there are at least, while [`Listing::count`] does not know it; grows while an index does.
     fn at_least(&self) -> u64 {
         0
@@ -147,6 +166,11 @@ pub trait Listing: Send + Sync {
     /// Finds out how many there are where that means to read on, with progress.
     fn measure(&self, _task: &Task) -> Result<()> {
         Ok(())
+    }
+    /// The characters that what lies below a child begins with in a path: separators, brackets of elements. By them
+    /// a path is cut where names hold such characters too.
+    fn boundaries(&self) -> &'static [char] {
+        &['/', '.']
     }
     /// A node that stands for another file opens it here: what it really is. `None` for others.
     fn resolve(&self, _task: &Task) -> Result<Option<Arc<Node>>> {
@@ -175,6 +199,8 @@ type Make = dyn Fn(&Task) -> Result<Node> + Send + Sync;
 struct Deferred {
     make: Box<Make>,
     made: Mutex<Option<Arc<Node>>>,
+    /// Whether it never has children.
+    is_leaf: bool,
 }
 
 impl Deferred {
@@ -190,7 +216,10 @@ impl Deferred {
 
 impl Listing for Deferred {
     fn count(&self) -> Option<u64> {
-        self.made.lock().as_ref().map(|node| node.child_count().unwrap_or(1))
+        if self.is_leaf {
+            return Some(0);
+        }
+        self.made.lock().as_ref().and_then(|node| node.child_count())
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
@@ -257,12 +286,13 @@ impl Node {
             bare_dimension: false,
             content: None,
             children: Children::None,
+            children_are_parts: false,
             problem: None,
             remarks: Vec::new(),
             findings: None,
             span: None,
             survey: None,
-            pickle: None,
+            security: None,
             timeline: None,
             start: None,
             guarded: false,
@@ -290,13 +320,32 @@ impl Node {
         self
     }
 
+    /// With children that are parts of its content.
+    pub fn parts(mut self) -> Self {
+        self.children_are_parts = true;
+        self
+    }
+
     /// A node that is made when somebody looks into it, once.
     pub fn deferred(
         name: impl Into<String>,
         label: &'static str,
         make: impl Fn(&Task) -> Result<Node> + Send + Sync + 'static,
     ) -> Self {
-        Node::new(name, label).lazy(Deferred { make: Box::new(make), made: Mutex::new(None) })
+        Node::new(name, label).deferred_as(false, make)
+    }
+
+    /// The same of one that is known to have no children: of which only the content is made later.
+    pub fn deferred_leaf(self, make: impl Fn(&Task) -> Result<Node> + Send + Sync + 'static) -> Self {
+        self.deferred_as(true, make)
+    }
+
+    fn deferred_as(
+        self,
+        is_leaf: bool,
+        make: impl Fn(&Task) -> Result<Node> + Send + Sync + 'static,
+    ) -> Self {
+        self.lazy(Deferred { make: Box::new(make), made: Mutex::new(None), is_leaf })
     }
 
     /// With the separator between its path and its children's names.
@@ -319,7 +368,7 @@ impl Node {
 
     /// With the format that was recognised inside of it, which goes before those further in.
     pub fn recognised(&mut self, format: &'static Format) {
-        self.formats.insert(0, format.id);
+        self.formats.insert(0, format);
         self.reader.insert(0, ("format".to_owned(), format.name.into()));
     }
 
@@ -463,14 +512,6 @@ impl Node {
         Ok(Arc::new(node))
     }
 
-    fn child(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
-        match &self.children {
-            Children::None => Ok(None),
-            Children::Listed(list) => Ok(list.iter().find(|node| node.name == name).cloned()),
-            Children::Lazy(list) => list.find(task, name),
-        }
-    }
-
     /// The node at `path` below this one (`""` is this one). Names may hold separators themselves,
     /// so at each level the longest name that fits is tried first. The separator before the first name may
     /// be left out: `group/x` is `/group/x`.
@@ -492,7 +533,11 @@ impl Node {
 
     fn find_below(self: &Arc<Self>, task: &Task, path: &str) -> Result<Option<Arc<Node>>> {
         let Some(rest) = path.strip_prefix(self.separator) else { return Ok(None) };
-        if let Children::Listed(list) = &self.children {
+        let Children::Lazy(lazy) = &self.children else {
+            let list = match &self.children {
+                Children::Listed(list) => list.as_slice(),
+                _ => &[],
+            };
             let mut fits: Vec<&Arc<Node>> =
                 list.iter().filter(|n| rest.starts_with(n.name.as_str())).collect();
             fits.sort_by_key(|n| std::cmp::Reverse(n.name.len()));
@@ -502,17 +547,16 @@ impl Node {
                 }
             }
             return Ok(None);
-        }
-        // Lazy children are asked by name: the whole rest first, then up to each separator, and up to the
-        // brackets that elements of a cell or an array of structs begin with (`c{1}`, `s(2)`).
+        };
+        // Lazy children are asked by name: the whole rest first, then up to each place where a name may end.
         let mut end = rest.len();
         loop {
-            if let Some(node) = self.child(task, &rest[..end])?
+            if let Some(node) = lazy.find(task, &rest[..end])?
                 && let Some(found) = node.find_exact(task, &rest[end..])?
             {
                 return Ok(Some(found));
             }
-            match rest[..end].rfind(['/', '.', '{', '(']) {
+            match rest[..end].rfind(lazy.boundaries()) {
                 // Names may be empty too: `a..b` lies in `a`, in a nameless module.
                 Some(at) => end = at,
                 None => return Ok(None),

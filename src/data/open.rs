@@ -237,7 +237,6 @@ impl Walk<'_> {
 mod tests {
     use super::*;
     use crate::data::node::Listing;
-    use std::ops::Range;
 
     /// Numbers as nodes, in pages as containers give them.
     struct Numbers {
@@ -250,10 +249,8 @@ mod tests {
             self.known.then_some(self.count)
         }
 
-        fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-            task.check()?;
-            let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
-            Ok((range.start..end).map(|n| Arc::new(Node::new(n.to_string(), "number"))).collect())
+        fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+            Ok((n < self.count).then(|| Arc::new(Node::new(n.to_string(), "number"))))
         }
     }
 

@@ -1,13 +1,16 @@
 //! Which format is it? Formats see one shared [`Head`] — name, length, first and last bytes, a
 //! folder's entries — and answer `No`, `Maybe` or `Yes`. Content beats the extension.
 
-pub mod special;
+pub mod compound;
+pub mod json;
+pub mod zip;
 
 use crate::bytes::error::Result;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Formats};
 use bytes::Bytes;
+use std::sync::OnceLock;
 
 /// How many bytes of the beginning a sniffer sees.
 pub const FIRST: usize = 16 << 10;
@@ -61,6 +64,9 @@ pub struct Head {
     pub entries: Vec<Entry>,
     /// The formats that it may have.
     formats: Formats,
+    zip: OnceLock<Option<zip::Peek>>,
+    compound: OnceLock<Option<compound::Document>>,
+    json: OnceLock<Option<json::Beginning>>,
 }
 
 impl Head {
@@ -74,6 +80,9 @@ impl Head {
             is_folder: source.is_folder(),
             entries: Vec::new(),
             formats,
+            zip: OnceLock::new(),
+            compound: OnceLock::new(),
+            json: OnceLock::new(),
         };
         if head.is_folder {
             head.entries = source.entries(task)?;
@@ -86,6 +95,22 @@ impl Head {
             }
         }
         Ok(head)
+    }
+
+    /// What is seen of it as a ZIP archive; looked at once. `None` where it does not begin with a member.
+    pub fn zip(&self) -> Option<&zip::Peek> {
+        self.zip.get_or_init(|| zip::Peek::of(self)).as_ref()
+    }
+
+    /// What it is as a compound file (OLE); looked at once. `None` where it is none.
+    pub fn compound(&self) -> Option<compound::Document> {
+        *self.compound.get_or_init(|| compound::Document::of(&self.first))
+    }
+
+    /// What is seen of it as JSON; looked at once. `None` where it does not begin with an object or an array that is
+    /// right as far as it is seen.
+    pub fn json(&self) -> Option<&json::Beginning> {
+        self.json.get_or_init(|| json::beginning(&self.first)).as_ref()
     }
 
     /// Whether the name ends in one of these extensions (without dot, lower case).

@@ -1,5 +1,8 @@
 //! What MATLAB's files of any version share.
 
+/// What follows a name in the path of what lies below it: `s.a`, `c{1}`, `s(2)`.
+pub const BOUNDARIES: &[char] = &['.', '{', '(', '/'];
+
 /// The place of an element in MATLAB's notation: `3`, or `2,1` where there are rows and columns.
 pub fn place(index: u64, shape: &[u64]) -> String {
     if shape.iter().filter(|side| **side != 1).count() < 2 {

@@ -57,7 +57,7 @@ pub fn together(formats: Formats, task: &Task, paths: &[PathBuf]) -> Result<Docu
         formats.nested(name.as_str(), "file", Options::default(), move |task| Source::open(task, &path))
     };
     let children = paths.iter().zip(&names).map(child).collect();
-    let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children);
+    let mut root = Node::new(title, "files").content(Content::Table(joined.table)).listed(children).parts();
     root.remarks = joined.differences;
     let root = guard::node(root);
     let format = formats.by_id("dataset").ok_or_else(|| Error::bug("there is no format for datasets"))?;

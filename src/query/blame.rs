@@ -3,7 +3,7 @@
 
 use super::fault::{Mistake, between};
 use super::statement::one;
-use crate::bytes::display::{arrow_type, column_type};
+use crate::bytes::display::arrow_type;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, Expr, LimitClause, OrderByKind, Query, Select, Spanned, Statement,
@@ -228,7 +228,7 @@ fn field(ground: &Ground<'_>, statement: &Statement, text: &str) -> Option<Blame
             _ => return None,
         };
         (!column.data_type().is_nested()).then(|| {
-            let what = format!("{} is of type {}", column.name(), column_type(column));
+            let what = format!("{} is of type {}", column.name(), arrow_type(column.data_type()));
             (format!("{what} and has no field{inner}"), expr.span())
         })
     })
@@ -346,7 +346,10 @@ fn condition(ground: &Ground<'_>, statement: &Statement, text: &str) -> Option<B
                 let column = self.0.column(condition).filter(|c| *c.data_type() != DataType::Boolean);
                 if let Some(column) = column {
                     let what = format!("a condition is true or false; {} is of type", column.name());
-                    return ControlFlow::Break((format!("{what} {}", column_type(column)), condition.span()));
+                    return ControlFlow::Break((
+                        format!("{what} {}", arrow_type(column.data_type())),
+                        condition.span(),
+                    ));
                 }
             }
             ControlFlow::Continue(())

@@ -24,10 +24,6 @@ const DEEP: usize = 6;
 
 /// How many of the nodes below a table are looked at for further tables.
 const BESIDE: u64 = 32;
-/// Tables whose nodes are their rows or files.
-const ROWS: [&str; 3] = ["array", "dataset", "files"];
-/// Nodes that are the table at another time.
-const STATES: [&str; 4] = ["version", "snapshot", "branch", "tag"];
 
 /// A table as completion and lists show it.
 #[derive(Clone, Debug)]
@@ -60,7 +56,7 @@ impl Entry {
 
     /// The table with its columns of text as the types that were guessed, lists and structs too.
     pub(super) fn typed(&self) -> (Arc<dyn Table>, Option<Arc<Typed>>) {
-        if !Typed::applies(self.table.as_ref()) {
+        if !self.table.is_inferred() {
             return (self.table.clone(), None);
         }
         let typed = Arc::new(Typed::nested(self.table.clone(), &self.widened.lock()));
@@ -289,7 +285,7 @@ fn as_table(name: &str, content: &Content) -> Option<Arc<dyn Table>> {
     match content {
         Content::Table(table) => Some(table.clone()),
         Content::Array(array) => Some(Arc::new(ArrayTable::new(name, array.clone()).ok()?)),
-        _ => None,
+        Content::Image(_) | Content::Text(_) | Content::Bytes(_) => None,
     }
 }
 
@@ -317,7 +313,7 @@ fn tables_in(task: &Task, document: &Document) -> Result<Vec<(String, Arc<dyn Ta
 /// The tables below a table that are no parts or states of it: the history of a lake table, the images of
 /// COCO's annotations.
 fn beside(task: &Task, root: &Arc<Node>) -> Result<Vec<(String, Arc<dyn Table>)>> {
-    if ROWS.contains(&root.label) {
+    if root.children_are_parts {
         return Ok(Vec::new());
     }
     let children = match root.child_page(task, 0..BESIDE) {
@@ -325,7 +321,8 @@ fn beside(task: &Task, root: &Arc<Node>) -> Result<Vec<(String, Arc<dyn Table>)>
         other => other.unwrap_or_default(),
     };
     let mut found = Vec::new();
-    for child in children.iter().filter(|child| !STATES.contains(&child.label)) {
+    let is_state = |child: &Node| child.timeline.as_ref().is_some_and(|timeline| timeline.at.is_some());
+    for child in children.iter().filter(|child| !is_state(child)) {
         let child = child.resolved(task)?;
         if let Some(Content::Table(table)) = &child.content {
             found.push((root.child_path("", &child), table.clone()));

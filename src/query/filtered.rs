@@ -55,7 +55,7 @@ pub fn filtered(
 ) -> Result<Filtered, Failure> {
     // A text format's columns are asked as the types that they were guessed to be, and shown as they stand.
     let guesses = engine.catalog.guesses(table);
-    let typed = Typed::applies(table.as_ref()).then(|| Arc::new(Typed::new(table.clone(), &guesses.lock())));
+    let typed = table.is_inferred().then(|| Arc::new(Typed::new(table.clone(), &guesses.lock())));
     let asked: Arc<dyn Table> = match &typed {
         Some(typed) => Arc::new(Both::new(table.clone(), typed.clone())),
         None => table.clone(),
@@ -284,6 +284,10 @@ impl Table for Filtered {
         batch(&self.schema, columns, arrays, count)
     }
 
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.table.inferred(column)
+    }
+
     fn count(&self, task: &Task) -> Result<u64> {
         self.answer.count(task)
     }
@@ -341,7 +345,7 @@ impl Table for Filtered {
 pub fn containing(table: &dyn Table, columns: &[usize], text: &str) -> Filter {
     let names = provider::plain_schema(table.schema());
     // Of a text format's cells the text is asked, as it stands.
-    let own = if Typed::applies(table) { "\u{1}" } else { "" };
+    let own = if table.is_inferred() { "\u{1}" } else { "" };
     let expression = showing(&names, columns, text, own);
     Filter { conditions: Vec::new(), expression }
 }

@@ -3,7 +3,7 @@
 
 use super::provider::QueryTask;
 use crate::bytes::task::Task;
-use crate::data::content::table::ParquetFile;
+use crate::formats::table::parquet::ParquetFile;
 use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use bytes::Bytes;
 use datafusion::common::stats::Precision;

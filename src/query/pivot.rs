@@ -319,7 +319,7 @@ struct Asked {
 
 impl Asked {
     fn new(engine: &Engine, table: &Arc<dyn Table>) -> Self {
-        if !Typed::applies(table.as_ref()) {
+        if !table.is_inferred() {
             return Asked { table: table.clone(), guessed: None };
         }
         let guesses = engine.catalog.guesses(table);

@@ -6,8 +6,9 @@ use super::names;
 use super::sieve::Sieve;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{ParquetFile, batch};
+use crate::data::content::table::batch;
 use crate::data::content::{Rows, Table};
+use crate::formats::table::parquet::ParquetFile;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
@@ -78,7 +79,9 @@ impl Provider {
         let schema = plain_schema(table.schema());
         let same = |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
         let plain = schema.fields().iter().zip(table.schema().fields()).all(same);
-        let parquet = table.parquet().filter(|_| plain).map(super::parquet::trusted);
+        let parquet =
+            table.native().filter(|_| plain).and_then(|native| native.downcast::<ParquetFile>().ok());
+        let parquet = parquet.map(|file| super::parquet::trusted(*file));
         let rows = rows.map(super::parquet::row_number);
         let full = match &rows {
             Some(field) => {

@@ -187,7 +187,7 @@ fn described(engine: &Engine, task: &Task, name: &ObjectName, sql: &str) -> Resu
     };
     let batch = texts([
         ("column", each(&|f| f.name().clone())),
-        ("type", each(&|f| crate::bytes::display::column_type(f))),
+        ("type", each(&|f| crate::bytes::display::arrow_type(f.data_type()))),
         ("nullable", each(&|f| if f.is_nullable() { "yes" } else { "no" }.to_owned())),
     ])?;
     Ok(batch)

@@ -1,5 +1,6 @@
 //! The tree as JSON (CLI.md, *tree --json*).
 
+use arrow::datatypes::FieldRef;
 use gander::bytes::display;
 use gander::bytes::limits;
 use gander::data::content::{Array, Content, Image, Kind, Rows, Table, Text};
@@ -43,7 +44,7 @@ fn node(
     pickles: &mut Option<Report>,
 ) -> Result<Json, Error> {
     task.check()?;
-    if let Some(report) = &node_.pickle {
+    if let Some(report) = &node_.security {
         pickles.get_or_insert_default().merge(Report::clone(report));
     }
     let mut object = Map::new();
@@ -138,8 +139,11 @@ fn facts(content: &Content) -> Json {
 
 /// A table's columns: name, type, nullable.
 pub(crate) fn columns(table: &dyn Table) -> Vec<Json> {
-    let column = |f: &Arc<arrow::datatypes::Field>| json!({ "name": f.name(), "type": display::column_type(f), "nullable": f.is_nullable() });
-    table.schema().fields().iter().map(column).collect()
+    let column = |(n, field): (usize, &FieldRef)| {
+        let kind = display::arrow_type(table.column_type(n));
+        json!({ "name": field.name(), "type": kind, "nullable": field.is_nullable() })
+    };
+    table.schema().fields().iter().enumerate().map(column).collect()
 }
 
 fn table_facts(table: &dyn Table) -> Json {

@@ -104,7 +104,7 @@ fn fits(slice: &str, node: &Node) -> Result<(), String> {
             let info = image.info();
             super::fits_slice(slice, &[info.height, info.width])
         }
-        _ => Ok(()),
+        None | Some(Content::Table(_) | Content::Text(_) | Content::Bytes(_)) => Ok(()),
     }
 }
 
@@ -309,9 +309,7 @@ pub(crate) fn aligned(
         let field = table.schema().field(index);
         let text = |row| cut(cell::text(column.as_ref(), row).unwrap_or_else(|| "∅".to_owned()));
         grid.push((0..batch.num_rows()).map(text).collect());
-        let kind = gander::data::infer::inferred(field);
-        let numeric = kind.as_ref().unwrap_or(column.data_type()).is_numeric();
-        heads.push((cut(field.name().clone()), numeric));
+        heads.push((cut(field.name().clone()), table.column_type(index).is_numeric()));
     }
     let width = |i: usize| grid[i].iter().chain([&heads[i].0]).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..grid.len()).map(width).collect();

@@ -130,8 +130,8 @@ fn line(out: &mut String, node: &Node, level: usize) {
         out.push_str(&format!("{indent}  @{name} = {}{cut}\n", shown.replace('\n', " ")));
     }
     if let Some(Content::Table(table)) = &node.content {
-        for field in table.schema().fields() {
-            out.push_str(&format!("{indent}    {}: {}\n", field.name(), display::column_type(field)));
+        for (name, kind) in table.described() {
+            out.push_str(&format!("{indent}    {name}: {kind}\n"));
         }
     }
     if let Some(problem) = node.problem_now() {

@@ -380,7 +380,7 @@ fn columns(wanted: &str, target: Option<&Target>) -> Vec<Line> {
                 icon: Icon::Columns,
                 name: field.name().clone(),
                 behind: format!("column {index}"),
-                right: display::column_type(field),
+                right: display::arrow_type(table.column_type(index)),
                 pick: Pick::Column(index),
                 score: score(&wanted, field.name())?,
             })

@@ -80,7 +80,7 @@ impl Target {
             return None;
         }
         // A wrapper in a wrapper says so before what it holds.
-        gander::formats::by_id(self.node.formats.last()?)
+        self.node.formats.last().copied()
     }
 
     /// What its file is opened with.

@@ -223,6 +223,16 @@ pub fn first_member(first: &[u8]) -> Option<FirstMember<'_>> {
     Some(FirstMember { name: text(name, flags & 0x800 != 0), method, data })
 }
 
+/// The names of the directory's entries that begin in these bytes, the end of an archive.
+pub fn listed_names(last: &[u8]) -> Vec<String> {
+    let name = |at: usize| {
+        let entry = last.get(at..)?;
+        let bytes = entry.get(ENTRY_LEN..ENTRY_LEN + usize::from(u16_at(entry, 28)))?;
+        Some(text(bytes, u16_at(entry, 8) & 0x800 != 0))
+    };
+    memchr::memmem::find_iter(last, ENTRY).filter_map(name).collect()
+}
+
 impl<'a> FirstMember<'a> {
     /// Its bytes, as far as they are there.
     pub fn inflated(&self) -> Option<Box<dyn std::io::Read + 'a>> {

@@ -61,6 +61,13 @@ impl Table for Cast {
         batch(&self.schema, columns, out, read.num_rows())
     }
 
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        match self.targets.get(column) {
+            Some(Some(_)) => None,
+            _ => self.inner.inferred(column),
+        }
+    }
+
     fn count(&self, task: &Task) -> Result<u64> {
         self.inner.count(task)
     }

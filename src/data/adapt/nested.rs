@@ -5,56 +5,27 @@ use crate::data::infer::cells::boolean;
 use crate::data::json;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::{DataType, FieldRef};
 use std::sync::Arc;
 
 /// How deep types nest.
 const DEPTH: usize = 16;
 
-/// The type that a reader's word for a nested one means (`struct<a: int64, b: list<item: string>>`); `None` for
-/// words that are not of JSON.
-pub(super) fn data_type(word: &str) -> Option<DataType> {
-    let (found, rest) = parsed(word, DEPTH)?;
-    (rest.is_empty() && found.is_nested()).then_some(found)
-}
-
-/// The type that a word begins with, and what follows.
-fn parsed(word: &str, depth: usize) -> Option<(DataType, &str)> {
-    let depth = depth.checked_sub(1)?;
-    let plain = [
-        ("bool", DataType::Boolean),
-        ("int64", DataType::Int64),
-        ("double", DataType::Float64),
-        ("string", DataType::Utf8),
-    ];
-    if let Some((rest, found)) =
-        plain.iter().find_map(|(name, found)| Some((word.strip_prefix(name)?, found)))
-    {
-        return Some((found.clone(), rest));
-    }
-    if let Some(inner) = word.strip_prefix("list<") {
-        let (item, rest) = field(inner, depth)?;
-        return Some((DataType::List(item), rest.strip_prefix('>')?));
-    }
-    let mut rest = word.strip_prefix("struct<")?;
-    let mut fields: Vec<FieldRef> = Vec::new();
-    loop {
-        let (next, behind) = field(rest, depth)?;
-        fields.push(next);
-        match behind.strip_prefix(", ") {
-            Some(more) => rest = more,
-            None => return Some((DataType::Struct(fields.into()), behind.strip_prefix('>')?)),
+/// Whether [`array()`] makes values of a type: lists and structs, not too deep, of what JSON has.
+pub(super) fn is_built(found: &DataType) -> bool {
+    fn is_built(found: &DataType, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        match found {
+            DataType::Boolean | DataType::Int64 | DataType::Float64 | DataType::Utf8 => true,
+            DataType::List(item) => is_built(item.data_type(), depth),
+            DataType::Struct(fields) => fields.iter().all(|field| is_built(field.data_type(), depth)),
+            _ => false,
         }
     }
+    found.is_nested() && is_built(found, DEPTH)
 }
 
-fn field(word: &str, depth: usize) -> Option<(FieldRef, &str)> {
-    let (name, kind) = word.split_once(": ")?;
-    let (found, rest) = parsed(kind, depth)?;
-    Some((Arc::new(Field::new(name, found, true)), rest))
-}
-
-/// Cells of JSON as values of a type that [`data_type`] gave; the first cell that does not fit is the error.
+/// Cells of JSON as values of a type that [`is_built`] knows; the first cell that does not fit is the error.
 pub(super) fn array<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
     let cells: Vec<Option<&str>> = text.iter().map(|cell| cell.filter(|cell| !cell.is_empty())).collect();
     built(&cells, target).ok_or_else(|| {
@@ -108,25 +79,33 @@ fn built(cells: &[Option<&str>], target: &DataType) -> Option<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::datatypes::Field;
+
+    fn list(item: DataType) -> DataType {
+        DataType::new_list(item, true)
+    }
+
+    fn object(fields: &[(&str, DataType)]) -> DataType {
+        let field = |(name, kind): &(&str, DataType)| Field::new(*name, kind.clone(), true);
+        DataType::Struct(fields.iter().map(field).collect())
+    }
 
     #[test]
-    fn words_of_types_are_read() {
-        for word in ["list<item: int64>", "struct<a: bool, b c: list<item: struct<x: double, y: string>>>"] {
-            assert_eq!(crate::bytes::display::arrow_type(&data_type(word).unwrap()), word);
-        }
-        for word in
-            ["int64", "list<item: int8>", "struct<>", "struct<a: int64", "list<item: int64>>", "map<x>"]
-        {
-            assert!(data_type(word).is_none(), "{word}");
-        }
-        assert!(data_type(&format!("{}int64", "list<item: ".repeat(100_000))).is_none());
+    fn types_of_json_are_built() {
+        let deep = |depth: usize| (0..depth).fold(DataType::Int64, |inner, _| list(inner));
+        let points = list(object(&[("x", DataType::Float64), ("y", DataType::Utf8)]));
+        assert!(
+            is_built(&list(DataType::Int64)) && is_built(&object(&[("a", DataType::Boolean), ("b", points)]))
+        );
+        assert!(!is_built(&DataType::Int64) && !is_built(&list(DataType::Int8)));
+        assert!(is_built(&deep(DEPTH - 1)) && !is_built(&deep(DEPTH)));
     }
 
     #[test]
     fn cells_become_lists_and_structs_or_stay_texts() {
-        let of = |word: &str, cells: &[Option<&str>]| {
+        let of = |kind: &DataType, cells: &[Option<&str>]| {
             let text = StringArray::from(cells.to_vec());
-            match array(&text, &data_type(word).unwrap()) {
+            match array(&text, kind) {
                 Ok(found) => (0..found.len())
                     .map(|row| crate::data::cell::text(found.as_ref(), row).unwrap_or("∅".into()))
                     .collect::<Vec<_>>()
@@ -135,13 +114,15 @@ mod tests {
             }
         };
         let lists = [Some("[1, 2]"), None, Some("[]"), Some("null"), Some("[null, -3]")];
-        assert_eq!(of("list<item: int64>", &lists).matches('∅').count(), 2);
-        assert_eq!(of("list<item: int64>", &[Some("[1]"), Some("[1.5]")]), "misfit [1.5]");
-        assert_eq!(of("list<item: double>", &[Some("[9007199254740993]")]), "misfit [9007199254740993]");
+        assert_eq!(of(&list(DataType::Int64), &lists).matches('∅').count(), 2);
+        assert_eq!(of(&list(DataType::Int64), &[Some("[1]"), Some("[1.5]")]), "misfit [1.5]");
+        assert_eq!(of(&list(DataType::Float64), &[Some("[9007199254740993]")]), "misfit [9007199254740993]");
         let objects = [Some("{\"a\": 1, \"b\": \"x\\n\"}"), Some("{\"b\": null}")];
-        assert!(!of("struct<a: int64, b: string>", &objects).starts_with("misfit"));
+        assert!(
+            !of(&object(&[("a", DataType::Int64), ("b", DataType::Utf8)]), &objects).starts_with("misfit")
+        );
         // A field that has no place would be lost.
-        assert_eq!(of("struct<a: int64>", &[Some("{\"z\": 1}")]), "misfit {\"z\": 1}");
-        assert_eq!(of("struct<a: int64>", &[Some("7")]), "misfit 7");
+        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("{\"z\": 1}")]), "misfit {\"z\": 1}");
+        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("7")]), "misfit 7");
     }
 }

@@ -1,4 +1,4 @@
-//! Text columns as the types that their reader inferred (the field metadata `inferred`, in Arrow's words).
+//! Text columns as the types that their reader inferred ([`Table::inferred`]).
 //!
 //! The guess was made on a sample. A cell that does not fit is never dropped or bent: the read fails, the
 //! column is noted with the next wider type that this cell fits — text at last — and the caller starts
@@ -19,27 +19,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The type that a text column's reader inferred, if it is one that cells are parsed as here.
-pub fn inferred(field: &Field) -> Option<DataType> {
-    if !matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        return None;
-    }
-    let word = field.metadata().get("inferred")?;
-    let stamp = |unit, zone: Option<&str>| DataType::Timestamp(unit, zone.map(Into::into));
-    Some(match word.as_str() {
-        "bool" | "Boolean" => DataType::Boolean,
-        "int64" | "Int64" => DataType::Int64,
-        "double" | "Float64" => DataType::Float64,
-        "date32[day]" | "Date32" => DataType::Date32,
-        "timestamp[us]" | "Timestamp(µs)" => stamp(TimeUnit::Microsecond, None),
-        "timestamp[ns]" => stamp(TimeUnit::Nanosecond, None),
-        _ => match word.strip_prefix("timestamp[us, tz=").and_then(|rest| rest.strip_suffix(']')) {
-            Some(zone) => stamp(TimeUnit::Microsecond, Some(zone)),
-            None => return None,
-        },
-    })
-}
-
 /// A column whose guess did not hold: what it is read as instead, and the cell that showed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misfit {
@@ -55,6 +34,13 @@ enum Kind {
     Values(DataType),
     /// Lists or objects as JSON, which stays text and is marked as Arrow's extension type `arrow.json`.
     Json,
+}
+
+impl Kind {
+    /// Values of a type; texts stay as they are.
+    fn values(found: &DataType) -> Option<Kind> {
+        (*found != DataType::Utf8).then(|| Kind::Values(found.clone()))
+    }
 }
 
 /// Whether a column's texts are JSON (Arrow's extension type `arrow.json`).
@@ -89,14 +75,12 @@ impl Typed {
         let mut fields = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
             let mut metadata = field.metadata().clone();
-            let word = metadata.remove("inferred").unwrap_or_default();
-            let kind = match widened.get(&index) {
-                Some(misfit) => Some(misfit.wider.clone()).filter(|t| *t != DataType::Utf8).map(Kind::Values),
-                None if word.starts_with("list<") || word.starts_with("struct<") => {
-                    let found = if deep { nested::data_type(&word) } else { None };
-                    Some(found.map_or(Kind::Json, Kind::Values))
+            let kind = match (widened.get(&index), inner.inferred(index)) {
+                (Some(misfit), _) => Kind::values(&misfit.wider),
+                (None, Some(found)) if found.is_nested() && !(deep && nested::is_built(found)) => {
+                    Some(Kind::Json)
                 }
-                None => inferred(field).map(Kind::Values),
+                (None, found) => found.and_then(Kind::values),
             };
             let data_type = match &kind {
                 Some(Kind::Values(data_type)) => data_type.clone(),
@@ -112,11 +96,6 @@ impl Typed {
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
         Typed { inner, schema, kinds: Arc::new(kinds), misfits: Arc::default() }
-    }
-
-    /// Whether `table` has columns with an inferred type.
-    pub fn applies(table: &dyn Table) -> bool {
-        table.schema().fields().iter().any(|field| field.metadata().contains_key("inferred"))
     }
 
     /// The columns whose cells did not fit in the reads so far.
@@ -327,18 +306,18 @@ fn stamp(cell: &str, zoned: bool, unit: i64) -> Option<i64> {
 mod tests {
     use super::*;
     use crate::data::cell;
-    use crate::data::content::table::MemoryTable;
+    use crate::data::content::table::{Columns, MemoryTable};
 
-    fn table(word: &str, cells: &[&str]) -> Arc<dyn Table> {
-        let metadata = [("inferred".to_owned(), word.to_owned())].into();
-        let field = Field::new("x", DataType::Utf8, true).with_metadata(metadata);
+    fn table(inferred: &DataType, cells: &[&str]) -> Arc<dyn Table> {
         let array: ArrayRef = Arc::new(StringArray::from(cells.to_vec()));
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
-        Arc::new(MemoryTable::new(batch))
+        let columns = std::iter::once(Columns::text("x", inferred.clone())).collect();
+        Arc::new(MemoryTable::of(columns, vec![array]).unwrap())
     }
 
-    fn texts(word: &str, cells: &[&str]) -> Vec<Option<String>> {
-        let typed = Typed::new(table(word, cells), &BTreeMap::new());
+    const MICROS: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
+    fn texts(inferred: DataType, cells: &[&str]) -> Vec<Option<String>> {
+        let typed = Typed::new(table(&inferred, cells), &BTreeMap::new());
         let batch = typed.read(&Task::new(), 0..99, &[0]).unwrap();
         (0..batch.num_rows()).map(|row| cell::text(batch.column(0).as_ref(), row)).collect()
     }
@@ -347,66 +326,65 @@ mod tests {
     fn cells_become_what_was_inferred() {
         let some = |t: &str| Some(t.to_owned());
         assert_eq!(
-            texts("int64", &["9223372036854775807", "", "NA", " -5 "])[..2],
+            texts(DataType::Int64, &["9223372036854775807", "", "NA", " -5 "])[..2],
             [some("9223372036854775807"), None]
         );
         assert_eq!(
-            texts("double", &["0.1", "nan", "null", "1e300"]),
+            texts(DataType::Float64, &["0.1", "nan", "null", "1e300"]),
             [some("0.1"), some("nan"), None, some("1e300")]
         );
-        assert_eq!(texts("bool", &["TRUE", "false"]), [some("true"), some("false")]);
+        assert_eq!(texts(DataType::Boolean, &["TRUE", "false"]), [some("true"), some("false")]);
         assert_eq!(
-            texts("date32[day]", &["1969-12-31", "2024/02/29"]),
+            texts(DataType::Date32, &["1969-12-31", "2024/02/29"]),
             [some("1969-12-31"), some("2024-02-29")]
         );
         assert_eq!(
-            texts("timestamp[us]", &["2024-01-31 12:00", "1969-12-31T23:59:59.5"])[1],
+            texts(MICROS, &["2024-01-31 12:00", "1969-12-31T23:59:59.5"])[1],
             some("1969-12-31T23:59:59.500")
         );
-        let zoned = texts("timestamp[us, tz=+00:00]", &["2024-01-31T12:00:00+01:30", "2024-01-31T12:00:00Z"]);
+        let stamp = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
+        let zoned = texts(stamp, &["2024-01-31T12:00:00+01:30", "2024-01-31T12:00:00Z"]);
         assert_eq!(zoned[0], some("2024-01-31T10:30:00+00:00"));
     }
 
     #[test]
     fn what_does_not_fit_makes_the_column_wider_and_nothing_else() {
-        for (word, cell, wider) in [
-            ("int64", "0.5", DataType::Float64),
-            ("int64", "9007199254740993.5", DataType::Float64),
-            ("int64", "x", DataType::Utf8),
-            ("int64", "007", DataType::Utf8),
-            ("double", "9007199254740993", DataType::Utf8),
-            ("double", "18446744073709551617", DataType::Utf8),
-            ("bool", "1", DataType::Utf8),
-            ("date32[day]", "2024-01-31T00:00:01", DataType::Timestamp(TimeUnit::Microsecond, None)),
-            ("date32[day]", "2023-02-29", DataType::Utf8),
-            (
-                "timestamp[us]",
-                "2024-01-31T00:00:00.000000001",
-                DataType::Timestamp(TimeUnit::Nanosecond, None),
-            ),
-            ("timestamp[us]", "2024-01-31T00:00:00Z", DataType::Utf8),
+        for (inferred, cell, wider) in [
+            (DataType::Int64, "0.5", DataType::Float64),
+            (DataType::Int64, "9007199254740993.5", DataType::Float64),
+            (DataType::Int64, "x", DataType::Utf8),
+            (DataType::Int64, "007", DataType::Utf8),
+            (DataType::Float64, "9007199254740993", DataType::Utf8),
+            (DataType::Float64, "18446744073709551617", DataType::Utf8),
+            (DataType::Boolean, "1", DataType::Utf8),
+            (DataType::Date32, "2024-01-31T00:00:01", MICROS),
+            (DataType::Date32, "2023-02-29", DataType::Utf8),
+            (MICROS, "2024-01-31T00:00:00.000000001", DataType::Timestamp(TimeUnit::Nanosecond, None)),
+            (MICROS, "2024-01-31T00:00:00Z", DataType::Utf8),
         ] {
-            let typed = Typed::new(table(word, &["", cell]), &BTreeMap::new());
-            assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{word} {cell}");
-            assert_eq!(typed.misfits()[&0], Misfit { wider, cell: cell.to_owned() }, "{word}");
-            let again = Typed::new(table(word, &["", cell]), &typed.misfits());
+            let typed = Typed::new(table(&inferred, &["", cell]), &BTreeMap::new());
+            assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{inferred} {cell}");
+            assert_eq!(typed.misfits()[&0], Misfit { wider, cell: cell.to_owned() }, "{inferred}");
+            let again = Typed::new(table(&inferred, &["", cell]), &typed.misfits());
             assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
         }
     }
 
     #[test]
     fn lists_and_objects_stay_json_and_are_marked() {
-        let typed = Typed::new(table("list<item: int64>", &["[1, 2]", "", "{}"]), &BTreeMap::new());
+        let list = DataType::new_list(DataType::Int64, true);
+        let object = DataType::Struct(vec![Field::new("a", DataType::Utf8, true)].into());
+        let typed = Typed::new(table(&list, &["[1, 2]", "", "{}"]), &BTreeMap::new());
         assert!(is_json(typed.schema().field(0)));
         assert_eq!(typed.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
-        let mixed = Typed::new(table("struct<a: string>", &["{}", "[1"]), &BTreeMap::new());
+        let mixed = Typed::new(table(&object, &["{}", "[1"]), &BTreeMap::new());
         assert!(mixed.read(&Task::new(), 0..9, &[0]).is_err());
-        assert!(!is_json(Typed::new(table("struct<a: string>", &[]), &mixed.misfits()).schema().field(0)));
+        assert!(!is_json(Typed::new(table(&object, &[]), &mixed.misfits()).schema().field(0)));
     }
 
     #[test]
     fn an_integer_that_a_float_cannot_hold_forces_text() {
-        let typed = Typed::new(table("int64", &["9007199254740993", "0.5"]), &BTreeMap::new());
+        let typed = Typed::new(table(&DataType::Int64, &["9007199254740993", "0.5"]), &BTreeMap::new());
         typed.try_all(&Task::new()).unwrap();
         assert_eq!(typed.misfits()[&0].wider, DataType::Utf8);
     }

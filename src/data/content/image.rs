@@ -53,8 +53,27 @@ pub struct ImageInfo {
     pub sides: [Axis; 2],
     /// (width, height) of each level; the first is full resolution.
     pub levels: Vec<(u64, u64)>,
+    /// How the stored rows and columns are to be turned before they are shown, where the file says that: 1 to 8 as
+    /// the tag *Orientation* of TIFF 6.0 and EXIF 2.32 (4.6.4) has it. Pixels are delivered as they are stored.
+    pub orientation: Option<u32>,
     /// Further lines for the inspector: colour type, interlace, EXIF.
     pub details: Vec<(String, String)>,
+}
+
+/// What one of the eight orientations means, with its number.
+pub fn orientation(value: u32) -> String {
+    let word = match value {
+        1 => "as stored",
+        2 => "mirrored left to right",
+        3 => "rotated by 180°",
+        4 => "mirrored top to bottom",
+        5 => "mirrored left to right, then rotated by 270° clockwise",
+        6 => "rotated by 90° clockwise",
+        7 => "mirrored left to right, then rotated by 90° clockwise",
+        8 => "rotated by 270° clockwise",
+        _ => "not one of the eight",
+    };
+    format!("{value}: {word}")
 }
 
 /// The type of delivered samples, little-endian.

@@ -8,7 +8,7 @@ use super::table::{Rows, Table, TableFacts, batch, cut, project};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use std::ops::Range;
 
 /// Into how many parts a table is cut whose neighbours are read together.
@@ -129,6 +129,10 @@ impl Table for Picked<'_> {
         let arrays = (0..columns.len()).map(joined).collect::<Result<_>>()?;
         let count = read.iter().map(RecordBatch::num_rows).sum();
         batch(self.table.schema(), columns, arrays, count)
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.table.inferred(column)
     }
 
     fn scan_step(&self, _at: u64) -> u64 {

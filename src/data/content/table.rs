@@ -2,11 +2,10 @@
 
 use super::{Layout, Stretches};
 use crate::bytes::error::{Error, Result};
-use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Schema, SchemaRef};
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,6 +76,12 @@ pub trait Table: Send + Sync {
     /// are the ones that stand about there in the file.
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch>;
 
+    /// The type that the cells of a column of texts fit, as far as a sample tells: no cell is bound to it. `None` for
+    /// columns whose file states their type.
+    fn inferred(&self, _column: usize) -> Option<&DataType> {
+        None
+    }
+
     /// The exact count; reads what it must (a text file is indexed), with progress on the task.
     fn count(&self, _task: &Task) -> Result<u64> {
         self.rows().exact().ok_or_else(|| Error::bug("a table with an open end does not count itself"))
@@ -142,26 +147,31 @@ pub trait Table: Send + Sync {
         None
     }
 
-    /// The plain Parquet file that it is, for readers that skip parts of it by its own statistics.
-    fn parquet(&self) -> Option<ParquetFile> {
+    /// What its format gives to who knows that format and reads it in another way: the checked footer of a Parquet
+    /// file (`formats::table::parquet::ParquetFile`). `None` where there is nothing of that sort, or where what it
+    /// reads would not be this table.
+    fn native(&self) -> Option<Box<dyn Any + Send>> {
         None
     }
 }
 
-/// A Parquet file whose footer was read and checked, and whose columns are the table's.
-#[derive(Clone)]
-pub struct ParquetFile {
-    /// Its bytes.
-    pub source: Source,
-    /// How many there are.
-    pub len: u64,
-    /// What the footer says, without page indexes.
-    pub metadata: ArrowReaderMetadata,
-}
+impl dyn Table + '_ {
+    /// The type of the values of a column: the one that was inferred for its texts, or that of its field.
+    /// `Null` for a column that is not there.
+    pub fn column_type(&self, column: usize) -> &DataType {
+        let stated = || self.schema().fields().get(column).map_or(&DataType::Null, |field| field.data_type());
+        self.inferred(column).unwrap_or_else(stated)
+    }
 
-impl std::fmt::Debug for ParquetFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.source.name())
+    /// The names of all columns, and the types of their values as they are shown.
+    pub fn described(&self) -> Vec<(String, String)> {
+        let kind = |n| crate::bytes::display::arrow_type(self.column_type(n));
+        self.schema().fields().iter().enumerate().map(|(n, field)| (field.name().clone(), kind(n))).collect()
+    }
+
+    /// Whether the type of any column is inferred.
+    pub fn is_inferred(&self) -> bool {
+        (0..self.schema().fields().len()).any(|column| self.inferred(column).is_some())
     }
 }
 
@@ -191,6 +201,65 @@ pub struct StoredStatistics {
     pub bounds: bool,
     /// Different values.
     pub distinct: Option<u64>,
+}
+
+/// The columns of a table: what their fields say, and the types that were inferred for columns of texts.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// The fields.
+    pub schema: SchemaRef,
+    /// By column; may be shorter than the schema, but not longer.
+    inferred: Arc<[Option<DataType>]>,
+}
+
+/// Columns whose fields say their types.
+impl From<SchemaRef> for Columns {
+    fn from(schema: SchemaRef) -> Self {
+        Columns { schema, inferred: Arc::default() }
+    }
+}
+
+/// Fields, and the types that were inferred for them.
+impl FromIterator<(Field, Option<DataType>)> for Columns {
+    fn from_iter<I: IntoIterator<Item = (Field, Option<DataType>)>>(columns: I) -> Self {
+        let (fields, inferred): (Vec<Field>, Vec<_>) = columns.into_iter().unzip();
+        Columns { schema: Arc::new(Schema::new(fields)), inferred: inferred.into() }
+    }
+}
+
+impl Columns {
+    /// A column of texts, with the type that its cells fit.
+    pub fn text(name: impl Into<String>, inferred: DataType) -> (Field, Option<DataType>) {
+        (Field::new(name, DataType::Utf8, true), Some(inferred))
+    }
+
+    /// These columns and behind them others.
+    pub fn and(&self, more: Vec<(FieldRef, Option<DataType>)>) -> Self {
+        let mut inferred = self.inferred.to_vec();
+        inferred.resize(self.schema.fields().len(), None);
+        let (fields, types): (Vec<FieldRef>, Vec<_>) = more.into_iter().unzip();
+        let fields: Vec<FieldRef> = self.schema.fields().iter().cloned().chain(fields).collect();
+        inferred.extend(types);
+        let schema = Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone()));
+        Columns { schema, inferred: inferred.into() }
+    }
+
+    /// The fields with their inferred types.
+    pub fn iter(&self) -> impl Iterator<Item = (&FieldRef, Option<&DataType>)> {
+        self.schema.fields().iter().enumerate().map(|(n, field)| (field, self.inferred(n)))
+    }
+
+    /// The columns of a table.
+    pub fn of(table: &dyn Table) -> Self {
+        let schema = table.schema().clone();
+        let inferred = (0..schema.fields().len()).map(|column| table.inferred(column).cloned()).collect();
+        Columns { schema, inferred }
+    }
+
+    /// See [`Table::inferred`].
+    pub fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.inferred.get(column)?.as_ref()
+    }
 }
 
 /// A batch of `columns` for the projection `indices` of `schema`; keeps the row count when there are
@@ -255,34 +324,53 @@ pub fn filled_step(schema: &Schema) -> u64 {
 }
 
 /// A table that is in memory.
-pub struct MemoryTable(pub RecordBatch, SchemaRef);
+pub struct MemoryTable {
+    batch: RecordBatch,
+    columns: Columns,
+}
 
 impl MemoryTable {
     /// Wraps a batch.
     pub fn new(batch: RecordBatch) -> Self {
-        let schema = batch.schema();
-        MemoryTable(batch, schema)
+        MemoryTable { columns: batch.schema().into(), batch }
+    }
+
+    /// The values of `columns`.
+    ///
+    /// # Errors
+    /// `Bug` where they are of other types or lengths.
+    pub fn of(columns: Columns, values: Vec<ArrayRef>) -> Result<Self> {
+        Ok(MemoryTable { batch: RecordBatch::try_new(columns.schema.clone(), values)?, columns })
+    }
+
+    /// All of it.
+    pub fn batch(&self) -> &RecordBatch {
+        &self.batch
     }
 }
 
 impl Table for MemoryTable {
     fn schema(&self) -> &SchemaRef {
-        &self.1
+        &self.columns.schema
     }
 
     fn rows(&self) -> Rows {
-        Rows::Exact(self.0.num_rows() as u64)
+        Rows::Exact(self.batch.num_rows() as u64)
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.columns.inferred(column)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         task.check()?;
-        let rows = cut(&rows, self.0.num_rows() as u64);
+        let rows = cut(&rows, self.batch.num_rows() as u64);
         let (start, len) = (rows.start as usize, (rows.end - rows.start) as usize);
-        Ok(self.0.project(columns)?.slice(start, len))
+        Ok(self.batch.project(columns)?.slice(start, len))
     }
 
     fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
         // One row costs as little as its neighbours.
-        Ok(super::sample::spread_over(self.0.num_rows() as u64, most, most))
+        Ok(super::sample::spread_over(self.batch.num_rows() as u64, most, most))
     }
 }

@@ -5,7 +5,7 @@ use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap, Stored, World};
-use crate::data::content::table::{ParquetFile, StoredStatistics};
+use crate::data::content::table::StoredStatistics;
 use crate::data::content::text::Line;
 use crate::data::content::{
     Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts, Text,
@@ -13,7 +13,8 @@ use crate::data::content::{
 use crate::data::dtype::DType;
 use crate::data::region::Region;
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ impl Table for GuardedTable {
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         guarded(|| self.0.read(task, rows, columns))
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.0.inferred(column)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {
@@ -82,8 +87,8 @@ impl Table for GuardedTable {
         known(None, || self.0.only(parts)).map(GuardedTable::around)
     }
 
-    fn parquet(&self) -> Option<ParquetFile> {
-        known(None, || self.0.parquet())
+    fn native(&self) -> Option<Box<dyn Any + Send>> {
+        known(None, || self.0.native())
     }
 }
 

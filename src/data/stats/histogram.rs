@@ -10,7 +10,7 @@ use crate::data::content::table::read_each;
 use crate::data::infer;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Field, Float64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 
 /// Counts of values in bins of equal width.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -235,9 +235,8 @@ pub fn histograms(
     const ALIKE: u64 = 65_536;
     let mut found: Vec<Option<Result<Counter>>> = Vec::with_capacity(columns.len());
     for (column, stats) in columns.iter().zip(&stats.columns) {
-        let field = table.schema().fields().get(*column);
-        let counter =
-            stats.as_ref().ok().zip(field).and_then(|(stats, field)| counter(stats, field, binning));
+        let stats = stats.as_ref().ok();
+        let counter = stats.and_then(|stats| counter(stats, &value_type(table, *column), binning));
         found.push(counter.map(Ok));
     }
     let live = |found: &[Option<Result<Counter>>]| -> Vec<usize> {
@@ -254,10 +253,10 @@ pub fn histograms(
         let wanted: Vec<usize> = counted.iter().filter_map(|&n| columns.get(n).copied()).collect();
         let arrays = read_each(table, task, at..end, &wanted)?;
         for ((&n, column), array) in counted.iter().zip(wanted).zip(arrays) {
-            let field = table.schema().field(column);
+            let inferred = infer::inferred(table, column);
             let Some(Some(slot)) = found.get_mut(n) else { continue };
             let Ok(counter) = slot else { continue };
-            if let Err(error) = array.and_then(|array| add(counter, &array, field, times)) {
+            if let Err(error) = array.and_then(|array| add(counter, &array, inferred.as_ref(), times)) {
                 *slot = Err(error);
             }
         }
@@ -270,19 +269,18 @@ pub fn histograms(
 }
 
 /// The type of a column's values, whatever holds them.
-fn value_type(field: &Field) -> DataType {
-    match field.data_type() {
+fn value_type(table: &dyn Table, column: usize) -> DataType {
+    match table.column_type(column) {
         DataType::Dictionary(_, values) => values.as_ref().clone(),
         DataType::RunEndEncoded(_, values) => values.data_type().clone(),
-        _ => infer::inferred(field).unwrap_or_else(|| field.data_type().clone()),
+        other => other.clone(),
     }
 }
 
 /// Empty bins from the smallest to the largest number of a column of numbers.
-fn counter(stats: &ColumnStats, field: &Field, binning: Binning) -> Option<Counter> {
+fn counter(stats: &ColumnStats, kind: &DataType, binning: Binning) -> Option<Counter> {
     stats.sum?;
     let (low, high) = (stats.min.as_deref()?, stats.max.as_deref()?);
-    let kind = value_type(field);
     if kind.is_integer() {
         return Some(Counter::of_integers(low.parse().ok()?, high.parse().ok()?, binning));
     }
@@ -295,11 +293,8 @@ fn counter(stats: &ColumnStats, field: &Field, binning: Binning) -> Option<Count
 }
 
 /// Counts the numbers of a part of a column, each so many times.
-fn add(counter: &mut Counter, array: &ArrayRef, field: &Field, times: u64) -> Result<()> {
-    let array = match (infer::inferred(field), array.as_string_opt::<i32>()) {
-        (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
-        _ => array.clone(),
-    };
+fn add(counter: &mut Counter, array: &ArrayRef, inferred: Option<&DataType>, times: u64) -> Result<()> {
+    let (array, _) = infer::values(array, inferred);
     let array = match array.data_type() {
         DataType::Dictionary(_, values) => cast(&array, values)?,
         DataType::RunEndEncoded(_, values) => cast(&array, values.data_type())?,

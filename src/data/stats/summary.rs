@@ -209,7 +209,8 @@ fn pass(
     let fresh = || -> Vec<Result<Fold>> {
         let field = |&c: &usize| {
             let field = table.schema().fields().get(c);
-            Ok(Fold::new(field.ok_or_else(|| Error::bug(format!("column {c} was asked for")))?, stride))
+            let field = field.ok_or_else(|| Error::bug(format!("column {c} was asked for")))?;
+            Ok(Fold::new(field, infer::inferred(table, c), stride))
         };
         columns.iter().map(field).collect()
     };
@@ -328,8 +329,7 @@ struct Fold {
 }
 
 impl Fold {
-    fn new(field: &Field, stride: u64) -> Self {
-        let inferred = infer::inferred(field);
+    fn new(field: &Field, inferred: Option<DataType>, stride: u64) -> Self {
         let data_type = match field.data_type() {
             DataType::Dictionary(_, value) => value.as_ref().clone(),
             DataType::RunEndEncoded(_, value) => value.data_type().clone(),

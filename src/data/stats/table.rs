@@ -80,7 +80,7 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     task.expect(rows);
     let schema = table.schema();
     let mut folds: Vec<Result<Fold>> =
-        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i).map(|f| f.as_ref())))).collect();
+        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i), infer::inferred(table, i)))).collect();
     // Columns of nulls alone have nothing to read, however long they are; of one that failed the rest says no
     // more.
     let is_null = |column: &usize| {
@@ -193,10 +193,10 @@ struct Fold {
 }
 
 impl Fold {
-    fn new(field: Option<&Field>) -> Self {
+    fn new(field: Option<&FieldRef>, inferred: Option<DataType>) -> Self {
         let name = field.map_or(String::new(), |f| f.name().clone());
         Fold {
-            inferred: field.and_then(infer::inferred),
+            inferred,
             stats: ColumnStats { name, ..ColumnStats::default() },
             numeric: false,
             moments: Moments::default(),
@@ -208,10 +208,7 @@ impl Fold {
     }
 
     fn add(&mut self, array: &ArrayRef) -> Result<()> {
-        let (array, unfit) = match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => infer::typed(cells, kind),
-            _ => (Arc::clone(array), 0),
-        };
+        let (array, unfit) = infer::values(array, self.inferred.as_ref());
         // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
         let nulls = match array.data_type() {
             DataType::Dictionary(_, _) => array.null_count() as u64,
@@ -229,7 +226,7 @@ impl Fold {
 
     /// Adds a column of one row so many times.
     fn add_many(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
-        let mut one = Fold { inferred: self.inferred.clone(), ..Fold::new(None) };
+        let mut one = Fold::new(None, self.inferred.clone());
         one.add(array)?;
         self.add(array)?;
         let more = times.saturating_sub(1);
@@ -529,8 +526,7 @@ pub(super) fn replace(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::content::table::MemoryTable;
-    use crate::data::infer;
+    use crate::data::content::table::{Columns, MemoryTable};
     use arrow::array::*;
     use std::sync::Arc;
 
@@ -664,17 +660,13 @@ mod tests {
 
     #[test]
     fn text_columns_are_counted_by_the_type_that_their_cells_fit() {
-        let schema = Arc::new(Schema::new(vec![
-            infer::field("n", &DataType::Int64),
-            infer::field("d", &DataType::Date32),
-            infer::field("s", &DataType::Utf8),
-        ]));
+        let typed = [("n", DataType::Int64), ("d", DataType::Date32), ("s", DataType::Utf8)];
+        let typed: Columns = typed.into_iter().map(|(name, kind)| Columns::text(name, kind)).collect();
         let numbers = StringArray::from(vec![Some("10"), Some("9"), None, Some("x")]);
         let dates = StringArray::from(vec![Some("2024-01-31"), Some(""), None, Some("2023/12/31")]);
         let words = StringArray::from(vec![Some("b"), Some(""), None, Some("a")]);
         let columns: Vec<ArrayRef> = vec![Arc::new(numbers), Arc::new(dates), Arc::new(words)];
-        let batch = RecordBatch::try_new(schema, columns).unwrap();
-        let stats = table(&MemoryTable::new(batch), &Task::new(), &[0, 1, 2]).unwrap();
+        let stats = table(&MemoryTable::of(typed, columns).unwrap(), &Task::new(), &[0, 1, 2]).unwrap();
         let column = |i: usize| stats.columns[i].as_ref().unwrap();
         let n = column(0);
         assert_eq!((n.nulls, n.unfit, n.sum, n.min.as_deref()), (1, 1, Some(19.0), Some("9")));

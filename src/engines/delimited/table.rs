@@ -4,9 +4,9 @@
 use super::{Paged, Records};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use crate::data::content::table::{Rows, Table, batch};
+use crate::data::content::table::{Columns, Rows, Table, batch};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ pub trait Form: Send + Sync {
     /// Gathers the cells of some columns.
     type Cells: Gather;
     /// The columns of the table.
-    fn schema(&self) -> &SchemaRef;
+    fn columns(&self) -> &Columns;
     /// An empty gatherer of the columns with these indices.
     fn cells(&self, columns: &[usize]) -> Result<Self::Cells>;
 }
@@ -94,7 +94,7 @@ impl<F: Form, P: Pages> TextTable<F, P> {
 
     fn finish(&self, cells: F::Cells, columns: &[usize]) -> Result<RecordBatch> {
         let (arrays, rows) = cells.finish()?;
-        batch(self.form.schema(), columns, arrays, rows)
+        batch(&self.form.columns().schema, columns, arrays, rows)
     }
 
     fn part(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
@@ -106,7 +106,11 @@ impl<F: Form, P: Pages> TextTable<F, P> {
 
 impl<F: Form, P: Pages> Table for TextTable<F, P> {
     fn schema(&self) -> &SchemaRef {
-        self.form.schema()
+        &self.form.columns().schema
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.form.columns().inferred(column)
     }
 
     fn rows(&self) -> Rows {
@@ -128,7 +132,7 @@ impl<F: Form, P: Pages> Table for TextTable<F, P> {
         let read = |rows| self.part(task, rows, columns);
         let read: Vec<Result<RecordBatch>> = parts.into_par_iter().map(read).collect();
         let batches: Vec<RecordBatch> = read.into_iter().collect::<Result<_>>()?;
-        let schema = crate::data::content::table::project(self.form.schema(), columns)?;
+        let schema = crate::data::content::table::project(&self.form.columns().schema, columns)?;
         Ok(arrow::compute::concat_batches(&schema, &batches)?)
     }
 

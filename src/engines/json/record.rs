@@ -6,11 +6,11 @@ use super::shape::Shape;
 use crate::bytes::display;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
-use crate::data::infer;
+use crate::data::content::table;
 pub use crate::data::json::{Fields, Parsed, cell, elements, object, parse};
 use crate::engines::delimited::{Form, Gather, Records, Rules, Step, paged};
 use arrow::array::{ArrayRef, StringBuilder};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::DataType;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -51,7 +51,7 @@ impl Split for Rules {
 
 /// How the fields of records become columns.
 pub struct Columns<S> {
-    schema: SchemaRef,
+    columns: table::Columns,
     split: S,
     places: Arc<Places>,
     met: Arc<Met>,
@@ -74,8 +74,12 @@ struct Places {
 impl<S: Split> Columns<S> {
     /// The columns of a sample; what is odd about the records that are read is kept in `met`.
     pub fn new(split: S, sample: &Sample, met: Arc<Met>) -> Self {
-        let mut fields: Vec<_> =
-            sample.shape.fields.iter().map(|(name, shape)| infer::field(name, &shape.data_type())).collect();
+        let mut fields: Vec<_> = sample
+            .shape
+            .fields
+            .iter()
+            .map(|(name, shape)| table::Columns::text(name, shape.data_type()))
+            .collect();
         let listed = if sample.by_place { fields.len() } else { 0 };
         let objects = sample.objects > 0;
         let value = (!objects && listed == 0 && sample.others > 0 && !fields.is_empty()).then_some(0);
@@ -85,24 +89,24 @@ impl<S: Split> Columns<S> {
         let mixed = objects && sample.others > 0;
         let rest = !sample.whole || sample.bad > 0 || mixed || sample.overlong || fields.is_empty();
         let rest = (rest && !sample.bare).then(|| {
-            fields.push(infer::field(REST, &DataType::Utf8));
+            fields.push(table::Columns::text(REST, DataType::Utf8));
             fields.len() - 1
         });
         let inner = sample.inner.clone();
         let places = Arc::new(Places { by_name, listed, inner, value, rest });
-        Columns { schema: Arc::new(Schema::new(fields)), split, places, met }
+        Columns { columns: fields.into_iter().collect(), split, places, met }
     }
 }
 
 impl<S: Split> Form for Columns<S> {
     type Cells = Cells<S>;
 
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+    fn columns(&self) -> &table::Columns {
+        &self.columns
     }
 
     fn cells(&self, columns: &[usize]) -> Result<Cells<S>> {
-        let mut wanted = vec![Vec::new(); self.schema.fields().len()];
+        let mut wanted = vec![Vec::new(); self.columns.schema.fields().len()];
         for (slot, &column) in columns.iter().enumerate() {
             if let Some(slots) = wanted.get_mut(column) {
                 slots.push(slot);

@@ -5,7 +5,7 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::adapt::is_json;
 use crate::data::content::Kind;
-use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
 use crate::engines::json::value_text::{NotFinite, holds, plain, string, text, value};
@@ -28,16 +28,7 @@ const NULLS: OptionSpec = OptionSpec {
 };
 
 /// The writer of JSON Lines.
-pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Table],
-    many: false,
-    metadata: Metadata::None,
-    scales: false,
-    texts: false,
-    options: &[NAN, NULLS],
-    losses,
-    write,
-};
+pub const WRITER: Writer = Writer { options: &[NAN, NULLS], ..Writer::new(&[Kind::Table], losses, write) };
 /// The writer of one array of objects, a line each.
 pub const ARRAY: Writer = Writer { write: write_array, ..WRITER };
 

@@ -23,10 +23,10 @@ mod tests;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{StoredStatistics, batch, cut, filled_step, project};
+use crate::data::content::table::{Columns, StoredStatistics, batch, cut, filled_step, project};
 use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
-use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -108,7 +108,7 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
         }
     };
     let first: Vec<_> = parts.par_iter().take(EAGER).map(open_one).collect::<Result<_>>()?;
-    let schemas: Vec<SchemaRef> = first.iter().flatten().map(|table| table.schema().clone()).collect();
+    let schemas: Vec<Columns> = first.iter().flatten().map(|table| Columns::of(table.as_ref())).collect();
     let Some(base) = schemas.first() else {
         return Err(first
             .into_iter()
@@ -117,15 +117,9 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
     };
     let all_seen = parts.len() <= EAGER;
     let more = unify::additional(base, &schemas, union);
-    let wide = match more.is_empty() {
-        true => base.clone(),
-        false => {
-            let fields: Vec<FieldRef> = base.fields().iter().cloned().chain(more).collect();
-            Arc::new(Schema::new_with_metadata(fields, base.metadata().clone()))
-        }
-    };
+    let wide = base.and(more);
     let schema = unify::schema(&wide, &schemas, &constants, all_seen);
-    let own = project(&schema, &(0..base.fields().len()).collect::<Vec<_>>())?;
+    let own = project(&schema.schema, &(0..base.schema.fields().len()).collect::<Vec<_>>())?;
     let scattered = unify::is_scattered(&wide, &schemas);
     let shared = Shared::new(schema, base.clone(), own, &constants, parts);
     let joined = joined(&shared, first.into_iter().enumerate().collect()).of(shared);
@@ -143,7 +137,7 @@ pub fn known(
     parts: Vec<Part>,
     suspect: impl Fn(usize) -> bool,
 ) -> Result<Joined> {
-    let shared = Shared::new(schema.clone(), schema.clone(), schema.clone(), &[], parts);
+    let shared = Shared::new(schema.clone().into(), schema.clone().into(), schema.clone(), &[], parts);
     let chosen: Vec<usize> =
         (0..shared.entries.len()).filter(|&n| n < LOOKED || suspect(n)).take(EAGER).collect();
     let look = |&number: &usize| match open(task, &shared.entry(number)?.part) {
@@ -232,9 +226,9 @@ struct Entry {
 
 /// All parts, and what is known of them: shared by the tables of some of them.
 struct Shared {
-    schema: SchemaRef,
-    /// The first part's schema as it is in the file.
-    base: SchemaRef,
+    columns: Columns,
+    /// The first part's columns as they are in the file.
+    base: Columns,
     /// The common schema without the constants that are no columns of the parts.
     own: SchemaRef,
     constants: Vec<Option<usize>>,
@@ -254,15 +248,15 @@ struct Concat {
 
 impl Shared {
     fn new(
-        schema: SchemaRef,
-        base: SchemaRef,
+        columns: Columns,
+        base: Columns,
         own: SchemaRef,
         constants: &[FieldRef],
         parts: Vec<Part>,
     ) -> Self {
-        let constants = constant_places(&schema, constants);
+        let constants = constant_places(&columns.schema, constants);
         let entries = parts.into_iter().map(|part| Entry { part, summary: OnceLock::new() }).collect();
-        Shared { schema, base, own, constants, entries, kept: Cache::new(OPEN) }
+        Shared { columns, base, own, constants, entries, kept: Cache::new(OPEN) }
     }
 
     fn entry(&self, number: usize) -> Result<&Entry> {
@@ -286,9 +280,10 @@ impl Shared {
                 (Summary { problem: Some(text.clone()), ..none }, Some(text))
             }
             Ok(table) => {
-                let theirs = table.schema();
-                let columns = self.origins(theirs);
-                let difference = unify::difference(&self.base, theirs, &self.schema, columns.is_some());
+                let theirs = Columns::of(table.as_ref());
+                let columns = self.origins(&theirs);
+                let common = &self.columns.schema;
+                let difference = unify::difference(&self.base, &theirs, common, columns.is_some());
                 let text = difference.map(|what| format!("schema differs: {name}: {what}"));
                 let facts = table.facts();
                 let rows = if columns.is_some() { table.rows() } else { Rows::Exact(0) };
@@ -303,28 +298,28 @@ impl Shared {
     }
 
     /// Where a part's columns are; `None` where they do not fit.
-    fn origins(&self, theirs: &SchemaRef) -> Option<Vec<Origin>> {
-        let mut taken = vec![false; theirs.fields().len()];
+    fn origins(&self, theirs: &Columns) -> Option<Vec<Origin>> {
+        let mut taken = vec![false; theirs.schema.fields().len()];
         let mut found = 0usize;
-        let mut origins = Vec::with_capacity(self.schema.fields().len());
-        for (n, field) in self.schema.fields().iter().enumerate() {
+        let mut origins = Vec::with_capacity(self.columns.schema.fields().len());
+        for (n, field) in self.columns.schema.fields().iter().enumerate() {
             if let Some(constant) = self.constants.get(n).copied().flatten() {
                 origins.push(Origin::Constant(constant));
                 continue;
             }
-            let place = unify::find(theirs, field.name(), n, &taken);
+            let place = unify::find(&theirs.schema, field.name(), n, &taken);
             let Some(place) = place else {
                 origins.push(rest::source(theirs, field).map_or(Origin::Missing, Origin::Field));
                 continue;
             };
-            let (theirs, taken) = (theirs.field(place), taken.get_mut(place)?);
-            *taken = true;
-            let same = theirs.data_type() == field.data_type();
-            if !same && unify::types(field.data_type(), theirs.data_type()).is_none() {
+            *taken.get_mut(place)? = true;
+            let own = theirs.schema.field(place);
+            let same = own.data_type() == field.data_type();
+            if !same && unify::types(field.data_type(), own.data_type()).is_none() {
                 return None;
             }
             found += 1;
-            origins.push(match rest::is_rest(theirs) {
+            origins.push(match rest::is_rest(theirs, place) {
                 true => Origin::Rest(place),
                 false => Origin::Own(place, !same),
             });
@@ -377,9 +372,11 @@ impl Shared {
             let array = at.and_then(|at| read.columns().get(at)).cloned();
             array.ok_or_else(|| Error::bug("a column that was not read"))
         };
-        let rests = rest::columns(&self.schema, table.schema(), origins, columns, held).map_err(named)?;
+        let rests =
+            rest::columns(&self.columns.schema, table.schema(), origins, columns, held).map_err(named)?;
         let one = |&column: &usize| -> Result<ArrayRef> {
-            let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            let field =
+                self.columns.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
             if let Some(array) = rests.get(&column) {
                 return exact::fitted(array, field);
             }
@@ -514,7 +511,11 @@ impl Concat {
 
 impl Table for Concat {
     fn schema(&self) -> &SchemaRef {
-        &self.shared.schema
+        &self.shared.columns.schema
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.shared.columns.inferred(column)
     }
 
     fn rows(&self) -> Rows {
@@ -557,8 +558,13 @@ impl Table for Concat {
             .collect::<Result<_>>()?;
         let mut arrays = Vec::with_capacity(columns.len());
         for (n, &column) in columns.iter().enumerate() {
-            let field =
-                self.shared.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+            let field = self
+                .shared
+                .columns
+                .schema
+                .fields()
+                .get(column)
+                .ok_or_else(|| Error::bug("no such column"))?;
             let parts: Vec<&dyn Array> = read.iter().filter_map(|p| p.get(n)).map(AsRef::as_ref).collect();
             arrays.push(match read.as_slice() {
                 [] => new_empty_array(field.data_type()),
@@ -567,7 +573,7 @@ impl Table for Concat {
             });
         }
         let count = arrays.first().map_or((rows.end - rows.start) as usize, |array| array.len());
-        batch(&self.shared.schema, columns, arrays, count)
+        batch(&self.shared.columns.schema, columns, arrays, count)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

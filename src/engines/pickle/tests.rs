@@ -289,7 +289,7 @@ fn values_are_a_tree() {
     assert_eq!(find("/nested/a").label, "list");
     assert_eq!(find("/ints/3").value.as_deref(), Some("-1"));
     assert_eq!(find("/text").value.as_deref(), Some("it's é€𝄞"));
-    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+    assert_eq!(node.security.as_ref().unwrap().verdict, Verdict::Safe);
 }
 
 proptest! {

@@ -173,7 +173,7 @@ impl Node {
                 report.globals.iter().map(|name| name.as_str().into()).collect();
             self = self.read_as("globals", serde_json::Value::from(all));
         }
-        self.pickle = Some(Arc::new(report));
+        self.security = Some(Arc::new(report));
         self
     }
 }

@@ -305,7 +305,7 @@ mod tests {
             let document = opened(name).unwrap_or_else(|error| panic!("{error}"));
             assert!(document.root.problem.is_none(), "{name}");
             if name.starts_with("object") {
-                assert!(document.root.pickle.is_some(), "{name}");
+                assert!(document.root.security.is_some(), "{name}");
             } else {
                 values(&document);
             }
@@ -320,7 +320,7 @@ mod tests {
         let texts = |name: &str| -> Vec<Option<String>> {
             let document = opened(name).unwrap();
             assert_eq!(
-                document.root.pickle.as_ref().map(|report| report.verdict),
+                document.root.security.as_ref().map(|report| report.verdict),
                 Some(Verdict::Safe),
                 "{name}"
             );
@@ -339,7 +339,7 @@ mod tests {
         bytes.extend(b"\x80\x04]\x8c\x02os\x8c\x06system\x93\x8c\x05quack\x85Ra.");
         let source = Source::memory("evil.npy", bytes);
         let root = open_source(&task, &source, &Options::default()).unwrap().root;
-        assert_eq!(root.pickle.as_ref().map(|report| report.verdict), Some(Verdict::Dangerous));
+        assert_eq!(root.security.as_ref().map(|report| report.verdict), Some(Verdict::Dangerous));
         assert!(
             root.problem.as_ref().is_some_and(|problem| problem.message().contains("os.system: dangerous"))
         );

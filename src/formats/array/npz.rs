@@ -12,7 +12,6 @@ use crate::data::content::Kind;
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Listing, Node};
 use crate::data::sniff::{Head, Match};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The descriptor.
@@ -30,10 +29,7 @@ fn sniff(head: &Head) -> Match {
     if head.is_folder || !(empty || head.starts_with(b"PK\x03\x04")) {
         return Match::No;
     }
-    let name_len =
-        head.first.get(26..28).map_or(0, |b| b.iter().rev().fold(0, |n, &b| n << 8 | usize::from(b)));
-    let first_is_array =
-        !empty && head.first.get(30..30 + name_len).is_some_and(|name| name.ends_with(b".npy"));
+    let first_is_array = head.zip().is_some_and(|zip| zip.first.ends_with(".npy"));
     if first_is_array || head.has_extension(FORMAT.extensions) { Match::Yes } else { Match::No }
 }
 
@@ -79,10 +75,8 @@ impl Listing for Members {
         Some(self.indices.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let end = range.end.min(self.indices.len() as u64);
-        Ok((range.start..end).filter_map(|n| self.node(n)).map(Arc::new).collect())
+    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        Ok(self.node(n).map(Arc::new))
     }
 }
 

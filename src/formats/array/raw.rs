@@ -17,45 +17,45 @@ use crate::data::region::{Region, Span};
 use crate::data::sniff::{Head, Match, has_extension};
 use std::sync::Arc;
 
+const DTYPE: OptionSpec = OptionSpec {
+    name: "dtype",
+    help: "The type of the elements, as NumPy says it or short: float32, f32, uint8, u8, >i2, bf16, c64",
+    values: &[],
+    default: "uint8",
+};
+const SHAPE: OptionSpec = OptionSpec {
+    name: "shape",
+    help: "The length of each dimension, the slowest first: 480x640x3; one may be ?, what the file has",
+    values: &[],
+    default: "?",
+};
+const ORDER: OptionSpec = OptionSpec {
+    name: "order",
+    help: "Which dimension is the fastest in the file: the last one (C) or the first (F)",
+    values: &["C", "F"],
+    default: "C",
+};
+const OFFSET: OptionSpec = OptionSpec {
+    name: "offset",
+    help: "How many bytes stand before the first element",
+    values: &[],
+    default: "0",
+};
+const PADDING: OptionSpec = OptionSpec {
+    name: "row-padding",
+    help: "How many bytes stand behind each row of the fastest dimension",
+    values: &[],
+    default: "0",
+};
+const BYTE_ORDER: OptionSpec = OptionSpec {
+    name: "byte-order",
+    help: "Which byte of an element comes first, the lowest (little) or the highest (big)",
+    values: &["little", "big"],
+    default: "little",
+};
+
 /// What can be said of a raw array.
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "dtype",
-        help: "The type of the elements, as NumPy says it or short: float32, f32, uint8, u8, >i2, bf16, c64",
-        values: &[],
-        default: "uint8",
-    },
-    OptionSpec {
-        name: "shape",
-        help: "The length of each dimension, the slowest first: 480x640x3; one may be ?, what the file has",
-        values: &[],
-        default: "?",
-    },
-    OptionSpec {
-        name: "order",
-        help: "Which dimension is the fastest in the file: the last one (C) or the first (F)",
-        values: &["C", "F"],
-        default: "C",
-    },
-    OptionSpec {
-        name: "offset",
-        help: "How many bytes stand before the first element",
-        values: &[],
-        default: "0",
-    },
-    OptionSpec {
-        name: "row-padding",
-        help: "How many bytes stand behind each row of the fastest dimension",
-        values: &[],
-        default: "0",
-    },
-    OptionSpec {
-        name: "byte-order",
-        help: "Which byte of an element comes first, the lowest (little) or the highest (big)",
-        values: &["little", "big"],
-        default: "little",
-    },
-];
+pub const OPTIONS: &[OptionSpec] = &[DTYPE, SHAPE, ORDER, OFFSET, PADDING, BYTE_ORDER];
 
 /// Endings under which raw arrays are looked for by name; some tell the type as well.
 const ENDINGS: [&str; 22] = [
@@ -100,27 +100,21 @@ impl Layout {
     /// # Errors
     /// `Unsupported` with what is wrong with an option.
     pub fn parse(options: &Options, len: u64) -> Result<Self> {
-        let get = |at: usize| match OPTIONS.get(at) {
-            Some(spec) => options.choice(spec),
-            None => Err(Error::bug("a raw array has no such option")),
+        let number = |spec: &OptionSpec| {
+            let text = options.choice(spec)?;
+            let number = text.trim().parse::<u64>();
+            number.map_err(|_| Error::unsupported(format!("{}={text}: it is a number of bytes", spec.name)))
         };
-        let number = |at: usize| {
-            let text = get(at)?;
-            let name = OPTIONS.get(at).map_or("", |spec| spec.name);
-            text.trim()
-                .parse::<u64>()
-                .map_err(|_| Error::unsupported(format!("{name}={text}: it is a number of bytes")))
-        };
-        let (dtype, marked) = dtype(get(0)?)?;
+        let (dtype, is_marked_big) = dtype(options.choice(&DTYPE)?)?;
         let mut layout = Layout {
             dtype,
             shape: Vec::new(),
-            fortran: get(2)? == "F",
-            offset: number(3)?,
-            padding: number(4)?,
-            big: get(5)? == "big" || marked,
+            fortran: options.choice(&ORDER)? == "F",
+            offset: number(&OFFSET)?,
+            padding: number(&PADDING)?,
+            big: options.choice(&BYTE_ORDER)? == "big" || is_marked_big,
         };
-        layout.shape = shape(get(1)?)?.resolve(&layout, len)?;
+        layout.shape = shape(options.choice(&SHAPE)?)?.resolve(&layout, len)?;
         limits::bytes(&layout.shape, layout.dtype.size())?;
         Ok(layout)
     }
@@ -235,14 +229,14 @@ impl Layout {
     /// The layout as options, for the command line and for the next time.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
-        options.set("format", FORMAT.id);
-        options.set("dtype", self.dtype.to_string());
         let sides: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-        options.set("shape", sides.join("x"));
-        options.set("order", if self.fortran { "F" } else { "C" });
-        options.set("offset", self.offset.to_string());
-        options.set("row-padding", self.padding.to_string());
-        options.set("byte-order", if self.big { "big" } else { "little" });
+        options.set("format", FORMAT.id);
+        options.set(DTYPE.name, self.dtype.to_string());
+        options.set(SHAPE.name, sides.join("x"));
+        options.set(ORDER.name, if self.fortran { "F" } else { "C" });
+        options.set(OFFSET.name, self.offset.to_string());
+        options.set(PADDING.name, self.padding.to_string());
+        options.set(BYTE_ORDER.name, if self.big { "big" } else { "little" });
         options
     }
 }

@@ -29,7 +29,7 @@ use crate::bytes::error::Result;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
-use crate::data::sniff::{Head, Match};
+use crate::data::sniff::{Head, Match, zip};
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 64;
@@ -56,51 +56,24 @@ fn sniff(head: &Head) -> Match {
         let holds_folders = || head.entries.iter().any(|entry| entry.is_folder);
         return if is_node || named && holds_folders() { Match::Yes } else { Match::No };
     }
-    if !head.starts_with(b"PK\x03\x04") {
-        return Match::No;
-    }
-    if named || head.has_extension(&["zarr.zip"]) || is_zipped(head) { Match::Yes } else { Match::No }
+    let is_zarr = |zip| named || head.has_extension(&["zarr.zip"]) || is_zipped(zip);
+    if head.zip().is_some_and(is_zarr) { Match::Yes } else { Match::No }
 }
 
 /// Whether the names of a ZIP archive's members are those of a hierarchy: a document at the root, or in the
 /// one folder that everything is in.
-fn is_zipped(head: &Head) -> bool {
-    let first = local_name(&head.first);
-    if first.is_some_and(is_document) {
+fn is_zipped(zip: &zip::Peek) -> bool {
+    if zip.names().any(is_document) {
         return true;
     }
-    let names = listed_names(&head.last);
-    if names.iter().any(|name| is_document(name)) {
-        return true;
-    }
-    let Some(folder) = first.and_then(|name| name.split(|&b| b == b'/').next()) else { return false };
-    let documents = first.iter().chain(&names).any(|name| inside(folder, name).is_some_and(is_document));
-    documents && names.iter().all(|name| inside(folder, name).is_some())
+    let Some(folder) = zip.first.split('/').next() else { return false };
+    let inside =
+        |name: &str| name.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).map(is_document);
+    zip.names().any(|name| inside(name) == Some(true)) && zip.listed.iter().all(|name| inside(name).is_some())
 }
 
-/// What follows a folder and a slash in a name.
-fn inside<'a>(folder: &[u8], name: &'a [u8]) -> Option<&'a [u8]> {
-    name.strip_prefix(folder)?.strip_prefix(b"/")
-}
-
-fn is_document(name: &[u8]) -> bool {
-    DOCUMENTS.iter().any(|document| name == document.as_bytes())
-}
-
-/// The name in the local header at the start.
-fn local_name(first: &[u8]) -> Option<&[u8]> {
-    let len = first.get(26..28)?.first_chunk().map(|b| usize::from(u16::from_le_bytes(*b)))?;
-    first.get(30..30 + len)
-}
-
-/// The names of the directory's entries that stand in the end of the file.
-fn listed_names(last: &[u8]) -> Vec<&[u8]> {
-    let name = |at: usize| {
-        let entry = last.get(at..)?;
-        let len = entry.get(28..30)?.first_chunk().map(|b| usize::from(u16::from_le_bytes(*b)))?;
-        entry.get(46..46 + len)
-    };
-    memchr::memmem::find_iter(last, b"PK\x01\x02").filter_map(name).collect()
+fn is_document(name: &str) -> bool {
+    DOCUMENTS.contains(&name)
 }
 
 fn open(opening: &Opening) -> Result<Node> {

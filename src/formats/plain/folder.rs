@@ -5,7 +5,6 @@
 //! was opened.
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Opening, Options};
@@ -14,8 +13,6 @@ use crate::data::node::{Listing, Node};
 use crate::data::sniff::{self, Head, Match};
 use crate::engines::multifile::concat::partition;
 use crate::formats::{self, FORMATS};
-use parking_lot::Mutex;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -161,8 +158,8 @@ impl Entries {
         let (folder, name) = (self.folder.clone(), entry.name.clone());
         let options = self.options.below(&name);
         if entry.is_folder {
-            let inner = Inner { folder, name, options, opened: Mutex::new(None) };
-            return Arc::new(Node::new(entry.name.as_str(), "folder").lazy(inner));
+            let make = move |task: &Task| inner(task, &folder, &name, &options);
+            return Arc::new(Node::deferred(entry.name.as_str(), "folder", make));
         }
         let make = move |task: &Task| Source::open(task, &place(&folder, &name)?);
         Arc::new(crate::formats::ALL.nested(entry.name.as_str(), "file", options, make).span(0..entry.bytes))
@@ -174,12 +171,8 @@ impl Listing for Entries {
         Some(self.entries.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let start = range.start.min(self.entries.len() as u64) as usize;
-        let end =
-            range.end.min(range.start.saturating_add(limits::LISTED)).min(self.entries.len() as u64) as usize;
-        Ok(self.entries.get(start..end).unwrap_or_default().iter().map(|e| self.node(e)).collect())
+    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        Ok(self.entries.get(n as usize).map(|entry| self.node(entry)))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
@@ -187,48 +180,18 @@ impl Listing for Entries {
     }
 }
 
-/// A folder in a folder, opened when somebody looks into it: as what it is, or as its files.
-struct Inner {
-    folder: Source,
-    name: String,
-    options: Options,
-    opened: Mutex<Option<Arc<Node>>>,
-}
-
-impl Inner {
-    fn open(&self, task: &Task) -> Result<Arc<Node>> {
-        if let Some(node) = &*self.opened.lock() {
-            return Ok(node.clone());
-        }
-        let source = enter(task, &self.folder, &self.name)?;
-        let mut head = formats::head(task, &source)?;
-        let node = if formats::detect(&head).format.id == FORMAT.id {
-            let mut entries = std::mem::take(&mut head.entries);
-            hidden_last(&mut entries);
-            let node = Node::new(self.name.as_str(), "folder");
-            let node = if entries.is_empty() { node.remark("it is empty") } else { node };
-            node.lazy(Entries { folder: source, entries, options: self.options.clone() })
-        } else {
-            crate::formats::ALL.nested_now(task, &self.name, "folder", &source, &self.options)?
-        };
-        let node = Arc::new(node);
-        *self.opened.lock() = Some(node.clone());
-        Ok(node)
+/// A folder in a folder: as what it is, or as its files.
+fn inner(task: &Task, folder: &Source, name: &str, options: &Options) -> Result<Node> {
+    let source = enter(task, folder, name)?;
+    let mut head = formats::head(task, &source)?;
+    if formats::detect(&head).format.id != FORMAT.id {
+        return formats::ALL.nested_now(task, name, "folder", &source, options);
     }
-}
-
-impl Listing for Inner {
-    fn count(&self) -> Option<u64> {
-        self.opened.lock().as_ref().and_then(|node| node.child_count())
-    }
-
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        self.open(task)?.child_page(task, range)
-    }
-
-    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
-        self.open(task).map(Some)
-    }
+    let mut entries = std::mem::take(&mut head.entries);
+    hidden_last(&mut entries);
+    let node = Node::new(name, "folder");
+    let node = if entries.is_empty() { node.remark("it is empty") } else { node };
+    Ok(node.lazy(Entries { folder: source, entries, options: options.clone() }))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::bytes::error::{Error, Result};
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
-use crate::data::sniff::special;
 use crate::data::sniff::{Head, Match};
 
 /// The descriptor.
@@ -50,7 +49,6 @@ const LINES: &[Line] = &[
     ("a Berkeley DB database", &[(12, b"\x62\x31\x05\0")]),
     ("a Berkeley DB database", &[(12, b"\x61\x15\x06\0")]),
     ("a GDBM database", &[(0, b"\xce\x9a\x57\x13")]),
-    ("an old Microsoft Office document (OLE)", &[(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")]),
     ("an R data file", &[(0, b"RDX2\n")]),
     ("an R data file", &[(0, b"RDX3\n")]),
     ("an R object (RDS)", &[(0, b"X\n\0\0\0\x02\0")]),
@@ -149,7 +147,8 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .find(|(_, signs)| signs.iter().all(|(at, bytes)| first.get(*at..at + bytes.len()) == Some(bytes)));
     let certain = by_bytes
         .map(|(what, _)| *what)
-        .or_else(|| special::zip_document(head).map(special::Document::name))
+        .or_else(|| head.zip()?.document.map(|document| document.name()))
+        .or_else(|| head.compound().map(|document| document.name()))
         .or_else(|| is_pickle(head).then_some("a Python pickle"))
         .or_else(|| is_tfrecord(first).then_some("a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))

@@ -8,7 +8,6 @@ use crate::bytes::source::Source;
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening, Options};
 use crate::data::node::Node;
-use crate::data::sniff::special::zip_document;
 use crate::data::sniff::{Head, Match};
 use crate::engines::archive::{self as tree, Members};
 
@@ -23,7 +22,7 @@ pub static FORMAT: Format = Format {
 /// An archive starts with a member or, if it has none, with the end record; programs may stand before it
 /// (self-extractors), which only the name tells.
 fn sniff(head: &Head) -> Match {
-    if head.is_folder || zip_document(head).is_some() {
+    if head.is_folder || head.zip().is_some_and(|zip| zip.document.is_some()) {
         return Match::No;
     }
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {

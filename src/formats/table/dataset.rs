@@ -10,7 +10,6 @@ mod levels;
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
@@ -26,7 +25,6 @@ use crate::formats::open_source;
 use arrow::datatypes::FieldRef;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -249,7 +247,7 @@ fn described(
     kind: usize,
     columns: &[FieldRef],
 ) -> Result<Node> {
-    let mut node = Node::new(folder.name(), "dataset");
+    let mut node = Node::new(folder.name(), "dataset").parts();
     node.attributes = first_attributes(task, root, parts)?;
     node.reader.push(("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
     if !columns.is_empty() {
@@ -379,18 +377,8 @@ impl Listing for Files {
         Some(self.files.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let len = self.files.len() as u64;
-        let start = range.start.min(len);
-        let end = range.end.min(start.saturating_add(limits::LISTED)).min(len).max(start);
-        Ok(self
-            .files
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
-            .iter()
-            .map(|f| self.node(f))
-            .collect())
+    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        Ok(self.files.get(n as usize).map(|file| self.node(file)))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {
@@ -576,9 +564,9 @@ mod tests {
         let texts = |name| column(&document, name).into_iter().map(|cell| cell.unwrap_or_default());
         assert_eq!(texts("id").collect::<Vec<_>>(), ["1", "2", "3.5"]);
         assert_eq!(texts("more").collect::<Vec<_>>(), ["", "", "[1]"]);
-        let schema = table_of(&document).unwrap().schema().clone();
-        let id = schema.field_with_name("id").unwrap();
-        assert_eq!(id.metadata().get("inferred").map(String::as_str), Some("double"));
+        let table = table_of(&document).unwrap();
+        let id = table.schema().index_of("id").unwrap();
+        assert_eq!(table.inferred(id), Some(&DataType::Float64));
         let said = document.root.remarks.join("\n");
         assert_eq!(said, "schema differs: b.jsonl: more is additional");
     }

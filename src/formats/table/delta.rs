@@ -17,7 +17,6 @@ mod vector;
 mod tests;
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
@@ -28,7 +27,6 @@ use action::Snapshot;
 use history::history;
 use log::Log;
 use serde_json::Value as Json;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Delta Lake tables.
@@ -164,7 +162,9 @@ impl Below {
     fn version(&self, version: u64) -> Node {
         let states = self.states.clone();
         let name = format!("version={version}");
-        Node::deferred(name.clone(), "version", move |task| {
+        let at = states.versions.iter().position(|other| *other == version);
+        let of = states.clone();
+        let node = Node::deferred(name.clone(), "version", move |task| {
             let log = &states.log;
             let mut node = match log.snapshot(task, version) {
                 Ok(snapshot) => at_version(task, log, &snapshot, &name)?
@@ -177,9 +177,9 @@ impl Below {
             if let Ok(commit) = log.commit_info(task, version) {
                 node.attributes.extend(commit);
             }
-            let at = states.versions.iter().position(|other| *other == version);
             Ok(node.timeline(states.clone(), at))
-        })
+        });
+        node.timeline(of, at)
     }
 
     fn nth(&self, n: u64) -> Option<Node> {
@@ -196,10 +196,8 @@ impl Listing for Below {
         Some(self.states.versions.len() as u64 + 2)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let end = range.end.min(range.start.saturating_add(limits::LISTED));
-        Ok((range.start..end).map_while(|n| self.nth(n)).map(Arc::new).collect())
+    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        Ok(self.nth(n).map(Arc::new))
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

@@ -18,7 +18,6 @@ mod states;
 mod tests;
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
@@ -28,7 +27,6 @@ use crate::engines::multifile::lake::{self, By, text_table};
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use metadata::{Metadata, Reference, Snapshot, SnapshotId};
 use states::States;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Iceberg tables.
@@ -128,16 +126,21 @@ impl Below {
     fn reference(&self, reference: &Reference) -> Node {
         let (states, id, kind) = (self.states.clone(), reference.snapshot, reference.kind);
         let name = format!("{kind}={}", reference.name);
-        Node::deferred(name.clone(), kind, move |task| {
+        let (of, at) = (states.clone(), states.place(id));
+        let node = Node::deferred(name.clone(), kind, move |task| {
             let mut node = snapshot_node(task, &states, id, &name)?;
             node.label = kind;
             Ok(node)
-        })
+        });
+        node.timeline(of, at)
     }
 
     fn snapshot(&self, id: SnapshotId) -> Node {
         let (states, name) = (self.states.clone(), format!("snapshot={id}"));
-        Node::deferred(name.clone(), "snapshot", move |task| snapshot_node(task, &states, id, &name))
+        let label = name.clone();
+        let (of, at) = (states.clone(), states.place(id));
+        let make = move |task: &Task| snapshot_node(task, &states, id, &name);
+        Node::deferred(label, "snapshot", make).timeline(of, at)
     }
 
     fn nth(&self, n: usize) -> Option<Node> {
@@ -175,10 +178,8 @@ impl Listing for Below {
         Some((ABOUT + self.metadata.references.len() + self.metadata.snapshots.len()) as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
-        let end = range.end.min(range.start.saturating_add(limits::LISTED));
-        Ok((range.start..end).map_while(|n| self.nth(usize::try_from(n).ok()?)).map(Arc::new).collect())
+    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        Ok(self.nth(n as usize).map(Arc::new))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

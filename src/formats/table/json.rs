@@ -18,11 +18,10 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Kind as Content;
 use crate::data::format::{Format, Opening, Target};
-use crate::data::json::token as text;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::encoding;
-use crate::engines::json::{Document, Walk, check, record};
+use crate::engines::json::{Document, Walk, check};
 use std::sync::{Arc, OnceLock};
 
 /// The descriptor.
@@ -48,24 +47,9 @@ fn sniff(head: &Head) -> Match {
     if head.has_extension(FORMAT.extensions) {
         return Match::Yes;
     }
-    let bytes = head.first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head.first);
-    if is_beginning(bytes, head.len == Some(head.first.len() as u64)) { Match::Yes } else { Match::No }
-}
-
-/// Whether these bytes are the beginning of an object or array, checked as far as they go.
-fn is_beginning(bytes: &[u8], whole: bool) -> bool {
-    let begin = text::space(bytes);
-    let rest = bytes.get(begin..).unwrap_or_default();
-    if !matches!(rest.first(), Some(b'{' | b'[')) {
-        return false;
-    }
-    if whole {
-        return record::parse(rest).is_ok();
-    }
-    let source = crate::bytes::source::Source::memory("head", rest.to_vec());
-    let task = Task::new();
-    let summary = Document::new(&task, &source).and_then(|document| check::check(&task, &document, 0));
-    summary.is_ok_and(|s| s.values > 2 && s.problem.is_none_or(|p| p.to_string().contains("the text ends")))
+    let is_whole = head.len == Some(head.first.len() as u64);
+    let is_json = head.json().is_some_and(|json| if is_whole { json.is_whole } else { json.values > 2 });
+    if is_json { Match::Yes } else { Match::No }
 }
 
 fn open(opening: &Opening) -> Result<Node> {

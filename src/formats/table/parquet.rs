@@ -16,12 +16,31 @@ pub mod write;
 mod tests;
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::source::Source;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
 use crate::data::sniff::{Head, Magic, Match};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::file::metadata::KeyValue;
 use std::sync::Arc;
+
+/// A Parquet file whose footer was read and checked, and whose columns are the table's.
+#[derive(Clone)]
+pub struct ParquetFile {
+    /// Its bytes.
+    pub source: Source,
+    /// How many there are.
+    pub len: u64,
+    /// What the footer says, without page indexes.
+    pub metadata: ArrowReaderMetadata,
+}
+
+impl std::fmt::Debug for ParquetFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.source.name())
+    }
+}
 
 /// Parquet files.
 pub static FORMAT: Format = Format {

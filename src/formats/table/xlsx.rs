@@ -4,7 +4,6 @@
 
 mod biff;
 mod book;
-mod cfb;
 mod code;
 mod ods;
 mod ooxml;
@@ -16,17 +15,16 @@ mod xls;
 mod xlsb;
 mod xml;
 
+use crate::bytes::archive::compound::MAGIC;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
-use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
-use crate::data::node::{Listing, Node};
-use crate::data::sniff::special::{self, Document};
-use crate::data::sniff::{Head, Magic, Match};
+use crate::data::node::Node;
+use crate::data::sniff::zip::Document;
+use crate::data::sniff::{Head, Magic, Match, compound};
 use book::Book;
 use parking_lot::Mutex;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The descriptor.
@@ -37,7 +35,7 @@ pub static FORMAT: Format = Format {
         "application/vnd.ms-excel",
         "application/vnd.oasis.opendocument.spreadsheet",
     ],
-    magic: &[Magic::at(0, cfb::MAGIC)],
+    magic: &[Magic::at(0, MAGIC)],
     sniff: Some(sniff),
     reads: &[Kind::Group, Kind::Table],
     ..Format::new("xlsx", "Excel workbook", open)
@@ -55,19 +53,14 @@ enum Framing {
 }
 
 fn framing(head: &Head) -> Option<Framing> {
-    if head.starts_with(cfb::MAGIC) {
-        // The directory may lie beyond the head; then what is there of it tells.
-        let names = [&b"W\0o\0r\0k\0b\0o\0o\0k\0"[..], b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"];
-        let found = || names.iter().any(|name| memchr::memmem::find(&head.first, name).is_some());
-        let [new, old] = xls::STREAMS;
-        let streams = [new, old, xls::ENCRYPTED];
-        let listed = cfb::lists(&head.first, &streams).unwrap_or_else(found);
-        return (listed || head.has_extension(FORMAT.extensions)).then_some(Framing::Xls);
+    if let Some(document) = head.compound() {
+        let is_workbook = matches!(document, compound::Document::Workbook | compound::Document::Encrypted);
+        return (is_workbook || head.has_extension(FORMAT.extensions)).then_some(Framing::Xls);
     }
     if xls::begins(&head.first) {
         return Some(Framing::Xls);
     }
-    match special::zip_document(head)? {
+    match head.zip()?.document? {
         Document::Xlsx | Document::Xlsb => Some(Framing::Package),
         Document::Ods => Some(Framing::Ods),
         _ => None,
@@ -100,37 +93,11 @@ fn open(opening: &Opening) -> Result<Node> {
         if !sheet.kind.has_cells() {
             return node;
         }
-        node.lazy(Sheet { book: book.clone(), number, opened: Mutex::new(None) })
+        let book = book.clone();
+        node.deferred_leaf(move |task| book.lock().sheet(task, number))
     });
     let children = children.collect();
     Ok(root.listed(children))
-}
-
-/// A sheet that is read when somebody looks into it.
-struct Sheet {
-    book: Arc<Mutex<Book>>,
-    number: usize,
-    opened: Mutex<Option<Arc<Node>>>,
-}
-
-impl Listing for Sheet {
-    fn count(&self) -> Option<u64> {
-        Some(0)
-    }
-
-    fn page(&self, _task: &Task, _range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        Ok(Vec::new())
-    }
-
-    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
-        let mut opened = self.opened.lock();
-        if let Some(node) = &*opened {
-            return Ok(Some(node.clone()));
-        }
-        let node = Arc::new(self.book.lock().sheet(task, self.number)?);
-        *opened = Some(node.clone());
-        Ok(Some(node))
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::content::table::MemoryTable;
+use crate::data::content::table::{Columns, MemoryTable};
 use crate::query::{Condition, Settings, Test};
 use arrow::array::*;
 use arrow::datatypes::*;
@@ -200,11 +200,9 @@ fn numbers_in_bins_and_days_of_a_time_zone() {
 /// A text format's column whose guessed type does not hold half-way down.
 #[test]
 fn a_wrong_guess_is_asked_again() {
-    let field =
-        Field::new("n", DataType::Utf8, true).with_metadata([("inferred".into(), "int64".into())].into());
+    let columns: Columns = std::iter::once(Columns::text("n", DataType::Int64)).collect();
     let cells: ArrayRef = Arc::new(StringArray::from(vec![Some("1"), Some("2"), Some("2.5"), None]));
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![cells]).unwrap();
-    let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+    let table: Arc<dyn Table> = Arc::new(MemoryTable::of(columns, vec![cells]).unwrap());
     let engine = engine();
     assert_eq!(typed(&engine, &table).field(0).data_type(), &DataType::Int64);
     let pivot = Pivot { values: vec![measure(Aggregate::Sum, "n")], ..Pivot::default() };

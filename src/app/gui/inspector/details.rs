@@ -55,7 +55,7 @@ fn of_column(known: &mut Known, table: &dyn Table, column: usize) {
     let schema = table.schema();
     let Some(field) = schema.fields().get(column) else { return };
     known.line("Column", field.name());
-    known.line("Type", display::column_type(field));
+    known.line("Type", display::arrow_type(table.column_type(column)));
     known.line("Index", column.to_string());
     if !field.is_nullable() {
         known.line("Nulls", "not allowed");
@@ -69,8 +69,8 @@ fn of_column(known: &mut Known, table: &dyn Table, column: usize) {
     }
     known.stored = table.statistics(column);
     known.layout = table.layout();
-    let metadata = field.metadata().iter().filter(|(name, _)| name.as_str() != "inferred");
-    known.field = metadata.map(|(name, value)| (name.clone(), Value::Text(value.clone()))).collect();
+    known.field =
+        field.metadata().iter().map(|(name, value)| (name.clone(), Value::Text(value.clone()))).collect();
     known.field.sort_by(|a, b| a.0.cmp(&b.0));
 }
 

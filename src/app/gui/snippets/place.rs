@@ -159,7 +159,7 @@ fn is_folder(node: &Node) -> bool {
 
 /// The formats that were recognised on the way into a node, the outermost first.
 fn formats_of(node: &Node) -> impl Iterator<Item = &'static str> + '_ {
-    node.formats.iter().copied()
+    node.formats.iter().map(|format| format.id)
 }
 
 /// The format that a name promises.

@@ -367,10 +367,9 @@ impl SqlView {
                     let words = format!("{} · {} rows × {columns}", table.name, table.rows);
                     let button = ui.button(theme::icon_text(Icon::Table, &words)).on_hover_ui(|ui| {
                         for (name, data_type) in table.columns.iter().take(40) {
-                            let field = arrow::datatypes::Field::new(name, data_type.clone(), true);
                             ui.label(theme::mono(format!(
                                 "{name}  {}",
-                                gander::bytes::display::column_type(&field)
+                                gander::bytes::display::arrow_type(data_type)
                             )));
                         }
                     });

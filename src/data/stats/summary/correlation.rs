@@ -30,20 +30,16 @@ const CORRELATED: usize = 64;
 /// # Errors
 /// `Cancelled`; what reading gives.
 pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Correlation> {
-    let numeric = |&c: &usize| {
-        let field = table.schema().fields().get(c);
-        field.is_some_and(|f| infer::inferred(f).as_ref().unwrap_or(f.data_type()).is_numeric())
-    };
+    let numeric = |&c: &usize| table.column_type(c).is_numeric();
     let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
     let picked = Picked::sample(table, task, SAMPLE)?;
     let mut series: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
     for start in (0..picked.len()).step_by(BLOCK as usize) {
         let read = picked.read(task, start..start.saturating_add(BLOCK), &columns)?;
         for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
-            let inferred = infer::inferred(table.schema().field(column));
-            let array = match (inferred, array.as_string_opt::<i32>()) {
-                (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
-                _ => decoded(array)?,
+            let array = match infer::inferred(table, column) {
+                Some(kind) => infer::values(array, Some(&kind)).0,
+                None => decoded(array)?,
             };
             let floats = arrow::compute::cast(&array, &DataType::Float64)?;
             series.extend(floats.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));

@@ -1,7 +1,7 @@
 //! Summaries of a table in memory.
 
 use super::*;
-use crate::data::content::table::MemoryTable;
+use crate::data::content::table::{Columns, MemoryTable};
 use std::sync::Arc;
 
 fn table() -> MemoryTable {
@@ -122,11 +122,11 @@ fn what_has_no_hash_and_what_does_not_fit_is_never_the_same() {
             (0..100).map(|i| if i == 50 { odd.into() } else { i.to_string() }),
         ))
     };
-    let guessed = |name: &str| infer::field(name, &DataType::Int64);
+    let guessed = |name: &str| Columns::text(name, DataType::Int64);
     let arrays = vec![words("a"), words("b"), text("x"), text("y")];
-    let field = |name: &str| Field::new(name, arrays[0].data_type().clone(), true);
-    let schema = Schema::new(vec![field("a"), field("b"), guessed("n"), guessed("m")]);
-    let table = MemoryTable::new(RecordBatch::try_new(Arc::new(schema), arrays).unwrap());
+    let field = |name: &str| (Field::new(name, arrays[0].data_type().clone(), true), None);
+    let columns: Columns = [field("a"), field("b"), guessed("n"), guessed("m")].into_iter().collect();
+    let table = MemoryTable::of(columns, arrays).unwrap();
     let all = exact(&table, &Task::new(), &[0, 1, 2, 3]).unwrap();
     assert!(all.columns.iter().all(|c| c.as_ref().unwrap().same_as.is_none()));
     assert_eq!(all.columns[2].as_ref().unwrap().unfit, 1);

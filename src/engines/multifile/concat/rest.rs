@@ -4,6 +4,7 @@
 
 use super::Origin;
 use crate::bytes::error::{Error, Result};
+use crate::data::content::table::Columns;
 use crate::engines::json::record::{self, Fields, Parsed, REST};
 use arrow::array::{ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
@@ -12,15 +13,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Whether a column is one of rests: by its name, and it is text whose type was inferred.
-pub(super) fn is_rest(field: &Field) -> bool {
-    field.name() == REST && *field.data_type() == DataType::Utf8 && field.metadata().contains_key("inferred")
+pub(super) fn is_rest(columns: &Columns, place: usize) -> bool {
+    let field = columns.schema.fields().get(place);
+    let is_named = field.is_some_and(|field| field.name() == REST && *field.data_type() == DataType::Utf8);
+    is_named && columns.inferred(place).is_some()
 }
 
 /// The place of a part's rests, if a column `field` of the common schema can be taken out of them: it is text, as
 /// all columns of JSON are.
-pub(super) fn source(theirs: &Schema, field: &Field) -> Option<usize> {
+pub(super) fn source(theirs: &Columns, field: &Field) -> Option<usize> {
     let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    let place = theirs.fields().iter().position(|field| is_rest(field))?;
+    let place = (0..theirs.schema.fields().len()).find(|&place| is_rest(theirs, place))?;
     (is_text && field.name() != REST).then_some(place)
 }
 

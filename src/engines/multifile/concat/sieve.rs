@@ -17,7 +17,7 @@ pub(super) fn parts(concat: &Concat, columns: &[usize]) -> Stretches {
     let rows = |entry: &&Entry| entry.summary.get().map_or(entry.part.rows, |summary| Some(summary.rows));
     let counts: Vec<Option<u64>> = entries.iter().map(|entry| rows(entry).and_then(Rows::exact)).collect();
     let one = |&column: &usize| {
-        let data_type = concat.shared.schema.field(column).data_type();
+        let data_type = concat.shared.columns.schema.field(column).data_type();
         let constant = concat.shared.constants.get(column).copied().flatten();
         let of = |(entry, count): (&&Entry, &Option<u64>)| {
             let value = constant.and_then(|n| entry.part.constants.get(n));
@@ -44,7 +44,7 @@ const MERGED: usize = 512;
 /// What all parts together say of a column: by metadata, by their constants, or what the files say that are
 /// open. `None` where one of them says nothing.
 pub(super) fn statistics(concat: &Concat, column: usize) -> Option<StoredStatistics> {
-    let data_type = concat.shared.schema.fields().get(column)?.data_type();
+    let data_type = concat.shared.columns.schema.fields().get(column)?.data_type();
     if concat.members.len() > MERGED || data_type.is_nested() {
         return None;
     }
@@ -81,7 +81,7 @@ struct Said {
 
 fn of_part_as_stored(concat: &Concat, number: usize, column: usize) -> Option<Said> {
     let shared = &concat.shared;
-    let data_type = shared.schema.field(column).data_type();
+    let data_type = shared.columns.schema.field(column).data_type();
     let entry = shared.entries.get(number)?;
     let summary = entry.summary.get();
     let rows = summary.map(|summary| summary.rows).or(entry.part.rows).and_then(Rows::exact);
@@ -135,7 +135,7 @@ pub(super) fn stretches(
     let found: Vec<Stretches> = places.par_iter().map(one).collect::<Result<_>>()?;
     let join = |n: usize, column: usize| {
         let parts: Vec<Bounds> = found.iter().filter_map(|part| part.columns.get(n).cloned()).collect();
-        Bounds::joined(&parts, concat.shared.schema.field(column).data_type())
+        Bounds::joined(&parts, concat.shared.columns.schema.field(column).data_type())
     };
     let columns = columns.iter().enumerate().map(|(n, &column)| join(n, column)).collect::<Result<_>>()?;
     Ok(Stretches { rows: found.iter().flat_map(|part| part.rows.clone()).collect(), columns })
@@ -167,7 +167,7 @@ fn of_part(
     let inner = inner.unwrap_or_else(|| Stretches::unknown(0..len, &types));
     let counts = inner.counts();
     let one = |&column: &usize| -> Result<Bounds> {
-        let data_type = concat.shared.schema.field(column).data_type();
+        let data_type = concat.shared.columns.schema.field(column).data_type();
         Ok(match origins.get(column) {
             Some(Origin::Own(theirs, _)) => {
                 let found = own.iter().position(|n| n == theirs).and_then(|at| inner.columns.get(at));

@@ -167,12 +167,10 @@ fn other_integers_and_floats_are_as_exact() {
 
 /// A part of texts whose types were inferred, as readers of JSON make it.
 fn records(name: &str, columns: Vec<(&str, Vec<Option<&str>>)>) -> Part {
-    let field = |name: &str| crate::data::infer::field(name, &DataType::Utf8);
-    let fields: Vec<Field> = columns.iter().map(|(name, _)| field(name)).collect();
+    let fields: Columns = columns.iter().map(|(name, _)| Columns::text(*name, DataType::Utf8)).collect();
     let array = |(_, cells): (&str, Vec<Option<&str>>)| Arc::new(StringArray::from(cells)) as ArrayRef;
     let arrays: Vec<ArrayRef> = columns.into_iter().map(array).collect();
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
-    let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+    let table: Arc<dyn Table> = Arc::new(MemoryTable::of(fields, arrays).unwrap());
     Part::new(name, 0, Box::new(move |_| Ok(table.clone())))
 }
 

@@ -1,7 +1,8 @@
 //! One schema for tables whose schemas differ a little, and the differences in words.
 
 use super::rest;
-use crate::bytes::display::{arrow_type, column_type};
+use crate::bytes::display::arrow_type;
+use crate::data::content::table::Columns;
 use crate::engines::json::record::REST;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use std::collections::HashSet;
@@ -12,86 +13,79 @@ const NAMED: usize = 8;
 
 /// The common schema: the columns of `base`, as wide as all `schemas` need that fit, and the constants.
 /// A constant that has a column's name takes its place. `all` says that no further parts will come.
-pub(super) fn schema(
-    base: &SchemaRef,
-    schemas: &[SchemaRef],
-    constants: &[FieldRef],
-    all: bool,
-) -> SchemaRef {
-    let mut fields: Vec<FieldRef> = Vec::with_capacity(base.fields().len() + constants.len());
-    let nothing_taken = |theirs: &SchemaRef| vec![false; theirs.fields().len()];
-    for (n, field) in base.fields().iter().enumerate() {
+pub(super) fn schema(base: &Columns, tables: &[Columns], constants: &[FieldRef], all: bool) -> Columns {
+    let mut columns: Vec<(FieldRef, Option<DataType>)> = Vec::with_capacity(base.schema.fields().len());
+    for (n, (field, inferred)) in base.iter().enumerate() {
         if let Some(constant) = constants.iter().find(|c| c.name() == field.name()) {
-            fields.push(constant.clone());
+            columns.push((constant.clone(), None));
             continue;
         }
-        let mut merged = field.as_ref().clone();
-        for theirs in schemas {
-            let place = find(theirs, field.name(), n, &nothing_taken(theirs));
-            let Some(other) = place.map(|place| theirs.field(place)) else {
+        let (mut merged, mut inferred) = (field.as_ref().clone(), inferred.cloned());
+        for theirs in tables {
+            let taken = vec![false; theirs.schema.fields().len()];
+            let place = find(&theirs.schema, field.name(), n, &taken);
+            let Some((place, other)) = place.map(|place| (place, theirs.schema.field(place))) else {
                 merged.set_nullable(true);
                 continue;
             };
             if let Some(wide) = types(merged.data_type(), other.data_type()) {
                 let nullable = merged.is_nullable() || other.is_nullable();
-                let inferred = inferred(&merged, other);
                 merged = merged.with_data_type(wide).with_nullable(nullable);
-                if let Some(inferred) = inferred {
-                    let mut metadata = merged.metadata().clone();
-                    metadata.insert("inferred".to_owned(), inferred);
-                    merged = merged.with_metadata(metadata);
-                }
+                inferred = inferred.map(|ours| common_inferred(ours, theirs.inferred(place)));
             }
         }
         // Parts that were not seen yet may have nulls.
         merged.set_nullable(merged.is_nullable() || !all);
-        fields.push(Arc::new(merged));
+        columns.push((Arc::new(merged), inferred));
     }
     for constant in constants {
-        if !fields.iter().any(|field| field.name() == constant.name()) {
-            fields.push(constant.clone());
+        if !columns.iter().any(|(field, _)| field.name() == constant.name()) {
+            columns.push((constant.clone(), None));
         }
     }
-    Arc::new(Schema::new_with_metadata(fields, base.metadata().clone()))
+    Columns::from(Arc::new(Schema::new_with_metadata(Fields::empty(), base.schema.metadata().clone())))
+        .and(columns)
 }
 
-/// The columns that the first of `schemas` does not have; what has no column of its own comes last. Without `all`
+/// The columns that the first of `tables` does not have; what has no column of its own comes last. Without `all`
 /// only this one, which would be lost without a word.
-pub(super) fn additional(base: &SchemaRef, schemas: &[SchemaRef], all: bool) -> Vec<FieldRef> {
-    let mut more: Vec<FieldRef> = Vec::new();
-    let asked = |field: &&FieldRef| all || rest::is_rest(field);
-    for field in schemas.iter().flat_map(|theirs| theirs.fields()).filter(asked) {
-        let is = |known: &FieldRef| known.name() == field.name();
-        if !base.fields().iter().any(is) && !more.iter().any(is) {
-            more.push(Arc::new(field.as_ref().clone().with_nullable(true)));
+pub(super) fn additional(base: &Columns, tables: &[Columns], all: bool) -> Vec<(FieldRef, Option<DataType>)> {
+    let mut more: Vec<(FieldRef, Option<DataType>)> = Vec::new();
+    for theirs in tables {
+        for (n, (field, inferred)) in theirs.iter().enumerate() {
+            let is = |known: &FieldRef| known.name() == field.name();
+            let is_known = base.schema.fields().iter().any(is) || more.iter().any(|(known, _)| is(known));
+            if !is_known && (all || rest::is_rest(theirs, n)) {
+                let field = field.as_ref().clone().with_nullable(true);
+                more.push((Arc::new(field), inferred.cloned()));
+            }
         }
     }
-    more.sort_by_key(|field| field.name() == REST);
+    more.sort_by_key(|(field, _)| field.name() == REST);
     more
 }
 
 /// Whether tables that are merged to the columns `wide` have little in common: no table has all of these, and
 /// some table has less than three quarters of them.
-pub(super) fn is_scattered(wide: &SchemaRef, schemas: &[SchemaRef]) -> bool {
-    let total = wide.fields().len();
-    let names: HashSet<&str> = wide.fields().iter().map(|field| field.name().as_str()).collect();
-    let own = |schema: &SchemaRef| {
-        let theirs: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+pub(super) fn is_scattered(wide: &Columns, tables: &[Columns]) -> bool {
+    let total = wide.schema.fields().len();
+    let names: HashSet<&str> = wide.schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let own = |table: &Columns| {
+        let theirs: HashSet<&str> = table.schema.fields().iter().map(|field| field.name().as_str()).collect();
         theirs.intersection(&names).count()
     };
-    let counts = || schemas.iter().map(own);
+    let counts = || tables.iter().map(own);
     let distinct = names.len();
     counts().max().is_some_and(|most| most < distinct) && counts().any(|count| count * 4 < total * 3)
 }
 
-/// The guess at a text column's type that both guesses fit; `None` where nothing changes.
-fn inferred(ours: &Field, theirs: &Field) -> Option<String> {
-    let (a, b) = (ours.metadata().get("inferred")?, theirs.metadata().get("inferred")?);
-    let numbers = |word: &String| matches!(word.as_str(), "int64" | "double");
-    match a == b {
-        true => None,
-        false if numbers(a) && numbers(b) => Some("double".to_owned()),
-        false => Some("string".to_owned()),
+/// The type of texts that were inferred to be `ours` here and perhaps another there.
+fn common_inferred(ours: DataType, theirs: Option<&DataType>) -> DataType {
+    match theirs {
+        Some(theirs) if *theirs == ours => ours,
+        Some(theirs) if ours.is_numeric() && theirs.is_numeric() => DataType::Float64,
+        Some(_) => DataType::Utf8,
+        None => ours,
     }
 }
 
@@ -229,16 +223,11 @@ fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
 
 /// How the columns of `theirs` differ from those of `base`, the first part, in words; `common` is what
 /// the table has. `None` where they do not.
-pub(super) fn difference(
-    base: &SchemaRef,
-    theirs: &SchemaRef,
-    common: &SchemaRef,
-    fits: bool,
-) -> Option<String> {
+pub(super) fn difference(base: &Columns, theirs: &Columns, common: &SchemaRef, fits: bool) -> Option<String> {
     let mut words = Vec::new();
-    let mut taken = vec![false; theirs.fields().len()];
-    for (n, field) in base.fields().iter().enumerate() {
-        let Some(place) = find(theirs, field.name(), n, &taken) else {
+    let mut taken = vec![false; theirs.schema.fields().len()];
+    for (n, (field, inferred)) in base.iter().enumerate() {
+        let Some(place) = find(&theirs.schema, field.name(), n, &taken) else {
             if rest::source(theirs, field).is_some() {
                 let name = field.name();
                 words.push(format!(
@@ -252,7 +241,7 @@ pub(super) fn difference(
         if let Some(taken) = taken.get_mut(place) {
             *taken = true;
         }
-        let other = theirs.field(place);
+        let other = theirs.schema.field(place);
         if !are_alike(field.data_type(), other.data_type()) {
             let read_as = match common.fields().get(n) {
                 Some(common) if fits && common.data_type() == field.data_type() => "",
@@ -262,12 +251,12 @@ pub(super) fn difference(
             words.push(format!(
                 "{} is {} instead of {}{read_as}",
                 field.name(),
-                column_type(other),
-                column_type(field)
+                arrow_type(theirs.inferred(place).unwrap_or(other.data_type())),
+                arrow_type(inferred.unwrap_or(field.data_type()))
             ));
         }
     }
-    for (field, _) in theirs.fields().iter().zip(&taken).filter(|(_, taken)| !**taken) {
+    for (field, _) in theirs.schema.fields().iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if field.name() != REST {
             let shown = common.fields().iter().any(|common| common.name() == field.name());
             let but = if shown && fits { "" } else { " and not shown" };

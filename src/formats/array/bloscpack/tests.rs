@@ -77,7 +77,7 @@ fn pickles_are_shown_and_never_loaded() {
     let array = node("array.blosc");
     let expected: Vec<u8> = (0..600).flat_map(|i| (wave(i) as f32).to_le_bytes()).collect();
     assert_eq!(values(&array), expected);
-    assert_eq!(array.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+    assert_eq!(array.security.as_ref().unwrap().verdict, Verdict::Safe);
     let objects = node("objects.blosc");
     let value = |path: &str| objects.find(&task, path).unwrap().unwrap().value.clone();
     assert_eq!(
@@ -88,6 +88,6 @@ fn pickles_are_shown_and_never_loaded() {
     let list = node("pickle.blp");
     assert_eq!((list.label, list.child_count()), ("list", Some(3)));
     let evil = node("malformed/evil.blosc");
-    assert_eq!(evil.pickle.as_ref().unwrap().verdict, Verdict::Dangerous);
+    assert_eq!(evil.security.as_ref().unwrap().verdict, Verdict::Dangerous);
     assert!(evil.problem.as_ref().unwrap().message().contains("os.system"));
 }

@@ -27,7 +27,7 @@ use crate::data::grouped::{self, Members};
 use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
 use crate::engines::delimited::PlainText;
-use crate::engines::matlab::place;
+use crate::engines::matlab::{BOUNDARIES, place};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -126,6 +126,10 @@ struct Last {
 }
 
 impl Listing for Last {
+    fn boundaries(&self) -> &'static [char] {
+        self.inner.boundaries()
+    }
+
     fn count(&self) -> Option<u64> {
         self.inner.count()
     }
@@ -438,32 +442,26 @@ pub(super) fn cells(
 }
 
 impl Listing for Cells {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.places.count())
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let one = |index: u64| {
-            task.check()?;
-            if let Some(node) = self.nodes.lock().get(&index) {
-                return Ok(node.clone());
-            }
-            let name = format!("{{{}}}", place(index, &self.shape));
-            let node = Arc::new(self.inside.node(task, name, self.places.get(task, index)?)?);
-            let mut nodes = self.nodes.lock();
-            if nodes.len() as u64 >= limits::LISTED {
-                nodes.clear();
-            }
-            Ok(nodes.entry(index).or_insert(node).clone())
-        };
-        part(&range, self.places.count()).map(one).collect()
+    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        if let Some(node) = self.nodes.lock().get(&index) {
+            return Ok(Some(node.clone()));
+        }
+        let name = format!("{{{}}}", place(index, &self.shape));
+        let node = Arc::new(self.inside.node(task, name, self.places.get(task, index)?)?);
+        let mut nodes = self.nodes.lock();
+        if nodes.len() as u64 >= limits::LISTED {
+            nodes.clear();
+        }
+        Ok(Some(nodes.entry(index).or_insert(node).clone()))
     }
-}
-
-/// A range cut to what is there, and to one page.
-fn part(range: &Range<u64>, count: u64) -> Range<u64> {
-    let start = range.start.min(count);
-    start..range.end.min(count).min(start.saturating_add(limits::LISTED)).max(start)
 }
 
 /// An array of structs: a group with a dataset of references for each field.
@@ -538,33 +536,34 @@ fn field(task: &Task, book: &Arc<Book>, link: &Link) -> Result<Option<(Places, V
 }
 
 impl Listing for Structs {
-    fn count(&self) -> Option<u64> {
-        limits::elements(&self.shape).ok()
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
     }
 
-    fn page(&self, _task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let one = |index: u64| {
-            let fields = Fields { inside: self.inside.clone(), fields: self.fields.clone(), index };
-            let name = format!("({})", place(index, &self.shape));
-            Arc::new(Node::new(name, "struct").separator(".").lazy(fields))
-        };
-        Ok(part(&range, limits::elements(&self.shape)?).map(one).collect())
+    fn count(&self) -> Option<u64> {
+        Some(limits::elements(&self.shape).unwrap_or(0))
+    }
+
+    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        let fields = Fields { inside: self.inside.clone(), fields: self.fields.clone(), index };
+        let name = format!("({})", place(index, &self.shape));
+        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
     }
 }
 
 impl Listing for Fields {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.fields.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let range = part(&range, self.fields.len() as u64);
-        let fields = self.fields.get(range.start as usize..range.end as usize).unwrap_or_default();
-        let one = |(name, places): &(String, Places)| {
-            task.check()?;
-            self.inside.node(task, name.clone(), places.get(task, self.index)?).map(Arc::new)
-        };
-        fields.iter().map(one).collect()
+    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        let Some((name, places)) = self.fields.get(n as usize) else { return Ok(None) };
+        let node = self.inside.node(task, name.clone(), places.get(task, self.index)?)?;
+        Ok(Some(Arc::new(node)))
     }
 }
 

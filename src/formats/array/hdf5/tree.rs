@@ -20,6 +20,7 @@ use crate::data::cf;
 use crate::data::content::{Array, Content};
 use crate::data::grouped;
 use crate::data::node::{Children, Listing, Node};
+use crate::engines::matlab::BOUNDARIES;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -381,19 +382,17 @@ impl Group {
 
     /// An external link: its file is opened when somebody looks.
     fn external(&self, link: &Link, file: &str, path: &str) -> Node {
-        let target = External {
-            book: self.book.clone(),
-            file: file.to_owned(),
-            path: path.to_owned(),
-            opened: Mutex::default(),
-        };
-        Node::new(&*link.name, "external link")
-            .lazy(target)
+        let (book, file_name, target) = (self.book.clone(), file.to_owned(), path.to_owned());
+        Node::deferred(&*link.name, "external link", move |task| external(task, &book, &file_name, &target))
             .remark(format!("an external link to {path} in {file}"))
     }
 }
 
 impl Listing for Group {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         if self.closed { Some(0) } else { self.links.count().map(|count| self.variables.count(count)) }
     }
@@ -444,50 +443,21 @@ impl Listing for Group {
     }
 }
 
-/// What an external link leads to.
-struct External {
-    book: Arc<Book>,
-    file: String,
-    path: String,
-    opened: Mutex<Option<Arc<Node>>>,
-}
-
-impl External {
-    fn open(&self, task: &Task) -> Result<Arc<Node>> {
-        if let Some(node) = &*self.opened.lock() {
-            return Ok(node.clone());
+/// What an external link to a path in another file leads to.
+fn external(task: &Task, book: &Arc<Book>, file: &str, path: &str) -> Result<Node> {
+    let label = "external link";
+    let node = match book.other(task, file) {
+        Ok(Some(other)) if Arc::ptr_eq(&other, book) => {
+            Node::new("", label).remark("it leads into this file")
         }
-        let label = "external link";
-        let node = match self.book.other(task, &self.file) {
-            Ok(Some(other)) if Arc::ptr_eq(&other, &self.book) => {
-                Node::new("", label).remark("it leads into this file")
-            }
-            Ok(Some(other)) => match other.follow(task, other.root(), &self.path)? {
-                Some(place) => object(task, &place.book, place.address, "", label)?,
-                None => Node::new("", label).remark("there is nothing at the path it names"),
-            },
-            Ok(None) => Node::new("", label)
-                .remark("the file is not there; only files in this file's own folder are looked for"),
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(error) => Node::new("", label).problem(error),
-        };
-        let text = format!("an external link to {} in {}", self.path, self.file);
-        let node = Arc::new(node.remark(text));
-        *self.opened.lock() = Some(node.clone());
-        Ok(node)
-    }
-}
-
-impl Listing for External {
-    fn count(&self) -> Option<u64> {
-        self.opened.lock().as_ref().and_then(|node| node.child_count())
-    }
-
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        self.open(task)?.child_page(task, range)
-    }
-
-    fn resolve(&self, task: &Task) -> Result<Option<Arc<Node>>> {
-        self.open(task).map(Some)
-    }
+        Ok(Some(other)) => match other.follow(task, other.root(), path)? {
+            Some(place) => object(task, &place.book, place.address, "", label)?,
+            None => Node::new("", label).remark("there is nothing at the path it names"),
+        },
+        Ok(None) => Node::new("", label)
+            .remark("the file is not there; only files in this file's own folder are looked for"),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => Node::new("", label).problem(error),
+    };
+    Ok(node.remark(format!("an external link to {path} in {file}")))
 }

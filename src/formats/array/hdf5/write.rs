@@ -70,14 +70,11 @@ const NULLS: OptionSpec = OptionSpec {
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Array, Kind::Table],
     many: true,
     metadata: Metadata::Tree,
     scales: true,
-    texts: false,
     options: &[COMPRESSION, LEVEL, SHUFFLE, CHUNK, TABLES, NAME, NULLS],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Array, Kind::Table], losses, write)
 };
 
 /// Bytes of a chunk whose shape nobody chose.

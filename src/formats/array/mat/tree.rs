@@ -12,10 +12,9 @@ use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::node::{Children, Listing, Node, Value};
-use crate::engines::matlab::place;
+use crate::engines::matlab::{BOUNDARIES, place};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What elements inside each other share.
@@ -356,10 +355,6 @@ impl Items {
     }
 }
 
-fn cut(range: &Range<u64>, count: u64) -> Range<u64> {
-    range.start.min(count)..range.end.min(count)
-}
-
 /// The elements of a cell array.
 struct Cells {
     items: Arc<Items>,
@@ -367,17 +362,18 @@ struct Cells {
 }
 
 impl Listing for Cells {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.items.count)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let named = |index: u64| {
-            let mut node = self.items.node(task, index)?;
-            node.name = format!("{{{}}}", place(index, &self.shape));
-            Ok(Arc::new(node))
-        };
-        cut(&range, self.items.count).map(named).collect()
+    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        let mut node = self.items.node(task, index)?;
+        node.name = format!("{{{}}}", place(index, &self.shape));
+        Ok(Some(Arc::new(node)))
     }
 }
 
@@ -390,17 +386,18 @@ struct Fields {
 }
 
 impl Listing for Fields {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.names.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let named = |index: u64| {
-            let mut node = self.items.node(task, self.first + index)?;
-            node.name = self.names.get(index as usize).cloned().unwrap_or_default();
-            Ok(Arc::new(node))
-        };
-        cut(&range, self.names.len() as u64).map(named).collect()
+    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        let mut node = self.items.node(task, self.first + index)?;
+        node.name = self.names.get(index as usize).cloned().unwrap_or_default();
+        Ok(Some(Arc::new(node)))
     }
 }
 
@@ -413,17 +410,18 @@ struct Structs {
 }
 
 impl Listing for Structs {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.count)
     }
 
-    fn page(&self, _task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let named = |index: u64| {
-            let first = index * self.names.len() as u64;
-            let fields = Fields { items: self.items.clone(), names: self.names.clone(), first };
-            let name = format!("({})", place(index, &self.shape));
-            Arc::new(Node::new(name, "struct").separator(".").lazy(fields))
-        };
-        Ok(cut(&range, self.count).map(named).collect())
+    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        let first = index * self.names.len() as u64;
+        let fields = Fields { items: self.items.clone(), names: self.names.clone(), first };
+        let name = format!("({})", place(index, &self.shape));
+        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
     }
 }

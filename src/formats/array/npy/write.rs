@@ -4,11 +4,11 @@
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
-use crate::data::format::{Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::scan::{array_bytes, elements, put};
 use crate::engines::numpy::{header, losses_of};
 
-/// How several columns of a table become one array; read by [`crate::convert`].
+/// How several columns of a table become one array.
 pub const LAYOUT: OptionSpec = OptionSpec {
     name: "layout",
     help: "Columns of a table: a matrix where all are of one type, or records with their names",
@@ -18,14 +18,10 @@ pub const LAYOUT: OptionSpec = OptionSpec {
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Array],
-    many: false,
-    metadata: Metadata::None,
-    scales: false,
-    texts: false,
     options: &[LAYOUT],
-    losses,
-    write,
+    plain: true,
+    records: |options| options.get(LAYOUT.name) == Some("records"),
+    ..Writer::new(&[Kind::Array], losses, write)
 };
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {

@@ -6,7 +6,7 @@ use crate::bytes::archive::write::{Entry, directory, local};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Kind};
-use crate::data::format::{Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::scan::{array_bytes, elements, put};
 use crate::engines::numpy as npy;
 use flate2::write::DeflateEncoder;
@@ -21,16 +21,8 @@ const COMPRESSION: OptionSpec = OptionSpec {
 };
 
 /// The writer.
-pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Array],
-    many: true,
-    metadata: Metadata::None,
-    scales: false,
-    texts: false,
-    options: &[COMPRESSION],
-    losses,
-    write,
-};
+pub const WRITER: Writer =
+    Writer { many: true, options: &[COMPRESSION], ..Writer::new(&[Kind::Array], losses, write) };
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();

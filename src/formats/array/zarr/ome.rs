@@ -296,6 +296,7 @@ impl Pyramid {
             (side(n), meant)
         };
         let info = ImageInfo {
+            orientation: None,
             frame_axes: others.iter().map(frame_axis).collect(),
             sides: [meant(rows), meant(columns)],
             width: side(columns),

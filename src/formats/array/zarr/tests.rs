@@ -123,12 +123,12 @@ fn elements_without_a_size() {
 #[test]
 fn pickles_are_shown_and_never_loaded() {
     let node = find(&opened("v2_objects.zarr.zip"), "/pickle");
-    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Safe);
+    assert_eq!(node.security.as_ref().unwrap().verdict, Verdict::Safe);
     let array = array_of(&node);
     let column = texts(&array.column(&Task::new(), &Region::all(array.shape())).unwrap());
     assert_eq!(column, [Some("{'a': 1}".to_owned()), Some("[1, 2]".to_owned()), None]);
     let node = find(&opened("malformed/v2.zarr.zip"), "/pickle");
-    assert_eq!(node.pickle.as_ref().unwrap().verdict, Verdict::Dangerous);
+    assert_eq!(node.security.as_ref().unwrap().verdict, Verdict::Dangerous);
     let column = texts(&array_of(&node).column(&Task::new(), &Region::all(&[1])).unwrap());
     assert_eq!(column, [Some("posix.system('true')".to_owned())]);
 }

@@ -19,7 +19,6 @@ use crate::data::node::{Listing, Node, Value};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A store, and the consolidated metadata that hold where one looks.
@@ -409,12 +408,9 @@ impl Listing for Members {
         self.names.get().map(|names| names.len() as u64)
     }
 
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let names = self.names(task)?;
-        let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(names.len() as u64) as usize;
-        let start = range.start.min(end as u64) as usize;
-        let page = names.get(start..end).unwrap_or_default();
-        page.iter().enumerate().map(|(n, name)| self.node(task, start + n, name)).collect()
+    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
+        let number = usize::try_from(n).unwrap_or(usize::MAX);
+        self.names(task)?.get(number).map(|name| self.node(task, number, name)).transpose()
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

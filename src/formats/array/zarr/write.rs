@@ -7,14 +7,12 @@ mod data_type;
 mod grid;
 mod store;
 
-pub use store::Keys;
-
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Attributes, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::region::{Region, Span};
 use crate::data::scan::array_bytes;
 use data_type::Stored;
@@ -45,16 +43,12 @@ const SHARDS: OptionSpec = OptionSpec {
     default: "none",
 };
 
-/// The writer. A sink is given a ZIP archive; see [`write_keys`] for folders.
+/// The writer. A sink without [`Sink::files`] is given a ZIP archive.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Array],
     many: true,
     metadata: Metadata::Tree,
-    scales: false,
-    texts: false,
     options: &[COMPRESSION, CHUNKS, SHARDS],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Array], losses, write)
 };
 
 /// Keys processed at once for each thread.
@@ -69,6 +63,9 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    if let Some(files) = sink.files() {
+        return write_keys(task, payload, options, files);
+    }
     let mut zip = store::Zip::new(sink);
     write_keys(task, payload, options, &mut zip)?;
     zip.finish()
@@ -78,7 +75,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
 ///
 /// # Errors
 /// `Unsupported` for types that Zarr has not and for names that are no paths; those of reading and writing.
-pub fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn Keys) -> Result<()> {
+fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn Files) -> Result<()> {
     let compression = Compression::parse(options)?;
     let mut total = 0u64;
     let mut arrays = Vec::new();
@@ -257,7 +254,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Writes all keys, a few at a time: read and compressed on all cores, put in order.
-    fn run(&self, task: &Task, name: &str, keys: &mut dyn Keys) -> Result<()> {
+    fn run(&self, task: &Task, name: &str, keys: &mut dyn Files) -> Result<()> {
         let count = limits::elements(&self.grid.keys)?;
         let step = (rayon::current_num_threads() * BATCH) as u64;
         // Shards are large, and made of chunks that are compressed on all cores.

@@ -1,6 +1,7 @@
 //! EXIF metadata (CIPA DC-008) as attributes, by kamadak-exif.
 
 use super::picture::Header;
+use crate::data::content::image::orientation;
 use exif::{In, Tag, Value};
 
 /// Fields of one file that are listed.
@@ -29,34 +30,20 @@ pub(super) fn add(header: &mut Header, block: &[u8]) {
     if let Some(field) = parsed.get_field(Tag::Orientation, In::PRIMARY)
         && let Some(value) = field.value.get_uint(0)
     {
-        header.detail("EXIF orientation", format!("{value}: {}", orientation(value)));
+        header.info.orientation = Some(value);
+        header.detail("EXIF orientation", orientation(value));
     }
     for field in parsed.fields().take(MOST) {
         let prefix = if field.ifd_num == In::PRIMARY { "exif" } else { "exif thumbnail" };
         let value = match (&field.value, field.tag) {
             (_, Tag::MakerNote | Tag::UserComment) => bytes_of(&field.value),
             (Value::Short(values), Tag::Orientation) => match values.first() {
-                Some(&value) => format!("{value}: {}", orientation(u32::from(value))),
+                Some(&value) => orientation(u32::from(value)),
                 None => continue,
             },
             _ => field.display_value().with_unit(&parsed).to_string(),
         };
         header.attribute(format!("{prefix} {}", field.tag), cut(value));
-    }
-}
-
-/// What one of the eight orientations means: how the stored rows and columns are to be turned.
-pub(super) fn orientation(value: u32) -> &'static str {
-    match value {
-        1 => "as stored",
-        2 => "mirrored left to right",
-        3 => "rotated by 180°",
-        4 => "mirrored top to bottom",
-        5 => "mirrored left to right, then rotated by 270° clockwise",
-        6 => "rotated by 90° clockwise",
-        7 => "mirrored left to right, then rotated by 90° clockwise",
-        8 => "rotated by 270° clockwise",
-        _ => "not one of the eight",
     }
 }
 

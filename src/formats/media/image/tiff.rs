@@ -17,6 +17,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::image::orientation;
 use crate::data::content::{Pixels, Rect, Sample};
 use crate::data::format::Opening;
 use crate::data::node::Node;
@@ -171,8 +172,8 @@ fn attributes(
         };
         match words {
             Ok(words) if field.tag == 274 => {
-                let told = words.parse().map_or("", super::exif::orientation);
-                header.detail("orientation", format!("{words}: {told}"));
+                header.info.orientation = words.parse().ok();
+                header.detail("orientation", header.info.orientation.map_or(words, orientation));
             }
             Ok(words) => {
                 let end = words.char_indices().nth(LONGEST).map_or(words.len(), |(at, _)| at);

@@ -3,9 +3,9 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::{Image, ImageInfo, Kind, Rect, Sample};
+use crate::data::content::{Image, Kind, Rect, Sample};
 use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::data::format::{loss, note};
+use crate::data::format::{loss, note, unturned};
 use png::{BitDepth, ColorType, Compression, Encoder};
 use std::io::Write;
 use std::sync::Arc;
@@ -24,14 +24,9 @@ const BAND: u64 = 16 << 20;
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Image],
-    many: false,
     metadata: Metadata::Texts,
-    scales: false,
-    texts: false,
     options: &[FRAME, LEVEL],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Image], losses, write)
 };
 
 fn image(payload: &Payload) -> Result<&Arc<dyn Image>> {
@@ -60,7 +55,7 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         wide => Some(format!("{} samples become 16-bit ones", wide.dtype())),
     };
     losses.extend(samples.map(|what| loss(LossKind::Type, what)));
-    losses.extend(turned(info));
+    losses.extend(unturned(info));
     if !info.details.is_empty() {
         let what = "colour profile, EXIF and other metadata of the picture are not kept";
         losses.push(note(LossKind::Metadata, what).if_any());
@@ -71,14 +66,6 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
         losses.push(note(LossKind::Attribute, what).of(name));
     }
     losses
-}
-
-/// What is said of a picture that is to be turned before it is shown.
-pub fn turned(info: &ImageInfo) -> Option<Loss> {
-    let turned = |(name, value): &&(String, String)| name.contains("rientation") && !value.starts_with('1');
-    let (_, value) = info.details.iter().find(turned)?;
-    let what = format!("the orientation ({value}) is not kept: viewers will not turn the picture");
-    Some(loss(LossKind::Metadata, what))
 }
 
 /// The beginning of a value.

@@ -14,16 +14,8 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
 /// The writer.
-pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Array],
-    many: true,
-    metadata: Metadata::Texts,
-    scales: false,
-    texts: false,
-    options: &[],
-    losses,
-    write,
-};
+pub const WRITER: Writer =
+    Writer { many: true, metadata: Metadata::Texts, ..Writer::new(&[Kind::Array], losses, write) };
 
 /// The format's word for a type, if it has one.
 fn word(dtype: &DType) -> Option<&'static str> {

@@ -5,23 +5,14 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::note;
-use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
+use crate::data::format::{Data, Loss, LossKind, Options, Payload, Sink, Writer};
 use crate::data::scan::{array_bytes, elements, put};
 
 /// Bytes copied at once.
 const PIECE: usize = 4 << 20;
 
 /// The writer.
-pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Bytes, Kind::Array],
-    many: false,
-    metadata: Metadata::None,
-    scales: false,
-    texts: false,
-    options: &[],
-    losses,
-    write,
-};
+pub const WRITER: Writer = Writer { plain: true, ..Writer::new(&[Kind::Bytes, Kind::Array], losses, write) };
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();

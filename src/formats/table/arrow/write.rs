@@ -36,14 +36,9 @@ const COMPRESSION: OptionSpec = OptionSpec {
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Table],
-    many: false,
     metadata: Metadata::Texts,
-    scales: false,
-    texts: false,
     options: &[CONTAINER, COMPRESSION],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Table], losses, write)
 };
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
@@ -247,6 +242,10 @@ impl Table for United {
             });
         }
         batch(&self.schema, columns, out, read.num_rows())
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.inner.inferred(column)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

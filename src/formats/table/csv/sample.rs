@@ -6,13 +6,12 @@ use super::dialect::{self, Dialect};
 use super::record::{self, Field, Step};
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
+use crate::data::content::table::Columns;
 use crate::data::format::Opening;
-use crate::data::infer::{self, Guess};
+use crate::data::infer::Guess;
 use crate::engines::delimited::{Rules, encoding, resync};
-use arrow::datatypes::{Schema, SchemaRef};
 use bytes::Bytes;
 use encoding_rs::Encoding;
-use std::sync::Arc;
 
 /// Bytes of the beginning that are looked at.
 const HEAD: usize = 256 << 10;
@@ -37,7 +36,7 @@ pub(super) struct Sample {
     /// Whether there is a byte order mark.
     pub(super) mark: bool,
     pub(super) dialect: Dialect,
-    pub(super) schema: SchemaRef,
+    pub(super) columns: Columns,
     /// Whether the sample is the whole text.
     pub(super) whole: bool,
     /// Bytes of an average row.
@@ -85,7 +84,7 @@ impl Sample {
                 encoding_name: detected.encoding.name(),
                 mark: detected.mark > 0,
                 dialect,
-                schema: found.schema,
+                columns: found.columns,
                 whole,
                 row_bytes: found.row_bytes,
                 usual: found.usual,
@@ -126,7 +125,7 @@ struct Look {
 
 /// What came out.
 struct Found {
-    schema: SchemaRef,
+    columns: Columns,
     row_bytes: f64,
     usual: usize,
     rows: u64,
@@ -198,12 +197,11 @@ impl Look {
         let field = |i: usize| {
             let name = self.names.get(i).cloned().unwrap_or_else(|| format!("column{i}"));
             let guess = self.guesses.get(i).map_or(arrow::datatypes::DataType::Utf8, Guess::data_type);
-            infer::field(name, &guess)
+            Columns::text(name, guess)
         };
-        let fields: Vec<_> = (0..columns).map(field).collect();
         let even = self.lengths.get(&usual).copied().unwrap_or(0);
         Found {
-            schema: Arc::new(Schema::new(fields)),
+            columns: (0..columns).map(field).collect(),
             row_bytes: if self.rows == 0 { 64.0 } else { (self.bytes as f64 / self.rows as f64).max(1.0) },
             usual,
             rows: self.rows,

@@ -4,42 +4,42 @@ use super::record::{self, Field, Step};
 use super::sample::{self, Sample};
 use crate::bytes::error::Result;
 use crate::bytes::limits;
+use crate::data::content::table::Columns;
 use crate::engines::delimited::texts::Texts;
-use crate::engines::delimited::{Form, Gather, Paged, Records, Rules, TextTable};
+use crate::engines::delimited::{self, Gather, Paged, Records, Rules, TextTable};
 use arrow::array::ArrayRef;
-use arrow::datatypes::SchemaRef;
 use encoding_rs::Encoding;
 
 /// A table in a text.
-pub(super) type CsvTable = TextTable<Columns>;
+pub(super) type CsvTable = TextTable<Form>;
 
 /// The table that a sample promises.
 pub(super) fn of(sample: &Sample) -> CsvTable {
     let before = u64::from(sample.dialect.header);
     let (view, rules) = (sample.view.clone(), sample.dialect.rules);
     let rows = Paged::new(view, rules, sample.start, before, sample.row_bytes, sample.rows);
-    TextTable::new(rows, Columns { schema: sample.schema.clone(), rules, encoding: sample.encoding })
+    TextTable::new(rows, Form { columns: sample.columns.clone(), rules, encoding: sample.encoding })
 }
 
 /// How fields become columns.
-pub(super) struct Columns {
-    schema: SchemaRef,
+pub(super) struct Form {
+    columns: Columns,
     rules: Rules,
     encoding: &'static Encoding,
 }
 
-impl Form for Columns {
+impl delimited::Form for Form {
     type Cells = Cells;
 
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+    fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     fn cells(&self, columns: &[usize]) -> Result<Cells> {
         Ok(Cells {
             rules: self.rules,
             encoding: self.encoding,
-            width: self.schema.fields().len(),
+            width: self.columns.schema.fields().len(),
             columns: columns.iter().map(|&column| (column, Texts::default())).collect(),
             fields: Vec::new(),
             rows: 0,

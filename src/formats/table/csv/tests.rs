@@ -29,12 +29,8 @@ fn fixture(name: &str) -> (String, String, Node) {
     assert_eq!(document.format.id, "csv", "{name}");
     let node = (*document.root).clone();
     let Some(Content::Table(table)) = node.content.clone() else { panic!("{name}: no table") };
-    let columns: Vec<String> = table
-        .schema()
-        .fields()
-        .iter()
-        .map(|f| format!("{}: {}", f.name(), display::column_type(f)))
-        .collect();
+    let columns: Vec<String> =
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
     let all: Vec<usize> = (0..columns.len()).collect();
     let batch = table.read(&Task::new(), 0..u64::MAX, &all).unwrap();
     assert_eq!(table.count(&Task::new()).unwrap(), batch.num_rows() as u64, "{name}");

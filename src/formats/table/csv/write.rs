@@ -7,7 +7,7 @@ use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Kind;
 use crate::data::format::note;
-use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::scan::{put, scan};
 use crate::engines::json::value_text::{NotFinite, hex, holds, number, plain, text, value};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -38,14 +38,9 @@ const LINES: OptionSpec =
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Table],
-    many: false,
-    metadata: Metadata::None,
-    scales: false,
     texts: true,
     options: &[DELIMITER, HEADER, QUOTE, NULL, LINES],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Table], losses, write)
 };
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {

@@ -4,13 +4,11 @@
 use super::tables::{self, Found};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use crate::data::content::table::MemoryTable;
-use crate::data::infer;
+use crate::data::content::table::{Columns, MemoryTable};
 use crate::engines::json::record;
 use crate::engines::json::shape::Shape;
 use crate::engines::json::{Child, Document, Kind};
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use arrow::datatypes::Schema;
+use arrow::array::{ArrayRef, StringArray};
 use std::sync::Arc;
 
 /// The table whose columns are these members, if they are columns.
@@ -20,7 +18,7 @@ pub(super) fn of(task: &Task, document: &Arc<Document>, members: &[Child]) -> Re
     if !alike || !kind.is_some_and(Kind::is_container) {
         return Ok(None);
     }
-    let (mut fields, mut arrays): (Vec<_>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    let (mut columns, mut arrays): (Vec<_>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     let mut rows: Option<Vec<String>> = None;
     for child in members {
         let raw = document.source().read(task, child.span.clone())?;
@@ -33,11 +31,10 @@ pub(super) fn of(task: &Task, document: &Arc<Document>, members: &[Child]) -> Re
         rows = Some(numbers);
         let mut shape = Shape::default();
         values.iter().for_each(|raw| shape.see(raw, 0));
-        fields.push(infer::field(child.name.clone().unwrap_or_default(), &shape.data_type()));
+        columns.push(Columns::text(child.name.clone().unwrap_or_default(), shape.data_type()));
         arrays.push(Arc::new(values.iter().map(|raw| record::cell(raw)).collect::<StringArray>()));
     }
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
-    let content = tables::content(MemoryTable::new(batch));
+    let content = tables::content(MemoryTable::of(columns.into_iter().collect(), arrays)?);
     let remarks = vec!["the columns are the members of this object".to_owned()];
     Ok(Some(Found { content, remarks, met: Arc::default() }))
 }

@@ -59,6 +59,7 @@ pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Resul
     if let Some(found) = tables::of_root(task, document, start, kind)? {
         root.content = Some(found.content);
         (root.remarks, met) = (found.remarks, found.met);
+        root.children_are_parts = kind == Kind::Array;
         root = root.lazy(Below { plain: true, ..Below::new(document.clone(), start, kind) });
     }
     Ok((root, met))
@@ -322,7 +323,8 @@ impl Listing for Below {
         let whole = Whole { document: document.clone(), start: self.start, told: None };
         let range = self.start..self.start.saturating_add(self.len);
         let told = Told { document, range, met: found.met, whole: OnceLock::new() };
-        let mut node = Node::new("", self.kind.word()).content(found.content).lazy(below).survey(whole);
+        let node = Node::new("", self.kind.word()).content(found.content);
+        let mut node = node.lazy(below).parts().survey(whole);
         node.remarks = found.remarks;
         Ok(Some(Arc::new(node.findings(Arc::new(told)))))
     }

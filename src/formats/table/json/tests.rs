@@ -24,8 +24,9 @@ fn table(node: &Node) -> Option<Arc<dyn Table>> {
 
 fn columns(node: &Node) -> String {
     let Some(table) = table(node) else { return "none".to_owned() };
-    let fields = table.schema().fields();
-    fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect::<Vec<_>>().join(", ")
+    let columns: Vec<String> =
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    columns.join(", ")
 }
 
 fn cells(node: &Node) -> String {

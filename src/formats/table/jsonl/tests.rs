@@ -15,8 +15,9 @@ fn open_text(name: &str, text: impl Into<bytes::Bytes>) -> (Node, Arc<dyn Table>
 }
 
 fn columns(table: &dyn Table) -> String {
-    let fields = table.schema().fields();
-    fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect::<Vec<_>>().join(", ")
+    let columns: Vec<String> =
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    columns.join(", ")
 }
 
 fn cells(table: &dyn Table, rows: std::ops::Range<u64>) -> String {

@@ -3,6 +3,7 @@
 //! A column is read through the offset index where the file has one, so that a far page costs about
 //! one data page; small reads are decoded in aligned windows that a cache keeps.
 
+use super::ParquetFile;
 use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
@@ -12,7 +13,7 @@ use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{ParquetFile, batch, cut};
+use crate::data::content::table::{batch, cut};
 use crate::data::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
@@ -23,6 +24,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use rayon::prelude::*;
+use std::any::Any;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -386,11 +388,11 @@ impl Table for ParquetTable {
         Ok(Some(Stretches { rows, columns }))
     }
 
-    fn parquet(&self) -> Option<ParquetFile> {
+    fn native(&self) -> Option<Box<dyn Any + Send>> {
         let file =
             || ParquetFile { source: self.source.clone(), len: self.len, metadata: self.footer.clone() };
         // Which columns are encrypted is known here alone.
-        (self.is_plain() && self.encrypted.is_empty()).then(file)
+        (self.is_plain() && self.encrypted.is_empty()).then(|| Box::new(file()) as Box<dyn Any + Send>)
     }
 }
 

@@ -308,7 +308,7 @@ fn encrypted_columns_say_so_and_leave_the_others() {
     let error = each[1].as_ref().unwrap_err();
     assert!(each[0].is_ok() && error.kind() == crate::bytes::error::ErrorKind::Unsupported, "{error}");
     assert!(error.message().contains("encrypted") && error.message().contains("\"b\""), "{error}");
-    assert!(table.parquet().is_none(), "no other reader is told to read it");
+    assert!(table.native().is_none(), "no other reader is told to read it");
 }
 
 proptest::proptest! {

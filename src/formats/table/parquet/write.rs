@@ -51,14 +51,9 @@ const GROUP: usize = 128 << 20;
 
 /// The writer.
 pub const WRITER: Writer = Writer {
-    accepts: &[Kind::Table],
-    many: false,
     metadata: Metadata::Texts,
-    scales: false,
-    texts: false,
     options: &[COMPRESSION, LEVEL, ROW_GROUP, DICTIONARY],
-    losses,
-    write,
+    ..Writer::new(&[Kind::Table], losses, write)
 };
 
 /// The type in which Parquet keeps a column, where it is another one, and what is said of it.

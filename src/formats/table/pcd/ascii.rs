@@ -5,6 +5,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::data::adapt;
+use crate::data::content::table::Columns;
 use crate::data::dtype::{DType, Field};
 use crate::engines::delimited::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use arrow::array::ArrayRef;
@@ -37,12 +38,12 @@ pub(super) fn lines(source: Source, header: &Header, schema: SchemaRef, len: Opt
     let places = header.values.iter().map(|&first| first as usize);
     let fields = header.record.fields.iter().cloned().zip(places).collect();
     let rows = Paged::new(source, RULES, header.start, 0, row_bytes, 0);
-    TextTable::new(rows, Points { schema, fields, line: header.line as usize })
+    TextTable::new(rows, Points { columns: schema.into(), fields, line: header.line as usize })
 }
 
 /// How values of a line become columns.
 pub(super) struct Points {
-    schema: SchemaRef,
+    columns: Columns,
     /// Each field, and which value of a line is its first.
     fields: Vec<(Field, usize)>,
     /// Values of a line.
@@ -52,8 +53,8 @@ pub(super) struct Points {
 impl Form for Points {
     type Cells = Values;
 
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+    fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     fn cells(&self, columns: &[usize]) -> Result<Values> {

@@ -29,9 +29,9 @@ fn table(node: &Node) -> Arc<dyn Table> {
 }
 
 fn columns(node: &Node) -> String {
-    let table = table(node);
-    let fields = table.schema().fields().iter();
-    fields.map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect::<Vec<_>>().join(", ")
+    let described = table(node).described();
+    let columns: Vec<String> = described.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    columns.join(", ")
 }
 
 fn cells(node: &Node, rows: std::ops::Range<u64>) -> Result<Vec<String>> {

@@ -1,10 +1,10 @@
 //! Columns: any cell of SQLite may hold any type, whatever its column declares
 //! (<https://www.sqlite.org/datatype3.html>). A column gets an Arrow type of its own where nothing else can
 //! stand in it (a row number, a STRICT table) or where it holds bytes; every other one is delivered as text,
-//! exactly, with the type that its cells fit in its field's metadata.
+//! exactly, with the type that its cells fit as the inferred one.
 
 use crate::data::cell;
-use crate::data::infer::{self, Guess};
+use crate::data::infer::Guess;
 use arrow::array::{ArrayRef, BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow::datatypes::{DataType, Field};
 use rusqlite::types::ValueRef;
@@ -53,8 +53,8 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The field of the column.
-    pub(super) fn field(&self, seen: &Seen) -> Field {
+    /// The field of the column, and the type that its cells fit where it is delivered as text.
+    pub(super) fn field(&self, seen: &Seen) -> (Field, Option<DataType>) {
         let declared = self.declared.to_uppercase();
         let fixed = match declared.as_str() {
             _ if self.row_number => Some(DataType::Int64),
@@ -65,8 +65,8 @@ impl Column {
             _ => None,
         };
         match fixed {
-            Some(fixed) => Field::new(&self.name, fixed, self.nullable),
-            None => infer::field(&self.name, &guess(&declared, seen)).with_nullable(self.nullable),
+            Some(fixed) => (Field::new(&self.name, fixed, self.nullable), None),
+            None => (Field::new(&self.name, DataType::Utf8, self.nullable), Some(guess(&declared, seen))),
         }
     }
 }

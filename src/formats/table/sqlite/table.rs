@@ -10,9 +10,9 @@ use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::TableFacts;
-use crate::data::content::table::{Rows, Table, batch, cut};
+use crate::data::content::table::{Columns, Rows, Table, batch, cut};
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use parking_lot::Mutex;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -64,7 +64,7 @@ pub(super) struct SqlTable {
     /// Its name in quotes.
     name: String,
     columns: Vec<Column>,
-    schema: SchemaRef,
+    fields: Columns,
     key: Key,
     root: Option<u32>,
     known: Mutex<Known>,
@@ -103,7 +103,7 @@ impl SqlTable {
             database,
             name: quoted(&told.name),
             columns: told.columns,
-            schema: Arc::new(Schema::empty()),
+            fields: Arc::new(Schema::empty()).into(),
             key: told.key,
             root: told.root,
             known: Mutex::default(),
@@ -122,9 +122,7 @@ impl SqlTable {
             known.endless = found.is_err();
             known.ends = found.or_else(|error| only_cancelled(error).map(|()| None))?;
         }
-        let fields: Vec<_> =
-            table.columns.iter().zip(&seen).map(|(column, seen)| column.field(seen)).collect();
-        table.schema = Arc::new(Schema::new(fields));
+        table.fields = table.columns.iter().zip(&seen).map(|(column, seen)| column.field(seen)).collect();
         Ok(table)
     }
 
@@ -253,7 +251,7 @@ impl SqlTable {
     ) -> Result<RecordBatch> {
         let mut builders: Vec<Builder> = Vec::new();
         for &column in columns {
-            let field = self.schema.fields().get(column);
+            let field = self.fields.schema.fields().get(column);
             let field = field.ok_or_else(|| Error::bug(format!("column {column} was asked for")))?;
             builders.push(Builder::new(field.data_type()));
         }
@@ -283,7 +281,7 @@ impl SqlTable {
             (_, Some(error)) => Err(error),
             (Ok(()), None) => {
                 let arrays = builders.into_iter().map(Builder::finish).collect();
-                batch(&self.schema, columns, arrays, count)
+                batch(&self.fields.schema, columns, arrays, count)
             }
             (Err(error), None) => Err(error.in_node(&self.name)),
         }
@@ -352,7 +350,11 @@ fn ends(db: &Connection, name: &str, rowid: &str) -> rusqlite::Result<Option<(i6
 
 impl Table for SqlTable {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.fields.schema
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.fields.inferred(column)
     }
 
     fn rows(&self) -> Rows {

@@ -29,8 +29,9 @@ fn cells(table: &dyn Table, rows: std::ops::Range<u64>) -> String {
 }
 
 fn columns(table: &dyn Table) -> String {
-    let fields = table.schema().fields();
-    fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect::<Vec<_>>().join(", ")
+    let columns: Vec<String> =
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    columns.join(", ")
 }
 
 #[test]

@@ -7,11 +7,10 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Content;
-use crate::data::content::table::MemoryTable;
-use crate::data::infer;
+use crate::data::content::table::{Columns, MemoryTable};
 use crate::data::node::Node;
 use arrow::array::*;
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -189,7 +188,7 @@ impl Gathered {
         let header = self.header(first, left, right, last > first);
         let begin = if header.is_some() { first + 1 } else { first };
         let count = (u64::from(last) + 1).saturating_sub(u64::from(begin)) as usize;
-        let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+        let (mut fields, mut arrays): (Vec<_>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for column in left..=right {
             task.check()?;
             let cells = self.columns.remove(&column).unwrap_or_default();
@@ -203,13 +202,13 @@ impl Gathered {
             fields.push(field);
             arrays.push(array);
         }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
+        let table = MemoryTable::of(fields.into_iter().collect(), arrays)?;
         node = node.read_as("header", if header.is_some() { "the first row" } else { "none" });
         if (first, left) != (0, 0) {
             let place = format!("row {}, column {}", u64::from(first) + 1, u64::from(left) + 1);
             node = node.read_as("begins at", place);
         }
-        Ok(node.content(Content::Table(Arc::new(MemoryTable::new(batch)))))
+        Ok(node.content(Content::Table(Arc::new(table))))
     }
 
     /// The range that the table shows, and how many cells in it hold something: all of them where no more than
@@ -357,14 +356,19 @@ fn span(value: &Value) -> Option<i64> {
 }
 
 /// A column with the type that all its cells have; as text where there is no such type.
-fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field, ArrayRef) {
+fn typed(
+    name: &str,
+    cells: &[(u32, Value)],
+    begin: u32,
+    count: usize,
+) -> ((Field, Option<DataType>), ArrayRef) {
     let kinds = kinds(cells);
     // A time has no date: among dates it is none of them.
     let moments = kinds.stamps || kinds.clocks && !kinds.dates;
     let times = kinds.clocks && kinds.dates;
     let one = [kinds.numbers, kinds.texts, kinds.bools, moments, times, kinds.spans, kinds.errors];
     let alone = one.iter().filter(|kind| **kind).count() == 1;
-    let plain = |array: ArrayRef| (Field::new(name, array.data_type().clone(), true), array);
+    let plain = |array: ArrayRef| ((Field::new(name, array.data_type().clone(), true), None), array);
     macro_rules! column {
         ($builder:expr, $value:expr) => {{
             let mut builder = $builder;
@@ -416,7 +420,7 @@ fn typed(name: &str, cells: &[(u32, Value)], begin: u32, count: usize) -> (Field
         _ => DataType::Utf8,
     };
     (
-        infer::field(name, &guess),
+        Columns::text(name, guess),
         column!(StringBuilder::with_capacity(count, 0), |value: &Value| Some(text(value))),
     )
 }
@@ -539,7 +543,7 @@ mod tests {
         let count = values.len();
         let cells: Vec<(u32, Value)> =
             values.into_iter().enumerate().map(|(row, v)| (row as u32, v)).collect();
-        let (field, array) = typed("c", &cells, 0, count);
+        let ((field, _), array) = typed("c", &cells, 0, count);
         (field.data_type().clone(), (0..count).map(|row| cell::text(array.as_ref(), row).unwrap()).collect())
     }
 

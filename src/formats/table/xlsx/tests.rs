@@ -1,4 +1,5 @@
 use super::*;
+use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Content;
 use crate::data::format::Options;
@@ -14,10 +15,9 @@ fn sheet(root: &Arc<Node>, name: &str) -> Arc<Node> {
 
 fn shown(node: &Node) -> (String, String) {
     let Some(Content::Table(table)) = &node.content else { return ("none".to_owned(), String::new()) };
-    let fields = table.schema().fields();
     let columns: Vec<String> =
-        fields.iter().map(|f| format!("{}: {}", f.name(), display::column_type(f))).collect();
-    let all: Vec<usize> = (0..fields.len()).collect();
+        table.described().iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    let all: Vec<usize> = (0..columns.len()).collect();
     let batch = table.read(&Task::new(), 0..99, &all).unwrap();
     let cell = |row, c: &arrow::array::ArrayRef| cell::text(c.as_ref(), row).unwrap_or("∅".into());
     let row = |row| batch.columns().iter().map(|c| cell(row, c)).collect::<Vec<_>>().join("¦");

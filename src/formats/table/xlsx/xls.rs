@@ -6,11 +6,11 @@
 
 use super::biff::{Record, Shared, Texts, Version, f64_at, records, u16_at, u32_at};
 use super::book::{Directory, NAMES, Sheet, SheetKind, Workbook};
-use super::cfb;
 use super::code::Formats;
 use super::sheet::{Area, Gathered, SharedTexts, absolute};
 use super::value::{Epoch, Value};
 use super::xlsb::{error, rk};
+use crate::bytes::archive::compound;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -57,7 +57,8 @@ impl Book {
     pub(super) fn open(task: &Task, source: &Source) -> Result<Book> {
         let len = limits::check(source.len(task)?, MOST_BYTES, "an XLS workbook")? as u64;
         let bytes = source.read(task, 0..len)?;
-        let stream = if bytes.starts_with(cfb::MAGIC) { unframed(task, &bytes)? } else { bytes.to_vec() };
+        let stream =
+            if bytes.starts_with(compound::MAGIC) { unframed(task, &bytes)? } else { bytes.to_vec() };
         let begin = records(&stream).next().and_then(|record| begin(&record));
         let Some((version, is_sheet)) = begin else {
             return Err(Error::malformed("XLS: the workbook does not begin with its version").at(0));
@@ -213,10 +214,10 @@ impl Book {
 
 /// The stream of the workbook in a compound file.
 fn unframed(task: &Task, bytes: &[u8]) -> Result<Vec<u8>> {
-    if let Some(stream) = cfb::stream(task, bytes, &STREAMS)? {
+    if let Some(stream) = compound::stream(task, bytes, &STREAMS)? {
         return Ok(stream);
     }
-    if cfb::stream(task, bytes, &[ENCRYPTED])?.is_some() {
+    if compound::stream(task, bytes, &[ENCRYPTED])?.is_some() {
         return Err(Error::unsupported("the workbook is encrypted with a password"));
     }
     Err(Error::malformed("XLS: the compound file has no stream of a workbook"))

@@ -32,7 +32,7 @@ pub(super) fn fields(kind: &Variable) -> Vec<(String, String, Side)> {
     let DataType::Struct(fields) = &kind.arrow else { return Vec::new() };
     let side = |kind: &DataType| if kind.is_numeric() { Side::Right } else { Side::Left };
     let head = |field: &Arc<arrow::datatypes::Field>| {
-        (field.name().clone(), gander::bytes::display::column_type(field), side(field.data_type()))
+        (field.name().clone(), gander::bytes::display::arrow_type(field.data_type()), side(field.data_type()))
     };
     fields.iter().map(head).collect()
 }

@@ -184,11 +184,7 @@ impl Found<'_> {
             for (name, data_type) in &table.columns {
                 let note = match several {
                     true => table.name.clone(),
-                    false => gander::bytes::display::column_type(&arrow::datatypes::Field::new(
-                        "",
-                        data_type.clone(),
-                        true,
-                    )),
+                    false => gander::bytes::display::arrow_type(data_type),
                 };
                 self.push(written(name), name, note, What::Column);
             }

@@ -59,7 +59,7 @@ pub(super) enum Labels {
 
 impl Sheet {
     pub(super) fn new(table: Arc<dyn Table>, name: &str, labels: Labels) -> Self {
-        let looks = table.schema().fields().iter().map(|field| pages::look(field)).collect();
+        let looks = (0..table.schema().fields().len()).map(|n| pages::look(table.column_type(n))).collect();
         let mut grid = Grid::new(name);
         grid.header_extra = super::heads::HEIGHT;
         Sheet {
@@ -107,7 +107,7 @@ impl Sheet {
     /// they are.
     fn width(&self, column: usize) -> Option<f32> {
         let field = self.table.schema().fields().get(column)?;
-        let likely = pages::likely_width(field);
+        let likely = pages::likely_width(self.table.column_type(column));
         let stored = self.heads.stored(column).filter(|_| field.data_type().is_integer() && self.is_small());
         let ends = stored.iter().flat_map(|stored| [&stored.min, &stored.max]).flatten();
         Some(ends.map(|text| text.len() as f32 + 3.0).fold(likely, f32::max))
@@ -254,7 +254,9 @@ impl GridModel for Model<'_> {
         let side = self.sheet.looks.get(index).map_or(Side::Left, |(_, side)| *side);
         ColumnHead {
             name: Cow::Borrowed(field.name()),
-            type_text: Cow::Owned(short_type(&gander::bytes::display::column_type(field))),
+            type_text: Cow::Owned(short_type(&gander::bytes::display::arrow_type(
+                self.sheet.table.column_type(index),
+            ))),
             side,
             width: self.sheet.width(index),
             remark: None,

@@ -334,29 +334,12 @@ pub(super) fn cut(text: &str) -> &str {
 }
 
 /// How the values of a column look.
-pub(super) fn look(field: &Field) -> (CellKind, Side) {
-    match field.metadata().get("inferred").map(String::as_str) {
-        Some(word) if is_number(word) => (CellKind::Number, Side::Right),
-        Some(word)
-            if word.starts_with("timestamp") || word.starts_with("date") || word.starts_with("time") =>
-        {
-            (CellKind::Time, Side::Left)
-        }
-        Some("bool") => (CellKind::Bool, Side::Left),
-        _ => look_of(field.data_type()),
-    }
-}
-
-fn is_number(word: &str) -> bool {
-    ["int", "uint", "double", "float", "halffloat", "decimal"].iter().any(|start| word.starts_with(start))
-}
-
-fn look_of(data_type: &DataType) -> (CellKind, Side) {
+pub(super) fn look(data_type: &DataType) -> (CellKind, Side) {
     match data_type {
         kind if kind.is_numeric() => (CellKind::Number, Side::Right),
         DataType::Boolean => (CellKind::Bool, Side::Left),
-        DataType::Dictionary(_, values) => look_of(values),
-        DataType::RunEndEncoded(_, values) => look_of(values.data_type()),
+        DataType::Dictionary(_, values) => look(values),
+        DataType::RunEndEncoded(_, values) => look(values.data_type()),
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             (CellKind::Binary, Side::Left)
         }
@@ -367,9 +350,8 @@ fn look_of(data_type: &DataType) -> (CellKind, Side) {
 }
 
 /// How wide the values of a column are likely to be, in characters.
-pub(super) fn likely_width(field: &Field) -> f32 {
-    let inferred = gander::data::infer::inferred(field);
-    match inferred.as_ref().unwrap_or(field.data_type()) {
+pub(super) fn likely_width(kind: &DataType) -> f32 {
+    match kind {
         DataType::Boolean => 6.0,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 => 7.0,
         DataType::Int32 | DataType::UInt32 | DataType::Float16 | DataType::Float32 => 11.0,

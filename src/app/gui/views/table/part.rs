@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::content::table::project;
@@ -28,6 +28,10 @@ impl Part {
 impl Table for Part {
     fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    fn inferred(&self, column: usize) -> Option<&DataType> {
+        self.table.inferred(*self.columns.get(column)?)
     }
 
     fn rows(&self) -> Rows {

@@ -63,7 +63,6 @@ fn line(
     selected: bool,
 ) -> egui::Response {
     let response = ui.interact(place, ui.scope_id().with(("field", column)), Sense::click());
-    let schema = sheet.table.schema();
     let name = sheet.column_name(column);
     let cell = sheet.cell(row, column);
     response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{name}: {}", cell.text)));
@@ -82,8 +81,7 @@ fn line(
     };
     put(name.to_owned(), body_font(), theme.text, place.left() + space::S3, names - space::S3);
     let types = (place.width() * 0.16).clamp(70.0, 150.0);
-    let kind =
-        schema.fields().get(column).map_or(String::new(), |field| gander::bytes::display::column_type(field));
+    let kind = gander::bytes::display::arrow_type(sheet.table.column_type(column));
     let left = place.left() + names + space::S2;
     put(kind, mono_small_font(), theme.dim, left, types - space::S2);
     let left = left + types + space::S2;

@@ -276,7 +276,7 @@ impl Page {
             ui.painter().galley(at, galley, color);
         };
         text(ui, pos2(left, rect.top() + 8.0), wide, field.name(), body_font(), theme.text);
-        let kind = gander::bytes::display::column_type(&field);
+        let kind = gander::bytes::display::arrow_type(table.column_type(column));
         text(ui, pos2(left, rect.top() + 28.0), wide, &kind, small_font(), theme.dim);
         let summary = match self.known.get(&column) {
             Some(Err(error)) => {

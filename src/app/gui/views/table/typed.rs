@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::{Rows, Table};
@@ -19,16 +19,21 @@ struct Typed {
 /// The table itself where its columns have types of their own.
 pub(super) fn typed(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     let schema = table.schema();
-    if schema.fields().iter().all(|field| infer::inferred(field).is_none()) {
+    if !table.is_inferred() {
         return table.clone();
     }
-    let fields: Vec<Field> = schema.fields().iter().map(|field| of(field)).collect();
+    let fields: Vec<Field> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(n, field)| of(field, infer::inferred(table.as_ref(), n)))
+        .collect();
     let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
     Arc::new(Typed { table: table.clone(), schema })
 }
 
-fn of(field: &Field) -> Field {
-    match infer::inferred(field) {
+fn of(field: &Field, inferred: Option<DataType>) -> Field {
+    match inferred {
         Some(kind) => Field::new(field.name(), kind, true),
         None => field.clone(),
     }
@@ -45,16 +50,10 @@ impl Table for Typed {
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         let batch = self.table.read(task, rows, columns)?;
-        let fields = batch.schema();
-        let arrays: Vec<ArrayRef> = batch
-            .columns()
-            .iter()
-            .zip(fields.fields())
-            .map(|(array, field)| match (infer::inferred(field), array.as_string_opt::<i32>()) {
-                (Some(kind), Some(cells)) => infer::typed(cells, &kind).0,
-                _ => array.clone(),
-            })
-            .collect();
+        let value = |(array, &column): (&ArrayRef, &usize)| {
+            infer::values(array, infer::inferred(self.table.as_ref(), column).as_ref()).0
+        };
+        let arrays: Vec<ArrayRef> = batch.columns().iter().zip(columns).map(value).collect();
         gander::data::content::table::batch(&self.schema, columns, arrays, batch.num_rows())
     }
 

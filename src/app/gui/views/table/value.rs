@@ -70,8 +70,7 @@ pub(super) fn read(table: &dyn Table, task: &Task, row: u64, column: usize) -> R
     if batch.num_rows() == 0 || batch.num_columns() == 0 {
         return Err(Error::malformed(format!("row {row} is not there")));
     }
-    let field = batch.schema().field(0).clone();
-    let type_text = gander::bytes::display::column_type(&field);
+    let type_text = gander::bytes::display::arrow_type(table.column_type(column));
     of(task, batch.column(0).as_ref(), 0, type_text)
 }
 

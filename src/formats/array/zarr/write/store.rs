@@ -1,19 +1,9 @@
-//! Where keys are written: a ZIP archive of members that are stored as they are. A folder is
-//! [`crate::convert::output::Folder`].
+//! A ZIP archive of members that are stored as they are: one file for each key.
 
 use crate::bytes::archive::write::{Entry, directory, local};
 use crate::bytes::error::Result;
-use crate::data::format::Sink;
+use crate::data::format::{Files, Sink};
 use crate::data::scan::put;
-
-/// A store that takes each key once.
-pub trait Keys: Send {
-    /// Writes the bytes of a key.
-    ///
-    /// # Errors
-    /// Those of writing.
-    fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()>;
-}
 
 /// A ZIP archive that is being written.
 pub(super) struct Zip<'a> {
@@ -32,7 +22,7 @@ impl<'a> Zip<'a> {
     }
 }
 
-impl Keys for Zip<'_> {
+impl Files for Zip<'_> {
     fn put(&mut self, key: &str, bytes: &[u8]) -> Result<()> {
         let (at, len) = (self.sink.stream_position()?, bytes.len() as u64);
         let entry = Entry { name: key.to_owned(), at, crc: crc32fast::hash(bytes), stored: len, raw: len };

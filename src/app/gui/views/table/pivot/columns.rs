@@ -71,7 +71,7 @@ fn column(ui: &mut Ui, schema: &Schema, pivot: &Pivot, index: usize) -> Option<W
     let at = pos2(rect.left() + space::S3, rect.center().y);
     let tint = if used { theme.accent } else { theme.dim };
     ui.painter().text(at, Align2::LEFT_CENTER, icon_for(field.data_type()).glyph(), icon, tint);
-    let kind = gander::bytes::display::column_type(field);
+    let kind = gander::bytes::display::arrow_type(field.data_type());
     let mut short: String = kind.chars().take(12).collect();
     if kind.chars().nth(12).is_some() {
         short.push('…');

@@ -277,7 +277,7 @@ impl Draft {
                 });
             });
             response.response.on_hover_text("Column");
-            ui.label(theme::dim(theme, gander::bytes::display::column_type(field)));
+            ui.label(theme::dim(theme, gander::bytes::display::arrow_type(table.column_type(at))));
         });
         if chosen != at {
             self.fields.clear();
@@ -291,8 +291,8 @@ impl Draft {
 
     /// The choice of a field inside a struct; the type of what is asked.
     fn field_ui(&mut self, ui: &mut Ui, table: &Arc<dyn Table>, column: usize) -> Option<DataType> {
-        let field = table.schema().fields().get(column)?;
-        let data_type = infer::inferred(field).unwrap_or_else(|| field.data_type().clone());
+        let data_type =
+            infer::inferred(table.as_ref(), column).unwrap_or_else(|| table.column_type(column).clone());
         let (_, levels) = inside(&data_type, &self.fields);
         for (level, names) in levels.iter().enumerate() {
             let before = self.fields.get(level).filter(|name| names.contains(name)).cloned();

@@ -1,5 +1,5 @@
-//! The frame of an XLS workbook, a compound file ([MS-CFB]): sectors in chains that the file allocation table
-//! links.
+//! Compound files ([MS-CFB]), the containers of OLE: streams and storages, in sectors in chains that the file
+//! allocation table links. Excel's XLS, Word's DOC and Outlook's MSG are such files.
 //!
 //! Some writers link chains into each other or into a circle where nobody looks: behind the bytes that a stream
 //! says it has, or in streams that are not the workbook's. So only the chains that are needed are followed, each
@@ -11,7 +11,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 
 /// What a compound file begins with.
-pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+pub const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// Numbers of sectors from here on are marks (section 2.1).
 const MARKS: u32 = 0xffff_fffa;
 /// The end of a chain.
@@ -29,9 +29,9 @@ const SHORT: usize = 4096;
 ///
 /// # Errors
 /// Where the header or the tables are damaged.
-pub(super) fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option<Vec<u8>>> {
+pub fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option<Vec<u8>>> {
     let file = File::of(bytes)?;
-    let table = file.table(task)?;
+    let table = file.table(|| task.check())?;
     let directory = file.joined(&table, file.number(48), usize::MAX);
     let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
     let Some(entry) = Tree::of(&entries).find(names) else { return Ok(None) };
@@ -50,16 +50,15 @@ pub(super) fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option
     Ok(Some(joined(&mini_table, first, len, at)))
 }
 
-/// Whether a stream of one of these names is in no storage, as far as the first bytes of a file tell; `None` where
-/// its directory reaches beyond them, or is damaged.
-pub(super) fn lists(head: &[u8], names: &[&str]) -> Option<bool> {
+/// Which of these names the streams have that are in no storage, as far as the first bytes of a file tell, and whether
+/// these tell of all of them; `None` where the directory reaches beyond them, or is damaged.
+pub fn listed<'n>(head: &[u8], names: &[&'n str]) -> Option<(Vec<&'n str>, bool)> {
     let file = File::of(head).ok()?;
-    let table = file.table(&Task::new()).ok()?;
+    let table = file.table(|| Ok(())).ok()?;
     let directory = file.joined(&table, file.number(48), usize::MAX);
     let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
     let tree = Tree::of(&entries);
-    let found = tree.find(names).is_some();
-    (found || tree.is_whole).then_some(found)
+    Some((names.iter().copied().filter(|name| tree.find(&[name]).is_some()).collect(), tree.is_whole))
 }
 
 /// The entries of a directory that are in no storage but the root: documents with a workbook in them have its
@@ -198,11 +197,11 @@ impl<'a> File<'a> {
     }
 
     /// The file allocation table (section 2.3), whose sectors the header and a chain from it list.
-    fn table(&self, task: &Task) -> Result<Vec<u32>> {
+    fn table(&self, check: impl Fn() -> Result<()>) -> Result<Vec<u32>> {
         let mut list: Vec<u32> = numbers(self.bytes.get(76..512).unwrap_or_default()).collect();
         let (mut next, mut seen) = (self.number(68), 0);
         while next < MARKS && seen < self.sectors {
-            task.check()?;
+            check()?;
             seen += 1;
             list.extend(numbers(self.at(next)));
             // The last number of each leads to the next one.
@@ -259,7 +258,7 @@ mod tests {
         assert_eq!(workbook(&linked(directory, 0)), Some(whole.clone()));
         // The last sector of the workbook leads back: behind its length nobody looks.
         let file = birds();
-        let table = File::of(&file).unwrap().table(&Task::new()).unwrap();
+        let table = File::of(&file).unwrap().table(|| Ok(())).unwrap();
         let sectors = whole.len().div_ceil(512);
         let last = (1..sectors).fold(0, |at: u32, _| table[at as usize]);
         assert_eq!(workbook(&linked(last, 0)), Some(whole.clone()));
@@ -300,10 +299,10 @@ mod tests {
         let whole = workbook(&birds()).unwrap();
         for name in names {
             assert_eq!(workbook(&embedding(name)), Some(whole.clone()), "{name}");
-            assert_eq!(lists(&embedding(name), &names), Some(true));
+            assert_eq!(listed(&embedding(name), &names), Some((vec![name], true)));
         }
         let document = embedding("WordDocument");
-        assert_eq!((workbook(&document), lists(&document, &names)), (None, Some(false)));
+        assert_eq!((workbook(&document), listed(&document, &names)), (None, Some((vec![], true))));
         // Where the tree is damaged any place will do.
         let mut damaged = embedding("WordDocument");
         let root = (number(&damaged, 48) as usize + 1) * 512;
@@ -312,7 +311,7 @@ mod tests {
         damaged[root + 76..][..4].copy_from_slice(&NONE.to_le_bytes());
         assert!(workbook(&damaged).is_some());
         // The directory is beyond what is known.
-        assert_eq!(lists(&birds()[..1_024], &names), None);
+        assert_eq!(listed(&birds()[..1_024], &names), None);
     }
 
     proptest::proptest! {
@@ -325,7 +324,7 @@ mod tests {
                 bytes[place..][..4].copy_from_slice(&link.to_le_bytes());
             }
             stream(&Task::new(), &bytes, &["Workbook"]).unwrap();
-            lists(&bytes, &["Workbook"]);
+            listed(&bytes, &["Workbook"]);
         }
     }
 

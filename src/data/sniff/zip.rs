@@ -1,9 +1,34 @@
-//! ZIP archives that are one document of some application rather than a collection of files: told
-//! from the first member, and from the names that stand at the archive's begin and end.
+//! What the beginning and the end of a ZIP archive tell: names of its members, and whether it is one document of some
+//! application rather than a collection of files.
 
+use super::Head;
 use crate::bytes::archive::zip;
-use crate::data::sniff::Head;
 use std::io::Read;
+
+/// The names that are seen of an archive, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peek {
+    /// The name of the member that stands first in the file.
+    pub first: String,
+    /// The names of the directory's entries that stand in the end of the file.
+    pub listed: Vec<String>,
+    /// What it is, if it is a document.
+    pub document: Option<Document>,
+}
+
+impl Peek {
+    /// Of a file that begins with a member; `None` for others.
+    pub(super) fn of(head: &Head) -> Option<Peek> {
+        let first = zip::first_member(&head.first)?;
+        let listed = zip::listed_names(&head.last);
+        Some(Peek { document: document(head, &first), first: first.name, listed })
+    }
+
+    /// All names that are seen.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.first).chain(&self.listed).map(String::as_str)
+    }
+}
 
 /// What kind of document an archive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +69,8 @@ impl Document {
 /// The most bytes of a first member that are looked at.
 const TEXT: u64 = 256 << 10;
 
-/// What this ZIP archive is, if it is a document; `None` for plain archives and for other files.
-pub fn zip_document(head: &Head) -> Option<Document> {
-    let first = zip::first_member(&head.first)?;
+/// What the archive is, if it is a document; `None` for plain archives.
+fn document(head: &Head, first: &zip::FirstMember<'_>) -> Option<Document> {
     let name = first.name.replace('\\', "/").to_ascii_lowercase();
     let listed = |name: &str| {
         [&head.first, &head.last].iter().any(|part| memchr::memmem::find(part, name.as_bytes()).is_some())
@@ -58,9 +82,9 @@ pub fn zip_document(head: &Head) -> Option<Document> {
         Some(text)
     };
     match name.as_str() {
-        "mimetype" => return open_document(&text(&first)?),
+        "mimetype" => return open_document(&text(first)?),
         "[content_types].xml" => {
-            if let Some(found) = text(&first).and_then(|text| typed(&text)) {
+            if let Some(found) = text(first).and_then(|text| typed(&text)) {
                 return Some(found);
             }
         }
