@@ -5,6 +5,7 @@
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
 //! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
@@ -17,4 +18,5 @@ pub mod matlab;
 pub mod multifile;
 pub mod numpy;
 pub mod pickle;
+pub mod protobuf;
 pub mod records;
