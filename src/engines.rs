@@ -5,6 +5,9 @@
 //! | [`delimited`] | where lines and records of text end; rows of text by range |
 //! | [`json`](mod@json) | JSON of any size: strings and brackets by SIMD, a sparse index, children, records |
 //! | [`pickle`](mod@pickle) | Python pickles: what is in them and what they would run, without Python |
+//! | [`protobuf`](mod@protobuf) | Protocol Buffers' wire format: fields with their places, unknown messages too |
+//! | [`records`](mod@records) | records in frames: an index of them of bounded size; TFRecord |
+//! | [`modules`](mod@modules) | tensors with dotted names as a tree of modules |
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
@@ -13,6 +16,9 @@ pub mod archive;
 pub mod delimited;
 pub mod json;
 pub mod matlab;
+pub mod modules;
 pub mod multifile;
 pub mod numpy;
 pub mod pickle;
+pub mod protobuf;
+pub mod records;

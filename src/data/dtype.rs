@@ -5,10 +5,12 @@
 
 mod long;
 pub mod numpy;
+mod order;
 
 pub use long::Long;
+pub use order::{ByteOrder, swap_bytes};
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::Result;
 use crate::bytes::limits;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -440,32 +442,6 @@ impl DType {
     }
 }
 
-/// Turns big-endian elements little-endian, in place. Structured elements are turned field by field.
-pub fn swap_to_little(dtype: &DType, bytes: &mut [u8]) -> Result<()> {
-    if let DType::Struct(record) = dtype {
-        let size = usize::try_from(record.size).ok().filter(|&s| s > 0);
-        let Some(size) = size else { return Ok(()) };
-        for element in bytes.chunks_exact_mut(size) {
-            for field in &record.fields {
-                let (start, len) = (field.offset as usize, field.bytes()? as usize);
-                let part = element.get_mut(start..start.saturating_add(len)).ok_or_else(|| {
-                    Error::malformed(format!("dtype: field {:?} reaches beyond its element", field.name))
-                })?;
-                swap_to_little(&field.dtype, part)?;
-            }
-        }
-        return Ok(());
-    }
-    match dtype.swap_unit() {
-        2 => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse()),
-        4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|b| b.reverse()),
-        8 => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|b| b.reverse()),
-        size @ 9.. => bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse),
-        _ => {}
-    }
-    Ok(())
-}
-
 impl fmt::Display for DType {
     /// In NumPy's words where NumPy has one (`CLI.md`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -533,8 +509,5 @@ mod tests {
         let mut out = Vec::new();
         DType::I16.decode(&[0xff, 0xff, 2, 0], &mut out);
         assert_eq!(out, [-1.0, 2.0]);
-        let mut bytes = [0, 1, 0, 2];
-        swap_to_little(&DType::I16, &mut bytes).unwrap();
-        assert_eq!(bytes, [1, 0, 2, 0]);
     }
 }

@@ -115,22 +115,19 @@ impl Region {
         Region(self.0.iter().zip(&other.0).map(both).collect())
     }
 
-    /// Splits the region where only the first `there` elements of `shape` exist, in C order or, with `fortran`,
-    /// in Fortran order: the parts that are there and those that are not, as indices of the result.
-    pub fn divided(&self, shape: &[u64], there: u64, fortran: bool) -> Vec<(Region, bool)> {
-        let mut axes: Vec<(Span, u64)> = self.0.iter().copied().zip(shape.iter().copied()).collect();
-        if fortran {
-            axes.reverse();
-        }
+    /// Splits the region where only the first `there` elements of `shape` exist, in the order of `axes`, the slowest
+    /// first: the parts that are there and those that are not, as indices of the result.
+    pub fn divided(&self, shape: &[u64], there: u64, axes: &[usize]) -> Vec<(Region, bool)> {
+        let sides: Vec<(Span, u64)> = self.0.iter().copied().zip(shape.iter().copied()).collect();
+        let stored: Vec<(Span, u64)> = axes.iter().filter_map(|&axis| sides.get(axis).copied()).collect();
         let mut parts = Vec::new();
-        divide(&axes, there, &mut Vec::new(), &mut parts);
-        let turn = |mut spans: Vec<Span>| {
-            if fortran {
-                spans.reverse();
-            }
-            Region(spans)
+        divide(&stored, there, &mut Vec::new(), &mut parts);
+        let back = |spans: Vec<Span>| {
+            let mut each: Vec<(usize, Span)> = axes.iter().copied().zip(spans).collect();
+            each.sort_by_key(|(axis, _)| *axis);
+            Region(each.into_iter().map(|(_, span)| span).collect())
         };
-        parts.into_iter().map(|(spans, is_there)| (turn(spans), is_there)).collect()
+        parts.into_iter().map(|(spans, is_there)| (back(spans), is_there)).collect()
     }
 
     /// Reads NumPy's notation: an index, `a:b`, `a:b:s`, `...`, negative numbers from the end; `..`

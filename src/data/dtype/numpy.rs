@@ -5,7 +5,7 @@ pub mod literal;
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::dtype::{DType, Field, Long, Record, TimeBase, TimeUnit, swap_to_little};
+use crate::data::dtype::{ByteOrder, DType, Field, Long, Record, TimeBase, TimeUnit};
 use literal::{Literal, Value};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Described {
     /// As delivered.
     pub dtype: DType,
     /// As stored.
-    pub order: Order,
+    pub order: ByteOrder,
     /// Whether Python objects are in it: the data are a pickle then.
     pub object: bool,
     /// `float128 is shown as its bytes`.
@@ -27,54 +27,9 @@ pub struct Described {
 /// NumPy's own limit is 64 since version 2.
 const DIMENSIONS: usize = 64;
 
-/// Which parts of an element are stored big-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Little-endian, or of single bytes.
-    Little,
-    /// All of it.
-    Big,
-    /// For each field of a record.
-    Fields(Vec<Order>),
-}
-
-impl Order {
-    /// Turns big-endian parts of elements little-endian.
-    ///
-    /// # Errors
-    /// `Malformed` for a field that reaches beyond its element.
-    pub fn turn(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
-        let (orders, record) = match (self, dtype) {
-            (Order::Little, _) => return Ok(()),
-            (Order::Big, _) => return swap_to_little(dtype, bytes),
-            (Order::Fields(orders), DType::Struct(record)) => (orders, record),
-            (Order::Fields(_), _) => return Err(Error::bug("byte orders of fields without fields")),
-        };
-        let Some(size) = usize::try_from(record.size).ok().filter(|&size| size > 0) else { return Ok(()) };
-        for element in bytes.chunks_exact_mut(size) {
-            for (field, order) in record.fields.iter().zip(orders) {
-                let (start, len) = (field.offset as usize, field.bytes()? as usize);
-                if let Some(part) = element.get_mut(start..start.saturating_add(len)) {
-                    order.turn(&field.dtype, part)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The word for the inspector, where the order matters.
-    pub fn word(&self, dtype: &DType) -> Option<&'static str> {
-        match self {
-            Order::Fields(_) => Some("mixed"),
-            Order::Big => Some("big"),
-            Order::Little => (dtype.swap_unit() > 1).then_some("little"),
-        }
-    }
-}
-
 impl Described {
     fn simple(dtype: DType, big: bool) -> Self {
-        let order = if big && dtype.swap_unit() > 1 { Order::Big } else { Order::Little };
+        let order = if big && dtype.swap_unit() > 1 { ByteOrder::Big } else { ByteOrder::Little };
         Described { dtype, order, object: false, remarks: Vec::new(), titles: Vec::new() }
     }
 }
@@ -198,15 +153,15 @@ fn record(fields: &[Literal], at: u64) -> Result<Described> {
 }
 
 /// One order for all fields where they agree; single bytes agree with either.
-fn together(fields: &[Field], orders: Vec<Order>) -> Order {
+fn together(fields: &[Field], orders: Vec<ByteOrder>) -> ByteOrder {
     let neutral = |field: &Field| field.dtype.swap_unit() <= 1 && !matches!(field.dtype, DType::Struct(_));
-    if orders.iter().all(|order| *order == Order::Little) {
-        return Order::Little;
+    if orders.iter().all(|order| *order == ByteOrder::Little) {
+        return ByteOrder::Little;
     }
-    if fields.iter().zip(&orders).all(|(field, order)| *order == Order::Big || neutral(field)) {
-        return Order::Big;
+    if fields.iter().zip(&orders).all(|(field, order)| *order == ByteOrder::Big || neutral(field)) {
+        return ByteOrder::Big;
     }
-    Order::Fields(orders)
+    ByteOrder::Fields(orders)
 }
 
 /// `(name, descr)`, `(name, descr, shape)`; the name may be `(title, name)`.

@@ -9,7 +9,7 @@ use crate::bytes::source::Source;
 use crate::data::adapt;
 use crate::data::content::array::Plain;
 use crate::data::dtype::numpy::literal::{Literal, Value as Python};
-use crate::data::dtype::numpy::{self, Described, Order};
+use crate::data::dtype::numpy::{self, Described};
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType;
@@ -161,7 +161,7 @@ impl Ndarray {
                 let dtype = &self.described.dtype;
                 let size = limits::check(dtype.size(), limits::CHUNK, "an element")?.max(1);
                 let mut bytes = bytes.to_vec();
-                self.described.order.turn(dtype, &mut bytes)?;
+                self.described.order.to_little(dtype, &mut bytes)?;
                 let values = adapt::column(dtype, &[], &bytes, bytes.len() / size)?;
                 numbers(&values, TEXTS)?
             }
@@ -175,21 +175,21 @@ impl Ndarray {
         }
     }
 
-    /// The array as content, where its elements are bytes in one piece and of one order.
+    /// The array as content, where its elements are bytes in one piece.
     ///
     /// # Errors
-    /// `Unsupported` for objects and mixed byte orders, `Malformed` where bytes are missing.
+    /// `Unsupported` for objects, `Malformed` where bytes are missing.
     pub fn plain(&self, name: &str) -> Result<Plain> {
         let Elements::Bytes(bytes) = &self.elements else {
             return Err(Error::unsupported("an array of Python objects"));
         };
-        if matches!(self.described.order, Order::Fields(_)) || self.described.object {
-            return Err(Error::unsupported("records of several byte orders in a pickle"));
+        if self.described.object {
+            return Err(Error::unsupported("records of Python objects"));
         }
         let source = Source::memory(name, bytes.clone());
         Ok(Plain::new(source, 0, self.described.dtype.clone(), self.shape.clone())?
             .fortran(self.fortran)
-            .big_endian(self.described.order == Order::Big))
+            .byte_order(self.described.order.clone()))
     }
 }
 

@@ -19,7 +19,6 @@ use crate::data::chunked::{Chunked, Chunks};
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Block, Content, Kind, Layout};
 use crate::data::dtype::DType;
-use crate::data::dtype::numpy::Order;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
@@ -141,20 +140,16 @@ fn array(
     }
     let dtype = numpy.described.dtype;
     let chunks = rows_of_chunk(&numpy.shape, &dtype, file.header.chunk).filter(|_| !numpy.fortran);
-    let plain = Plain::new(inner.clone(), 0, dtype, numpy.shape)?.fortran(numpy.fortran);
+    let plain = Plain::new(inner.clone(), 0, dtype, numpy.shape)?
+        .fortran(numpy.fortran)
+        .byte_order(numpy.described.order);
     let facts = ArrayFacts {
         chunks,
         codecs,
-        byte_order: match numpy.described.order {
-            Order::Big => Some("big"),
-            Order::Fields(_) => Some("mixed"),
-            Order::Little => plain.facts().byte_order,
-        },
         bytes_stored: inner.known_len().and(file.source.known_len()),
-        details: plain.facts().details,
-        ..ArrayFacts::default()
+        ..plain.facts()
     };
-    Ok(Packed { plain, order: numpy.described.order, facts, bytes: bytes.clone() })
+    Ok(Packed { plain, facts, bytes: bytes.clone() })
 }
 
 /// A chunk of bytes as a chunk of the array, where it is whole rows.
@@ -168,7 +163,6 @@ fn rows_of_chunk(shape: &[u64], dtype: &DType, chunk: u64) -> Option<Vec<u64>> {
 /// The array of a bloscpack file.
 struct Packed {
     plain: Plain,
-    order: Order,
     facts: ArrayFacts,
     bytes: Arc<Chunked>,
 }
@@ -183,8 +177,7 @@ impl Array for Packed {
     }
 
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        self.plain.read(task, region, out)?;
-        self.order.turn(self.plain.dtype(), out)
+        self.plain.read(task, region, out)
     }
 
     fn facts(&self) -> ArrayFacts {

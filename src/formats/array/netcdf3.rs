@@ -205,7 +205,7 @@ impl<'a> File<'a> {
         let characters = variable.kind == Type::Char;
         let own = if characters { ArrayFacts::default() } else { facts.clone() };
         let array: Arc<dyn Array> = if place.recorded {
-            Arc::new(Recorded::new(source, dtype, shape, variable.begin, place.step)?.with_facts(own))
+            Arc::new(Recorded::new(source, dtype, shape, (variable.begin, place.step), own)?)
         } else {
             Arc::new(Plain::new(source, variable.begin, dtype, shape)?.big_endian(true).with_facts(own))
         };

@@ -18,7 +18,7 @@ use crate::bytes::source::Source;
 use crate::bytes::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Plain, Scaling};
-use crate::data::content::{Array, ArrayFacts, Content, Kind};
+use crate::data::content::{ArrayFacts, Content, Kind};
 use crate::data::dtype::{DType, Field, Long, Record};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -166,53 +166,12 @@ impl Values {
         }
         let stored = limits::bytes(&self.shape, self.dtype.size())?;
         node.span = Some(self.offset..self.offset.saturating_add(stored));
-        let dtype = self.dtype.clone();
-        let plain = Plain::new(source.clone(), self.offset, dtype, self.shape)?
+        let plain = Plain::new(source.clone(), self.offset, self.dtype, self.shape)?
             .with_facts(facts)
             .fortran(true)
             .big_endian(self.big);
-        node.content = Some(Content::Array(match &self.dtype {
-            DType::Struct(record) if self.big => {
-                let fields = record.fields.clone();
-                Arc::new(Turned { plain: plain.big_endian(false), fields }) as Arc<dyn Array>
-            }
-            _ => Arc::new(plain),
-        }));
+        node.content = Some(Content::Array(Arc::new(plain)));
         Ok(())
-    }
-}
-
-/// Records of several numbers, each of them big-endian.
-struct Turned {
-    plain: Plain,
-    fields: Vec<Field>,
-}
-
-impl Array for Turned {
-    fn dtype(&self) -> &DType {
-        self.plain.dtype()
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.plain.shape()
-    }
-
-    fn read(&self, task: &Task, region: &crate::data::region::Region, out: &mut [u8]) -> Result<()> {
-        self.plain.read(task, region, out)?;
-        let size = self.dtype().size() as usize;
-        for element in out.chunks_exact_mut(size.max(1)) {
-            for field in &self.fields {
-                let at = field.offset as usize;
-                if let Some(part) = element.get_mut(at..at + field.dtype.size() as usize) {
-                    crate::data::dtype::swap_to_little(&field.dtype, part)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        ArrayFacts { byte_order: Some("big"), ..self.plain.facts() }
     }
 }
 

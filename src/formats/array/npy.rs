@@ -14,13 +14,12 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
-use crate::data::content::{Array, ArrayFacts, Content, Kind, Layout};
+use crate::data::content::{Content, Kind};
 use crate::data::dtype::numpy::literal::{self, Literal, Value};
-use crate::data::dtype::numpy::{self, Described, Order};
-use crate::data::dtype::{DType, Long};
+use crate::data::dtype::numpy::{self, Described};
+use crate::data::dtype::{ByteOrder, DType, Long};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
-use crate::data::region::Region;
 use crate::data::sniff::Magic;
 use std::sync::Arc;
 
@@ -98,7 +97,7 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
     if header.described.object {
         return Ok((objects::node(task, source, header)?, None));
     }
-    if header.described.dtype == DType::Long(Long::X87(16)) && header.described.order != Order::Big {
+    if header.described.dtype == DType::Long(Long::X87(16)) && header.described.order != ByteOrder::Big {
         // The one type that only its elements tell; a kilobyte of them is enough.
         let sample = source.read_up_to(task, header.data, 1024)?;
         header.described.dtype = DType::Long(Long::guess(&sample));
@@ -128,16 +127,12 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
     let (major, minor) = header.version;
     let mut plain = Plain::new(source.clone(), header.data, header.described.dtype.clone(), shape)?
         .fortran(header.fortran)
-        .big_endian(header.described.order == Order::Big)
+        .byte_order(header.described.order)
         .detail("NPY version", format!("{major}.{minor}"));
     for (name, title) in &header.described.titles {
         plain = plain.detail(&format!("title of {name}"), title.clone());
     }
-    let content: Arc<dyn Array> = match header.described.order {
-        order @ Order::Fields(_) => Arc::new(Mixed { plain, order }),
-        _ => Arc::new(plain),
-    };
-    Ok((node.content(Content::Array(content)), end.filter(|_| cut.is_none())))
+    Ok((node.content(Content::Array(Arc::new(plain))), end.filter(|_| cut.is_none())))
 }
 
 /// Cuts the slowest dimension down to what `there` bytes hold; whether anything is left.
@@ -236,35 +231,6 @@ impl Value {
     }
 }
 
-/// Records whose fields are of different byte orders.
-struct Mixed {
-    plain: Plain,
-    order: Order,
-}
-
-impl Array for Mixed {
-    fn dtype(&self) -> &DType {
-        self.plain.dtype()
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.plain.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        self.plain.read(task, region, out)?;
-        self.order.turn(self.plain.dtype(), out)
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        ArrayFacts { byte_order: Some("mixed"), ..self.plain.facts() }
-    }
-
-    fn layout(&self, task: &Task) -> Result<Layout> {
-        self.plain.layout(task)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,6 +238,7 @@ mod tests {
     use crate::data::content::array::read;
     use crate::data::format::Options;
     use crate::data::open::Document;
+    use crate::data::region::Region;
     use crate::engines::pickle::Verdict;
     use crate::formats::open_source;
     use arrow::array::Array as _;

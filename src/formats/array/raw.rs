@@ -6,15 +6,14 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::bytes::task::Task;
-use crate::data::adapt::ArrayView;
+use crate::bytes::source::Source;
 use crate::data::content::array::Plain;
-use crate::data::content::{Array, ArrayFacts, Content, Kind};
+use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening, OptionSpec, Options};
 use crate::data::node::Node;
-use crate::data::region::{Region, Span};
 use crate::data::sniff::{Head, Match, has_extension};
+use crate::data::strides;
 use std::sync::Arc;
 
 const DTYPE: OptionSpec = OptionSpec {
@@ -372,7 +371,7 @@ fn open(opening: &Opening) -> Result<Node> {
         node.remarks.push(format!("{} bytes follow the array", len - end));
     }
     node.span = Some(layout.offset..layout.end()?);
-    node.content = Some(Content::Array(array(opening, layout)?));
+    node.content = Some(Content::Array(array(source.clone(), layout)?));
     Ok(node)
 }
 
@@ -392,103 +391,25 @@ fn cut(layout: &mut Layout, len: u64) -> Result<()> {
     Ok(())
 }
 
-fn array(opening: &Opening, layout: Layout) -> Result<Arc<dyn Array>> {
-    let source = opening.source.clone();
-    let plain = |shape: Vec<u64>| {
-        let plain = Plain::new(source.clone(), layout.offset, layout.dtype.clone(), shape)?;
-        Ok::<_, Error>(plain.fortran(layout.fortran).big_endian(layout.big))
-    };
+fn array(source: Source, layout: Layout) -> Result<Arc<dyn Array>> {
+    let Layout { dtype, shape, offset, .. } = layout;
     if layout.padding == 0 {
-        return Ok(Arc::new(plain(layout.shape.clone())?));
+        let plain = Plain::new(source, offset, dtype, shape)?;
+        return Ok(Arc::new(plain.fortran(layout.fortran).big_endian(layout.big)));
     }
-    let (step, rows) = layout.rows()?;
-    let size = layout.dtype.size();
-    // Where the padding is whole elements and there behind the last row as well, it is a part that is not shown.
-    let whole = rows.checked_mul(step).and_then(|bytes| bytes.checked_add(layout.offset));
-    if layout.padding.is_multiple_of(size)
-        && whole.is_some_and(|end| source.known_len().is_some_and(|len| end <= len))
-    {
-        let mut wide = layout.shape.clone();
-        let fastest = if layout.fortran { wide.first_mut() } else { wide.last_mut() };
-        if let Some(side) = fastest {
-            *side += layout.padding / size;
-        }
-        let region = Region(layout.shape.iter().map(|side| Span::all(*side)).collect());
-        let single = vec![false; layout.shape.len()];
-        return Ok(Arc::new(ArrayView::new(Arc::new(plain(wide)?), region, single)));
+    let mut axes = strides::c_order(shape.len());
+    if layout.fortran {
+        axes.reverse();
     }
-    Ok(Arc::new(Padded { source: opening.source.clone(), layout, step }))
-}
-
-/// Rows with bytes behind them that are no elements.
-struct Padded {
-    source: crate::bytes::source::Source,
-    layout: Layout,
-    step: u64,
-}
-
-impl Array for Padded {
-    fn dtype(&self) -> &DType {
-        &self.layout.dtype
+    // The rows of the fastest dimension lie apart; the others are dense in them.
+    let (size, fastest) = (dtype.size(), axes.pop());
+    let row = limits::bytes(&[fastest.and_then(|axis| shape.get(axis).copied()).unwrap_or(1)], size)?;
+    let mut strides = strides::dense(&shape, &axes, row.saturating_add(layout.padding));
+    if let Some(stride) = fastest.and_then(|axis| strides.get_mut(axis)) {
+        *stride = size;
     }
-
-    fn shape(&self) -> &[u64] {
-        &self.layout.shape
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let layout = &self.layout;
-        let size = layout.dtype.size() as usize;
-        if out.is_empty() {
-            return Ok(());
-        }
-        // The dimensions in the file's order, the slowest first, with the place of each in the result.
-        let count = layout.shape.len();
-        let order: Vec<usize> =
-            if layout.fortran { (0..count).rev().collect() } else { (0..count).collect() };
-        let Some((&fastest, slower)) = order.split_last() else { return Ok(()) };
-        let mut strides = vec![1usize; count];
-        for axis in (0..count.saturating_sub(1)).rev() {
-            strides[axis] = strides[axis + 1] * region.0[axis + 1].count as usize;
-        }
-        let (along, side) = (region.0[fastest], layout.shape[fastest]);
-        let mut index = vec![0u64; slower.len()];
-        let mut line = limits::buffer(along.count * size as u64, "a row")?;
-        loop {
-            task.check()?;
-            let place = |n: usize| region.0[slower[n]].index(index[n]);
-            let row = (0..slower.len()).fold(0, |row, n| row * layout.shape[slower[n]] + place(n));
-            let at = layout.offset + row * self.step;
-            let plain = Plain::new(self.source.clone(), at, layout.dtype.clone(), vec![side])?;
-            plain.big_endian(layout.big).read(task, &Region(vec![along]), &mut line)?;
-            let start: usize = (0..slower.len()).map(|n| index[n] as usize * strides[slower[n]]).sum();
-            for (n, element) in line.chunks_exact(size).enumerate() {
-                let to = (start + n * strides[fastest]) * size;
-                out[to..to + size].copy_from_slice(element);
-            }
-            let mut axis = slower.len();
-            loop {
-                let Some(before) = axis.checked_sub(1) else { return Ok(()) };
-                axis = before;
-                index[axis] += 1;
-                if index[axis] < region.0[slower[axis]].count {
-                    break;
-                }
-                index[axis] = 0;
-            }
-        }
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        let order = if self.layout.big { "big" } else { "little" };
-        let byte_order = (self.layout.dtype.size() > 1).then_some(order);
-        let mut facts = ArrayFacts { byte_order, ..ArrayFacts::default() };
-        facts.details.push(("row padding".to_owned(), format!("{} bytes", self.layout.padding)));
-        facts
-            .details
-            .push(("order".to_owned(), if self.layout.fortran { "Fortran" } else { "C" }.to_owned()));
-        facts
-    }
+    let plain = Plain::strided(source, offset, dtype, shape, strides)?.big_endian(layout.big);
+    Ok(Arc::new(plain.detail("row padding", format!("{} bytes", layout.padding))))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ mod python;
 mod store;
 #[cfg(test)]
 mod tests;
-mod transpose;
 mod tree;
 mod uneven;
 pub mod write;

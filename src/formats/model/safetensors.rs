@@ -4,11 +4,10 @@
 //!
 //! Opening reads the header only; tensors are slices of the file. A model that is cut into shards
 //! (`model-00001-of-00003.safetensors` and an index beside them) opens as one model from any of its files
-//! and from its folder ([`shards`]). Names with dots make a tree of modules ([`tree`]).
+//! and from its folder ([`shards`]). Names with dots make a tree of [`modules`].
 
 mod header;
 mod shards;
-mod tree;
 pub mod write;
 
 use crate::bytes::error::{Error, Result};
@@ -20,9 +19,9 @@ use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::modules::{self, Leaf};
 use std::ops::Range;
 use std::sync::Arc;
-use tree::Leaf;
 
 /// The descriptor: one file, or any file of a sharded model.
 pub static FORMAT: Format = Format {
@@ -75,7 +74,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut root = Node::new("", "file").separator("");
     root.attributes.extend(header.metadata.into_iter().map(|(name, value)| (name, value.into())));
     blame(&mut root, header.problems);
-    Ok(tree::root(root, leaves.collect(), Vec::new()))
+    Ok(modules::tree(root, leaves.collect(), Vec::new()))
 }
 
 /// The first problem becomes the node's, the others remarks.

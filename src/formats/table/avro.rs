@@ -23,9 +23,10 @@ use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Ta
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
+use crate::engines::records::{Index, Placed};
 use arrow::array::{Array, ArrayRef, NullArray, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
-use blocks::{Codec, Index};
+use blocks::{Blocks, Codec};
 use build::Builder;
 use bytes::Bytes;
 use decode::Cursor;
@@ -47,6 +48,8 @@ pub static FORMAT: Format = Format {
 const MAGIC: &[u8] = b"Obj\x01";
 /// How many blocks are looked at when a file is opened.
 const EAGER: usize = 1_024;
+/// How many broken blocks are looked for when a file is opened.
+const BROKEN: usize = 16;
 /// Bytes of inflated blocks that are kept.
 const KEPT: usize = 32 << 20;
 
@@ -54,17 +57,22 @@ fn open(opening: &Opening) -> Result<Node> {
     let header = Header::read(opening.task, opening.source)?;
     let root = schema::parse(&header.schema)?;
     let (fields, record) = schema::columns(&root)?;
-    let mut index = Index::new(header.end, header.sync, root.least(0), header.codec);
-    let problem = index.extend(opening.task, opening.source, EAGER, u64::MAX).err();
-    if let Some(error) = problem.as_ref().filter(|error| error.is_cancelled()) {
-        return Err(error.clone());
+    let blocks = Blocks { sync: header.sync, least: root.least(0), codec: header.codec };
+    let mut index = Index::new(header.end);
+    let mut problems = Vec::new();
+    while problems.len() < BROKEN {
+        match index.extend(opening.task, opening.source, &blocks, EAGER, u64::MAX) {
+            Ok(()) => break,
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error) => problems.push(error),
+        }
     }
     let table = AvroTable {
         source: opening.source.clone(),
-        codec: header.codec,
         root,
         record,
         schema: Arc::new(arrow::datatypes::Schema::new(fields)),
+        blocks,
         index: Mutex::new(index),
         inflated: Cache::new(KEPT),
     };
@@ -72,7 +80,9 @@ fn open(opening: &Opening) -> Result<Node> {
     node.reader.push(("codec".to_owned(), header.codec.word().into()));
     node.reader.push(("schema".to_owned(), header.schema.into()));
     node.attributes.extend(header.metadata.into_iter().map(|(name, text)| (name, text.into())));
-    node.problem = problem;
+    let mut problems = problems.into_iter();
+    node.problem = problems.next();
+    node.remarks.extend(problems.map(|error| error.message()));
     Ok(node)
 }
 
@@ -139,19 +149,19 @@ fn text(bytes: &[u8]) -> String {
 
 struct AvroTable {
     source: Source,
-    codec: Codec,
+    blocks: Blocks,
     root: Type,
     /// Whether the columns are the fields of a record; else there is one column of the whole values.
     record: bool,
     schema: SchemaRef,
     index: Mutex<Index>,
-    inflated: Cache<usize, Bytes>,
+    /// By the place of each block.
+    inflated: Cache<u64, Bytes>,
 }
 
 /// Some rows of one block.
 struct Piece {
-    number: usize,
-    block: blocks::Block,
+    block: Placed,
     /// Within the block.
     rows: Range<u64>,
 }
@@ -160,27 +170,24 @@ impl AvroTable {
     /// The blocks that the rows lie in.
     fn pieces(&self, task: &Task, rows: &Range<u64>) -> Result<Vec<Piece>> {
         let mut index = self.index.lock();
-        index.extend(task, &self.source, usize::MAX, rows.end)?;
-        let first = index.blocks.partition_point(|block| block.first + block.count <= rows.start);
-        let within = index.blocks.iter().enumerate().skip(first).take_while(|(_, b)| b.first < rows.end);
-        let piece = |(number, block): (usize, &blocks::Block)| Piece {
-            number,
-            block: block.clone(),
-            rows: rows.start.max(block.first) - block.first
-                ..rows.end.min(block.first + block.count) - block.first,
+        index.extend(task, &self.source, &self.blocks, usize::MAX, rows.end)?;
+        let found = index.frames_of(task, &self.source, &self.blocks, rows.clone())?;
+        let piece = |block: Placed| Piece {
+            rows: rows.start.max(block.first) - block.first..rows.end.min(block.end()) - block.first,
+            block,
         };
-        Ok(within.map(piece).collect())
+        Ok(found.into_iter().map(piece).collect())
     }
 
     /// A block's records, inflated.
     fn inflated(&self, task: &Task, piece: &Piece) -> Result<Bytes> {
-        if let Some(bytes) = self.inflated.get(&piece.number) {
+        let span = piece.block.frame.span.clone();
+        if let Some(bytes) = self.inflated.get(&span.start) {
             return Ok(bytes);
         }
-        let stored = self.source.read(task, piece.block.span.clone())?;
-        let place = |e: Error| e.at(piece.block.span.start);
-        let bytes = self.codec.inflate(stored).map_err(place)?;
-        self.inflated.put(piece.number, bytes.clone(), bytes.len());
+        let stored = self.source.read(task, span.clone())?;
+        let bytes = self.blocks.codec.inflate(stored).map_err(|e| e.at(span.start))?;
+        self.inflated.put(span.start, bytes.clone(), bytes.len());
         Ok(bytes)
     }
 
@@ -192,10 +199,10 @@ impl AvroTable {
             return Ok(columns.iter().map(|_| Arc::new(NullArray::new(count)) as ArrayRef).collect());
         }
         let bytes = self.inflated(task, piece)?;
-        limits::check(piece.block.count, bytes.len() as u64 + (1 << 20), "a block's records")?;
+        limits::check(piece.block.frame.records, bytes.len() as u64 + (1 << 20), "a block's records")?;
         let mut cursor = Cursor::new(&bytes, 0);
         let place = |e: Error| {
-            let at = piece.block.span.start;
+            let at = piece.block.frame.span.start;
             Error::malformed(format!("Avro block of the rows from {}: {}", piece.block.first, e.message()))
                 .at(at)
         };
@@ -243,8 +250,8 @@ impl Table for AvroTable {
 
     fn rows(&self) -> Rows {
         let index = self.index.lock();
-        let known = index.rows();
-        match (index.ended, self.source.known_len()) {
+        let known = index.records();
+        match (index.ended(), self.source.known_len()) {
             (true, _) => Rows::Exact(known),
             (false, Some(len)) if index.seen() > 0 => {
                 let rows = (known as f64 * len as f64 / index.seen() as f64) as u64;
@@ -257,7 +264,7 @@ impl Table for AvroTable {
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         task.check()?;
         let pieces = self.pieces(task, &rows)?;
-        let rows = cut(&rows, self.index.lock().rows());
+        let rows = cut(&rows, self.index.lock().records());
         let read: Vec<Vec<ArrayRef>> =
             pieces.par_iter().map(|piece| self.decode(task, piece, columns)).collect::<Result<_>>()?;
         let mut arrays = Vec::with_capacity(columns.len());
@@ -276,29 +283,37 @@ impl Table for AvroTable {
 
     fn count(&self, task: &Task) -> Result<u64> {
         let mut index = self.index.lock();
-        index.extend(task, &self.source, usize::MAX, u64::MAX)?;
-        Ok(index.rows())
+        index.extend(task, &self.source, &self.blocks, usize::MAX, u64::MAX)?;
+        Ok(index.records())
     }
 
     fn scan_step(&self, at: u64) -> u64 {
         let index = self.index.lock();
-        let place = index.blocks.partition_point(|block| block.first + block.count <= at);
-        let block = index.blocks.get(place).or(index.blocks.last());
-        block.map_or(4096, |block| (block.first + block.count).saturating_sub(at).max(1))
+        let (blocks, every) = index.kept();
+        let place = blocks.partition_point(|block| block.first <= at);
+        let end = blocks.get(place).map_or(index.records(), |next| next.first);
+        // Where a block stands for several, about one of them.
+        if blocks.is_empty() { 4096 } else { end.saturating_sub(at).div_ceil(every).max(1) }
     }
 
     fn facts(&self) -> TableFacts {
-        TableFacts { codecs: vec![self.codec.word().to_owned()], ..TableFacts::default() }
+        TableFacts { codecs: vec![self.blocks.codec.word().to_owned()], ..TableFacts::default() }
     }
 
     fn layout(&self) -> Layout {
         let index = self.index.lock();
-        let block = |block: &blocks::Block| LayoutBlock {
-            first: block.first,
-            count: block.count,
-            stored: block.span.end - block.span.start,
-            ..LayoutBlock::default()
+        let (kept, every) = index.kept();
+        let block = |(n, block): (usize, &Placed)| {
+            let next = kept
+                .get(n + 1)
+                .map_or((index.records(), index.seen()), |next| (next.first, next.frame.span.start));
+            let (count, stored) = match every {
+                1 => (block.frame.records, block.frame.span.end - block.frame.span.start),
+                _ => (next.0 - block.first, next.1 - block.frame.span.start),
+            };
+            LayoutBlock { first: block.first, count, stored, ..LayoutBlock::default() }
         };
-        Layout { unit: "block", blocks: index.blocks.iter().map(block).collect(), ..Layout::default() }
+        let unit = if every == 1 { "block" } else { "block group" };
+        Layout { unit, blocks: kept.iter().enumerate().map(block).collect(), ..Layout::default() }
     }
 }

@@ -11,7 +11,6 @@ mod stream;
 mod table;
 mod tail;
 mod time;
-mod wire;
 
 #[cfg(test)]
 mod made;

@@ -5,7 +5,7 @@ use super::image::{other_sign, turn_sign};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::adapt;
-use crate::data::dtype::{DType, swap_to_little};
+use crate::data::dtype::{ByteOrder, DType};
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -272,7 +272,7 @@ impl Column {
             return Ok(Arc::new(bytes.iter().map(value).collect::<BooleanArray>()));
         };
         let count = bytes.len() / dtype.size() as usize;
-        swap_to_little(dtype, bytes)?;
+        ByteOrder::Big.to_little(dtype, bytes)?;
         let mut nulls = None;
         if let (Some(null), false) = (self.null, dtype.is_float()) {
             let mut stored = Vec::with_capacity(count);

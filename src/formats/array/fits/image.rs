@@ -8,7 +8,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, Scaling};
 use crate::data::content::{Array, ArrayFacts, Content};
-use crate::data::dtype::{DType, Field, Record, swap_to_little};
+use crate::data::dtype::{DType, Field, Record};
 use crate::data::node::Node;
 use crate::data::region::Region;
 use std::sync::Arc;
@@ -169,12 +169,7 @@ pub(super) fn groups(source: &Source, header: &Header, node: &mut Node) -> Resul
         record.size += size;
     }
     let data = limits::bytes(&sides, size).map_err(|e| e.at(header.data))?;
-    record.fields.push(Field {
-        name: "DATA".to_owned(),
-        dtype: stored.clone(),
-        shape: sides,
-        offset: record.size,
-    });
+    record.fields.push(Field { name: "DATA".to_owned(), dtype: stored, shape: sides, offset: record.size });
     record.size = limits::check(record.size.saturating_add(data), limits::CHUNK, "a group")? as u64;
     let there = source.known_len().map(|len| len.saturating_sub(header.data) / record.size.max(1));
     let shown = there.map_or(count, |there| there.min(count));
@@ -183,34 +178,9 @@ pub(super) fn groups(source: &Source, header: &Header, node: &mut Node) -> Resul
         node.problem = Some(Error::malformed(what).at(header.data));
     }
     let dtype = DType::Struct(Arc::new(record));
-    let plain = Plain::new(source.clone(), header.data, dtype, vec![shown])?;
-    node.content = Some(Content::Array(Arc::new(Groups { plain, stored })));
+    let plain = Plain::new(source.clone(), header.data, dtype, vec![shown])?.big_endian(true);
+    node.content = Some(Content::Array(Arc::new(plain)));
     node.remarks
         .push("values are as they are stored: PSCAL, PZERO, BSCALE and BZERO are not applied".to_owned());
     Ok(())
-}
-
-/// Records of big-endian numbers of one type.
-struct Groups {
-    plain: Plain,
-    stored: DType,
-}
-
-impl Array for Groups {
-    fn dtype(&self) -> &DType {
-        self.plain.dtype()
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.plain.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        self.plain.read(task, region, out)?;
-        swap_to_little(&self.stored, out)
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        ArrayFacts { byte_order: Some("big"), ..self.plain.facts() }
-    }
 }

@@ -16,7 +16,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::chunked::{Chunked, Chunks, chunk_bytes};
 use crate::data::content::Content;
-use crate::data::dtype::{DType, swap_to_little};
+use crate::data::dtype::{ByteOrder, DType};
 use crate::data::node::{Node, Value};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
@@ -196,7 +196,7 @@ impl Tiles {
             Some(Number::Each(column)) => {
                 let Element::Number(dtype) = &column.element else { return Ok(None) };
                 let mut bytes = self.table.cell(task, column, row)?.0.to_vec();
-                swap_to_little(dtype, &mut bytes)?;
+                ByteOrder::Big.to_little(dtype, &mut bytes)?;
                 let mut values = Vec::new();
                 dtype.decode(&bytes, &mut values);
                 Ok(values.first().copied())
@@ -243,7 +243,7 @@ impl Tiles {
         if shuffled {
             raw = crate::bytes::codec::shuffle::unshuffle(&raw, dtype.size() as usize);
         }
-        swap_to_little(&dtype, &mut raw)?;
+        ByteOrder::Big.to_little(&dtype, &mut raw)?;
         Ok(Decoded::Numbers(dtype, raw))
     }
 
@@ -316,7 +316,7 @@ impl Chunks for Tiles {
         } else if let Some((bytes, Element::Number(dtype))) = self.cell(task, &self.raw, row)? {
             limits::check(bytes.len() as u64, limits::CHUNK, "a tile")?;
             let mut raw = bytes.to_vec();
-            swap_to_little(&dtype, &mut raw)?;
+            ByteOrder::Big.to_little(&dtype, &mut raw)?;
             Decoded::Numbers(dtype, raw)
         } else {
             return Ok(None);

@@ -71,7 +71,7 @@ impl Tag {
         let mut data = self.data(task, source, DIMENSIONS * 8, what)?.to_vec();
         data.truncate(data.len() / dtype.size() as usize * dtype.size() as usize);
         if big {
-            crate::data::dtype::swap_to_little(&dtype, &mut data)?;
+            crate::data::dtype::ByteOrder::Big.to_little(&dtype, &mut data)?;
         }
         let mut out = Vec::new();
         dtype.decode(&data, &mut out);

@@ -9,7 +9,7 @@ use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::chunked::{self, Chunks};
 use crate::data::content::{Block, Layout};
-use crate::data::dtype::{DType, Variable, swap_to_little};
+use crate::data::dtype::{ByteOrder, DType, Variable};
 use arrow::array::{Array as _, ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
@@ -139,7 +139,7 @@ impl Blocks {
                 "data: {there} bytes, the block's shape {shape:?} needs {size}"
             )));
         }
-        swap_to_little(dtype, &mut out)?;
+        ByteOrder::Big.to_little(dtype, &mut out)?;
         let cut = |(d, n): (usize, &u64)| {
             let (len, side) = (self.dataset.shape.get(d).copied(), whole.get(d).copied().unwrap_or(1));
             len.unwrap_or(0).saturating_sub(n.saturating_mul(side)).min(side)
@@ -206,7 +206,7 @@ impl Blocks {
             let there = out.len();
             return Err(Error::malformed(format!("data: {there} bytes, {count} values need {size}")));
         }
-        swap_to_little(dtype, &mut out)?;
+        ByteOrder::Big.to_little(dtype, &mut out)?;
         adapt::column(dtype, &[], &out, count as usize)
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::bytes::error::ErrorKind;
+use crate::data::content::Array;
 use crate::data::content::array::read;
 use crate::data::format::Options;
 use crate::data::open::Document;

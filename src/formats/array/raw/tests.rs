@@ -1,6 +1,7 @@
 use super::*;
-use crate::bytes::source::Source;
+use crate::bytes::task::Task;
 use crate::data::content::array::read;
+use crate::data::region::Region;
 use crate::formats::open_source;
 use proptest::prelude::*;
 

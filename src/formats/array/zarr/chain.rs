@@ -2,15 +2,15 @@
 //! a chain of its own around the one of the inner chunks.
 
 use super::codec::{self, At, Codec};
-use super::dtype::{Element, Order};
+use super::dtype::{ByteOrder, Element};
 use super::filters::Numbers;
 use super::items::Items;
 use super::json::{Object, kind, lengths, may_ignore, named, object, short};
-use super::transpose::Transpose;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
+use crate::data::strides;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use serde_json::Value;
@@ -302,7 +302,7 @@ fn v2_chain(
     }
     // In the order of writing; each says what it makes of what.
     let mut arrays = Vec::new();
-    let own = Numbers::of(element.dtype.clone(), element.order == Order::Big);
+    let own = Numbers::of(element.dtype.clone(), element.order == ByteOrder::Big);
     for (n, filter) in filters.iter().enumerate() {
         let (id, configuration) = id(filter)?;
         if n == 0 && element.is_variable() {
@@ -326,12 +326,12 @@ fn v2_chain(
     if element.is_variable() {
         return Err(Error::unsupported("an array of objects without a codec that says what they are"));
     }
-    if element.order != Order::Little {
+    if element.order != ByteOrder::Little {
         arrays.push(Codec::Turn(element.order.clone(), element.dtype.clone()));
     }
     let order: Vec<usize> = (0..chunk.len()).rev().collect();
-    if fortran && let Some(transpose) = Transpose::new(chunk, &order) {
-        arrays.push(Codec::Transpose(transpose, element.size() as usize));
+    if fortran && let Some(axes) = strides::to_c_order(chunk, &order, element.size()) {
+        arrays.push(Codec::Transpose(axes, element.size() as usize));
     }
     Chain::new(chunk, stored, Core::Plain, arrays, element)
 }
@@ -475,10 +475,10 @@ fn transposed(configuration: Option<&Object>, now: &mut Encoding) -> Result<Opti
     if sorted != (0..rank).collect::<Vec<_>>() {
         return Err(Error::malformed(format!("transpose: {order:?} is no order of {rank} dimensions")));
     }
-    let codec = Transpose::new(&now.shape, &order);
-    let size = now.element.size() as usize;
+    let size = now.element.size();
+    let axes = strides::to_c_order(&now.shape, &order, size);
     now.shape = order.iter().filter_map(|&axis| now.shape.get(axis).copied()).collect();
-    Ok(codec.map(|transpose| Codec::Transpose(transpose, size)))
+    Ok(axes.map(|axes| Codec::Transpose(axes, size as usize)))
 }
 
 /// The codec that makes bytes of elements.
@@ -496,7 +496,7 @@ fn v3_core(
             if element.dtype.swap_unit() > 1 || matches!(element.dtype, DType::Struct(_)) {
                 *byte_order = Some(if big { "big" } else { "little" });
                 if big {
-                    arrays.push(Codec::Turn(Order::Big, element.dtype.clone()));
+                    arrays.push(Codec::Turn(ByteOrder::Big, element.dtype.clone()));
                 }
             }
             Ok(Core::Plain)
@@ -542,7 +542,8 @@ fn sharding(
     let inner = v3_chain(get("codecs")?, &now.element, &shape, deep, names, byte_order)?;
     let mut entries = counts.clone();
     entries.push(2);
-    let number = Element { dtype: DType::U64, order: Order::Little, narrow: None, word: "uint64".to_owned() };
+    let number =
+        Element { dtype: DType::U64, order: ByteOrder::Little, narrow: None, word: "uint64".to_owned() };
     let plain = Value::from(vec![
         serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}}),
         "crc32c".into(),

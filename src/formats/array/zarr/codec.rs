@@ -3,15 +3,15 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs>,
 //! <https://numcodecs.readthedocs.io/en/stable/>
 
-use super::dtype::{Element, Order};
+use super::dtype::{ByteOrder, Element};
 use super::filters::{self, Numbers, Packing, Padding};
 use super::json::{Object, base64, whole};
-use super::transpose::Transpose;
 use crate::bytes::codec::lzma::Filter;
 use crate::bytes::codec::{self, checksum};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::dtype::DType;
+use crate::data::strides::{self, Axis};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -44,9 +44,9 @@ pub(super) enum Codec {
     /// So many packed components.
     Packing(Packing, u64),
     /// Elements of the type from this byte order.
-    Turn(Order, DType),
+    Turn(ByteOrder, DType),
     /// Elements of so many bytes from another order of dimensions.
-    Transpose(Transpose, usize),
+    Transpose(Vec<Axis>, usize),
     /// Integers of fewer bits than a byte.
     Widen(Element),
 }
@@ -94,10 +94,14 @@ impl Codec {
             Codec::Packing(packing, count) => packing.unpack(&bytes, *count)?,
             Codec::Turn(order, dtype) => {
                 let mut bytes = Vec::from(bytes);
-                order.turn(dtype, &mut bytes)?;
+                order.to_little(dtype, &mut bytes)?;
                 bytes
             }
-            Codec::Transpose(transpose, size) => transpose.apply(&bytes, *size),
+            Codec::Transpose(axes, size) => {
+                let mut out = limits::zeroed(bytes.len(), "a chunk")?;
+                strides::copy(&bytes, &mut out, axes, *size);
+                out
+            }
             Codec::Widen(element) => {
                 let mut bytes = Vec::from(bytes);
                 element.widen(&mut bytes);

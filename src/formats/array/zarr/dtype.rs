@@ -6,7 +6,7 @@
 use super::json::{Object, kind, named, short, whole};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-pub(super) use crate::data::dtype::numpy::Order;
+pub(super) use crate::data::dtype::ByteOrder;
 use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
 use arrow::datatypes::DataType;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(super) struct Element {
     /// As delivered.
     pub(super) dtype: DType,
     /// The byte order that the type itself says (version 2); version 3's codec says it.
-    pub(super) order: Order,
+    pub(super) order: ByteOrder,
     /// Integers of fewer bits than a byte: how many, and whether the top one is the sign.
     pub(super) narrow: Option<(u32, bool)>,
     /// The type as the metadata name it.
@@ -29,7 +29,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    fn new(dtype: DType, order: Order, word: impl Into<String>) -> Self {
+    fn new(dtype: DType, order: ByteOrder, word: impl Into<String>) -> Self {
         Element { dtype, order, narrow: None, word: word.into() }
     }
 
@@ -113,9 +113,9 @@ fn record(fields: Vec<(String, Element, Vec<u64>)>, word: &str) -> Result<Elemen
         orders.push(inner.order);
         parts.push(field);
     }
-    let order = match orders.iter().all(|order| *order == Order::Little) {
-        true => Order::Little,
-        false => Order::Fields(orders),
+    let order = match orders.iter().all(|order| *order == ByteOrder::Little) {
+        true => ByteOrder::Little,
+        false => ByteOrder::Fields(orders),
     };
     Ok(Element::new(DType::Struct(Arc::new(Record { fields: parts, size })), order, word))
 }
@@ -128,7 +128,7 @@ pub(super) fn of_typestr(text: &str) -> Result<Element> {
         None => (false, text.trim_start_matches(['<', '|', '='])),
     };
     if let Some(dtype) = of_name(text) {
-        return Ok(Element::new(dtype, Order::Little, text));
+        return Ok(Element::new(dtype, ByteOrder::Little, text));
     }
     let mut chars = rest.chars();
     let (letter, rest) = (chars.next().ok_or_else(unknown)?, chars.as_str());
@@ -166,7 +166,7 @@ pub(super) fn of_typestr(text: &str) -> Result<Element> {
         ('T', None | Some(16)) => DType::text(),
         _ => return Err(unknown()),
     };
-    let order = if big && dtype.swap_unit() > 1 { Order::Big } else { Order::Little };
+    let order = if big && dtype.swap_unit() > 1 { ByteOrder::Big } else { ByteOrder::Little };
     Ok(Element::new(dtype, order, text))
 }
 
@@ -218,14 +218,14 @@ pub(super) fn of_v3(value: &Value) -> Result<Element> {
 fn of_v3_at(value: &Value, deep: usize) -> Result<Element> {
     let (name, configuration) = named("data_type", value)?;
     if let Some(dtype) = of_name(name) {
-        return Ok(Element::new(dtype, Order::Little, name));
+        return Ok(Element::new(dtype, ByteOrder::Little, name));
     }
     let unknown = || Error::unsupported(format!("the data type {}", short(value)));
     let number = |key: &str| configuration.and_then(|c| c.get(key)).and_then(whole);
     let length = || number("length_bytes").and_then(|n| u32::try_from(n).ok()).ok_or_else(unknown);
     let narrow = |dtype, bits, signed| Element {
         narrow: Some((bits, signed)),
-        ..Element::new(dtype, Order::Little, name)
+        ..Element::new(dtype, ByteOrder::Little, name)
     };
     let dtype = match name {
         "int2" => return Ok(narrow(DType::I8, 2, true)),
@@ -246,7 +246,7 @@ fn of_v3_at(value: &Value, deep: usize) -> Result<Element> {
             None => DType::Void(raw_bits(name).ok_or_else(unknown)?),
         },
     };
-    Ok(Element::new(dtype, Order::Little, name))
+    Ok(Element::new(dtype, ByteOrder::Little, name))
 }
 
 /// `r16`: so many opaque bits.
@@ -258,7 +258,7 @@ fn raw_bits(name: &str) -> Option<u32> {
 /// Complex numbers of small floats: a pair of them.
 fn complex(name: &str) -> Option<Element> {
     let part = of_name(name.strip_prefix("complex_")?)?;
-    let part = || Element::new(part.clone(), Order::Little, name);
+    let part = || Element::new(part.clone(), ByteOrder::Little, name);
     record(vec![("real".into(), part(), Vec::new()), ("imag".into(), part(), Vec::new())], name).ok()
 }
 
@@ -321,7 +321,7 @@ mod tests {
     fn fields_turn_each_in_its_order() {
         let element = of_v2(&json!([["a", ">i2"], ["b", "<i2"]])).unwrap();
         let mut bytes = [0, 1, 2, 0, 0, 3, 4, 0];
-        element.order.turn(&element.dtype, &mut bytes).unwrap();
+        element.order.to_little(&element.dtype, &mut bytes).unwrap();
         assert_eq!(bytes, [1, 0, 2, 0, 3, 0, 4, 0]);
     }
 

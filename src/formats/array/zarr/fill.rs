@@ -177,7 +177,7 @@ fn structured(value: &Value, dtype: &DType, element: &Element) -> Option<Vec<u8>
     match value {
         Value::String(text) => {
             let mut bytes = base64(text).filter(|bytes| bytes.len() == size)?;
-            element.order.turn(dtype, &mut bytes).ok()?;
+            element.order.to_little(dtype, &mut bytes).ok()?;
             Some(bytes)
         }
         Value::Array(values) if values.len() == record.fields.len() => {

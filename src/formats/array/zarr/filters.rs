@@ -1,7 +1,7 @@
 //! Filters on numbers that numcodecs defines: differences, scaled integers, other types, packed bits.
 //! <https://numcodecs.readthedocs.io/en/stable/filter/index.html>
 
-use super::dtype::{Order, of_typestr};
+use super::dtype::{ByteOrder, of_typestr};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::dtype::DType;
@@ -41,7 +41,7 @@ impl Numbers {
     /// The numbers of a NumPy type string; dates count as integers.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let element = of_typestr(text)?;
-        let numbers = Numbers::of(element.dtype, element.order == Order::Big);
+        let numbers = Numbers::of(element.dtype, element.order == ByteOrder::Big);
         numbers.ok_or_else(|| Error::unsupported(format!("a filter on elements of {text:?}")))
     }
 

@@ -143,7 +143,7 @@ fn lists(element: &Element, bytes: &[u8]) -> Result<ArrayRef> {
         _ => Err(Error::malformed(format!("vlen-array: {} bytes are no whole {}", part.len(), element.word))),
     };
     let (mut values, offsets) = parts(bytes, whole)?;
-    element.order.turn(&element.dtype, &mut values)?;
+    element.order.to_little(&element.dtype, &mut values)?;
     let count = values.len() / size;
     let inner = adapt::column(&element.dtype, &[], &values, count)?;
     let offsets: Vec<i32> = offsets.iter().map(|at| at / size as i32).collect();

@@ -6,6 +6,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Rect, Sample};
+use crate::data::dtype::swap_bytes;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 
@@ -85,7 +86,7 @@ impl Pfm {
             }
         }
         if self.big_endian {
-            pixels.data.as_chunks_mut::<4>().0.iter_mut().for_each(|b| b.reverse());
+            swap_bytes(&mut pixels.data, 4);
         }
         Ok(pixels)
     }

@@ -9,6 +9,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Sample};
+use crate::data::dtype::swap_bytes;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use bytes::Bytes;
@@ -304,7 +305,7 @@ fn read_still<R: std::io::BufRead + std::io::Seek>(
         }
     }
     if sample == Sample::U16 {
-        pixels.data.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse());
+        swap_bytes(&mut pixels.data, 2);
     }
     Ok(pixels)
 }
@@ -335,7 +336,7 @@ impl Player for Animation {
         self.reader.next_frame(&mut raw.data).map_err(refused)?;
         task.check()?;
         if sample == Sample::U16 {
-            raw.data.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse());
+            swap_bytes(&mut raw.data, 2);
         }
         // A picture before the first frame control is shown where animations are not: it stands
         // alone and leaves nothing behind.

@@ -4,6 +4,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Image, Kind, Rect, Sample};
+use crate::data::dtype::swap_bytes;
 use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::format::{loss, note, unturned};
 use png::{BitDepth, ColorType, Compression, Encoder};
@@ -143,7 +144,7 @@ fn samples(sample: Sample, mut data: Vec<u8>) -> Result<Vec<u8>> {
     Ok(match sample {
         Sample::U8 => data,
         Sample::U16 => {
-            data.as_chunks_mut::<2>().0.iter_mut().for_each(|b| b.reverse());
+            swap_bytes(&mut data, 2);
             data
         }
         other => data.chunks_exact(other.size()).flat_map(|bytes| sixteen(other, bytes)).collect(),

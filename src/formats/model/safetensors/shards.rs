@@ -3,7 +3,7 @@
 //! <https://huggingface.co/docs/transformers/big_models#sharded-checkpoints>
 
 use super::header::{self, Header};
-use super::{Entry, Tensor, What, blame, tree};
+use super::{Entry, Tensor, What, blame};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -12,6 +12,7 @@ use crate::bytes::task::Task;
 use crate::data::format::Opening;
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::modules;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -219,7 +220,7 @@ impl Set {
         }
         let files: Arc<[Source]> = sources.into();
         let leaf = |(entry, file)| Tensor { entry, file, files: files.clone() };
-        Ok(tree::root(root, entries.into_iter().map(leaf).collect(), others))
+        Ok(modules::tree(root, entries.into_iter().map(leaf).collect(), others))
     }
 
     /// The file of a name in the index: beside it. Links are followed, since caches consist of them.

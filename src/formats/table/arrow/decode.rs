@@ -7,6 +7,7 @@
 use super::batch::Body;
 use super::schema::{Cursor, Plan};
 use crate::bytes::error::{Error, Result};
+use crate::data::dtype::swap_bytes;
 use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow::datatypes::{DataType, IntervalUnit, UnionFields, UnionMode};
@@ -148,15 +149,15 @@ impl Decoder<'_> {
         }
         let mut values = values.to_vec();
         match dtype {
-            DataType::Interval(IntervalUnit::DayTime) => swap(&mut values, 4),
+            DataType::Interval(IntervalUnit::DayTime) => swap_bytes(&mut values, 4),
             DataType::Interval(IntervalUnit::MonthDayNano) => {
                 for value in values.chunks_exact_mut(16) {
                     let (days, nanos) = value.split_at_mut(8);
-                    swap(days, 4);
-                    swap(nanos, 8);
+                    swap_bytes(days, 4);
+                    swap_bytes(nanos, 8);
                 }
             }
-            _ => swap(&mut values, width as usize),
+            _ => swap_bytes(&mut values, width as usize),
         }
         Ok(Buffer::from_slice_ref(&values))
     }
@@ -274,7 +275,7 @@ impl Decoder<'_> {
             }
             let (_, place) = rest.split_at_mut(4);
             if self.big_endian {
-                swap(place, 4);
+                swap_bytes(place, 4);
             }
             let number = place.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b));
             match usize::try_from(number).ok().and_then(|n| used.get_mut(n)) {
@@ -410,9 +411,4 @@ fn packed(offsets: impl ExactSizeIterator<Item = u64>, wide: bool) -> Buffer {
     } else {
         Buffer::from_vec(offsets.map(|offset| offset as i32).collect::<Vec<i32>>())
     }
-}
-
-/// Turns the bytes of each value around.
-fn swap(values: &mut [u8], width: usize) {
-    values.chunks_exact_mut(width).for_each(<[u8]>::reverse);
 }

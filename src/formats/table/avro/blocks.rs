@@ -3,11 +3,9 @@
 use super::decode::Cursor;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::bytes::source::Source;
-use crate::bytes::task::Task;
+use crate::engines::records::{Frame, Framing, Window};
 use bytes::Bytes;
 use std::io::Read;
-use std::ops::Range;
 
 /// How blocks are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,102 +93,44 @@ fn snappy(bytes: &[u8]) -> Result<Bytes> {
     Ok(out.into())
 }
 
-/// One block.
-#[derive(Clone, Debug)]
-pub(super) struct Block {
-    /// Its first row.
-    pub(super) first: u64,
-    /// How many records it has.
-    pub(super) count: u64,
-    /// Its compressed records in the file.
-    pub(super) span: Range<u64>,
+/// How blocks follow each other: count, size, records, sync marker.
+pub(super) struct Blocks {
+    pub(super) sync: [u8; 16],
+    /// The fewest bytes of a record.
+    pub(super) least: u64,
+    pub(super) codec: Codec,
 }
 
-/// The blocks that are known, and where to go on.
-pub(super) struct Index {
-    pub(super) blocks: Vec<Block>,
-    next: u64,
-    sync: [u8; 16],
-    /// The fewest bytes of a record, and the most that the codec gives for one.
-    least: u64,
-    ratio: u64,
-    /// Whether all blocks are known.
-    pub(super) ended: bool,
-    /// What is wrong at `next`: blocks after it cannot be found.
-    broken: Option<Error>,
-}
-
-impl Index {
-    /// The blocks from `start` on, of records of at least `least` bytes.
-    pub(super) fn new(start: u64, sync: [u8; 16], least: u64, codec: Codec) -> Self {
-        let ratio = codec.ratio();
-        Index { blocks: Vec::new(), next: start, sync, least, ratio, ended: false, broken: None }
-    }
-
-    /// Rows of the known blocks.
-    pub(super) fn rows(&self) -> u64 {
-        self.blocks.last().map_or(0, |block| block.first.saturating_add(block.count))
-    }
-
-    /// Bytes of the file up to the end of the known blocks.
-    pub(super) fn seen(&self) -> u64 {
-        self.next
-    }
-
-    /// Looks at up to `most` further blocks, until `row` is within the known ones. A file that is broken
-    /// somewhere ends there; that is said once, by the first call that comes there.
-    pub(super) fn extend(&mut self, task: &Task, source: &Source, most: usize, row: u64) -> Result<()> {
-        for _ in 0..most {
-            if self.ended || self.rows() >= row {
-                return Ok(());
-            }
-            task.check()?;
-            if let Err(error) = self.step(task, source) {
-                if error.is_cancelled() {
-                    return Err(error);
-                }
-                self.ended = true;
-                self.broken = Some(error.clone());
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, task: &Task, source: &Source) -> Result<()> {
-        let wrong = |what: &str| Error::malformed(format!("Avro block: {what}")).at(self.next);
-        let head = source.read_up_to(task, self.next, 20)?;
+impl Framing for Blocks {
+    fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
+        let wrong = |what: &str| Error::malformed(format!("Avro block: {what}")).at(at);
+        let head = window.get(at, 20)?;
         if head.is_empty() {
-            self.ended = true;
-            return Ok(());
+            return Ok(None);
         }
-        let mut cursor = Cursor::new(&head, self.next);
+        let mut cursor = Cursor::new(head, at);
         let (count, size) = (cursor.long()?, cursor.long()?);
-        let count = u64::try_from(count).map_err(|_| wrong("its count of records is negative"))?;
+        let records = u64::try_from(count).map_err(|_| wrong("its count of records is negative"))?;
         let size = u64::try_from(size).map_err(|_| wrong("its size is negative"))?;
         let size = limits::check(size, limits::CHUNK, "an Avro block")? as u64;
         let start = cursor.at();
         let end = start.saturating_add(size);
-        let sync = source.read(task, end..end.saturating_add(16));
-        match sync {
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(_) => return Err(wrong("the file ends within it; it may be cut off")),
-            Ok(sync) if *sync != self.sync => return Err(wrong("no sync marker follows it")),
-            Ok(_) => {}
+        // With the head of the next block, which is looked at soon.
+        match window.get(end, 36)?.first_chunk::<16>() {
+            None => return Err(wrong("the file ends within it; it may be cut off")),
+            Some(sync) if *sync != self.sync => return Err(wrong("no sync marker follows it")),
+            Some(_) => {}
         }
-        if u128::from(count) * u128::from(self.least) > u128::from(size) * u128::from(self.ratio) {
-            let what = format!("it claims {count} records, which its {size} bytes have no room for");
+        if u128::from(records) * u128::from(self.least) > u128::from(size) * u128::from(self.codec.ratio()) {
+            let what = format!("it claims {records} records, which its {size} bytes have no room for");
             return Err(wrong(&what));
         }
-        let first = self.rows();
-        first
-            .checked_add(count)
-            .filter(|&total| total <= i64::MAX as u64)
-            .ok_or_else(|| wrong("its count of records is beyond 64 bits"))?;
-        if count > 0 {
-            self.blocks.push(Block { first, count, span: start..end });
-        }
-        self.next = end + 16;
-        Ok(())
+        Ok(Some(Frame { span: start..end, records, end: end + 16 }))
+    }
+
+    /// Behind the next sync marker.
+    fn resume(&self, window: &mut Window, at: u64) -> Result<Option<u64>> {
+        let marker = memchr::memmem::Finder::new(&self.sync);
+        Ok(window.search(at, 15, |bytes, _| Ok(marker.find(bytes)))?.map(|place| place + 16))
     }
 }

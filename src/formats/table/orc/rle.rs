@@ -4,8 +4,8 @@
 //! in the writers.
 
 use super::stream::Stream;
-use super::wire::zigzag;
 use crate::bytes::error::{Error, Result};
+use crate::engines::protobuf::zigzag;
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 

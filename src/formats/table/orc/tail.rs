@@ -4,11 +4,11 @@
 //! <https://github.com/apache/orc-format/blob/main/src/main/proto/orc/proto/orc_proto.proto>.
 
 use super::stream::{Codec, Packing, Stream};
-use super::wire::{Value, fields};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::engines::protobuf::{Field, Part, Value};
 use std::ops::Range;
 
 /// The chunk that compressed data comes in where the postscript does not say it, in bytes.
@@ -126,11 +126,11 @@ pub(super) fn read(task: &Task, source: &Source, len: u64) -> Result<Tail> {
     let bytes = source.read(task, start..last)?;
     let mut tail = Tail::default();
     let (mut footer, mut compression, mut chunk) = (0, 0, CHUNK);
-    fields(&bytes, |number, value| {
+    each(Part::new(&bytes, start), |number, value| {
         match number {
-            1 => footer = value.int(),
-            2 => compression = value.int(),
-            3 => chunk = value.int(),
+            1 => footer = value.uint(),
+            2 => compression = value.uint(),
+            3 => chunk = value.uint(),
             4 => value.numbers(&mut tail.version)?,
             _ => {}
         }
@@ -148,7 +148,8 @@ pub(super) fn read(task: &Task, source: &Source, len: u64) -> Result<Tail> {
     let bytes = Stream::new(task, source, tail.packing, at..start)
         .all(limits::HEADER, "the footer")
         .map_err(|e| e.of("ORC footer").at(at))?;
-    fields(&bytes, |number, value| tail.field(number, value)).map_err(|e| e.of("ORC footer").at(at))?;
+    each(Part::decoded(&bytes), |number, value| tail.field(number, value))
+        .map_err(|e| e.of("ORC footer").at(at))?;
     for stripe in &tail.stripes {
         let parts = [stripe.index, stripe.data, stripe.footer];
         let end = parts.iter().try_fold(stripe.offset, |sum, part| sum.checked_add(*part));
@@ -161,24 +162,24 @@ pub(super) fn read(task: &Task, source: &Source, len: u64) -> Result<Tail> {
 }
 
 impl Tail {
-    fn field(&mut self, number: u64, value: Value) -> Result<()> {
+    fn field(&mut self, number: u32, value: Value) -> Result<()> {
         match number {
-            3 => self.stripes.push(stripe(value.bytes())?),
-            4 => self.types.push(type_of(value.bytes())?),
+            3 => self.stripes.push(stripe(value.part())?),
+            4 => self.types.push(type_of(value.part())?),
             5 => {
                 let (mut name, mut content) = (String::new(), Vec::new());
-                fields(value.bytes(), |number, value| {
+                each(value.part(), |number, value| {
                     match number {
                         1 => name = value.text(),
-                        2 => content = value.bytes().to_vec(),
+                        2 => content = value.part().bytes().to_vec(),
                         _ => {}
                     }
                     Ok(())
                 })?;
                 self.metadata.push((name, content));
             }
-            7 => self.statistics.push(statistics(value.bytes())?),
-            8 => self.row_index_stride = value.int(),
+            7 => self.statistics.push(statistics(value.part())?),
+            8 => self.row_index_stride = value.uint(),
             10 => self.encrypted = true,
             12 => self.software = Some(value.text()),
             _ => {}
@@ -202,16 +203,16 @@ impl Tail {
             .map_err(|e| e.of("ORC stripe footer").at(at))?;
         let mut footer = StripeFooter::default();
         let mut start = stripe.offset;
-        fields(&bytes, |number, value| {
+        each(Part::decoded(&bytes), |number, value| {
             match number {
                 1 => {
-                    let (kind, column, len) = stream(value.bytes())?;
+                    let (kind, column, len) = stream(value.part())?;
                     let end = start.checked_add(len).filter(|&end| end <= at);
                     let end = end.ok_or_else(|| Error::malformed("a stream is not within its stripe"))?;
                     footer.streams.push((kind, column, start..end));
                     start = end;
                 }
-                2 => footer.encodings.push(encoding(value.bytes())?),
+                2 => footer.encodings.push(encoding(value.part())?),
                 3 => footer.zone = Some(value.text()).filter(|zone| !zone.is_empty()),
                 _ => {}
             }
@@ -234,15 +235,20 @@ impl StripeFooter {
     }
 }
 
-fn stripe(bytes: &[u8]) -> Result<Stripe> {
+/// Calls `take` with number and value of every field of a message.
+fn each<'a>(message: Part<'a>, mut take: impl FnMut(u32, Value<'a>) -> Result<()>) -> Result<()> {
+    message.fields().try_for_each(|field| field.and_then(|Field { number, value, .. }| take(number, value)))
+}
+
+fn stripe(part: Part) -> Result<Stripe> {
     let mut stripe = Stripe::default();
-    fields(bytes, |number, value| {
+    each(part, |number, value| {
         match number {
-            1 => stripe.offset = value.int(),
-            2 => stripe.index = value.int(),
-            3 => stripe.data = value.int(),
-            4 => stripe.footer = value.int(),
-            5 => stripe.rows = value.int(),
+            1 => stripe.offset = value.uint(),
+            2 => stripe.index = value.uint(),
+            3 => stripe.data = value.uint(),
+            4 => stripe.footer = value.uint(),
+            5 => stripe.rows = value.uint(),
             _ => {}
         }
         Ok(())
@@ -250,11 +256,11 @@ fn stripe(bytes: &[u8]) -> Result<Stripe> {
     Ok(stripe)
 }
 
-fn type_of(bytes: &[u8]) -> Result<Type> {
+fn type_of(part: Part) -> Result<Type> {
     let mut out = Type::default();
-    fields(bytes, |number, value| {
+    each(part, |number, value| {
         match number {
-            1 => out.kind = value.int(),
+            1 => out.kind = value.uint(),
             2 => value.numbers(&mut out.children)?,
             3 => out.names.push(value.text()),
             5 => out.precision = value.small()?,
@@ -266,12 +272,12 @@ fn type_of(bytes: &[u8]) -> Result<Type> {
     Ok(out)
 }
 
-fn stream(bytes: &[u8]) -> Result<(StreamKind, u32, u64)> {
+fn stream(part: Part) -> Result<(StreamKind, u32, u64)> {
     let (mut kind, mut column, mut len) = (StreamKind::Present, 0, 0);
-    fields(bytes, |number, value| {
+    each(part, |number, value| {
         match number {
             1 => {
-                kind = match value.int() {
+                kind = match value.uint() {
                     0 => StreamKind::Present,
                     1 => StreamKind::Data,
                     2 => StreamKind::Length,
@@ -282,7 +288,7 @@ fn stream(bytes: &[u8]) -> Result<(StreamKind, u32, u64)> {
                 }
             }
             2 => column = value.small()?,
-            3 => len = value.int(),
+            3 => len = value.uint(),
             _ => {}
         }
         Ok(())
@@ -290,10 +296,10 @@ fn stream(bytes: &[u8]) -> Result<(StreamKind, u32, u64)> {
     Ok((kind, column, len))
 }
 
-fn encoding(bytes: &[u8]) -> Result<Encoding> {
+fn encoding(part: Part) -> Result<Encoding> {
     let mut out = Encoding::default();
-    fields(bytes, |number, value| {
-        match (number, value.int()) {
+    each(part, |number, value| {
+        match (number, value.uint()) {
             (1, kind @ 0..=3) => (out.v2, out.dictionary) = (kind >= 2, kind % 2 == 1),
             (1, other) => out.unknown = Some(other),
             (2, _) => out.size = value.small()?,
@@ -304,14 +310,14 @@ fn encoding(bytes: &[u8]) -> Result<Encoding> {
     Ok(out)
 }
 
-fn statistics(bytes: &[u8]) -> Result<Statistics> {
+fn statistics(part: Part) -> Result<Statistics> {
     let mut out = Statistics::default();
-    fields(bytes, |number, value| {
+    each(part, |number, value| {
         match number {
-            1 => out.values = Some(value.int()),
+            1 => out.values = Some(value.uint()),
             2 | 7 => {
                 let mut ends = [None; 2];
-                fields(value.bytes(), |n, value| {
+                each(value.part(), |n, value| {
                     if let Some(end) = slot(&mut ends, n, 1) {
                         *end = Some(value.zigzag());
                     }
@@ -322,7 +328,7 @@ fn statistics(bytes: &[u8]) -> Result<Statistics> {
             }
             3 => {
                 let mut ends = [None; 2];
-                fields(value.bytes(), |n, value| {
+                each(value.part(), |n, value| {
                     if let Some(end) = slot(&mut ends, n, 1) {
                         *end = value.double();
                     }
@@ -331,10 +337,10 @@ fn statistics(bytes: &[u8]) -> Result<Statistics> {
                 let [min, max] = ends;
                 out.kind = Extremes::Double(min, max);
             }
-            4 => out.kind = texts(value.bytes())?,
+            4 => out.kind = texts(value.part())?,
             6 => {
                 let mut ends = [None, None];
-                fields(value.bytes(), |n, value| {
+                each(value.part(), |n, value| {
                     if let Some(end) = slot(&mut ends, n, 1) {
                         *end = Some(value.text());
                     }
@@ -345,7 +351,7 @@ fn statistics(bytes: &[u8]) -> Result<Statistics> {
             }
             9 => {
                 let (mut local, mut utc) = ([None; 2], [None; 2]);
-                fields(value.bytes(), |n, value| {
+                each(value.part(), |n, value| {
                     let end = if n < 3 { slot(&mut local, n, 1) } else { slot(&mut utc, n, 3) };
                     if let Some(end) = end {
                         *end = Some(value.zigzag());
@@ -362,13 +368,13 @@ fn statistics(bytes: &[u8]) -> Result<Statistics> {
 }
 
 /// The smallest (field `first`) or the largest (the one after it).
-fn slot<T>(ends: &mut [T; 2], number: u64, first: u64) -> Option<&mut T> {
+fn slot<T>(ends: &mut [T; 2], number: u32, first: u32) -> Option<&mut T> {
     number.checked_sub(first).and_then(|n| ends.get_mut(usize::try_from(n).ok()?))
 }
 
-fn texts(bytes: &[u8]) -> Result<Extremes> {
+fn texts(part: Part) -> Result<Extremes> {
     let (mut exact, mut bounds) = ([None, None], [None, None]);
-    fields(bytes, |n, value| {
+    each(part, |n, value| {
         // Between them stands the sum of lengths.
         let end = if n < 3 { slot(&mut exact, n, 1) } else { slot(&mut bounds, n, 4) };
         if let Some(end) = end {

@@ -6,7 +6,7 @@ use super::super::datatype::{Class, Datatype, Fixed, Float, Normalization, Order
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::adapt;
-use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable, swap_to_little};
+use crate::data::dtype::{ByteOrder, DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
 use arrow::datatypes::{DataType, Field as ArrowField, Fields};
 use bytes::{Bytes, BytesMut};
 use std::sync::Arc;
@@ -315,7 +315,7 @@ impl Delivery {
             How::Turn => {
                 // In place where nobody else has the bytes: what a filter has just made.
                 let mut out = stored.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
-                swap_to_little(&self.dtype, &mut out)?;
+                ByteOrder::Big.to_little(&self.dtype, &mut out)?;
                 Ok(out.freeze())
             }
             _ => {
@@ -339,7 +339,7 @@ impl Delivery {
                 let start = out.len();
                 out.extend_from_slice(stored);
                 // It cannot fail but for records, which are turned member by member.
-                let _ = swap_to_little(&self.dtype, out.get_mut(start..).unwrap_or_default());
+                let _ = ByteOrder::Big.to_little(&self.dtype, out.get_mut(start..).unwrap_or_default());
             }
             How::Bits(fixed, size) => {
                 let value = bits(stored, fixed.order, fixed.offset, fixed.precision, fixed.signed);

@@ -8,6 +8,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Sample;
+use crate::data::dtype::swap_bytes;
 use std::io::Read;
 
 /// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.
@@ -175,7 +176,7 @@ fn unpack(
         let unit = if matches!(page.sample, Sample::C64 | Sample::C128) { size / 2 } else { size };
         if order.big_endian && unit > 1 && page.predictor != 3 {
             let end = row.saturating_mul(live).min(data.len());
-            data.get_mut(..end).unwrap_or_default().chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+            swap_bytes(data.get_mut(..end).unwrap_or_default(), unit);
         }
         return Ok(data);
     }

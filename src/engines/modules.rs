@@ -1,5 +1,7 @@
-//! Tensors with dotted names as a tree of modules: `layers.0.attn.q` lies in `layers`, `0`, `attn`. The
-//! tree is made level by level, when somebody looks; only the sorted list of names is there before.
+//! What has dotted names as a tree of modules, as PyTorch and others name the tensors of a model
+//! (<https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.state_dict>):
+//! `layers.0.attn.q` lies in `layers`, `0`, `attn`. The tree is made level by level, when somebody looks; only the
+//! sorted list of names is there before.
 
 use crate::bytes::display::natural_order;
 use crate::bytes::error::Result;
@@ -14,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 const LEVELS: usize = 64;
 
 /// Something with a dotted name.
-pub(super) trait Leaf: Send + Sync + 'static {
+pub trait Leaf: Send + Sync + 'static {
     /// The full name.
     fn name(&self) -> &str;
     /// Its node, under the last part of its name.
@@ -23,7 +25,7 @@ pub(super) trait Leaf: Send + Sync + 'static {
 
 /// `root` with the tree of all leaves below it, in natural order, and `after` behind them. Names are
 /// taken to differ.
-pub(super) fn root<L: Leaf>(root: Node, mut leaves: Vec<L>, after: Vec<Arc<Node>>) -> Node {
+pub fn tree<L: Leaf>(root: Node, mut leaves: Vec<L>, after: Vec<Arc<Node>>) -> Node {
     leaves.sort_by(|a, b| order(a.name(), b.name()));
     let range = 0..leaves.len();
     let leaves = Arc::new(leaves);
@@ -150,7 +152,7 @@ mod tests {
 
     fn made(names: &[&str]) -> Arc<Node> {
         let leaves = names.iter().map(|n| (*n).to_owned()).collect();
-        Arc::new(root(Node::new("", "file"), leaves, Vec::new()))
+        Arc::new(tree(Node::new("", "file"), leaves, Vec::new()))
     }
 
     /// The paths of all tensors, in the order of the tree.

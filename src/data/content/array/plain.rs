@@ -1,0 +1,490 @@
+//! Arrays that lie uncompressed in a source, in any order of axes.
+
+use super::{Array, ArrayFacts, Gap, read};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::dtype::{ByteOrder, DType};
+use crate::data::region::{Region, Span};
+use crate::data::strides::{self, Axis};
+
+/// An array that lies uncompressed in a source: NPY, safetensors, NIfTI, NetCDF classic, raw files. Its axes may stand
+/// in any order there, with gaps between rows, and its numbers in any byte order.
+pub struct Plain {
+    source: Source,
+    offset: u64,
+    dtype: DType,
+    shape: Vec<u64>,
+    /// Bytes between neighbours along each dimension. Elements under a byte, which lie packed, count as one each.
+    strides: Vec<u64>,
+    /// The dimensions in the file's order, the slowest first.
+    axes: Vec<usize>,
+    order: ByteOrder,
+    /// How many elements are there, where the file is cut off; strides are dense then.
+    there: Option<u64>,
+    facts: ArrayFacts,
+}
+
+/// Runs that lie nearer to each other than this, on average, are read together,
+const GAP: u64 = 4 << 10;
+/// as long as all of them are not more than this.
+const TOGETHER: u64 = 8 << 20;
+
+impl Plain {
+    /// An array of `dtype` and `shape` at `offset` of `source`, in C order without gaps. Its bytes must be there.
+    ///
+    /// # Errors
+    /// `Malformed` where shape and type overflow or reach beyond the source.
+    pub fn new(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
+        let plain = Self::cut(source, offset, dtype, shape)?;
+        match plain.lack() {
+            Some(error) => Err(error),
+            None => Ok(plain),
+        }
+    }
+
+    /// The same, but where the file is cut off its elements beyond the end fail when they are read, and no
+    /// others; [`Plain::lack`] says so.
+    ///
+    /// # Errors
+    /// `Malformed` where shape and type overflow.
+    pub fn cut(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
+        let elements = limits::elements(&shape)?;
+        let bytes = packed_bytes(elements, &dtype)?;
+        let end = offset.checked_add(bytes);
+        let len = source.known_len().filter(|len| end.is_none_or(|end| end > *len));
+        // Wide enough for the bits of any length.
+        let bits = |len: u64| u128::from(len.saturating_sub(offset)) * 8 / u128::from(dtype.bits().max(1));
+        let there = len.map(|len| u64::try_from(bits(len)).unwrap_or(u64::MAX).min(elements));
+        let stored = bytes.min(len.map_or(bytes, |len| len.saturating_sub(offset)));
+        let axes = strides::c_order(shape.len());
+        let strides = strides::dense(&shape, &axes, dtype.size());
+        let facts = ArrayFacts { bytes_stored: Some(stored), ..ArrayFacts::default() };
+        Ok(Plain { source, offset, dtype, shape, strides, axes, order: ByteOrder::Little, there, facts })
+    }
+
+    /// An array of `dtype` and `shape` whose neighbours along each dimension lie `strides` bytes apart, the first
+    /// element at `offset` of `source`. Its bytes must be there.
+    ///
+    /// # Errors
+    /// `Malformed` where it overflows or reaches beyond the source.
+    pub fn strided(
+        source: Source,
+        offset: u64,
+        dtype: DType,
+        shape: Vec<u64>,
+        strides: Vec<u64>,
+    ) -> Result<Self> {
+        if strides.len() != shape.len() || dtype.bits() < 8 {
+            return Err(Error::bug(format!("strides {strides:?} of shape {shape:?} of {dtype}")));
+        }
+        let stored = limits::bytes(&shape, dtype.size())?;
+        let along = |(side, stride): (&u64, &u64)| side.saturating_sub(1).checked_mul(*stride);
+        let last = shape.iter().zip(&strides).map(along).try_fold(0u64, |all, one| all.checked_add(one?));
+        let end = last.and_then(|last| last.checked_add(dtype.size())?.checked_add(offset));
+        let beyond = |end: u64| source.known_len().is_some_and(|len| end > len);
+        if stored > 0 && end.is_none_or(beyond) {
+            let what =
+                format!("array: shape {shape:?} of {dtype} with strides {strides:?} reaches beyond the file");
+            return Err(Error::malformed(what).at(offset));
+        }
+        let mut axes = strides::c_order(shape.len());
+        axes.sort_by_key(|axis| std::cmp::Reverse(strides.get(*axis).copied()));
+        let facts = ArrayFacts { bytes_stored: Some(stored), ..ArrayFacts::default() };
+        Ok(Plain {
+            source,
+            offset,
+            dtype,
+            shape,
+            strides,
+            axes,
+            order: ByteOrder::Little,
+            there: None,
+            facts,
+        })
+    }
+
+    /// How many elements are there, in the file's order; `None` where all are.
+    pub fn there(&self) -> Option<u64> {
+        self.there
+    }
+
+    /// What is to be said where not all of its bytes are there.
+    pub fn lack(&self) -> Option<Error> {
+        self.there?;
+        let (shape, dtype) = (&self.shape, &self.dtype);
+        let bytes = limits::elements(shape).and_then(|elements| packed_bytes(elements, dtype)).unwrap_or(0);
+        let there = self.source.known_len().unwrap_or(0).saturating_sub(self.offset);
+        Some(Error::malformed(format!(
+            "array: shape {shape:?} of {dtype} needs {bytes} bytes, {there} are there; the file may be cut off"
+        ))
+        .at(self.offset))
+    }
+
+    /// Fails where a region reaches beyond what is there.
+    fn reaches(&self, region: &Region) -> Result<()> {
+        let Some(there) = self.there else { return Ok(()) };
+        let last = |span: &Span| span.index(span.count.saturating_sub(1));
+        let ends =
+            region.0.iter().zip(&self.strides).map(|(span, stride)| last(span).saturating_mul(*stride));
+        let end = ends.fold(0u64, u64::saturating_add);
+        let missing = end.checked_div(self.dtype.size()).unwrap_or(0) >= there;
+        self.lack().filter(|_| missing).map_or(Ok(()), Err)
+    }
+
+    /// Stored big-endian, all of it.
+    pub fn big_endian(self, big: bool) -> Self {
+        self.byte_order(ByteOrder::big(big))
+    }
+
+    /// Stored in this byte order.
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Stored in Fortran order (first dimension fastest), without gaps.
+    pub fn fortran(self, fortran: bool) -> Self {
+        let mut axes = strides::c_order(self.shape.len());
+        if fortran {
+            axes.reverse();
+        }
+        self.axes(axes)
+    }
+
+    /// Stored without gaps, the dimensions in this order, the slowest first: each of them once.
+    pub fn axes(mut self, axes: Vec<usize>) -> Self {
+        self.strides = strides::dense(&self.shape, &axes, self.dtype.size());
+        self.axes = axes;
+        self
+    }
+
+    /// Further facts for the inspector; byte order and stored bytes are filled in here.
+    pub fn detail(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.facts.details.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// With everything that is known of it; byte order, stored bytes and order are filled in here.
+    pub fn with_facts(mut self, facts: ArrayFacts) -> Self {
+        self.facts = ArrayFacts { bytes_stored: self.facts.bytes_stored, ..facts };
+        self
+    }
+
+    /// Elements that follow each other, from byte `first` on, into `out`.
+    fn load(&self, task: &Task, first: u64, out: &mut [u8]) -> Result<()> {
+        match self.dtype.bits() {
+            bits @ 1..8 => self.unpack(task, bits, first, out),
+            _ => self.source.read_into(task, self.offset + first, out),
+        }
+    }
+
+    /// Elements under a byte, from the one of number `first` on: packed from the low bits upwards, delivered one a
+    /// byte.
+    fn unpack(&self, task: &Task, bits: u64, first: u64, out: &mut [u8]) -> Result<()> {
+        let start = first * bits / 8;
+        let end = ((first + out.len() as u64) * bits).div_ceil(8);
+        let packed = self.source.read(task, self.offset + start..self.offset + end)?;
+        let mask = (1u16 << bits) - 1;
+        for (n, element) in out.iter_mut().enumerate() {
+            let bit = (first + n as u64) * bits - start * 8;
+            let (byte, shift) = ((bit / 8) as usize, bit % 8);
+            let low = packed.get(byte).copied().unwrap_or(0);
+            let high = packed.get(byte + 1).copied().unwrap_or(0);
+            *element = ((u16::from_le_bytes([low, high]) >> shift) & mask) as u8;
+        }
+        Ok(())
+    }
+
+    /// Elements from byte `first` on into `out`, as `axes` say. What is one run on both sides is read into its place;
+    /// what lies together, or moves, is read in parts and copied from there.
+    fn gather(
+        &self,
+        task: &Task,
+        axes: &[Axis],
+        first: u64,
+        out: &mut [u8],
+        part: &mut Vec<u8>,
+    ) -> Result<()> {
+        let size = self.dtype.size();
+        let short = || Error::bug("an array was asked for less than its region");
+        if axes.len() < 2 && axes.iter().all(|axis| axis.from == size && axis.to == size) {
+            let len = axes.iter().fold(size, |len, axis| len.saturating_mul(axis.count));
+            return self.load(task, first, out.get_mut(..len as usize).ok_or_else(short)?);
+        }
+        if let Some(extent) = near(axes, size) {
+            part.resize(extent as usize, 0);
+            self.load(task, first, part)?;
+            strides::copy(part, out, axes, size as usize);
+            return Ok(());
+        }
+        let Some((&slowest, inner)) = axes.split_first() else { return Ok(()) };
+        let together = together(slowest, inner, size);
+        for n in (0..slowest.count).step_by(together as usize) {
+            let count = together.min(slowest.count - n);
+            let axes = [&[Axis { count, ..slowest }][usize::from(count == 1)..], inner].concat();
+            let rest = out.get_mut((n * slowest.to) as usize..).ok_or_else(short)?;
+            self.gather(task, &axes, first + n * slowest.from, rest, part)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes from the first to the last element of a copy, where reading all of them is cheaper than a read for each
+/// run, or they have to be moved anyway.
+fn near(axes: &[Axis], size: u64) -> Option<u64> {
+    let (mut extent, mut wanted, mut runs) = (size, size, 1u64);
+    for (n, axis) in axes.iter().enumerate() {
+        extent = extent.saturating_add(axis.count.checked_sub(1)?.saturating_mul(axis.from));
+        wanted = wanted.saturating_mul(axis.count);
+        let is_run = n + 1 == axes.len() && axis.from == size;
+        runs = runs.saturating_mul(if is_run { 1 } else { axis.count });
+    }
+    let moves = axes.last().is_some_and(|axis| axis.from != size || axis.to != size);
+    let costs = if moves { extent.saturating_sub(wanted) } else { extent };
+    (extent <= TOGETHER && costs <= runs.saturating_mul(GAP)).then_some(extent)
+}
+
+/// How many of the slowest axis are read together; 1 where each is to be read by itself.
+fn together(slowest: Axis, inner: &[Axis], size: u64) -> u64 {
+    let one = inner
+        .iter()
+        .fold(size, |all, axis| all.saturating_add(axis.count.saturating_sub(1).saturating_mul(axis.from)));
+    let most =
+        (TOGETHER.saturating_sub(one)).checked_div(slowest.from).map_or(1, |more| more.saturating_add(1));
+    let count = most.clamp(1, slowest.count.max(1));
+    let axes = [&[Axis { count, ..slowest }], inner].concat();
+    if near(&axes, size).is_some() { count } else { 1 }
+}
+
+impl Array for Plain {
+    fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.reaches(region)?;
+        let places = strides::dense(&region.shape(), &strides::c_order(self.shape.len()), self.dtype.size());
+        let each = region.0.iter().zip(self.strides.iter().zip(places));
+        let first = each.clone().map(|(span, (stride, _))| span.start * stride).sum();
+        let axes = each.map(|(span, (stride, to))| Axis { count: span.count, from: span.step * stride, to });
+        self.gather(task, &strides::joined(axes), first, out, &mut Vec::new())?;
+        self.order.to_little(&self.dtype, out)
+    }
+
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        let (Some(there), Some(error)) = (self.there, self.lack()) else {
+            self.read(task, region, out)?;
+            return Ok(Vec::new());
+        };
+        region.check(&self.shape)?;
+        if out.is_empty() {
+            return Ok(Vec::new());
+        }
+        out.fill(0);
+        let (size, whole) = (self.dtype.size() as usize, region.shape());
+        let mut gaps = Vec::new();
+        for (part, is_there) in region.divided(&self.shape, there, &self.axes) {
+            if is_there {
+                let inner = region.0.iter().zip(&part.0).map(|(outer, part)| outer.part(part)).collect();
+                paste(&read(self, task, &Region(inner))?, &part, &whole, size, out);
+            } else {
+                gaps.push(Gap { part, error: error.clone() });
+            }
+        }
+        Ok(gaps)
+    }
+
+    fn facts(&self) -> ArrayFacts {
+        let mut facts = self.facts.clone();
+        facts.byte_order = self.order.word(&self.dtype);
+        let order = match self.axes.as_slice() {
+            axes if axes.is_sorted() => "C".to_owned(),
+            axes if axes.iter().rev().is_sorted() => "Fortran".to_owned(),
+            axes => format!("axes {axes:?}, the slowest first"),
+        };
+        facts.details.push(("order".to_owned(), order));
+        facts
+    }
+}
+
+/// Bytes of `elements` packed elements of `dtype`.
+pub fn packed_bytes(elements: u64, dtype: &DType) -> Result<u64> {
+    elements
+        .checked_mul(dtype.bits())
+        .map(|bits| bits.div_ceil(8))
+        .ok_or_else(|| Error::malformed(format!("array: {elements} elements of {dtype} overflow 64 bits")))
+}
+
+/// Puts the elements of a part, which has no steps, to their places in a whole of the shape `whole`.
+fn paste(from: &[u8], part: &Region, whole: &[u64], size: usize, out: &mut [u8]) {
+    let axes = strides::c_order(whole.len());
+    let (near, places) =
+        (strides::dense(&part.shape(), &axes, size as u64), strides::dense(whole, &axes, size as u64));
+    let each = part.0.iter().zip(near.into_iter().zip(places));
+    let start: u64 = each.clone().map(|(span, (_, to))| span.start * to).sum();
+    let axes = strides::joined(each.map(|(span, (from, to))| Axis { count: span.count, from, to }));
+    strides::copy(from, out.get_mut(start as usize..).unwrap_or_default(), &axes, size);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An order of `count` axes.
+    fn order(count: usize, mut seed: usize) -> Vec<usize> {
+        let mut order = strides::c_order(count);
+        for n in (1..count).rev() {
+            order.swap(n, seed % (n + 1));
+            seed /= n + 1;
+        }
+        order
+    }
+
+    proptest! {
+        #[test]
+        fn any_region_in_any_order_is_what_numpy_would_give(
+            dims in prop::collection::vec((1u64..6, 0u64..6, 0u64..6, 1u64..4, 0u64..9), 0..4),
+            seed in 0usize..24, big: bool, gaps: bool, offset in 0u64..3, long: bool,
+        ) {
+            // Long elements make runs that are read by themselves.
+            let width = if long { 6000 } else { 2 };
+            let dtype = if long { DType::Void(6000) } else { DType::U16 };
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let spans: Vec<Span> = dims.iter().map(|&(len, a, b, step, _)| {
+                let start = a.min(len);
+                Span { start, count: (b.min(len - start)).div_ceil(step), step }
+            }).collect();
+            let axes = order(shape.len(), seed);
+            let mut places = strides::dense(&shape, &axes, width);
+            let mut wider = 0;
+            for &axis in axes.iter().rev().filter(|_| gaps) {
+                wider = (wider + dims[axis].4) * shape[axis];
+                places[axis] += wider;
+            }
+            // Every byte of the file is another one, nearly.
+            let last: u64 = places.iter().zip(&shape).map(|(place, side)| place * (side - 1)).sum();
+            let bytes: Vec<u8> = (0..offset + last + width).map(|n| (n * 37 % 251) as u8).collect();
+            let source = Source::memory("a", bytes.clone());
+            let plain = match gaps {
+                true => Plain::strided(source, offset, dtype, shape.clone(), places.clone()),
+                false => Plain::new(source, offset, dtype, shape.clone()).map(|plain| plain.axes(axes)),
+            };
+            let got = read(&plain.unwrap().big_endian(big), &Task::new(), &Region(spans.clone())).unwrap();
+            let mut expected = vec![offset];
+            for (axis, span) in spans.iter().enumerate() {
+                expected = expected.iter().flat_map(|&at| (0..span.count).map(move |n| (at, n)))
+                    .map(|(at, n)| at + span.index(n) * places[axis]).collect();
+            }
+            let element = |at: u64| {
+                let element = &bytes[at as usize..][..width as usize];
+                if big && !long { vec![element[1], element[0]] } else { element.to_vec() }
+            };
+            prop_assert_eq!(got, expected.into_iter().flat_map(element).collect::<Vec<u8>>());
+        }
+    }
+
+    #[test]
+    fn strides_beyond_the_file_are_refused() {
+        let strided = |shape: &[u64], strides: &[u64]| {
+            let source = Source::memory("a", vec![0; 20]);
+            Plain::strided(source, 2, DType::U16, shape.to_vec(), strides.to_vec())
+        };
+        assert!(strided(&[3, 2], &[6, 2]).is_ok() && strided(&[3, 3], &[6, 2]).is_ok());
+        assert!(strided(&[0, 9], &[u64::MAX, 7]).is_ok(), "nothing is in it");
+        for (shape, strides) in [([4, 2], [6, 2]), ([2, 2], [u64::MAX, 2]), ([u64::MAX, 2], [3, 2])] {
+            assert!(strided(&shape, &strides).is_err(), "{shape:?} {strides:?}");
+        }
+        assert!(strided(&[3], &[6, 2]).is_err());
+    }
+
+    /// Parts that are read together, by themselves and in groups, of an array that is longer than one of them.
+    #[test]
+    fn large_arrays_in_any_order_are_read_in_parts() {
+        let shape = vec![700, 300, 25];
+        let count = 700 * 300 * 25;
+        let bytes: Vec<u8> = (0..count as u32).flat_map(u32::to_be_bytes).collect();
+        for axes in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+            let places = strides::dense(&shape, &axes, 1);
+            let source = Source::memory("a", bytes.clone());
+            let plain = Plain::new(source, 0, DType::U32, shape.clone()).unwrap();
+            let plain = plain.axes(axes.to_vec()).big_endian(true);
+            for spans in [
+                [0, 700, 1, 0, 300, 1, 0, 25, 1],
+                [5, 40, 17, 0, 300, 1, 3, 4, 6],
+                [0, 700, 1, 7, 1, 1, 0, 25, 1],
+            ] {
+                let spans = spans.as_chunks::<3>().0.iter();
+                let region = Region(spans.map(|&[start, count, step]| Span { start, count, step }).collect());
+                let got = read(&plain, &Task::new(), &region).unwrap();
+                let mut wanted = vec![0];
+                for (span, place) in region.0.iter().zip(&places) {
+                    wanted = wanted
+                        .iter()
+                        .flat_map(|at| (0..span.count).map(move |n| at + span.index(n) * place))
+                        .collect();
+                }
+                let same =
+                    got.as_chunks::<4>().0.iter().map(|b| u64::from(u32::from_le_bytes(*b))).eq(wanted);
+                assert!(same, "{axes:?} {region:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn four_bit_elements_unpack_from_the_low_bits() {
+        let dtype = DType::Mini(crate::data::dtype::Mini::F4E2M1);
+        let array = Plain::new(Source::memory("a", vec![0x21, 0x43, 0x05]), 0, dtype, vec![5]).unwrap();
+        let region = Region(vec![Span { start: 1, count: 2, step: 2 }]);
+        assert_eq!(read(&array, &Task::new(), &region).unwrap(), [2, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn of_a_file_that_is_cut_off_what_is_there_is_read(
+            dims in prop::collection::vec((1u64..5, 0u64..5, 1u64..5, 1u64..3), 0..4), cut in 0usize..140, seed in 0usize..24,
+        ) {
+            let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            let spans: Vec<Span> = dims.iter().map(|&(len, a, b, step)| {
+                let start = a.min(len - 1);
+                Span { start, count: b.min(len - start).div_ceil(step), step }
+            }).collect();
+            let region = Region(spans);
+            let axes = order(shape.len(), seed);
+            let total = shape.iter().product::<u64>() as usize;
+            // Every element is its number, from 1 on, in the file's order.
+            let all: Vec<u8> = (1..=total as u16).flat_map(u16::to_le_bytes).collect();
+            let task = Task::new();
+            let whole = Plain::new(Source::memory("a", all.clone()), 0, DType::U16, shape.clone()).unwrap().axes(axes.clone());
+            let there = cut.min(all.len());
+            let part = Plain::cut(Source::memory("a", all[..there].to_vec()), 0, DType::U16, shape).unwrap().axes(axes);
+            prop_assert_eq!(part.lack().is_some(), there < all.len());
+            let wanted = read(&whole, &task, &region).unwrap();
+            let mut got = vec![0xff; wanted.len()];
+            let gaps = part.read_lenient(&task, &region, &mut got).unwrap();
+            let expected: Vec<u16> = wanted.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b))
+                .map(|n| if usize::from(n) * 2 <= there { n } else { 0 }).collect();
+            let got: Vec<u16> = got.as_chunks::<2>().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+            prop_assert_eq!(&got, &expected);
+            let missing = expected.iter().filter(|n| **n == 0).count() as u64;
+            prop_assert_eq!(gaps.iter().map(|gap| gap.part.elements().unwrap()).sum::<u64>(), missing);
+            prop_assert_eq!(read(&part, &task, &region).is_ok(), missing == 0);
+        }
+    }
+
+    #[test]
+    fn an_array_longer_than_its_file_is_refused() {
+        let error = Plain::new(Source::memory("a", vec![0; 7]), 4, DType::F32, vec![1]).err().unwrap();
+        assert!(error.to_string().contains("4 bytes, 3 are there"), "{error}");
+        assert!(Plain::new(Source::memory("a", vec![]), 0, DType::F64, vec![1 << 62, 1 << 62]).is_err());
+    }
+}

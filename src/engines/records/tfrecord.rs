@@ -1,0 +1,97 @@
+//! TFRecord, the framing of TensorFlow's data sets and event files: for each record its length (eight bytes,
+//! little-endian), the masked CRC-32C of these eight bytes, the record, and the masked CRC-32C of the record.
+//! <https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details>,
+//! <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/lib/io/record_writer.h>
+
+use super::{Frame, Framing, Window};
+use crate::bytes::codec::checksum::crc32c;
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use bytes::Bytes;
+
+/// Bytes before a record: its length and the checksum of that.
+pub const HEAD: usize = 12;
+/// Bytes behind a record: its checksum.
+pub const TAIL: usize = 4;
+
+/// TFRecord's framing. Finding frames checks lengths; [`record`] checks the records.
+pub struct TfRecords;
+
+/// A checksum as it is stored: turned and moved, so that checksums in checked bytes do no harm.
+pub fn masked(bytes: &[u8]) -> u32 {
+    crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// The length that a head says; `None` where its checksum is wrong or it is too short.
+pub fn length(head: &[u8]) -> Option<u64> {
+    let (length, rest) = head.split_first_chunk::<8>()?;
+    let sum = u32::from_le_bytes(*rest.first_chunk()?);
+    (sum == masked(length)).then_some(u64::from_le_bytes(*length))
+}
+
+/// The bytes of a record.
+///
+/// # Errors
+/// `Malformed` where its checksum is wrong, `Limit` for more than [`limits::CHUNK`] bytes.
+pub fn record(task: &Task, source: &Source, frame: &Frame) -> Result<Bytes> {
+    let len = limits::check(frame.span.end - frame.span.start, limits::CHUNK, "a record")?;
+    let all = source.read(task, frame.span.start..frame.span.end.saturating_add(TAIL as u64))?;
+    let (record, sum) = (all.slice(..len), all.get(len..).unwrap_or_default());
+    match masked(&record).to_le_bytes() == *sum {
+        true => Ok(record),
+        false => Err(Error::malformed("TFRecord: the checksum of a record is wrong").at(frame.span.start)),
+    }
+}
+
+impl Framing for TfRecords {
+    fn frame(&self, window: &mut Window, at: u64) -> Result<Option<Frame>> {
+        let wrong = |what: &str| Error::malformed(format!("TFRecord: {what}")).at(at);
+        let head = window.get(at, HEAD)?;
+        if head.is_empty() {
+            return Ok(None);
+        }
+        let cut = || wrong("the file ends within a record; it may be cut off");
+        if head.len() < HEAD {
+            return Err(cut());
+        }
+        let len = length(head).ok_or_else(|| wrong("the checksum of a record's length is wrong"))?;
+        let start = at.saturating_add(HEAD as u64);
+        let end = start.checked_add(len).and_then(|end| end.checked_add(TAIL as u64)).ok_or_else(cut)?;
+        if window.known_len().is_some_and(|len| end > len) {
+            return Err(cut());
+        }
+        if window.known_len().is_none() && window.get(end - 1, 1)?.is_empty() {
+            return Err(cut());
+        }
+        Ok(Some(Frame { span: start..end - TAIL as u64, records: 1, end }))
+    }
+
+    /// The next place where both checksums are right: 64 bits, which do not happen to be.
+    fn resume(&self, window: &mut Window, at: u64) -> Result<Option<u64>> {
+        let (task, source) = (window.task, window.source);
+        let whole = |at: u64, len: u64| {
+            let start = at.checked_add(HEAD as u64);
+            let frame = start.and_then(|start| {
+                let end = start.checked_add(len)?;
+                Some(Frame { span: start..end, records: 1, end: end.checked_add(TAIL as u64)? })
+            });
+            match frame.map(|frame| record(task, source, &frame)) {
+                Some(Ok(_)) => Ok(true),
+                Some(Err(error)) if error.is_cancelled() => Err(error),
+                _ => Ok(false),
+            }
+        };
+        window.search(at.saturating_add(1), HEAD - 1, |bytes, from| {
+            for (place, head) in bytes.windows(HEAD).enumerate() {
+                if let Some(len) = length(head)
+                    && whole(from + place as u64, len)?
+                {
+                    return Ok(Some(place));
+                }
+            }
+            Ok(None)
+        })
+    }
+}
