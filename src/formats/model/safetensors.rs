@@ -9,6 +9,7 @@
 mod header;
 mod shards;
 mod tree;
+mod types;
 pub mod write;
 
 use crate::bytes::error::{Error, Result};
