@@ -33,7 +33,6 @@ pub mod snappy;
 pub mod szip;
 #[cfg(test)]
 mod tests;
-mod xxhash;
 pub mod zfp;
 pub mod zstd;
 

@@ -14,6 +14,7 @@ use crate::data::content::array::{Axis, Scaling};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
 use crate::data::node::Value;
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -253,20 +254,8 @@ fn number(text: &str) -> Option<(f64, bool)> {
     if let Ok(number) = text.parse::<f64>() {
         return Some((number, !text.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'+')));
     }
-    let digits = text.strip_suffix('=').filter(|digits| digits.len() == 11)?;
-    let mut bits = 0u128;
-    for byte in digits.bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u128::from(digit);
-    }
-    let bytes = u64::try_from(bits >> 2).ok()?.to_be_bytes();
+    let bytes = BASE64_STANDARD.decode(Some(text).filter(|text| text.len() == 12)?).ok()?;
+    let bytes = bytes.try_into().ok()?;
     Some((f64::from_le_bytes(bytes), true))
 }
 

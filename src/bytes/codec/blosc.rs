@@ -312,11 +312,7 @@ impl<'a> Decoder<'a> {
         let to = self.block.get_mut(start..).unwrap_or_default();
         let made = match self.header.flags >> 5 {
             1 => lz4::block_into(data, to, self.dictionary)?,
-            2 => {
-                let bytes = snappy::decode(data, to.len())?;
-                to.get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
-                bytes.len()
-            }
+            2 => snappy::decode_into(data, to)?,
             3 => deflate::zlib_into(data, to)?,
             4 => zstd::decode_into(data, to, self.dictionary)?,
             _ => {

@@ -1,7 +1,6 @@
 //! BloscLZ, Blosc's own compression: literals and references, after FastLZ.
 //! <https://github.com/Blosc/c-blosc2/blob/main/blosc/blosclz.c>
 
-use super::snappy::repeat;
 use crate::bytes::error::{Error, Result};
 
 /// Distances from here on take two more bytes.
@@ -72,6 +71,21 @@ fn reference(rest: &[u8], control: usize, out: &mut Vec<u8>, base: usize, end: u
     }
     repeat(out, distance, length + 3, end)?;
     Some(used)
+}
+
+/// Appends `length` bytes from `distance` before the end; they may reach into what is appended.
+fn repeat(out: &mut Vec<u8>, distance: usize, length: usize, size: usize) -> Option<()> {
+    let from = out.len().checked_sub(distance).filter(|_| distance > 0)?;
+    if length > size - out.len() {
+        return None;
+    }
+    let mut left = length;
+    while left > 0 {
+        let piece = left.min(out.len() - from);
+        out.extend_from_within(from..from + piece);
+        left -= piece;
+    }
+    Some(())
 }
 
 #[cfg(test)]

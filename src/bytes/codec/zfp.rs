@@ -1,9 +1,9 @@
 //! ZFP: numbers in blocks of 4ᵈ, each with a common exponent, decorrelated and stored bit plane by bit plane, as
-//! many planes as the mode allows. Decodes what the HDF5 filter 32013 writes: one to three dimensions of 32- or
-//! 64-bit integers and floats, by rate, precision or accuracy.
+//! many planes as the mode allows. Decodes what the HDF5 filter 32013 and numcodecs' `zfpy` write: one to three dimensions of
+//! 32- or 64-bit integers and floats, by rate, precision or accuracy.
 //!
-//! The algorithm: <https://zfp.readthedocs.io/en/latest/algorithm.html>; the header in the filter's client data:
-//! <https://h5z-zfp.readthedocs.io/en/latest/hdf5_chunking.html>.
+//! The algorithm: <https://zfp.readthedocs.io/en/latest/algorithm.html>; the header, which stands before the data or in
+//! the filter's client data: <https://h5z-zfp.readthedocs.io/en/latest/hdf5_chunking.html>.
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -62,12 +62,17 @@ impl Bits<'_> {
 
 impl Header {
     /// Takes the filter's client data apart: a word of versions, then ZFP's own header.
-    fn read(client: &[u32]) -> Result<Header> {
+    fn of_client(client: &[u32]) -> Result<Header> {
         let bytes: Vec<u8> = client.iter().skip(1).flat_map(|word| word.to_le_bytes()).collect();
-        if !bytes.starts_with(MAGIC) || bytes.len() < 12 {
-            return Err(Error::malformed("ZFP filter: its client data holds no header"));
+        Header::read(&mut Bits { bytes: &bytes, at: 0 })
+    }
+
+    /// Reads the header at the start of `bits`, which then stand behind it.
+    fn read(bits: &mut Bits) -> Result<Header> {
+        if !bits.bytes.starts_with(MAGIC) || bits.bytes.len() < 12 {
+            return Err(Error::malformed("ZFP data: there is no header"));
         }
-        let mut bits = Bits { bytes: &bytes, at: 32 };
+        bits.at = 32;
         let mut meta = bits.many(52);
         let mut take = |count: u32| {
             let value = meta & ((1 << count) - 1);
@@ -104,13 +109,27 @@ impl Header {
     }
 }
 
-/// Decodes a chunk by the filter's client data; elements are little-endian.
+/// Decodes a chunk by the HDF5 filter's client data; elements are little-endian.
 ///
 /// # Errors
 /// `Malformed` for client data without a header, data that is cut off or more than `most` bytes; `Unsupported`
-/// for the reversible mode.
+/// for the reversible mode and for four dimensions.
 pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
-    let header = Header::read(client)?;
+    blocks(&mut Bits { bytes: input, at: 0 }, &Header::of_client(client)?, most)
+}
+
+/// Decodes a stream that begins with its header; elements are little-endian.
+///
+/// # Errors
+/// As [`decode`].
+pub fn stream(input: &[u8], most: usize) -> Result<Vec<u8>> {
+    let mut bits = Bits { bytes: input, at: 0 };
+    let header = Header::read(&mut bits)?;
+    blocks(&mut bits, &header, most)
+}
+
+/// The elements of all blocks.
+fn blocks(bits: &mut Bits, header: &Header, most: usize) -> Result<Vec<u8>> {
     let size = header.kind.bits() as usize / 8;
     let elements = header.shape.iter().try_fold(size, |n, side| n.checked_mul(*side));
     let total = elements.filter(|n| *n <= most).ok_or_else(|| super::too_much("ZFP data", most))?;
@@ -118,13 +137,12 @@ pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
     let rank = header.shape.len();
     let order = order(rank);
     let counts: Vec<usize> = header.shape.iter().map(|side| side.div_ceil(4)).collect();
-    let mut bits = Bits { bytes: input, at: 0 };
     let mut block = vec![0u64; order.len()];
     for n in 0..counts.iter().product::<usize>() {
-        if bits.at > (input.len() as u64).saturating_mul(8) {
+        if bits.at > (bits.bytes.len() as u64).saturating_mul(8) {
             return Err(super::cut_off("ZFP data"));
         }
-        let scale = one_block(&mut bits, &header, &order, &mut block);
+        let scale = one_block(bits, header, &order, &mut block);
         let mut rest = n;
         let corner: Vec<usize> = counts
             .iter()
@@ -134,7 +152,7 @@ pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
                 at
             })
             .collect();
-        place(&header, &corner, &block, scale, &mut out);
+        place(header, &corner, &block, scale, &mut out);
     }
     Ok(out)
 }
@@ -328,9 +346,9 @@ mod tests {
 
     #[test]
     fn a_header_of_the_filter() {
-        let header = Header::read(&[269_504_785, 91_252_346, 805_306_870, 267_386_881]).unwrap();
+        let header = Header::of_client(&[269_504_785, 91_252_346, 805_306_870, 267_386_881]).unwrap();
         assert_eq!((header.kind, header.shape, header.bits), (Kind::F32, vec![32, 20], (256, 256)));
-        assert!(Header::read(&[1, 2, 3]).is_err());
+        assert!(Header::of_client(&[1, 2, 3]).is_err());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! LZ4 frames (LZ4 Frame Format 1.6.4), the old "legacy" frames with them.
 
 use super::{Codec, Feed, Notes, zstd};
-use crate::bytes::codec::checksum::{self, Xxh32};
+use crate::bytes::codec::checksum::{self, XxHash32};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use lz4_flex::block;
+use std::hash::Hasher;
 
 /// The magic number of a frame.
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
@@ -39,7 +40,7 @@ struct Header {
     block_checksum: bool,
     block_size: usize,
     content_size: Option<u64>,
-    content: Option<Xxh32>,
+    content: Option<XxHash32>,
     made: u64,
 }
 
@@ -133,7 +134,7 @@ impl Lz4 {
         let made = self.block.get(keep..).unwrap_or_default();
         header.made += made.len() as u64;
         if let Some(content) = &mut header.content {
-            content.update(made);
+            content.write(made);
         }
         feed.skip((4 + len + check) as u64);
         Ok(())
@@ -147,7 +148,7 @@ impl Lz4 {
         if let Some(content) = &header.content {
             let place = feed.at();
             let stored = feed.take::<4>(task)?.ok_or_else(|| cut(frame).at(place))?;
-            if u32::from_le_bytes(stored) != content.finish() {
+            if u32::from_le_bytes(stored) != content.finish_32() {
                 self.notes.blame(
                     Error::malformed(format!(
                         "LZ4 frame {frame}: the checksum of its content does not match"
@@ -267,7 +268,7 @@ fn header(task: &Task, feed: &mut Feed, frame: u64) -> Result<Header> {
         block_checksum: flags & 16 != 0,
         block_size,
         content_size,
-        content: (flags & 4 != 0).then(|| Xxh32::new(0)),
+        content: (flags & 4 != 0).then(|| XxHash32::with_seed(0)),
         made: 0,
     })
 }

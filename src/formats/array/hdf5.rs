@@ -22,7 +22,6 @@ pub mod attribute;
 pub mod axes;
 pub mod book;
 pub mod btree2;
-pub mod checksum;
 pub mod conventions;
 pub mod data;
 pub mod datatype;

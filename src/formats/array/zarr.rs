@@ -16,6 +16,7 @@ mod json;
 mod meta;
 mod msgpack;
 mod ome;
+mod pco;
 mod python;
 mod store;
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod header;
 mod shards;
+mod types;
 pub mod write;
 
 use crate::bytes::error::{Error, Result};

@@ -3,6 +3,7 @@
 //! Each line gives what the file is and the bytes by which it is told. A format that gets a reader
 //! leaves this list.
 
+use crate::bytes::codec::checksum::crc32c;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
@@ -191,16 +192,7 @@ fn is_pickle(head: &Head) -> bool {
 /// A TFRecord begins with a length and the checksum of that length.
 fn is_tfrecord(first: &[u8]) -> bool {
     let (Some(len), Some(crc)) = (first.get(..8), first.get(8..12)) else { return false };
-    // CRC-32C, bit by bit: eight bytes need no table.
-    let mut found = !0u32;
-    for &byte in len {
-        found ^= u32::from(byte);
-        for _ in 0..8 {
-            found = (found >> 1) ^ (0x82f6_3b78 & (found & 1).wrapping_neg());
-        }
-    }
-    let found = !found;
-    let masked = found.rotate_right(15).wrapping_add(0xa282_ead8);
+    let masked = crc32c(len).rotate_right(15).wrapping_add(0xa282_ead8);
     crc == masked.to_le_bytes()
 }
 

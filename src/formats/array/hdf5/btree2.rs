@@ -1,8 +1,8 @@
 //! B-trees of version 2: records of one size in order, found by comparison or by position. They index
 //! links, attributes, objects of fractal heaps, shared messages and chunks (section III.A.2).
 
-use super::checksum;
 use super::file::{Cursor, File};
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -76,7 +76,7 @@ impl BTree2 {
         let (record, depth) = (usize::from(cursor.u16()?), cursor.u16()?);
         cursor.skip(2)?;
         let (root, records, total) = (cursor.address()?, u64::from(cursor.u16()?), cursor.size()?);
-        if !checksum::is_right(&bytes) {
+        if !checksum::lookup3_matches(&bytes) {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         limits::check(node_size, NODE, "a node of a B-tree")?;
@@ -219,7 +219,7 @@ impl BTree2 {
             }
         }
         let covered = cursor.taken();
-        if checksum::lookup3(&bytes[..covered]) != cursor.u32()? {
+        if checksum::lookup3(&bytes[..covered], 0) != cursor.u32()? {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         Ok(Node { bytes, start, children, records })

@@ -2,10 +2,10 @@
 //! table of blocks holds most objects; very large ones lie by themselves, very small ones in their own id.
 
 use super::btree2::{BTree2, enough};
-use super::checksum;
 use super::data;
 use super::file::{Cursor, File};
 use super::message::FilterPipeline;
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -245,7 +245,7 @@ impl FractalHeap {
             if let Some(field) = zeroed.get_mut(at..at + 4) {
                 field.fill(0);
             }
-            if checksum::lookup3(&zeroed) != stored {
+            if checksum::lookup3(&zeroed, 0) != stored {
                 return Err(cursor.error("its checksum is wrong; it is damaged"));
             }
         }
@@ -298,7 +298,7 @@ impl FractalHeap {
                 children.push(address.map(|address| Pointer { address, filtered }));
             }
         }
-        if !checksum::is_right(&bytes) {
+        if !checksum::lookup3_matches(&bytes) {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         Ok(Indirect { offset, children })
@@ -338,7 +338,7 @@ impl Head {
             pipeline = FilterPipeline::parse(&mut inner)?;
         }
         let covered = cursor.taken();
-        if checksum::lookup3(&bytes[..covered]) != cursor.u32()? {
+        if checksum::lookup3(&bytes[..covered], 0) != cursor.u32()? {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         let power = |size: u64| size.is_power_of_two();

@@ -3,12 +3,12 @@
 //! Sections III.A.1, III.B, IV.A.2.c and IV.A.2.g of the specification.
 
 use super::btree2::BTree2;
-use super::checksum;
 use super::file::{Cursor, File};
 use super::fractal::FractalHeap;
 use super::heap::LocalHeap;
 use super::message::text;
 use super::object::{Message, Object, kind};
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
@@ -287,7 +287,7 @@ impl Dense {
     }
 
     fn find(&self, file: &File, task: &Task, name: &str) -> Result<Option<Link>> {
-        let hash = checksum::lookup3(name.as_bytes());
+        let hash = checksum::lookup3(name.as_bytes(), 0);
         let stored = |record: &[u8]| record.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         for record in self.names.find(task, &|record| stored(record).cmp(&hash))? {
             let link = self.link(file, task, record.get(4..).unwrap_or_default())?;

@@ -2,11 +2,11 @@
 //! blocks, of two versions (section IV.A of the specification). And `Dataset`: the messages of a dataset,
 //! taken apart.
 
-use super::checksum;
 use super::datatype::Datatype;
 use super::file::{Cursor, File};
 use super::message::{Dataspace, ExternalFiles, FillValue, FilterPipeline, Layout};
 use super::{heap, shared};
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -267,7 +267,7 @@ impl Object {
         let covered = head.saturating_add(size);
         let read = file.read(task, self.address, covered.saturating_add(4));
         if let Ok(bytes) = read
-            && !checksum::is_right(&bytes)
+            && !checksum::lookup3_matches(&bytes)
         {
             self.problems.push(
                 Error::malformed("HDF5 object header: its checksum is wrong; it may be damaged")
@@ -309,7 +309,7 @@ impl Object {
         let bytes = file.read(task, block.address, block.size)?;
         let mut cursor = file.cursor("object header continuation", block.address, &bytes);
         cursor.signature(b"OCHK")?;
-        if !checksum::is_right(&bytes) {
+        if !checksum::lookup3_matches(&bytes) {
             let error = cursor.error("its checksum is wrong; it may be damaged");
             self.problems.push(error);
         }

@@ -1,10 +1,10 @@
 //! Shared messages: those that lie not in the object header but in a committed datatype's, or in the file's
 //! heap of shared messages (sections IV.A.2.p and III.G).
 
-use super::checksum;
 use super::file::File;
 use super::fractal::FractalHeap;
 use super::object::{Message, Object, kind};
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -65,7 +65,7 @@ impl SharedMessages {
         let bytes = file.read(task, address, (4 + count * entry + 4) as u64)?;
         let mut cursor = file.cursor("shared message table", address, &bytes);
         cursor.signature(b"SMTB")?;
-        if !checksum::is_right(&bytes) {
+        if !checksum::lookup3_matches(&bytes) {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         let mut indexes = Vec::new();

@@ -1,8 +1,8 @@
 //! The superblock: where an HDF5 file says its sizes and where its root group is. Section II of the
 //! specification: <https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t4.html>
 
-use super::checksum;
 use super::file::{Cursor, Sizes};
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -116,7 +116,7 @@ impl Superblock {
         let end = cursor.address()?;
         let root = cursor.defined()?;
         let covered = bytes.get(..bytes.len() - cursor.left()).unwrap_or_default();
-        let damaged = checksum::lookup3(covered) != cursor.u32()?;
+        let damaged = checksum::lookup3(covered, 0) != cursor.u32()?;
         Ok(Superblock {
             version,
             offset_size: sizes.offset,

@@ -1,17 +1,15 @@
-//! Writes NPZ: a ZIP archive of NPY files, as `np.savez` and `np.savez_compressed` do. Every local header
-//! has ZIP64's field, so members may be of any size; checksums and sizes are filled in once they are known.
+//! Writes NPZ: a ZIP archive of NPY files, as `np.savez` and `np.savez_compressed` do.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>
 
-use crate::bytes::archive::write::{Entry, directory, local};
+use crate::bytes::archive::write::{archive, member};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::{Array, Kind};
+use crate::data::content::Kind;
 use crate::data::format::{Loss, OptionSpec, Options, Payload, Sink, Writer};
-use crate::data::scan::{array_bytes, elements, put};
+use crate::data::scan::{array_bytes, elements};
 use crate::engines::numpy as npy;
-use flate2::write::DeflateEncoder;
 use std::collections::HashSet;
-use std::io::{SeekFrom, Write};
+use std::io::Write;
 
 const COMPRESSION: OptionSpec = OptionSpec {
     name: "compression",
@@ -42,46 +40,13 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         total = total.saturating_add(array_bytes(array.as_ref())?);
     }
     task.expect(total);
-    let mut entries = Vec::new();
-    for (name, array) in payload.arrays()? {
-        task.say(name.clone());
-        entries.push(member(task, name, array.as_ref(), deflate, sink)?);
-    }
-    directory(&entries, deflate, sink)
-}
-
-fn member(task: &Task, name: &str, array: &dyn Array, deflate: bool, sink: &mut dyn Sink) -> Result<Entry> {
-    let at = sink.stream_position()?;
-    let mut entry = Entry { name: format!("{name}.npy"), at, crc: 0, stored: 0, raw: 0 };
-    put(sink, &local(&entry, deflate)?)?;
-    let start = sink.stream_position()?;
-    let head = npy::header(array.dtype(), array.shape())?;
-    let mut crc = crc32fast::Hasher::new();
-    let mut count = |bytes: &[u8]| {
-        crc.update(bytes);
-        entry.raw += bytes.len() as u64;
-    };
-    count(&head);
-    if deflate {
-        let mut encoder = DeflateEncoder::new(&mut *sink, flate2::Compression::default());
-        encoder.write_all(&head)?;
-        elements(task, array, &mut |bytes| {
-            count(bytes);
-            Ok(encoder.write_all(bytes)?)
-        })?;
-        encoder.finish()?;
-    } else {
-        put(sink, &head)?;
-        elements(task, array, &mut |bytes| {
-            count(bytes);
-            put(sink, bytes)
-        })?;
-    }
-    entry.crc = crc.finalize();
-    let end = sink.stream_position()?;
-    entry.stored = end - start;
-    sink.seek(SeekFrom::Start(at))?;
-    put(sink, &local(&entry, deflate)?)?;
-    sink.seek(SeekFrom::Start(end))?;
-    Ok(entry)
+    archive(sink, |zip| {
+        for (name, array) in payload.arrays()? {
+            task.say(name.clone());
+            member(zip, &format!("{name}.npy"), deflate)?;
+            zip.write_all(&npy::header(array.dtype(), array.shape())?)?;
+            elements(task, array.as_ref(), &mut |bytes| Ok(zip.write_all(bytes)?))?;
+        }
+        Ok(())
+    })
 }

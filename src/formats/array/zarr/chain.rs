@@ -337,10 +337,10 @@ fn v2_chain(
 }
 
 fn v2_bytes(id: &str, configuration: &Object, element: &Element) -> Result<Codec> {
-    match codec::of_bytes(id, Some(configuration), element.size())? {
-        Some(codec) => Ok(codec),
-        None => Err(unknown(id)),
+    if let Some(codec) = codec::of_elements(id, element) {
+        return Ok(codec);
     }
+    codec::of_bytes(id, Some(configuration), element.size())?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(name: &str) -> Error {
@@ -440,6 +440,11 @@ fn v3_chain(
             arrays.push(Codec::Unpack);
             now.element = Element { dtype: DType::U8, ..now.element };
             now.shape = vec![limits::elements(&now.shape)?.div_ceil(8) + 1];
+        } else if let Some(shape) = reshaped(name, configuration, &now.shape)? {
+            now.shape = shape;
+        } else if let Some(codec) = codec::of_elements(name, &now.element) {
+            stored.push(codec);
+            core = Some(Core::Plain);
         } else if name == "sharding_indexed" {
             names.push("sharding".to_owned());
             let shard = sharding(configuration, &now, deep, names, byte_order)?;
@@ -479,6 +484,36 @@ fn transposed(configuration: Option<&Object>, now: &mut Encoding) -> Result<Opti
     let axes = strides::to_c_order(&now.shape, &order, size);
     now.shape = order.iter().filter_map(|&axis| now.shape.get(axis).copied()).collect();
     Ok(axes.map(|axes| Codec::Transpose(axes, size as usize)))
+}
+
+/// What `reshape` and `squeeze` make of a shape; the elements keep their order. `None` for other codecs.
+/// <https://github.com/zarr-developers/zarr-extensions/tree/main/codecs/reshape>
+fn reshaped(name: &str, configuration: Option<&Object>, shape: &[u64]) -> Result<Option<Vec<u64>>> {
+    if name == "zarrs.squeeze" {
+        return Ok(Some(shape.iter().copied().filter(|&side| side != 1).collect()));
+    }
+    if name != "reshape" {
+        return Ok(None);
+    }
+    let wrong = || Error::malformed(format!("reshape: its shape does not fit to chunks of {shape:?}"));
+    let wanted = configuration.and_then(|c| c.get("shape")).and_then(Value::as_array).ok_or_else(wrong)?;
+    let product = |sides: &[u64]| limits::elements(sides);
+    // -1 stands for what is left over, a list for the product of these dimensions.
+    let side = |value: &Value| match value {
+        Value::Array(axes) => {
+            let side = |axis: &Value| shape.get(usize::try_from(axis.as_u64()?).ok()?).copied();
+            product(&axes.iter().map(side).collect::<Option<Vec<u64>>>().ok_or_else(wrong)?)
+        }
+        other if other.as_i64() == Some(-1) => Ok(0),
+        other => other.as_u64().filter(|&side| side > 0).ok_or_else(wrong),
+    };
+    let mut made = wanted.iter().map(side).collect::<Result<Vec<u64>>>()?;
+    let all = product(shape)?;
+    if let Some(rest) = made.iter().position(|&side| side == 0) {
+        let others: Vec<u64> = made.iter().copied().filter(|&side| side != 0).collect();
+        made[rest] = all / product(&others)?.max(1);
+    }
+    if product(&made)? == all { Ok(Some(made)) } else { Err(wrong()) }
 }
 
 /// The codec that makes bytes of elements.

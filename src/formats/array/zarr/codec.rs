@@ -6,6 +6,8 @@
 use super::dtype::{ByteOrder, Element};
 use super::filters::{self, Numbers, Packing, Padding};
 use super::json::{Object, base64, whole};
+use super::pco;
+use super::transpose::Transpose;
 use crate::bytes::codec::lzma::Filter;
 use crate::bytes::codec::{self, checksum};
 use crate::bytes::error::{Error, Result};
@@ -29,6 +31,10 @@ pub(super) enum Codec {
     Lzma(Option<Vec<Filter>>),
     /// Bytes of elements of so many bytes, sorted by their place in the element.
     Shuffle(usize),
+    /// numcodecs' ZFP: a stream with its header.
+    Zfp,
+    /// numcodecs' pcodec of numbers of this type.
+    Pco(DType),
     Checksum(Checksum, At),
     Base64,
     Sums(Numbers, Numbers),
@@ -82,6 +88,8 @@ impl Codec {
             Codec::Lzma(None) => codec::lzma::decode(&bytes, most)?,
             Codec::Lzma(Some(filters)) => codec::lzma::raw(&bytes, filters, most)?,
             Codec::Shuffle(size) => codec::shuffle::unshuffle(&bytes, *size),
+            Codec::Zfp => codec::zfp::stream(&bytes, most)?,
+            Codec::Pco(dtype) => pco::decode(&bytes, dtype, most)?,
             Codec::Checksum(kind, at) => return kind.checked(bytes, *at),
             Codec::Base64 => std::str::from_utf8(&bytes)
                 .ok()
@@ -158,6 +166,18 @@ impl Checksum {
             return Err(Error::malformed(what));
         }
         Ok(data)
+    }
+}
+
+/// The decoder of a codec from elements to bytes that numcodecs counts as a compressor; `None` for others and where it
+/// does not hold such elements.
+pub(super) fn of_elements(name: &str, element: &Element) -> Option<Codec> {
+    match name {
+        "zfpy" => Some(Codec::Zfp),
+        "pcodec" if pco::holds(&element.dtype) && element.order != Order::Big => {
+            Some(Codec::Pco(element.dtype.clone()))
+        }
+        _ => None,
     }
 }
 

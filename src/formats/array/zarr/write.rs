@@ -7,6 +7,8 @@ mod data_type;
 mod grid;
 mod store;
 
+use super::json::BASE64;
+use crate::bytes::archive::write::archive;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -15,6 +17,7 @@ use crate::data::dtype::DType;
 use crate::data::format::{Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::region::{Region, Span};
 use crate::data::scan::array_bytes;
+use base64::Engine;
 use data_type::Stored;
 use grid::Grid;
 use rayon::prelude::*;
@@ -66,9 +69,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     if let Some(files) = sink.files() {
         return write_keys(task, payload, options, files);
     }
-    let mut zip = store::Zip::new(sink);
-    write_keys(task, payload, options, &mut zip)?;
-    zip.finish()
+    archive(sink, |zip| write_keys(task, payload, options, zip))
 }
 
 /// Writes the hierarchy to any store of keys.
@@ -153,7 +154,7 @@ fn spelled(attributes: &Attributes, dtype: &DType) -> Map<String, Json> {
         // xarray keeps the value for *missing* of floats as the Base64 of a double, since JSON has no NaN.
         let missing = exact.as_f64().or_else(|| exact.as_str().and_then(|text| text.parse().ok()));
         let json = match missing.filter(|_| name == "_FillValue" && dtype.is_float()) {
-            Some(missing) => Json::from(data_type::base64(&f64::to_le_bytes(missing))),
+            Some(missing) => Json::from(BASE64.encode(f64::to_le_bytes(missing))),
             None => exact,
         };
         out.insert(name.clone(), json);

@@ -1,6 +1,7 @@
 //! The header: one JSON object. Each entry is judged on its own, so that a broken one leaves its
 //! neighbours; a header that breaks off gives the entries before the break.
 
+use super::types;
 use super::{Entry, What};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
@@ -8,7 +9,8 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::packed_bytes;
-use crate::data::dtype::{DType, Mini};
+use safetensors::SafeTensorError;
+use safetensors::tensor::{Metadata, TensorInfo};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -16,7 +18,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// The entry that is no tensor.
-const METADATA: &str = "__metadata__";
+pub(super) const METADATA: &str = "__metadata__";
 /// Dimensions of one tensor, as NumPy limits them.
 const DIMENSIONS: usize = 64;
 
@@ -192,7 +194,7 @@ impl Parser {
             return Err(wrong(format!("its bytes end at {end} before they begin at {begin}")));
         }
         let span = self.span(begin, end)?;
-        let Some(dtype) = dtype(spelled) else {
+        let Some(dtype) = types::named(spelled) else {
             let what = format!("tensors of the type {spelled:?}, whose bytes are shown");
             return Ok((What::Bytes { span }, Some(Error::unsupported(what))));
         };
@@ -222,8 +224,39 @@ impl Parser {
         }
     }
 
-    /// Judges how the tensors cover the file.
+    /// Judges how the tensors cover the file: as the reference implementation does; why they do not is then ours
+    /// to say.
     fn finish(mut self) -> Header {
+        let verdict = self.verdict();
+        if !matches!(verdict, Some(Ok(()))) {
+            self.explain();
+        }
+        if let (Some(Err(error)), true) = (verdict, self.header.problems.is_empty()) {
+            self.header.problems.push(Error::malformed(format!("header: {error}")));
+        }
+        self.header
+    }
+
+    /// What the reference implementation says of the entries in the order of their bytes; `None` where it cannot be
+    /// asked, since an entry is not whole or of a type that it has not.
+    fn verdict(&self) -> Option<Result<(), SafeTensorError>> {
+        let number = |n: u64| usize::try_from(n).ok();
+        let info = |tensor: &Entry| {
+            let What::Array { dtype, shape, span } = &tensor.what else { return None };
+            let data_offsets = (number(span.start - self.data)?, number(span.end - self.data)?);
+            let shape = shape.iter().map(|&side| number(side)).collect::<Option<_>>()?;
+            Some((tensor.name.clone(), TensorInfo { dtype: types::theirs(dtype)?, shape, data_offsets }))
+        };
+        let mut entries: Vec<_> = self.header.tensors.iter().map(info).collect::<Option<_>>()?;
+        entries.sort_by_key(|(_, info)| info.data_offsets);
+        Some(Metadata::new(None, entries).and_then(|all| match self.available {
+            Some(there) if all.data_len() as u64 != there => Err(SafeTensorError::MetadataIncompleteBuffer),
+            _ => Ok(()),
+        }))
+    }
+
+    /// Finds tensors that share bytes, and bytes that belong to none.
+    fn explain(&mut self) {
         let tensors = &self.header.tensors;
         let mut spans: Vec<(Range<u64>, usize)> = Vec::with_capacity(tensors.len());
         let mut unknown = 0;
@@ -271,7 +304,6 @@ impl Parser {
             let what = format!("file: {bytes} at {} belong to no tensor{more}", gap.start);
             self.header.problems.push(Error::malformed(what).at(gap.start));
         }
-        self.header
     }
 
     /// Names tensors that share bytes.
@@ -310,34 +342,4 @@ fn numbers(json: &Json, name: &str) -> Result<Vec<u64>> {
         item.as_u64().ok_or_else(|| wrong(what))
     };
     list.iter().map(number).collect()
-}
-
-/// The type of safetensors' name for it.
-fn dtype(name: &str) -> Option<DType> {
-    Some(match name {
-        "BOOL" => DType::Bool,
-        "U8" => DType::U8,
-        "I8" => DType::I8,
-        "U16" => DType::U16,
-        "I16" => DType::I16,
-        "U32" => DType::U32,
-        "I32" => DType::I32,
-        "U64" => DType::U64,
-        "I64" => DType::I64,
-        "F16" => DType::F16,
-        "BF16" => DType::BF16,
-        "F32" => DType::F32,
-        "F64" => DType::F64,
-        "C64" => DType::C64,
-        "C128" => DType::C128,
-        "F8_E4M3" => DType::Mini(Mini::F8E4M3FN),
-        "F8_E5M2" => DType::Mini(Mini::F8E5M2),
-        "F8_E4M3FNUZ" => DType::Mini(Mini::F8E4M3FNUZ),
-        "F8_E5M2FNUZ" => DType::Mini(Mini::F8E5M2FNUZ),
-        "F8_E8M0" => DType::Mini(Mini::F8E8M0),
-        "F6_E2M3" => DType::Mini(Mini::F6E2M3),
-        "F6_E3M2" => DType::Mini(Mini::F6E3M2),
-        "F4" => DType::Mini(Mini::F4E2M1),
-        _ => return None,
-    })
 }

@@ -1,55 +1,32 @@
 //! Writes safetensors: the length of a JSON header, the header, the tensors one after the other.
 //! <https://huggingface.co/docs/safetensors/index#format>
 
+use super::header::METADATA;
+use super::types;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::array::packed_bytes;
 use crate::data::content::{Array, Kind};
-use crate::data::dtype::{DType, Mini};
 use crate::data::format::loss;
 use crate::data::format::{Loss, LossKind, Metadata, Options, Payload, Sink, Writer};
+use crate::data::node::Value;
 use crate::data::scan::{elements, put};
-use serde_json::{Map, Value as Json, json};
+use safetensors::tensor::TensorInfo;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::collections::HashSet;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The writer.
 pub const WRITER: Writer =
     Writer { many: true, metadata: Metadata::Texts, ..Writer::new(&[Kind::Array], losses, write) };
 
-/// The format's word for a type, if it has one.
-fn word(dtype: &DType) -> Option<&'static str> {
-    Some(match dtype {
-        DType::Bool => "BOOL",
-        DType::I8 => "I8",
-        DType::I16 => "I16",
-        DType::I32 => "I32",
-        DType::I64 => "I64",
-        DType::U8 => "U8",
-        DType::U16 => "U16",
-        DType::U32 => "U32",
-        DType::U64 => "U64",
-        DType::F16 => "F16",
-        DType::BF16 => "BF16",
-        DType::F32 => "F32",
-        DType::F64 => "F64",
-        DType::C64 => "C64",
-        DType::Mini(Mini::F8E4M3FN) => "F8_E4M3",
-        DType::Mini(Mini::F8E5M2) => "F8_E5M2",
-        DType::Mini(Mini::F8E8M0) => "F8_E8M0",
-        DType::Mini(Mini::F8E4M3FNUZ) => "F8_E4M3FNUZ",
-        DType::Mini(Mini::F8E5M2FNUZ) => "F8_E5M2FNUZ",
-        DType::Mini(Mini::F6E2M3) => "F6_E2M3",
-        DType::Mini(Mini::F6E3M2) => "F6_E3M2",
-        DType::Mini(Mini::F4E2M1) => "F4",
-        _ => return None,
-    })
-}
-
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (name, array) in payload.arrays().unwrap_or_default() {
-        if word(array.dtype()).is_none() {
+        if types::theirs(array.dtype()).is_none() {
             losses.push(
                 loss(LossKind::Type, format!("safetensors has no {}: it is left out", array.dtype()))
                     .at(name),
@@ -76,59 +53,63 @@ fn fits(array: &dyn Array) -> Result<u64> {
     }
 }
 
-/// A tensor, its word, where it begins in the data and its bytes.
-type Placed<'a> = (&'a str, &'a Arc<dyn Array>, &'static str, u64, u64);
+/// A tensor: its name, itself, and its entry in the header.
+type Placed<'a> = (&'a str, &'a Arc<dyn Array>, TensorInfo);
 
 /// The order of the tensors: as given where that keeps each aligned to its element, else the widest
 /// elements first, as the reference implementation does.
 fn place(payload: &Payload) -> Result<Vec<Placed<'_>>> {
     let mut placed: Vec<Placed> = Vec::new();
     for (name, array) in payload.arrays()? {
-        if let (Some(word), Ok(bytes)) = (word(array.dtype()), fits(array.as_ref())) {
-            placed.push((name, array, word, 0, bytes));
+        if let (Some(dtype), Ok(bytes)) = (types::theirs(array.dtype()), fits(array.as_ref())) {
+            let shape = array.shape().iter().map(|&side| side as usize).collect();
+            placed.push((name, array, TensorInfo { dtype, shape, data_offsets: (0, bytes as usize) }));
         }
     }
     if placed.is_empty() && !payload.arrays()?.is_empty() {
         return Err(Error::unsupported("none of the arrays has a type that safetensors has"));
     }
     let aligned = |placed: &[Placed]| {
-        let mut at = 0u64;
-        placed.iter().all(|(_, array, _, _, bytes)| {
-            let fine = at.is_multiple_of(array.dtype().swap_unit().max(1) as u64);
-            at = at.saturating_add(*bytes);
+        let mut at = 0usize;
+        placed.iter().all(|(_, array, info)| {
+            let fine = at.is_multiple_of(array.dtype().swap_unit().max(1));
+            at = at.saturating_add(info.data_offsets.1);
             fine
         })
     };
     if !aligned(&placed) {
-        placed.sort_by_key(|(_, array, ..)| std::cmp::Reverse(array.dtype().bits()));
+        placed.sort_by_key(|(_, array, _)| std::cmp::Reverse(array.dtype().bits()));
     }
-    let mut at = 0u64;
-    for (_, _, _, start, bytes) in &mut placed {
-        *start = at;
-        at = at.checked_add(*bytes).ok_or_else(|| Error::limit("the tensors overflow 64 bits"))?;
+    let mut at = 0usize;
+    for (_, _, info) in &mut placed {
+        let end = at.checked_add(info.data_offsets.1);
+        info.data_offsets = (at, end.ok_or_else(|| Error::limit("the tensors overflow 64 bits"))?);
+        at = info.data_offsets.1;
     }
     Ok(placed)
 }
 
+/// The header: attributes in their order, then the tensors.
+#[derive(Serialize)]
+struct Header {
+    #[serde(rename = "__metadata__", skip_serializing_if = "Map::is_empty")]
+    attributes: Map<String, Json>,
+    #[serde(flatten)]
+    tensors: safetensors::tensor::Metadata,
+}
+
 fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
-    let mut header = Map::new();
-    if !payload.attributes.list.is_empty() {
-        let pairs = payload
-            .attributes
-            .list
-            .iter()
-            .map(|(name, value)| (name.clone(), Json::String(value.to_string())));
-        header.insert("__metadata__".to_owned(), Json::Object(pairs.collect()));
+    let mut taken = HashSet::from([METADATA]);
+    if let Some((name, ..)) = placed.iter().find(|(name, ..)| !taken.insert(name)) {
+        return Err(Error::unsupported(format!("the name {name:?} is taken")));
     }
-    for (name, array, word, start, bytes) in placed {
-        let entry = json!({ "dtype": word, "shape": array.shape(), "data_offsets": [start, start + bytes] });
-        if *name == "__metadata__" || header.insert((*name).to_owned(), entry).is_some() {
-            return Err(Error::unsupported(format!("the name {name:?} is taken")));
-        }
-    }
-    let mut text = Json::Object(header).to_string().into_bytes();
-    let padding = text.len().next_multiple_of(8) - text.len();
-    text.extend(std::iter::repeat_n(b' ', padding));
+    let text = |(name, value): &(String, Value)| (name.clone(), Json::String(value.to_string()));
+    let attributes = payload.attributes.list.iter().map(text).collect();
+    let tensors = placed.iter().map(|(name, _, info)| ((*name).to_owned(), info.clone())).collect();
+    let wrong = |error: &dyn Display| Error::bug(format!("a safetensors header: {error}"));
+    let tensors = safetensors::tensor::Metadata::new(None, tensors).map_err(|e| wrong(&e))?;
+    let mut text = serde_json::to_vec(&Header { attributes, tensors }).map_err(|e| wrong(&e))?;
+    text.resize(text.len().next_multiple_of(8), b' ');
     limits::check(text.len() as u64, limits::HEADER, "the safetensors header")?;
     Ok(text)
 }
@@ -136,7 +117,7 @@ fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
 fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let placed = place(payload)?;
     let header = header(payload, &placed)?;
-    task.expect(placed.iter().map(|tensor| tensor.4).sum());
+    task.expect(placed.last().map_or(0, |(_, _, info)| info.data_offsets.1 as u64));
     put(sink, &(header.len() as u64).to_le_bytes())?;
     put(sink, &header)?;
     for (name, array, ..) in placed {
@@ -181,7 +162,10 @@ mod tests {
     use super::*;
     use crate::bytes::source::Source;
     use crate::data::content::array::Plain;
+    use crate::data::dtype::{DType, Mini};
     use crate::data::format::Data;
+    use safetensors::Dtype;
+    use serde_json::json;
 
     fn plain(dtype: DType, shape: &[u64], bytes: &[u8]) -> Arc<dyn Array> {
         Arc::new(Plain::new(Source::memory("t", bytes.to_vec()), 0, dtype, shape.to_vec()).unwrap())
@@ -203,10 +187,28 @@ mod tests {
         write(&Task::new(), &payload, &Options::default(), &mut out).unwrap();
         let out = out.into_inner();
         let length = u64::from_le_bytes(out[..8].try_into().unwrap()) as usize;
-        let header: Json = serde_json::from_slice(&out[8..8 + length]).unwrap();
         assert_eq!(length % 8, 0);
+        // The reference implementation reads it.
+        let read = safetensors::SafeTensors::deserialize(&out).unwrap();
+        let half = read.tensor("half").unwrap();
+        assert_eq!((half.dtype(), half.shape(), half.data()), (Dtype::BF16, &[1][..], &[0x80, 0x3f][..]));
+        assert_eq!(read.tensor("four").unwrap().data(), [0x21, 0x43]);
+        assert_eq!(read.len(), 3);
+        let header: Json = serde_json::from_slice(&out[8..8 + length]).unwrap();
         assert_eq!(header["half"], json!({ "dtype": "BF16", "shape": [1], "data_offsets": [0, 2] }));
         assert_eq!(header["__metadata__"]["format"], "pt");
         assert_eq!(out[8 + length..], [0x80, 0x3f, 1, 0, 1, 0x21, 0x43]);
+    }
+
+    #[test]
+    fn names_that_are_taken_are_refused() {
+        let tensor = || plain(DType::U8, &[1], &[7]);
+        for names in [["a", "a"], ["b", METADATA]] {
+            let arrays = names.map(|name| (name.to_owned(), tensor())).to_vec();
+            let mut out = std::io::Cursor::new(Vec::new());
+            let payload = Payload::plain(Data::Arrays(arrays));
+            let error = write(&Task::new(), &payload, &Options::default(), &mut out).unwrap_err();
+            assert!(error.message().contains("is taken"), "{error}");
+        }
     }
 }

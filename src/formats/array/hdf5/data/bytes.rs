@@ -1,7 +1,7 @@
 //! Small helpers over bytes of a file: numbers of any size, bits of maps, blocks with a checksum.
 
-use super::super::checksum;
 use super::super::file::File;
+use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -40,7 +40,7 @@ pub(super) fn place(file: &File, address: u64) -> u64 {
 pub(super) fn checked_block(task: &Task, file: &File, address: u64, size: u64, what: &str) -> Result<Bytes> {
     let bytes = file.read(task, address, size.saturating_add(4))?;
     let end = bytes.len().saturating_sub(4);
-    if !checksum::is_right(&bytes) {
+    if !checksum::lookup3_matches(&bytes) {
         return Err(Error::malformed(format!("HDF5 {what}: its checksum is wrong")).at(place(file, address)));
     }
     Ok(bytes.slice(..end))

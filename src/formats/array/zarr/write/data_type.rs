@@ -1,6 +1,7 @@
 //! Types of elements as version 3 names them, and their stored form.
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
 
+use super::super::json::BASE64;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::dtype::{DType, Record, TimeBase, TimeUnit};
@@ -8,6 +9,7 @@ use crate::data::format::note;
 use crate::data::format::{Loss, LossKind};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
+use base64::Engine;
 use serde_json::{Value as Json, json};
 
 /// How an array's elements are stored.
@@ -117,7 +119,7 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
         DType::Void(n) => {
             let bytes = length(*n)?;
             let zeros = limits::buffer(u64::from(*n), "the fill value")?;
-            (extension("raw_bytes", bytes), json!(base64(&zeros)))
+            (extension("raw_bytes", bytes), json!(BASE64.encode(&zeros)))
         }
         DType::DateTime(unit) => (extension("numpy.datetime64", time(*unit)), moment(*unit)),
         DType::TimeDelta(unit) => (extension("numpy.timedelta64", time(*unit)), moment(*unit)),
@@ -133,7 +135,7 @@ fn named(dtype: &DType) -> Result<(Json, Json)> {
                 fields.push(json!([field.name, named(&field.dtype)?.0]));
             }
             let zeros = limits::buffer(size, "the fill value")?;
-            (extension("structured", json!({"fields": fields})), json!(base64(&zeros)))
+            (extension("structured", json!({"fields": fields})), json!(BASE64.encode(&zeros)))
         }
         DType::Variable(kind) if kind.arrow == DataType::Utf8 => (json!("string"), json!("")),
         DType::Variable(kind) if kind.arrow == DataType::Binary => {
@@ -151,21 +153,6 @@ fn moment(unit: TimeUnit) -> Json {
 fn time(unit: TimeUnit) -> Json {
     let base = if unit.base == TimeBase::Generic { "generic" } else { unit.base.word() };
     json!({"unit": base, "scale_factor": unit.count})
-}
-
-/// Standard Base64 of zeros and other bytes.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for group in bytes.chunks(3) {
-        let byte = |n: usize| u32::from(group.get(n).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for n in 0..4usize {
-            let digit = DIGITS.get((bits >> (18 - 6 * n) & 63) as usize).copied().unwrap_or(b'A');
-            out.push(if n <= group.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
 }
 
 /// Texts or bytes, each after its length; `cells` says which row of the column each element is.
@@ -188,15 +175,4 @@ pub(super) fn vlen(column: &ArrayRef, cells: &[Option<usize>]) -> Result<Vec<u8>
         out.extend_from_slice(value);
     }
     Ok(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_as_everybody_spells_it() {
-        assert_eq!([base64(b""), base64(b"g"), base64(b"go"), base64(b"goo")], ["", "Zw==", "Z28=", "Z29v"]);
-        assert_eq!(base64(&f64::NAN.to_le_bytes()), "AAAAAAAA+H8=");
-    }
 }

@@ -1,0 +1,56 @@
+//! pcodec of numcodecs: numbers in the standalone form of Pco.
+//! <https://github.com/pcodec/pcodec/blob/main/docs/format.md>
+
+use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::catch_decoder_panic;
+use crate::data::dtype::DType;
+use bytemuck::Pod;
+use pco::data_types::Number;
+use pco::standalone::simple_decompress_into;
+
+/// Whether numbers of a type are stored so.
+pub(super) fn holds(dtype: &DType) -> bool {
+    decoder(dtype).is_some()
+}
+
+/// All numbers of the type, at most `most` bytes of them.
+///
+/// # Errors
+/// `Malformed` for damage, numbers of another type and for more than `most` bytes.
+pub(super) fn decode(input: &[u8], dtype: &DType, most: usize) -> Result<Vec<u8>> {
+    let decode = decoder(dtype).ok_or_else(|| Error::bug(format!("pcodec of {dtype}")))?;
+    catch_decoder_panic("pcodec data", || decode(input, most))
+}
+
+type Decode = fn(&[u8], usize) -> Result<Vec<u8>>;
+
+fn decoder(dtype: &DType) -> Option<Decode> {
+    Some(match dtype {
+        DType::I16 => numbers::<i16>,
+        DType::I32 => numbers::<i32>,
+        DType::I64 => numbers::<i64>,
+        DType::U16 => numbers::<u16>,
+        DType::U32 => numbers::<u32>,
+        DType::U64 => numbers::<u64>,
+        DType::F16 => numbers::<half::f16>,
+        DType::F32 => numbers::<f32>,
+        DType::F64 => numbers::<f64>,
+        _ => return None,
+    })
+}
+
+fn numbers<T: Number + Pod>(input: &[u8], most: usize) -> Result<Vec<u8>> {
+    let count = most / size_of::<T>();
+    let mut out: Vec<T> = Vec::new();
+    out.try_reserve_exact(count).map_err(|_| Error::limit(format!("no memory for {count} numbers")))?;
+    out.resize(count, T::zeroed());
+    let done = simple_decompress_into(input, &mut out)
+        .map_err(|error| Error::malformed(format!("pcodec data: {error}")))?;
+    if !done.finished {
+        return Err(Error::malformed(format!(
+            "pcodec data: more than the {count} numbers that belong there"
+        )));
+    }
+    out.truncate(done.n_processed);
+    Ok(bytemuck::cast_slice(&out).to_vec())
+}
