@@ -12,10 +12,9 @@
 //! nothing goes to the network. The engine: <https://datafusion.apache.org/user-guide/sql/>.
 
 mod answer;
-mod blame;
 mod catalog;
 mod clauses;
-mod fault;
+mod diagnostic;
 mod filter;
 mod filtered;
 mod glob;
@@ -24,10 +23,10 @@ mod parquet;
 pub mod pivot;
 mod plan;
 mod provider;
-mod pushing;
-mod shown;
-mod sieve;
-mod sift;
+mod pushdown_guard;
+mod cell_text;
+mod pruning;
+mod streaming_filter;
 mod split;
 mod statement;
 mod steps;
@@ -42,7 +41,7 @@ mod true_tests;
 pub use answer::Answer;
 pub use catalog::{Known, name_of, stem};
 pub use clauses::{Clauses, clauses};
-pub use fault::{Failure, Mistake, Place};
+pub use diagnostic::{Failure, SqlDiagnostic, Place};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use split::{statement_at, statements};

@@ -7,7 +7,7 @@
 
 use super::answer::Answer;
 use super::clauses::clauses;
-use super::fault::Failure;
+use super::diagnostic::Failure;
 use super::filter::{Filter, Sort};
 use super::plan::Only;
 use super::{Engine, provider};

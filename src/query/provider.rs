@@ -1,9 +1,9 @@
 //! Our tables as the engine's: parts of their rows read at the same time, only the columns that are
 //! wanted, no more rows than are wanted, of files and row groups only those that a filter can want
-//! ([`Sieve`]), exact counts where they are exact.
+//! ([`Pruning`]), exact counts where they are exact.
 
 use super::names;
-use super::sieve::Sieve;
+use super::pruning::Pruning;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::{ParquetFile, batch};
@@ -133,16 +133,16 @@ impl TableProvider for Provider {
         let all = || (0..self.schema.fields().len()).collect();
         let columns = projection.cloned().unwrap_or_else(all);
         let own = self.scan.schema.fields().len();
-        let sieve = Sieve::new(state, &self.schema, own, filters).map(Arc::new);
+        let pruning = Pruning::new(state, &self.schema, own, filters).map(Arc::new);
         // Row numbers are those of the whole table.
-        let narrowed = sieve.as_ref().filter(|_| self.rows.is_none());
-        let scan = match narrowed.and_then(|sieve| sieve.narrowed(self.scan.table.as_ref())) {
+        let narrowed = pruning.as_ref().filter(|_| self.rows.is_none());
+        let scan = match narrowed.and_then(|pruning| pruning.narrowed(self.scan.table.as_ref())) {
             Some(table) => {
                 Arc::new(Scan { table, schema: self.scan.schema.clone(), full: self.scan.full.clone() })
             }
             None => self.scan.clone(),
         };
-        Ok(Arc::new(ScanExec::new(scan, sieve, columns, parts, limit)?))
+        Ok(Arc::new(ScanExec::new(scan, pruning, columns, parts, limit)?))
     }
 }
 
@@ -158,10 +158,10 @@ type Places = Arc<[Vec<Range<u64>>]>;
 
 impl Scan {
     /// The rows of `parts` parts. Counts the rows where that was not done.
-    fn places(&self, task: &Task, sieve: Option<&Sieve>, parts: usize) -> Result<Places> {
+    fn places(&self, task: &Task, pruning: Option<&Pruning>, parts: usize) -> Result<Places> {
         let table = self.table.as_ref();
-        if let Some(sieve) = sieve
-            && let Some(ranges) = crate::bytes::guard::guarded(|| sieve.ranges(task, table))?
+        if let Some(pruning) = pruning
+            && let Some(ranges) = crate::bytes::guard::guarded(|| pruning.ranges(task, table))?
         {
             return Ok(divided(&ranges, parts));
         }
@@ -274,7 +274,7 @@ fn split(table: &dyn Table, total: u64, parts: usize) -> Arc<[u64]> {
 #[derive(Clone)]
 struct ScanExec {
     scan: Arc<Scan>,
-    sieve: Option<Arc<Sieve>>,
+    pruning: Option<Arc<Pruning>>,
     columns: Vec<usize>,
     parts: usize,
     limit: Option<usize>,
@@ -287,7 +287,7 @@ struct ScanExec {
 impl ScanExec {
     fn new(
         scan: Arc<Scan>,
-        sieve: Option<Arc<Sieve>>,
+        pruning: Option<Arc<Pruning>>,
         columns: Vec<usize>,
         parts: usize,
         limit: Option<usize>,
@@ -299,7 +299,7 @@ impl ScanExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Ok(ScanExec { scan, sieve, columns, parts, limit, schema, properties, places: Arc::default() })
+        Ok(ScanExec { scan, pruning, columns, parts, limit, schema, properties, places: Arc::default() })
     }
 
     /// The rows of one part. With a limit, and where that many rows are known, nothing is counted.
@@ -309,7 +309,7 @@ impl ScanExec {
         };
         if let Some(limit) = self.limit.map(|limit| limit as u64)
             && self.parts == 1
-            && self.sieve.is_none()
+            && self.pruning.is_none()
             && limit <= known
         {
             return Ok(std::iter::once(0..limit).collect());
@@ -318,7 +318,7 @@ impl ScanExec {
         let found = match &*places {
             Some(found) => found.clone(),
             None => {
-                let found = self.scan.places(task, self.sieve.as_deref(), self.parts);
+                let found = self.scan.places(task, self.pruning.as_deref(), self.parts);
                 // What was cancelled may be asked again.
                 if !matches!(&found, Err(error) if error.is_cancelled()) {
                     *places = Some(found.clone());
@@ -350,8 +350,8 @@ impl DisplayAs for ScanExec {
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
         }
-        if let Some(sieve) = &self.sieve {
-            write!(f, ", only where {}", sieve.words())?;
+        if let Some(pruning) = &self.pruning {
+            write!(f, ", only where {}", pruning.words())?;
         }
         Ok(())
     }
@@ -438,7 +438,7 @@ impl ExecutionPlan for ScanExec {
             }
         }
         // What a filter rules out is not read.
-        Ok(Arc::new(if self.sieve.is_some() { statistics.to_inexact() } else { statistics }))
+        Ok(Arc::new(if self.pruning.is_some() { statistics.to_inexact() } else { statistics }))
     }
 
     fn supports_limit_pushdown(&self) -> bool {
@@ -449,8 +449,8 @@ impl ExecutionPlan for ScanExec {
         let parts = if limit.is_some_and(|limit| limit <= FEW) { 1 } else { self.parts };
         // A plan above may count on the parts that there are.
         let parts = if self.parts == 1 { 1 } else { parts.max(self.parts) };
-        let (scan, sieve) = (self.scan.clone(), self.sieve.clone());
-        let exec = ScanExec::new(scan, sieve, self.columns.clone(), parts, limit).ok()?;
+        let (scan, pruning) = (self.scan.clone(), self.pruning.clone());
+        let exec = ScanExec::new(scan, pruning, self.columns.clone(), parts, limit).ok()?;
         Some(Arc::new(exec))
     }
 

@@ -19,14 +19,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A filter as a question to what is known of values.
-pub(super) struct Sieve {
+pub(super) struct Pruning {
     predicate: PruningPredicate,
     schema: SchemaRef,
     /// The columns that it is about.
     columns: Vec<usize>,
 }
 
-impl Sieve {
+impl Pruning {
     /// The question of `filters`, all of which have to hold, to columns of `schema`; only the first `own` are
     /// the table's. `None` where nothing that is known could answer it.
     pub(super) fn new(
@@ -34,7 +34,7 @@ impl Sieve {
         schema: &SchemaRef,
         own: usize,
         filters: &[Expr],
-    ) -> Option<Sieve> {
+    ) -> Option<Pruning> {
         let filter = conjunction(filters.iter().cloned())?;
         let named = DFSchema::try_from(schema.clone()).ok()?;
         let expression = state.create_physical_expr(filter, &named).ok()?;
@@ -45,7 +45,7 @@ impl Sieve {
         let predicate =
             PruningPredicateBuilder::new().with_file_schema(schema.clone()).try_build(expression).ok()?;
         let asks = !predicate.always_true() && !columns.is_empty();
-        asks.then(|| Sieve { predicate, schema: schema.clone(), columns })
+        asks.then(|| Pruning { predicate, schema: schema.clone(), columns })
     }
 
     /// What is asked of a stretch, for plans.
@@ -57,8 +57,8 @@ impl Sieve {
     fn keep(&self, found: &Stretches) -> Vec<bool> {
         let rows = UInt64Array::from(found.counts());
         let asked = catch_decoder_panic("statistics", || {
-            let known = Known { sieve: self, found, rows };
-            self.predicate.prune(&known).map_err(super::fault::of_run)
+            let known = Known { pruning: self, found, rows };
+            self.predicate.prune(&known).map_err(super::diagnostic::of_run)
         });
         asked.unwrap_or_else(|_| vec![true; found.rows.len()])
     }
@@ -92,17 +92,17 @@ impl Sieve {
 
 /// What is known, as the engine asks for it.
 struct Known<'a> {
-    sieve: &'a Sieve,
+    pruning: &'a Pruning,
     found: &'a Stretches,
     rows: UInt64Array,
 }
 
 impl Known<'_> {
     fn bounds(&self, column: &Column) -> Option<&Bounds> {
-        let index = self.sieve.schema.index_of(&column.name).ok()?;
-        let place = self.sieve.columns.iter().position(|&column| column == index)?;
+        let index = self.pruning.schema.index_of(&column.name).ok()?;
+        let place = self.pruning.columns.iter().position(|&column| column == index)?;
         let bounds = self.found.columns.get(place)?;
-        (bounds.min.data_type() == self.sieve.schema.field(index).data_type()).then_some(bounds)
+        (bounds.min.data_type() == self.pruning.schema.field(index).data_type()).then_some(bounds)
     }
 }
 
