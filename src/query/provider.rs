@@ -463,16 +463,15 @@ impl ScanExec {
     /// What the file itself says of a column's nulls and, for integers, of its ends.
     fn stored(&self, column: usize) -> Option<ColumnStatistics> {
         let field = self.scan.schema.fields().get(column)?;
-        let said = self.scan.table.statistics(column)?;
+        let found = self.scan.table.statistics(column)?;
         let mut known = ColumnStatistics::new_unknown();
-        known.null_count = said.nulls.map_or(Precision::Absent, |n| Precision::Exact(n as usize));
-        if field.data_type().is_integer() && !said.bounds {
-            let value = |text: &Option<String>| {
-                let value = ScalarValue::try_from_string(text.clone()?, field.data_type()).ok()?;
-                Some(Precision::Exact(value))
+        known.null_count = found.null_count().map_or(Precision::Absent, |n| Precision::Exact(n as usize));
+        if field.data_type().is_integer() && found.exact && found.min.data_type() == field.data_type() {
+            let value = |end: &ArrayRef| {
+                let value = ScalarValue::try_from_array(end, 0).ok().filter(|value| !value.is_null());
+                value.map_or(Precision::Absent, Precision::Exact)
             };
-            known.min_value = value(&said.min).unwrap_or(Precision::Absent);
-            known.max_value = value(&said.max).unwrap_or(Precision::Absent);
+            (known.min_value, known.max_value) = (value(&found.min), value(&found.max));
         }
         Some(known)
     }

@@ -9,12 +9,12 @@
 //! rows they have ([`known`]) are not opened before that.
 //!
 //! Whoever looks for some values asks which parts may have them ([`Table::parts`]), takes those alone
-//! ([`Table::only`]), and of these the row groups that may have them ([`Table::stretches`]).
+//! ([`Table::only`]), and of these the row groups that may have them ([`Table::row_ranges`]).
 
 mod exact;
 pub mod partition;
 mod rest;
-mod sieve;
+mod pruning;
 mod unify;
 
 #[cfg(test)]
@@ -23,8 +23,8 @@ mod tests;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{StoredStatistics, batch, cut, filled_step, project};
-use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
+use crate::data::content::table::{batch, cut, filled_step, project};
+use crate::data::content::{Block, ColumnStatistics, Layout, Rows, RowRanges, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
@@ -60,8 +60,8 @@ pub struct Part {
     pub bounds: Option<BoundsOf>,
 }
 
-/// Gives the bounds of a column (by its place) as metadata has them, of one stretch; `None` where it does not.
-pub type BoundsOf = Box<dyn Fn(usize) -> Option<Bounds> + Send + Sync>;
+/// Gives the bounds of a column (by its place) as metadata has them, of one range; `None` where it does not.
+pub type BoundsOf = Box<dyn Fn(usize) -> Option<ColumnStatistics> + Send + Sync>;
 
 impl Part {
     /// A part of which nothing is known before it is opened.
@@ -608,8 +608,8 @@ impl Table for Concat {
         TableFacts { row_groups, codecs, details, columns: Vec::new() }
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
-        sieve::statistics(self, column)
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
+        pruning::statistics(self, column)
     }
 
     fn layout(&self) -> Layout {
@@ -625,12 +625,12 @@ impl Table for Concat {
         Layout { unit: "part", blocks: self.entries().enumerate().map(block).collect(), ..Layout::default() }
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
-        sieve::stretches(self, task, columns, parts).map(Some)
+    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
+        pruning::row_ranges(self, task, columns, parts).map(Some)
     }
 
-    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
-        Some(sieve::parts(self, columns))
+    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
+        Some(pruning::parts(self, columns))
     }
 
     fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {

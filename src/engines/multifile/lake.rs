@@ -127,7 +127,7 @@ pub fn table(
             let constant = file.constants.iter().find(|(place, _)| *place == column);
             if let Some((_, value)) = constant.filter(|_| file.partition.contains(&column)) {
                 let rows = file.left().and_then(Rows::exact).unwrap_or(1);
-                return crate::data::content::Bounds::constant(value, &[rows]).ok();
+                return crate::data::content::ColumnStatistics::constant(value, &[rows]).ok();
             }
             let bounds = file.bounds.as_ref()?(column)?;
             Some(if file.deletes.is_empty() { bounds } else { bounds.of_some_rows() })
