@@ -8,6 +8,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::{ParquetFile, batch};
 use crate::data::content::{Rows, Table};
+use crate::data::scan::{RowSteps, read_rows};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
@@ -182,19 +183,13 @@ impl Scan {
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> Result<bool> {
         let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.schema.fields().len()).collect();
-        let (mut at, mut most) = (rows.start, FIRST);
-        while at < rows.end {
+        let mut steps = RowSteps::new(self.table.as_ref(), rows).at_most(FIRST);
+        while let Some(step) = steps.next() {
             task.check()?;
-            let step = self.table.scan_step(at).min(most).max(1);
-            let end = at.saturating_add(step).min(rows.end);
-            let read = crate::bytes::guard::guarded(|| self.table.read(task, at..end, &own))?;
+            let table = self.table.as_ref();
+            let read = crate::bytes::guard::guarded(|| read_rows(table, task, step.clone(), &own))?;
             let count = read.num_rows();
-            if count as u64 != end - at {
-                return Err(Error::malformed(format!(
-                    "table: only {count} rows could be read from row {at} on"
-                )));
-            }
-            let whole = self.assembled(&read, columns, at)?;
+            let whole = self.assembled(&read, columns, step.start)?;
             let mut from = 0;
             while from < count {
                 let len = size.min(count - from);
@@ -203,9 +198,8 @@ impl Scan {
                 }
                 from += len;
             }
-            task.advance(end - at)?;
-            at = end;
-            most = most.saturating_mul(4);
+            task.advance(step.end - step.start)?;
+            steps.most = steps.most.saturating_mul(4);
         }
         Ok(true)
     }

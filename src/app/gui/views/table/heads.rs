@@ -349,9 +349,10 @@ impl Summary {
         let mut summary = Summary {
             seen: found.rows,
             nulls: found.nulls.saturating_add(found.unfit),
-            distinct: found.different.as_ref().map(|different| match different {
-                whole::Different::Exactly(count) => gander::bytes::display::count(*count),
-                whole::Different::About(count) => format!("≈ {}", gander::bytes::display::count(*count)),
+            distinct: found.distinct.map(|distinct| match distinct {
+                Distinct::Exactly(count) => gander::bytes::display::count(count),
+                Distinct::AtLeast(count) => format!("≥ {}", gander::bytes::display::count(count)),
+                Distinct::About(count) => format!("≈ {}", gander::bytes::display::count(count)),
             }),
             ..Summary::default()
         };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::data::content::Table;
 use gander::data::content::ColumnStatistics;
-use gander::data::stats::summary::{Different, Summary};
+use gander::data::stats::Distinct;
+use gander::data::stats::summary::Summary;
 
 use super::super::sums::short;
 use crate::gui::grid::thousands;
@@ -84,16 +85,16 @@ fn first(known: &Known<'_>) -> Vec<Fact> {
     let seen = |name, value: fn(&Summary) -> &Option<String>| {
         known.summary.and_then(|summary| value(summary).as_deref()).map(|text| Fact::new(name, text))
     };
-    let seen_different =
-        known.summary.and_then(|summary| summary.different).map(|different| match different {
-            Different::Exactly(n) => Fact::new("different", thousands(n)),
-            Different::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
-        });
+    let seen_distinct = known.summary.and_then(|summary| summary.distinct).map(|distinct| match distinct {
+        Distinct::Exactly(n) => Fact::new("different", thousands(n)),
+        Distinct::AtLeast(n) => Fact::new("different", format!("≥ {}", thousands(n))),
+        Distinct::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
+    });
     let distinct = known.stored.and_then(|stored| stored.distinct);
     let facts = [
         stored("min", ColumnStatistics::min_text).or_else(|| seen("min", |s| &s.min)),
         stored("max", ColumnStatistics::max_text).or_else(|| seen("max", |s| &s.max)),
-        seen_different.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
+        seen_distinct.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
     ];
     facts.into_iter().flatten().collect()
 }
