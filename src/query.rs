@@ -13,6 +13,7 @@
 
 mod answer;
 mod catalog;
+mod cell_text;
 mod clauses;
 mod diagnostic;
 mod filter;
@@ -23,14 +24,13 @@ mod parquet;
 pub mod pivot;
 mod plan;
 mod provider;
-mod pushdown_guard;
-mod cell_text;
 mod pruning;
-mod streaming_filter;
+mod pushdown_guard;
 mod split;
 mod statement;
 mod steps;
 mod stop;
+mod streaming_filter;
 mod threads;
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod true_tests;
 pub use answer::Answer;
 pub use catalog::{Known, name_of, stem};
 pub use clauses::{Clauses, clauses};
-pub use diagnostic::{Failure, SqlDiagnostic, Place};
+pub use diagnostic::{Failure, Place, SqlDiagnostic};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use split::{statement_at, statements};

@@ -65,12 +65,7 @@ impl Iterator for RowSteps<'_> {
 ///
 /// # Errors
 /// Those of the table; `Malformed` where some of the rows are not there.
-pub fn read_rows(
-    table: &dyn Table,
-    task: &Task,
-    rows: Range<u64>,
-    columns: &[usize],
-) -> Result<RecordBatch> {
+pub fn read_rows(table: &dyn Table, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
     let batch = table.read(task, rows.clone(), columns)?;
     if batch.num_rows() as u64 != rows.end - rows.start {
         let (there, from) = (batch.num_rows(), display::count(rows.start));
@@ -93,7 +88,8 @@ pub fn fold_columns<F: Send>(
     folds: Vec<(usize, F)>,
     add: impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync,
 ) -> Result<Vec<Result<F>>> {
-    let mut all: Vec<(usize, Result<F>)> = folds.into_iter().map(|(column, fold)| (column, Ok(fold))).collect();
+    let mut all: Vec<(usize, Result<F>)> =
+        folds.into_iter().map(|(column, fold)| (column, Ok(fold))).collect();
     let take = |slot: &mut Result<F>, array: Result<ArrayRef>, times: u64| {
         let Ok(fold) = slot else { return };
         if let Err(error) = array.and_then(|array| add(fold, &array, times)) {

@@ -9,21 +9,21 @@ mod values;
 
 pub(super) use values::{Cause, ExpressionError};
 
-use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, Visit, visit_expressions,
-};
-use std::ops::ControlFlow;
 use crate::bytes::error::{Error, ErrorKind};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use datafusion::execution::context::SessionState;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, Visit, visit_expressions,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{
     Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError,
 };
 use std::fmt;
+use std::ops::ControlFlow;
 use std::ops::Range;
 
 /// Where in a statement.

@@ -15,7 +15,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::table::{batch, cut, project};
-use crate::data::content::{ColumnStatistics, Rows, RowRanges, Table, TableFacts};
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use std::ops::Range;
@@ -180,7 +180,9 @@ impl Both {
         let (rows, mut typed) = (found.rows, found.columns.into_iter());
         let one = |&column: &usize| {
             let known = if column < own { typed.next() } else { None };
-            known.unwrap_or_else(|| ColumnStatistics::unknown(self.schema.field(column).data_type(), rows.len()))
+            known.unwrap_or_else(|| {
+                ColumnStatistics::unknown(self.schema.field(column).data_type(), rows.len())
+            })
         };
         let columns = columns.iter().map(one).collect();
         RowRanges { rows, columns }
@@ -365,7 +367,7 @@ fn showing(schema: &Schema, columns: &[usize], text: &str, own: &str) -> String 
             }
             // The engine writes them like we do.
             kind if kind.is_integer() || *kind == DataType::Boolean => format!("CAST({name} AS VARCHAR)"),
-            _ => format!("{}({name})", super::shown::NAME),
+            _ => format!("{}({name})", super::cell_text::NAME),
         };
         Some(format!("contains(lower({cell}), {wanted})"))
     };

@@ -117,7 +117,8 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
     let threads = Threads::start(engine.settings.threads)?;
-    let (whole, context) = threads.handle().block_on(plan).map_err(|error| of_planner(&scope, &session.state(), error))?;
+    let (whole, context) =
+        threads.handle().block_on(plan).map_err(|error| of_planner(&scope, &session.state(), error))?;
     task.check()?;
     let (body, skip, fetch) = peeled(&whole);
     let schema = super::answer::result_schema(&whole.schema());

@@ -137,7 +137,7 @@ mod tests {
     use crate::bytes::error::Result;
     use crate::bytes::task::Task;
     use crate::data::content::table::{batch, cut};
-    use crate::data::content::{ColumnStatistics, Rows, RowRanges, Table};
+    use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table};
     use crate::engines::multifile::concat::{Part, tables};
     use crate::query::{Condition, Engine, Filter, Settings, Test, filtered};
     use arrow::array::*;

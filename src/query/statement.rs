@@ -91,7 +91,7 @@ pub(super) fn one(sql: &str) -> Result<Statement, SqlDiagnostic> {
     if tokens.iter().filter(|t| operator(&t.token)).count() > OPERATORS {
         return Err(SqlDiagnostic::new(format!("the statement has more than {OPERATORS} operators")));
     }
-    let mut statements = parsed(sql, &tokens, Parser::parse_statements)?;
+    let mut statements = parsed(sql, &tokens, |parser| parser.parse_statements())?;
     match statements.len() {
         1 => Ok(statements.remove(0)),
         0 => Err(SqlDiagnostic::new("there is no statement")),
@@ -270,9 +270,10 @@ impl Binder<'_> {
         }
         if let Some(table) = self.only {
             if text != "table" {
-                return Err(
-                    SqlDiagnostic::new(format!("a filter asks of its own table only, not of {text:?}")).into()
-                );
+                return Err(SqlDiagnostic::new(format!(
+                    "a filter asks of its own table only, not of {text:?}"
+                ))
+                .into());
             }
             if self.tables.is_empty() {
                 let name = text.clone();

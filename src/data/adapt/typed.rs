@@ -8,7 +8,7 @@ use super::{TableView, nested};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::batch;
-use crate::data::content::{ColumnStatistics, Rows, RowRanges, Table};
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table};
 use crate::data::infer::cells::{self, Moment, boolean, has_leading_zero};
 use arrow::array::*;
 use arrow::compute::cast;

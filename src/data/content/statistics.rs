@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 use std::ops::Range;
 
 /// One column's values in each of several ranges of rows; of a whole column it is one range.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ColumnStatistics {
     /// The smallest value of each range, in the column's type or in that of its dictionary's values; null where it
     /// is not known.
@@ -111,8 +111,7 @@ impl ColumnStatistics {
         let data_type = self.min.data_type();
         let nulls = self.nulls.iter().try_fold(0u64, |sum, nulls| sum.checked_add(nulls?));
         let only_nulls = Self::only_nulls(data_type, UInt64Array::from(vec![nulls]));
-        let only_nulls =
-            ColumnStatistics { exact: self.exact, distinct: self.distinct, ..only_nulls };
+        let only_nulls = ColumnStatistics { exact: self.exact, distinct: self.distinct, ..only_nulls };
         // A range without its ends makes the others' useless, unless all of its values are null.
         let covered = |(at, rows): (usize, &Option<u64>)| {
             let has = self.min.is_valid(at) && self.max.is_valid(at);
@@ -152,7 +151,12 @@ impl ColumnStatistics {
 
     /// The same after rows were left out of the ranges: how many nulls there are is not known then.
     pub fn of_some_rows(self) -> Self {
-        ColumnStatistics { exact: false, distinct: None, nulls: UInt64Array::new_null(self.nulls.len()), ..self }
+        ColumnStatistics {
+            exact: false,
+            distinct: None,
+            nulls: UInt64Array::new_null(self.nulls.len()),
+            ..self
+        }
     }
 }
 

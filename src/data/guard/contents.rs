@@ -8,7 +8,8 @@ use crate::data::content::array::{Axis, Gap, Stored, World};
 use crate::data::content::table::ParquetFile;
 use crate::data::content::text::Line;
 use crate::data::content::{
-    Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, RowRanges, Table, TableFacts, Text,
+    Array, ArrayFacts, ColumnStatistics, Image, ImageInfo, Layout, Pixels, Rect, RowRanges, Rows, Table,
+    TableFacts, Text,
 };
 use crate::data::dtype::DType;
 use crate::data::region::Region;

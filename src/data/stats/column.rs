@@ -123,7 +123,7 @@ impl ColumnCounts {
 }
 
 /// Dictionaries and run ends are looked through.
-fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, value) => Ok(arrow::compute::cast(array, value)?),
         DataType::RunEndEncoded(_, value) => Ok(arrow::compute::cast(array, value.data_type())?),

@@ -6,8 +6,8 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
-use crate::data::content::table::read_each;
 use crate::data::infer;
+use crate::data::scan::fold_columns;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Field, Float64Type};
@@ -233,7 +233,9 @@ pub fn histograms(
 ) -> Result<Vec<Option<Result<Histogram>>>> {
     let mut counters = Vec::new();
     for (place, (&column, stats)) in columns.iter().zip(&stats.columns).enumerate() {
-        let Some((stats, field)) = stats.as_ref().ok().zip(table.schema().fields().get(column)) else { continue };
+        let Some((stats, field)) = stats.as_ref().ok().zip(table.schema().fields().get(column)) else {
+            continue;
+        };
         let counter = counter(stats, field, binning);
         counters.extend(counter.map(|counter| (column, (place, field.clone(), counter))));
     }

@@ -110,7 +110,7 @@ pub fn table(
     if files.is_empty() {
         let empty = MemoryTable::new(RecordBatch::new_empty(schema.clone()));
         let (table, differences) = (Arc::new(empty), Vec::new());
-        return Ok(Joined { table, differences, fitting: 0, opened: 0, scattered: false });
+        return Ok(Joined { table, differences, hides: false, fitting: 0, opened: 0, scattered: false });
     }
     let strange = |file: &DataFile| {
         task.check().map(|()| places.size(&file.name).is_ok_and(|len| file.bytes == 0 || len == file.bytes))

@@ -65,7 +65,7 @@ fn is_beginning(bytes: &[u8], whole: bool) -> bool {
     let source = crate::bytes::source::Source::memory("head", rest.to_vec());
     let task = Task::new();
     let summary = Document::new(&task, &source).and_then(|document| check::check(&task, &document, 0));
-    summary.is_ok_and(|s| s.values > 2 && s.problem.is_none_or(|p| p.to_string().contains("the text ends")))
+    summary.is_ok_and(|s| s.values > 2 && (s.problem.is_none() || s.ends_early))
 }
 
 fn open(opening: &Opening) -> Result<Node> {

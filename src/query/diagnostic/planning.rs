@@ -108,9 +108,8 @@ impl Clauses<'_> {
     fn order(&self, query: &Query) -> Option<Located> {
         let OrderByKind::Expressions(keys) = &query.order_by.as_ref()?.kind else { return None };
         let SetExpr::Select(select) = query.body.as_ref() else { return None };
-        let is_one = |item: &SelectItem| {
-            matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
-        };
+        let is_one =
+            |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
         let columns = match select.projection.as_slice() {
             [SelectItem::Wildcard(_)] => match self.scope.schemas {
                 [table] => table.fields().len(),
@@ -130,7 +129,8 @@ impl Clauses<'_> {
     fn aggregate(&self, condition: &Expr) -> Option<Located> {
         first(condition, |expr| match expr {
             Expr::Function(call) if self.is_aggregate(call) => {
-                let what = format!("{} is of many rows, WHERE looks at one: conditions on it stand", call.name);
+                let what =
+                    format!("{} is of many rows, WHERE looks at one: conditions on it stand", call.name);
                 Some((format!("{what} in HAVING, behind GROUP BY"), expr.span()))
             }
             _ => None,
@@ -237,7 +237,10 @@ impl Visitor for Parts<'_> {
         match planned {
             Err(Some(error)) if !is_name && !has_query(expr) => {
                 let call = if let Expr::Function(call) = expr { self.call(call) } else { None };
-                return ControlFlow::Break((call.unwrap_or_else(|| sentence(error.find_root())), expr.span()));
+                return ControlFlow::Break((
+                    call.unwrap_or_else(|| sentence(error.find_root())),
+                    expr.span(),
+                ));
             }
             Err(_) => {
                 if let Some(above) = self.open.last_mut() {

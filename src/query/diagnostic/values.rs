@@ -160,9 +160,8 @@ fn unfit_value(
 ) -> Option<Located> {
     let shown = to.map_or_else(|| "a value of that type".to_owned(), arrow_type);
     let value = value.map_or_else(|| "a value".to_owned(), |value| format!("the value {value:?}"));
-    let message = |of: &str| {
-        format!("{value}{of} cannot be read as {shown}; TRY_CAST gives null for such values")
-    };
+    let message =
+        |of: &str| format!("{value}{of} cannot be read as {shown}; TRY_CAST gives null for such values");
     let is = |data_type: &DataType| to.is_some_and(|to| discriminant(to) == discriminant(data_type));
     let names = types().find(|(data_type, _)| is(data_type)).map_or(&[][..], |(_, names)| names);
     let is_column = |expr: &Expr| {

@@ -28,7 +28,8 @@ pub(super) fn parts(concat: &Concat, columns: &[usize]) -> RowRanges {
             found.unwrap_or_else(|| ColumnStatistics::unknown(data_type, 1))
         };
         let all: Vec<ColumnStatistics> = entries.iter().zip(&counts).map(of).collect();
-        ColumnStatistics::joined(&all, data_type).unwrap_or_else(|_| ColumnStatistics::unknown(data_type, entries.len()))
+        ColumnStatistics::joined(&all, data_type)
+            .unwrap_or_else(|_| ColumnStatistics::unknown(data_type, entries.len()))
     };
     RowRanges {
         rows: counts.iter().map(|count| 0..count.unwrap_or(1)).collect(),
@@ -106,7 +107,8 @@ pub(super) fn row_ranges(
     let one = |(place, rows): &(usize, Range<u64>)| of_part(concat, task, *place, rows.clone(), columns);
     let found: Vec<RowRanges> = places.par_iter().map(one).collect::<Result<_>>()?;
     let join = |n: usize, column: usize| {
-        let parts: Vec<ColumnStatistics> = found.iter().filter_map(|part| part.columns.get(n).cloned()).collect();
+        let parts: Vec<ColumnStatistics> =
+            found.iter().filter_map(|part| part.columns.get(n).cloned()).collect();
         ColumnStatistics::joined(&parts, concat.shared.schema.field(column).data_type())
     };
     let columns = columns.iter().enumerate().map(|(n, &column)| join(n, column)).collect::<Result<_>>()?;

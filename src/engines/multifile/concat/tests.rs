@@ -380,8 +380,7 @@ fn the_statistics_of_parts_are_merged() {
         Part::new("x", 0, Box::new(move |_| Ok(table.clone())))
     };
     let narrow: ArrayRef = Arc::new(Int32Array::from(vec![9, 12]));
-    let parts =
-        vec![stated(ints(&[100, 5]), 5, 100, Some(0)), stated(narrow.clone(), 9, 12, Some(0))];
+    let parts = vec![stated(ints(&[100, 5]), 5, 100, Some(0)), stated(narrow.clone(), 9, 12, Some(0))];
     let said = tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap();
     assert_eq!(ends(&said), ("5".to_owned(), "100".to_owned(), Some(0)));
     assert!(said.exact && said.distinct.is_none());

@@ -6,7 +6,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut, filled_step};
-use crate::data::content::{ColumnStatistics, Rows, RowRanges, Table, TableFacts};
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use roaring::RoaringTreemap;

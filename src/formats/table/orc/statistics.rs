@@ -14,9 +14,8 @@ pub(super) fn stored(found: &Statistics, rows: u64, data_type: &DataType) -> Col
     let nulls = found.values.and_then(|values| rows.checked_sub(values));
     let nulls = UInt64Array::from(vec![nulls]);
     let options = CastOptions { safe: true, ..CastOptions::default() };
-    let ends = ends(&found.kind, data_type).map(|(ends, exact)| {
-        (ends.map(|end| cast_with_options(&end, data_type, &options).ok()), exact)
-    });
+    let ends = ends(&found.kind, data_type)
+        .map(|(ends, exact)| (ends.map(|end| cast_with_options(&end, data_type, &options).ok()), exact));
     match ends {
         Some(([Some(min), Some(max)], exact)) => {
             ColumnStatistics { exact, ..ColumnStatistics::new(min, max, nulls) }

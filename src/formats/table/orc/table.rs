@@ -15,7 +15,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut};
-use crate::data::content::{Block, Layout, Rows, Table, TableFacts};
+use crate::data::content::{Block, ColumnStatistics, Layout, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};

@@ -2,7 +2,7 @@
 
 use crate::data::content::{Block, ColumnStatistics, Layout, TableFacts};
 use arrow::array::Array;
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, Field};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{Compression, LogicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -145,11 +145,7 @@ fn codec(compression: Compression) -> &'static str {
 }
 
 /// The statistics of one flat column over all row groups; `None` where the file has none or the column is nested.
-pub(super) fn statistics(
-    metadata: &ParquetMetaData,
-    field: &Field,
-    root: usize,
-) -> Option<ColumnStatistics> {
+pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize) -> Option<ColumnStatistics> {
     let rows: Vec<Option<u64>> =
         metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok()).collect();
     let merged = row_groups(metadata, field, root)?.merged(&rows);

@@ -13,7 +13,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{ParquetFile, batch, cut};
-use crate::data::content::{ColumnStatistics, Layout, Rows, RowRanges, Table, TableFacts};
+use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
@@ -368,11 +368,9 @@ impl Table for ParquetTable {
 
     fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
         let field = self.schema.fields().get(column)?;
-        catch_decoder_panic("statistics", || {
-            Ok(facts::statistics(self.metadata(), field, self.root(column)))
-        })
-        .ok()
-        .flatten()
+        catch_decoder_panic("statistics", || Ok(facts::statistics(self.metadata(), field, self.root(column))))
+            .ok()
+            .flatten()
     }
 
     fn layout(&self) -> Layout {

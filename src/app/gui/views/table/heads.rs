@@ -11,10 +11,10 @@ use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::cell;
-use gander::data::content::ColumnStatistics;
+
 use gander::data::content::table::read_each;
-use gander::data::content::{Picked, Table};
-use gander::data::stats::{Histogram, summary as whole};
+use gander::data::content::{ColumnStatistics, Picked, Table};
+use gander::data::stats::{Distinct, Histogram, summary as whole};
 use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 

@@ -15,7 +15,9 @@ use gander::bytes::error::Error;
 use gander::bytes::task::Task;
 use gander::data::content::Table;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::query::{Condition, Engine, Failure, Filter, Filtered, SqlDiagnostic, Order, Settings, Sort, filtered};
+use gander::query::{
+    Condition, Engine, Failure, Filter, Filtered, Order, Settings, Sort, SqlDiagnostic, filtered,
+};
 use serde_json::{Value, json};
 
 use crate::gui::commands::Action;

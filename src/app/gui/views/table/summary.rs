@@ -10,8 +10,8 @@ use std::sync::Arc;
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
-use gander::data::content::Table;
 use gander::data::content::ColumnStatistics;
+use gander::data::content::Table;
 use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };

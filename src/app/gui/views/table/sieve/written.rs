@@ -8,7 +8,7 @@ use egui::{
 use gander::data::content::Table;
 use gander::jobs::Jobs;
 use gander::query::pivot::typed;
-use gander::query::{Clauses, Filter, SqlDiagnostic, Sort, clauses, column_names};
+use gander::query::{Clauses, Filter, Sort, SqlDiagnostic, clauses, column_names};
 
 use super::{Sieve, engine};
 use crate::gui::commands::Action;

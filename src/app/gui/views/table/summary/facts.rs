@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
-use gander::data::content::Table;
 use gander::data::content::ColumnStatistics;
+use gander::data::content::Table;
 use gander::data::stats::Distinct;
 use gander::data::stats::summary::Summary;
 
