@@ -341,7 +341,7 @@ impl Plan {
                 continue;
             }
             kept.push(index);
-            match table.statistics(index).and_then(|s| s.nulls) {
+            match table.statistics(index).and_then(|s| s.null_count()) {
                 Some(0) => {}
                 Some(nulls) => {
                     let time = field.data_type().is_temporal();

@@ -12,10 +12,10 @@
 //! nothing goes to the network. The engine: <https://datafusion.apache.org/user-guide/sql/>.
 
 mod answer;
-mod blame;
 mod catalog;
+mod cell_text;
 mod clauses;
-mod fault;
+mod diagnostic;
 mod filter;
 mod filtered;
 mod glob;
@@ -24,14 +24,13 @@ mod parquet;
 pub mod pivot;
 mod plan;
 mod provider;
-mod pushing;
-mod shown;
-mod sieve;
-mod sift;
+mod pruning;
+mod pushdown_guard;
 mod split;
 mod statement;
 mod steps;
 mod stop;
+mod streaming_filter;
 mod threads;
 
 #[cfg(test)]
@@ -42,7 +41,7 @@ mod true_tests;
 pub use answer::Answer;
 pub use catalog::{Known, name_of, stem};
 pub use clauses::{Clauses, clauses};
-pub use fault::{Failure, Mistake, Place};
+pub use diagnostic::{Failure, Place, SqlDiagnostic};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
 pub use split::{statement_at, statements};

@@ -21,7 +21,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap};
 use crate::data::content::table::{batch, cut, project};
-use crate::data::content::{Array, ArrayFacts, Rows, Table, TableFacts, table::StoredStatistics};
+use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Rows, Table, TableFacts};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -103,7 +103,7 @@ impl Table for TableView {
         self.table.facts()
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
         let inner = *self.columns.get(column)?;
         if self.is_cut() { None } else { self.table.statistics(inner) }
     }

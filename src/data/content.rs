@@ -4,14 +4,14 @@
 pub mod array;
 pub mod image;
 pub mod sample;
-pub mod stretches;
+pub mod statistics;
 pub mod table;
 pub mod text;
 
 pub use array::{Array, ArrayFacts};
 pub use image::{Image, ImageInfo, Pixels, Rect, Sample};
 pub use sample::Picked;
-pub use stretches::{Bounds, Stretches};
+pub use statistics::{ColumnStatistics, RowRanges};
 pub use table::{Rows, Table, TableFacts};
 pub use text::Text;
 

@@ -1,15 +1,19 @@
-//! Reading all of a table or an array in steps of bounded memory: the next rows are read while the last are taken.
+//! Reading all of a table or an array in steps of bounded memory: rows in their order, the next ones read while the
+//! last are taken ([`scan`]), or columns side by side ([`fold_columns`]).
 
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::content::table::read_each;
 use crate::data::content::{Array, Table};
 use crate::data::format::Sink;
 use crate::data::region::pieces;
-use ::arrow::array::RecordBatch;
+use ::arrow::array::{ArrayRef, NullArray, RecordBatch};
+use ::arrow::datatypes::DataType;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// About how many bytes of decoded rows one step of a scan has.
 const STEP: u64 = 16 << 20;
@@ -17,6 +21,172 @@ const STEP: u64 = 16 << 20;
 const FIRST: u64 = 4_096;
 /// The bytes of an array that are read at once.
 const PIECE: u64 = 8 << 20;
+
+/// So many equal rows are not read one by one.
+const ALIKE: u64 = 65_536;
+/// The most steps whose columns are in memory at once.
+const AT_ONCE: usize = 8;
+
+/// The rows of a table in the steps in which they are read.
+pub struct RowSteps<'a> {
+    table: &'a dyn Table,
+    rows: Range<u64>,
+    /// The most rows of the next step.
+    pub most: u64,
+}
+
+impl<'a> RowSteps<'a> {
+    /// Steps as large as the table reads best at once.
+    pub fn new(table: &'a dyn Table, rows: Range<u64>) -> Self {
+        RowSteps { table, rows, most: u64::MAX }
+    }
+
+    /// Steps of at most so many rows, which can be changed on the way.
+    pub fn at_most(self, most: u64) -> Self {
+        RowSteps { most, ..self }
+    }
+}
+
+impl Iterator for RowSteps<'_> {
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        let start = self.rows.start;
+        if start >= self.rows.end {
+            return None;
+        }
+        let step = self.table.scan_step(start).min(self.most).max(1);
+        self.rows.start = start.saturating_add(step).min(self.rows.end);
+        Some(start..self.rows.start)
+    }
+}
+
+/// Reads rows that are known to be there.
+///
+/// # Errors
+/// Those of the table; `Malformed` where some of the rows are not there.
+pub fn read_rows(table: &dyn Table, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
+    let batch = table.read(task, rows.clone(), columns)?;
+    if batch.num_rows() as u64 != rows.end - rows.start {
+        let (there, from) = (batch.num_rows(), display::count(rows.start));
+        return Err(Error::malformed(format!("table: only {there} rows could be read from row {from} on")));
+    }
+    Ok(batch)
+}
+
+/// Reads columns of all `rows` rows of a table, several steps at a time, and lets `add` take the cells of each column
+/// in the order of rows: an array, and how many times it counts (more than once for rows that are all alike). Columns
+/// are taken side by side, so that what comes out does not depend on the number of threads. A column that cannot be
+/// read or taken has its own error.
+///
+/// # Errors
+/// `Cancelled`; `Limit` for more rows than can be read; what keeps the table from being read at all.
+pub fn fold_columns<F: Send>(
+    task: &Task,
+    table: &dyn Table,
+    rows: u64,
+    folds: Vec<(usize, F)>,
+    add: impl Fn(&mut F, &ArrayRef, u64) -> Result<()> + Sync,
+) -> Result<Vec<Result<F>>> {
+    let mut all: Vec<(usize, Result<F>)> =
+        folds.into_iter().map(|(column, fold)| (column, Ok(fold))).collect();
+    let take = |slot: &mut Result<F>, array: Result<ArrayRef>, times: u64| {
+        let Ok(fold) = slot else { return };
+        if let Err(error) = array.and_then(|array| add(fold, &array, times)) {
+            *slot = Err(error);
+        }
+    };
+    // Columns of nulls alone have nothing to read, however long they are; of one that failed the rest says no more.
+    let is_null = |column: usize| {
+        table.schema().fields().get(column).is_some_and(|field| *field.data_type() == DataType::Null)
+    };
+    for (_, slot) in all.iter_mut().filter(|(column, _)| rows > 0 && is_null(*column)) {
+        take(slot, Ok(Arc::new(NullArray::new(1))), rows);
+    }
+    let is_live = |(column, slot): &(usize, Result<F>)| slot.is_ok() && !is_null(*column);
+    let live = |all: &[(usize, Result<F>)]| -> Vec<usize> {
+        all.iter().filter(|one| is_live(one)).map(|(column, _)| *column).collect()
+    };
+    let mut columns = live(&all);
+    if !columns.is_empty() {
+        check_work(table, task, rows)?;
+    }
+    let mut at = 0;
+    while at < rows && !columns.is_empty() {
+        let alike = table.alike(task, at)?.min(rows - at);
+        if alike > ALIKE {
+            let one = read_each(table, task, at..at + 1, &columns)?;
+            let slots = all.iter_mut().filter(|one| is_live(one));
+            slots.zip(one).for_each(|((_, slot), array)| take(slot, array, alike));
+            at += alike;
+            task.advance(alike)?;
+        } else {
+            let arrays = by_column(table, task, at..rows, &columns)?;
+            at = arrays.0;
+            let mut slots: Vec<_> = all.iter_mut().filter(|one| is_live(one)).collect();
+            slots.par_iter_mut().rev().zip(arrays.1).for_each(|((_, slot), arrays)| {
+                arrays.into_iter().for_each(|array| take(slot, array, 1));
+            });
+            task.check()?;
+        }
+        columns = live(&all);
+    }
+    Ok(all.into_iter().map(|(_, slot)| slot).collect())
+}
+
+/// The arrays of some steps, of the last column first, and the row behind them. As many steps at once as there are
+/// threads: the memory is bounded by so many row groups.
+fn by_column(
+    table: &dyn Table,
+    task: &Task,
+    rows: Range<u64>,
+    columns: &[usize],
+) -> Result<(u64, Vec<Vec<Result<ArrayRef>>>)> {
+    let mut at = rows.start;
+    let mut steps: Vec<Range<u64>> = Vec::new();
+    for step in RowSteps::new(table, rows).take(rayon::current_num_threads().clamp(1, AT_ONCE)) {
+        if !steps.is_empty() && table.alike(task, step.start)? > ALIKE {
+            break;
+        }
+        at = step.end;
+        steps.push(step);
+    }
+    let read = |step: &Range<u64>| {
+        let arrays = read_each(table, task, step.clone(), columns)?;
+        task.advance(step.end - step.start)?;
+        Ok(arrays)
+    };
+    let read: Vec<Result<Vec<_>>> = steps.par_iter().map(read).collect();
+    let mut read: Vec<Vec<_>> = read.into_iter().collect::<Result<_>>()?;
+    let last = |_| read.iter_mut().filter_map(Vec::pop).collect();
+    Ok((at, columns.iter().map(last).collect()))
+}
+
+/// Whether a pass over so many rows ends some day. A table of more than anybody has is one whose rows are mostly
+/// not there: these are counted, and only the others are read.
+fn check_work(table: &dyn Table, task: &Task, rows: u64) -> Result<()> {
+    /// More rows are looked at before.
+    const MANY: u64 = 1 << 40;
+    /// The most rows that are read of such a table.
+    const READ: u64 = 1 << 36;
+    if rows <= MANY {
+        return Ok(());
+    }
+    let (mut at, mut read) = (0u64, 0u64);
+    while at < rows {
+        let alike = table.alike(task, at)?.min(rows - at);
+        let step = if alike > ALIKE { alike } else { table.scan_step(at).clamp(1, rows - at) };
+        if alike <= ALIKE {
+            read += step;
+        }
+        if read > READ {
+            return Err(Error::limit(format!("a pass over {}", display::plural(rows, "row"))));
+        }
+        at += step;
+        task.check()?;
+    }
+    Ok(())
+}
 
 /// Reads all rows of a table in steps, several at a time, and hands over what `make` makes of each, in
 /// order. The next steps are read and made while `each` takes the last ones. Reports progress in rows.
@@ -33,27 +203,16 @@ pub fn scan<T: Send>(
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
     task.expect(total);
     let read = |rows: &Range<u64>| -> Result<(u64, u64, T)> {
-        let batch = table.read(task, rows.clone(), &columns)?;
-        if batch.num_rows() as u64 != rows.end - rows.start {
-            let (there, from) = (batch.num_rows(), display::count(rows.start));
-            return Err(Error::malformed(format!(
-                "table: only {there} rows could be read from row {from} on"
-            )));
-        }
+        let batch = read_rows(table, task, rows.clone(), &columns)?;
         let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
         Ok((rows, bytes, make(batch)?))
     };
     let many =
         |steps: Vec<Range<u64>>| -> Result<Vec<(u64, u64, T)>> { steps.par_iter().map(read).collect() };
-    let mut at = 0;
-    let mut window = |step: u64| -> Vec<Range<u64>> {
-        let mut steps = Vec::new();
-        while at < total && steps.len() < rayon::current_num_threads() {
-            let end = at.saturating_add(step.min(table.scan_step(at)).max(1)).min(total);
-            steps.push(at..end);
-            at = end;
-        }
-        steps
+    let mut steps = RowSteps::new(table, 0..total);
+    let mut window = |most: u64| -> Vec<Range<u64>> {
+        steps.most = most;
+        steps.by_ref().take(rayon::current_num_threads()).collect()
     };
     let mut current = many(window(FIRST))?;
     let mut step = FIRST;

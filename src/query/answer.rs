@@ -5,9 +5,8 @@
 //! The parts of a plan run at the same time and stand one behind the other: what is visible are the
 //! chunks of the first part and of those behind it whose predecessors are done.
 
-use super::blame::Ground;
 use super::catalog::Guesses;
-use super::fault::{Failure, of_work};
+use super::diagnostic::{ExpressionError, Failure, Scope, of_work};
 use super::plan::Planned;
 use super::steps::Step;
 use super::threads::Threads;
@@ -32,7 +31,7 @@ use futures::{FutureExt, StreamExt};
 use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
@@ -59,6 +58,7 @@ struct Inner {
     tables: Vec<SchemaRef>,
     schema: SchemaRef,
     task: Task,
+    failed: Arc<OnceLock<ExpressionError>>,
     begun: Instant,
     most: u64,
     spool: Spool,
@@ -164,6 +164,7 @@ impl Answer {
             tables: planned.tables,
             schema: planned.schema,
             task: planned.task,
+            failed: planned.failed,
             begun: Instant::now(),
             most: settings.result,
             spool: Spool::new("the result of a query"),
@@ -186,8 +187,9 @@ impl Answer {
                         "data that a query reads cannot be decoded: {words}"
                     )))))
                 });
-                let ground = Ground { sql: &inner.sql, schemas: &inner.tables };
-                inner.finish(part, result.map_err(|error| of_work(&ground, error)));
+                let scope = Scope { sql: &inner.sql, schemas: &inner.tables };
+                let failed = inner.failed.get();
+                inner.finish(part, result.map_err(|error| of_work(&scope, error, failed)));
             };
             handles.push(runtime.spawn(work).abort_handle());
         }

@@ -1,6 +1,6 @@
 //! Which tables there are, by which names, and the files that a statement names in quotes.
 
-use super::fault::{Failure, Mistake, nearest};
+use super::diagnostic::{Failure, SqlDiagnostic, nearest};
 use super::glob;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
@@ -227,10 +227,10 @@ impl Catalog {
         Ok(Vec::new())
     }
 
-    fn missing(&self, text: &str, quoted: bool) -> Mistake {
+    fn missing(&self, text: &str, quoted: bool) -> SqlDiagnostic {
         if quoted {
             let what = if glob::is_pattern(text) { "no file matches" } else { "there is no file" };
-            return Mistake::new(format!("{what} {text:?}"));
+            return SqlDiagnostic::new(format!("{what} {text:?}"));
         }
         let entries = self.entries.read();
         let names = || entries.iter().map(|e| e.name.as_str());
@@ -244,7 +244,7 @@ impl Catalog {
                 format!("there are {}{more}; a file is named in quotes: FROM 'file.csv'", all.join(", "))
             }
         };
-        Mistake::new(format!("there is no table {text:?}; {advice}"))
+        SqlDiagnostic::new(format!("there is no table {text:?}; {advice}"))
     }
 }
 

@@ -1,12 +1,11 @@
 //! What a filter and a sort are in a statement: WHERE and ORDER BY, written and read again.
 
-use super::fault::{Mistake, of_parser};
+use super::diagnostic::{SqlDiagnostic, parsed, tokens};
 use super::filter::{Filter, Order, Sort};
 use super::split::skipped;
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{Expr, OrderByExpr};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::ops::Range;
 
@@ -36,7 +35,7 @@ impl Clauses {
     ///
     /// # Errors
     /// Text before them, and keys that are no expressions, with the place.
-    pub fn parse(text: &str, names: &[String]) -> Result<Clauses, Mistake> {
+    pub fn parse(text: &str, names: &[String]) -> Result<Clauses, SqlDiagnostic> {
         let words = words(text);
         let is = |word: &Range<usize>, what: &str| {
             text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case(what))
@@ -46,14 +45,12 @@ impl Clauses {
         let start = match words.first() {
             Some(first) if is(first, "WHERE") => first.end,
             _ if text.get(..end).is_none_or(|before| before.trim().is_empty()) => end,
-            _ => return Err(Mistake::new("it begins with WHERE or ORDER BY").at(text, 1, 1)),
+            _ => return Err(SqlDiagnostic::new("it begins with WHERE or ORDER BY").at(text, 1, 1)),
         };
         let condition = text.get(start..end).unwrap_or_default().trim().to_owned();
         let written = text.get(keys..).unwrap_or_default();
         let sort = match order {
-            Some(_) => {
-                parsed_keys(written, names).map_err(|error| of_parser(written, &error).within(text, keys))?
-            }
+            Some(_) => parsed_keys(written, names).map_err(|diagnostic| diagnostic.within(text, keys))?,
             None => Vec::new(),
         };
         Ok(Clauses { condition, sort })
@@ -61,11 +58,12 @@ impl Clauses {
 }
 
 /// The keys of a sort.
-fn parsed_keys(text: &str, names: &[String]) -> Result<Vec<Sort>, ParserError> {
-    let dialect = GenericDialect {};
-    let mut parser = Parser::new(&dialect).try_with_sql(text)?;
-    let keys = parser.parse_comma_separated(Parser::parse_order_by_expr)?;
-    parser.expect_token(&Token::EOF)?;
+fn parsed_keys(text: &str, names: &[String]) -> Result<Vec<Sort>, SqlDiagnostic> {
+    let keys = parsed(text, &tokens(text)?, |parser| {
+        let keys = parser.parse_comma_separated(Parser::parse_order_by_expr)?;
+        parser.expect_token(&Token::EOF)?;
+        Ok(keys)
+    })?;
     Ok(keys.into_iter().map(|key| sort_of(key, names)).collect())
 }
 
@@ -113,7 +111,7 @@ mod tests {
     use super::*;
     use arrow::datatypes::{DataType, Field};
 
-    fn read(text: &str) -> Result<Clauses, Mistake> {
+    fn read(text: &str) -> Result<Clauses, SqlDiagnostic> {
         Clauses::parse(text, &["price".to_owned(), "Name".to_owned()])
     }
 

@@ -7,7 +7,7 @@
 
 use super::answer::Answer;
 use super::clauses::clauses;
-use super::fault::Failure;
+use super::diagnostic::Failure;
 use super::filter::{Filter, Sort};
 use super::plan::Only;
 use super::{Engine, provider};
@@ -15,7 +15,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::table::{batch, cut, project};
-use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use std::ops::Range;
@@ -157,12 +157,12 @@ impl Table for Both {
         self.plain.scan_step(at)
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
-        let found = self.typed.stretches(task, &self.own(columns), parts)?;
+    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
+        let found = self.typed.row_ranges(task, &self.own(columns), parts)?;
         Ok(found.map(|found| self.known(found, columns)))
     }
 
-    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
         self.typed.parts(&self.own(columns)).map(|found| self.known(found, columns))
     }
 }
@@ -175,15 +175,17 @@ impl Both {
     }
 
     /// What is known of the typed ones of `columns`, and nothing of the others.
-    fn known(&self, found: Stretches, columns: &[usize]) -> Stretches {
+    fn known(&self, found: RowRanges, columns: &[usize]) -> RowRanges {
         let own = self.plain.schema().fields().len();
         let (rows, mut typed) = (found.rows, found.columns.into_iter());
         let one = |&column: &usize| {
             let known = if column < own { typed.next() } else { None };
-            known.unwrap_or_else(|| Bounds::unknown(self.schema.field(column).data_type(), rows.len()))
+            known.unwrap_or_else(|| {
+                ColumnStatistics::unknown(self.schema.field(column).data_type(), rows.len())
+            })
         };
         let columns = columns.iter().map(one).collect();
-        Stretches { rows, columns }
+        RowRanges { rows, columns }
     }
 }
 
@@ -369,7 +371,7 @@ fn showing(schema: &Schema, columns: &[usize], text: &str, own: &str) -> String 
             }
             // The engine writes them like we do.
             kind if kind.is_integer() || *kind == DataType::Boolean => format!("CAST({name} AS VARCHAR)"),
-            _ => format!("{}({name})", super::shown::NAME),
+            _ => format!("{}({name})", super::cell_text::NAME),
         };
         Some(format!("contains(lower({cell}), {wanted})"))
     };

@@ -77,7 +77,8 @@ pub(super) fn trusted(mut file: ParquetFile) -> ParquetFile {
 pub(super) fn statistics(file: &ParquetFile, schema: &SchemaRef) -> Option<Statistics> {
     let metadata = file.metadata.metadata();
     let found = crate::bytes::guard::catch_decoder_panic("statistics", || {
-        DFParquetMetadata::statistics_from_parquet_metadata(metadata, schema).map_err(super::fault::of_run)
+        DFParquetMetadata::statistics_from_parquet_metadata(metadata, schema)
+            .map_err(super::diagnostic::of_run)
     });
     let mut statistics = found.ok()?;
     for (column, field) in statistics.column_statistics.iter_mut().zip(schema.fields()) {

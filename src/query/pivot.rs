@@ -11,7 +11,7 @@ mod tests;
 
 use super::answer::Answer;
 use super::catalog::Guesses;
-use super::fault::{Failure, Mistake};
+use super::diagnostic::{Failure, SqlDiagnostic};
 use super::filter::Filter;
 use super::plan::Only;
 use super::{Engine, provider};
@@ -365,7 +365,7 @@ impl Asked {
         let condition = filter.sql(&schema);
         let find = |name: &str| {
             let field = schema.field_with_name(name).ok();
-            let missing = || Mistake::new(format!("there is no column {name:?} any more"));
+            let missing = || SqlDiagnostic::new(format!("there is no column {name:?} any more"));
             field.map(|field| field.data_type().clone()).ok_or_else(missing).map_err(Failure::from)
         };
         let mut made = Vec::new();

@@ -1,10 +1,10 @@
 //! From a statement to a plan that can run.
 
-use super::blame::Ground;
 use super::catalog::Guesses;
-use super::fault::{Failure, of_planner};
+use super::diagnostic::{ExpressionError, Failure, Scope, of_planner};
 use super::provider::{Provider, QueryTask};
 use super::statement::{Bound, Parsed, parse};
+use super::stop::Watch;
 use super::threads::Threads;
 use super::{Engine, STACK};
 use crate::bytes::error::{Error, Result};
@@ -26,7 +26,7 @@ use datafusion::physical_plan::{
 };
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement as Planable;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A plan with what it needs to run.
@@ -45,6 +45,8 @@ pub(super) struct Planned {
     pub(super) threads: Threads,
     /// Cancels all reading of this query.
     pub(super) task: Task,
+    /// The first expression that could not be computed.
+    pub(super) failed: Arc<OnceLock<ExpressionError>>,
     pub(super) guessed: Vec<(Guesses, Arc<Typed>)>,
     pub(super) planning: Duration,
 }
@@ -82,12 +84,13 @@ pub(super) fn prepare(
 fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>) -> Result<Planned, Failure> {
     let begun = Instant::now();
     let Parsed { statement, tables } = parse(engine, task, sql, only.map(|only| only.table))?;
-    let inner = Task::new();
+    let watch = Watch::default();
+    let inner = watch.task.clone();
     let session = session(engine, &inner)?;
     let mut total = 0u64;
     let mut guessed = Vec::new();
     let schemas: Vec<SchemaRef> = tables.iter().map(|bound| bound.table.schema().clone()).collect();
-    let ground = Ground { sql, schemas: &schemas };
+    let scope = Scope { sql, schemas: &schemas };
     for bound in tables {
         total = total.saturating_add(bound.table.rows().number());
         let Bound { name, table, typed, entry } = bound;
@@ -98,7 +101,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let provider = Provider::with_rows(table, engine.settings.threads, row);
         session
             .register_table(TableReference::bare(name), Arc::new(provider))
-            .map_err(|error| of_planner(&ground, error))?;
+            .map_err(|error| of_planner(&scope, &session.state(), error))?;
     }
     inner.expect(total);
     let plan = async {
@@ -107,14 +110,15 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let reading =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         reading.verify_plan(&logical)?;
-        let logical = super::stop::over_aggregates(state.optimize(&logical)?, &inner)?;
+        let logical = super::stop::over_aggregates(state.optimize(&logical)?, &watch)?;
         let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
-        let physical = super::sift::prompt(limited_last(physical)?)?;
-        let physical = super::stop::stoppable(&physical, &inner)?;
+        let physical = super::streaming_filter::streamed(limited_last(physical)?)?;
+        let physical = super::stop::stoppable(&physical, &watch)?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
     let threads = Threads::start(engine.settings.threads)?;
-    let (whole, context) = threads.handle().block_on(plan).map_err(|error| of_planner(&ground, error))?;
+    let (whole, context) =
+        threads.handle().block_on(plan).map_err(|error| of_planner(&scope, &session.state(), error))?;
     task.check()?;
     let (body, skip, fetch) = peeled(&whole);
     let schema = super::answer::result_schema(&whole.schema());
@@ -131,6 +135,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         context,
         threads,
         task: inner,
+        failed: watch.failed,
         guessed,
         planning,
     })
@@ -177,7 +182,7 @@ fn peeled(plan: &Arc<dyn ExecutionPlan>) -> (Arc<dyn ExecutionPlan>, u64, Option
 }
 
 fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
-    let environment = environment(engine).map_err(super::fault::of_run)?;
+    let environment = environment(engine).map_err(super::diagnostic::of_run)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(engine.settings.threads)
         .with_extension(Arc::new(QueryTask(task.clone())));
@@ -197,8 +202,8 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     // What each sort keeps back for merging its temporary files, in proportion to the memory.
     options.execution.sort_spill_reservation_bytes = (engine.settings.memory / 16).min(10 << 20);
     let state = SessionContext::new_with_config_rt(config, environment).state();
-    let session = SessionContext::new_with_state(super::pushing::guarded(state));
-    session.register_udf(super::shown::function());
+    let session = SessionContext::new_with_state(super::pushdown_guard::guarded(state));
+    session.register_udf(super::cell_text::function());
     Ok(session)
 }
 
@@ -223,7 +228,7 @@ pub(super) fn functions() -> Vec<String> {
     let state = SessionContext::new().state();
     let scalar = state.scalar_functions().keys();
     let all = scalar.chain(state.aggregate_functions().keys()).chain(state.window_functions().keys());
-    let mut names: Vec<String> = all.cloned().chain([super::shown::NAME.to_owned()]).collect();
+    let mut names: Vec<String> = all.cloned().chain([super::cell_text::NAME.to_owned()]).collect();
     names.sort();
     names.dedup();
     names

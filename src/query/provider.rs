@@ -1,13 +1,14 @@
 //! Our tables as the engine's: parts of their rows read at the same time, only the columns that are
 //! wanted, no more rows than are wanted, of files and row groups only those that a filter can want
-//! ([`Sieve`]), exact counts where they are exact.
+//! ([`Pruning`]), exact counts where they are exact.
 
 use super::names;
-use super::sieve::Sieve;
+use super::pruning::Pruning;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::batch;
 use crate::data::content::{Rows, Table};
+use crate::data::scan::{RowSteps, read_rows};
 use crate::formats::table::parquet::ParquetFile;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -136,16 +137,16 @@ impl TableProvider for Provider {
         let all = || (0..self.schema.fields().len()).collect();
         let columns = projection.cloned().unwrap_or_else(all);
         let own = self.scan.schema.fields().len();
-        let sieve = Sieve::new(state, &self.schema, own, filters).map(Arc::new);
+        let pruning = Pruning::new(state, &self.schema, own, filters).map(Arc::new);
         // Row numbers are those of the whole table.
-        let narrowed = sieve.as_ref().filter(|_| self.rows.is_none());
-        let scan = match narrowed.and_then(|sieve| sieve.narrowed(self.scan.table.as_ref())) {
+        let narrowed = pruning.as_ref().filter(|_| self.rows.is_none());
+        let scan = match narrowed.and_then(|pruning| pruning.narrowed(self.scan.table.as_ref())) {
             Some(table) => {
                 Arc::new(Scan { table, schema: self.scan.schema.clone(), full: self.scan.full.clone() })
             }
             None => self.scan.clone(),
         };
-        Ok(Arc::new(ScanExec::new(scan, sieve, columns, parts, limit)?))
+        Ok(Arc::new(ScanExec::new(scan, pruning, columns, parts, limit)?))
     }
 }
 
@@ -161,10 +162,10 @@ type Places = Arc<[Vec<Range<u64>>]>;
 
 impl Scan {
     /// The rows of `parts` parts. Counts the rows where that was not done.
-    fn places(&self, task: &Task, sieve: Option<&Sieve>, parts: usize) -> Result<Places> {
+    fn places(&self, task: &Task, pruning: Option<&Pruning>, parts: usize) -> Result<Places> {
         let table = self.table.as_ref();
-        if let Some(sieve) = sieve
-            && let Some(ranges) = crate::bytes::guard::guarded(|| sieve.ranges(task, table))?
+        if let Some(pruning) = pruning
+            && let Some(ranges) = crate::bytes::guard::guarded(|| pruning.ranges(task, table))?
         {
             return Ok(divided(&ranges, parts));
         }
@@ -185,19 +186,13 @@ impl Scan {
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> Result<bool> {
         let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.schema.fields().len()).collect();
-        let (mut at, mut most) = (rows.start, FIRST);
-        while at < rows.end {
+        let mut steps = RowSteps::new(self.table.as_ref(), rows).at_most(FIRST);
+        while let Some(step) = steps.next() {
             task.check()?;
-            let step = self.table.scan_step(at).min(most).max(1);
-            let end = at.saturating_add(step).min(rows.end);
-            let read = crate::bytes::guard::guarded(|| self.table.read(task, at..end, &own))?;
+            let table = self.table.as_ref();
+            let read = crate::bytes::guard::guarded(|| read_rows(table, task, step.clone(), &own))?;
             let count = read.num_rows();
-            if count as u64 != end - at {
-                return Err(Error::malformed(format!(
-                    "table: only {count} rows could be read from row {at} on"
-                )));
-            }
-            let whole = self.assembled(&read, columns, at)?;
+            let whole = self.assembled(&read, columns, step.start)?;
             let mut from = 0;
             while from < count {
                 let len = size.min(count - from);
@@ -206,9 +201,8 @@ impl Scan {
                 }
                 from += len;
             }
-            task.advance(end - at)?;
-            at = end;
-            most = most.saturating_mul(4);
+            task.advance(step.end - step.start)?;
+            steps.most = steps.most.saturating_mul(4);
         }
         Ok(true)
     }
@@ -277,7 +271,7 @@ fn split(table: &dyn Table, total: u64, parts: usize) -> Arc<[u64]> {
 #[derive(Clone)]
 struct ScanExec {
     scan: Arc<Scan>,
-    sieve: Option<Arc<Sieve>>,
+    pruning: Option<Arc<Pruning>>,
     columns: Vec<usize>,
     parts: usize,
     limit: Option<usize>,
@@ -290,7 +284,7 @@ struct ScanExec {
 impl ScanExec {
     fn new(
         scan: Arc<Scan>,
-        sieve: Option<Arc<Sieve>>,
+        pruning: Option<Arc<Pruning>>,
         columns: Vec<usize>,
         parts: usize,
         limit: Option<usize>,
@@ -302,7 +296,7 @@ impl ScanExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Ok(ScanExec { scan, sieve, columns, parts, limit, schema, properties, places: Arc::default() })
+        Ok(ScanExec { scan, pruning, columns, parts, limit, schema, properties, places: Arc::default() })
     }
 
     /// The rows of one part. With a limit, and where that many rows are known, nothing is counted.
@@ -312,7 +306,7 @@ impl ScanExec {
         };
         if let Some(limit) = self.limit.map(|limit| limit as u64)
             && self.parts == 1
-            && self.sieve.is_none()
+            && self.pruning.is_none()
             && limit <= known
         {
             return Ok(std::iter::once(0..limit).collect());
@@ -321,7 +315,7 @@ impl ScanExec {
         let found = match &*places {
             Some(found) => found.clone(),
             None => {
-                let found = self.scan.places(task, self.sieve.as_deref(), self.parts);
+                let found = self.scan.places(task, self.pruning.as_deref(), self.parts);
                 // What was cancelled may be asked again.
                 if !matches!(&found, Err(error) if error.is_cancelled()) {
                     *places = Some(found.clone());
@@ -353,8 +347,8 @@ impl DisplayAs for ScanExec {
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
         }
-        if let Some(sieve) = &self.sieve {
-            write!(f, ", only where {}", sieve.words())?;
+        if let Some(pruning) = &self.pruning {
+            write!(f, ", only where {}", pruning.words())?;
         }
         Ok(())
     }
@@ -441,7 +435,7 @@ impl ExecutionPlan for ScanExec {
             }
         }
         // What a filter rules out is not read.
-        Ok(Arc::new(if self.sieve.is_some() { statistics.to_inexact() } else { statistics }))
+        Ok(Arc::new(if self.pruning.is_some() { statistics.to_inexact() } else { statistics }))
     }
 
     fn supports_limit_pushdown(&self) -> bool {
@@ -452,8 +446,8 @@ impl ExecutionPlan for ScanExec {
         let parts = if limit.is_some_and(|limit| limit <= FEW) { 1 } else { self.parts };
         // A plan above may count on the parts that there are.
         let parts = if self.parts == 1 { 1 } else { parts.max(self.parts) };
-        let (scan, sieve) = (self.scan.clone(), self.sieve.clone());
-        let exec = ScanExec::new(scan, sieve, self.columns.clone(), parts, limit).ok()?;
+        let (scan, pruning) = (self.scan.clone(), self.pruning.clone());
+        let exec = ScanExec::new(scan, pruning, self.columns.clone(), parts, limit).ok()?;
         Some(Arc::new(exec))
     }
 
@@ -466,16 +460,15 @@ impl ScanExec {
     /// What the file itself says of a column's nulls and, for integers, of its ends.
     fn stored(&self, column: usize) -> Option<ColumnStatistics> {
         let field = self.scan.schema.fields().get(column)?;
-        let said = self.scan.table.statistics(column)?;
+        let found = self.scan.table.statistics(column)?;
         let mut known = ColumnStatistics::new_unknown();
-        known.null_count = said.nulls.map_or(Precision::Absent, |n| Precision::Exact(n as usize));
-        if field.data_type().is_integer() && !said.bounds {
-            let value = |text: &Option<String>| {
-                let value = ScalarValue::try_from_string(text.clone()?, field.data_type()).ok()?;
-                Some(Precision::Exact(value))
+        known.null_count = found.null_count().map_or(Precision::Absent, |n| Precision::Exact(n as usize));
+        if field.data_type().is_integer() && found.exact && found.min.data_type() == field.data_type() {
+            let value = |end: &ArrayRef| {
+                let value = ScalarValue::try_from_array(end, 0).ok().filter(|value| !value.is_null());
+                value.map_or(Precision::Absent, Precision::Exact)
             };
-            known.min_value = value(&said.min).unwrap_or(Precision::Absent);
-            known.max_value = value(&said.max).unwrap_or(Precision::Absent);
+            (known.min_value, known.max_value) = (value(&found.min), value(&found.max));
         }
         Some(known)
     }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::catalog::Entry;
-use super::fault::{Failure, Mistake, of_parser};
+use super::diagnostic::{Failure, SqlDiagnostic, parsed, tokens};
 use super::names::{Made, Names, Settle, name_columns};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
@@ -11,10 +11,8 @@ use crate::data::content::Table;
 use crate::data::content::table::MemoryTable;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::sql::sqlparser::ast::*;
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, TokenizerError};
+use datafusion::sql::sqlparser::tokenizer::Token;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -74,15 +72,11 @@ pub(super) fn parse(
 }
 
 /// The one statement of a text; a semicolon may end it.
-pub(super) fn one(sql: &str) -> Result<Statement, Mistake> {
+pub(super) fn one(sql: &str) -> Result<Statement, SqlDiagnostic> {
     if sql.len() > LONG {
-        return Err(Mistake::new("the statement is longer than 4 MiB"));
+        return Err(SqlDiagnostic::new("the statement is longer than 4 MiB"));
     }
-    let dialect = GenericDialect {};
-    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
-    let tokens = tokens.map_err(|TokenizerError { message, location }| {
-        Mistake::new(message).at(sql, location.line, location.column)
-    })?;
+    let tokens = tokens(sql)?;
     let operator = |token: &Token| match token {
         Token::Word(word) => {
             matches!(
@@ -94,21 +88,20 @@ pub(super) fn one(sql: &str) -> Result<Statement, Mistake> {
         _ => false,
     };
     if tokens.iter().filter(|t| operator(&t.token)).count() > OPERATORS {
-        return Err(Mistake::new(format!("the statement has more than {OPERATORS} operators")));
+        return Err(SqlDiagnostic::new(format!("the statement has more than {OPERATORS} operators")));
     }
-    let parsed = Parser::new(&dialect).with_tokens_with_locations(tokens).parse_statements();
-    let mut statements = parsed.map_err(|error| of_parser(sql, &error))?;
+    let mut statements = parsed(sql, &tokens, |parser| parser.parse_statements())?;
     match statements.len() {
         1 => Ok(statements.remove(0)),
-        0 => Err(Mistake::new("there is no statement")),
-        n => Err(Mistake::new(format!("there are {n} statements; one runs at a time"))),
+        0 => Err(SqlDiagnostic::new("there is no statement")),
+        n => Err(SqlDiagnostic::new(format!("there are {n} statements; one runs at a time"))),
     }
 }
 
 /// Refuses what writes, defines or sets something.
-fn only_reads(statement: &Statement, sql: &str) -> Result<(), Mistake> {
-    struct Look(Option<String>);
-    impl Visitor for Look {
+fn only_reads(statement: &Statement, sql: &str) -> Result<(), SqlDiagnostic> {
+    struct Writes(Option<String>);
+    impl Visitor for Writes {
         type Break = ();
 
         fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
@@ -137,13 +130,13 @@ fn only_reads(statement: &Statement, sql: &str) -> Result<(), Mistake> {
             ControlFlow::Break(())
         }
     }
-    let mut look = Look(None);
-    let _ = statement.visit(&mut look);
-    let Some(word) = look.0 else { return Ok(()) };
+    let mut writes = Writes(None);
+    let _ = statement.visit(&mut writes);
+    let Some(word) = writes.0 else { return Ok(()) };
     let what = format!(
         "{word} is not run here: statements only read (SELECT, WITH, VALUES, EXPLAIN, DESCRIBE, SHOW TABLES)"
     );
-    Err(Mistake::new(what).at_word(sql, &word))
+    Err(SqlDiagnostic::new(what).at_word(sql, &word))
 }
 
 /// SHOW TABLES, SHOW FUNCTIONS, DESCRIBE and SHOW COLUMNS, as a query of a table that is made here.
@@ -166,7 +159,7 @@ fn listing(
         Statement::ShowColumns { show_options, .. } => {
             match show_options.show_in.as_ref().and_then(|place| place.parent_name.as_ref()) {
                 Some(name) => described(engine, task, name, sql)?,
-                None => return Err(Mistake::new("SHOW COLUMNS FROM which table?").into()),
+                None => return Err(SqlDiagnostic::new("SHOW COLUMNS FROM which table?").into()),
             }
         }
         _ => return Ok(None),
@@ -276,9 +269,10 @@ impl Binder<'_> {
         }
         if let Some(table) = self.only {
             if text != "table" {
-                return Err(
-                    Mistake::new(format!("a filter asks of its own table only, not of {text:?}")).into()
-                );
+                return Err(SqlDiagnostic::new(format!(
+                    "a filter asks of its own table only, not of {text:?}"
+                ))
+                .into());
             }
             if self.tables.is_empty() {
                 let name = text.clone();

@@ -18,7 +18,8 @@ mod window;
 
 pub(super) use window::over_aggregates;
 
-use super::sift::Sift;
+use super::diagnostic::ExpressionError;
+use super::streaming_filter::StreamingFilter;
 use crate::bytes::error::Error;
 use crate::bytes::task::Task;
 use aggregate::{watched as watched_aggregate, with_slow as aggregate_with_slow};
@@ -38,6 +39,7 @@ use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder};
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
@@ -50,15 +52,23 @@ use futures::{Stream, StreamExt};
 use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 type Plan = Arc<dyn ExecutionPlan>;
 type Done<T> = Result<T, DataFusionError>;
 
+/// What a running plan looks at and leaves behind.
+#[derive(Clone, Default)]
+pub(super) struct Watch {
+    pub(super) task: Task,
+    /// The first expression that could not be computed. Readers hand on such an error as a text.
+    pub(super) failed: Arc<OnceLock<ExpressionError>>,
+}
+
 /// What a step that was stopped gives.
-fn stopped(task: &Task) -> Done<()> {
-    match task.is_cancelled() {
+fn stopped(watch: &Watch) -> Done<()> {
+    match watch.task.is_cancelled() {
         true => Err(DataFusionError::External(Box::new(Error::cancelled()))),
         false => Ok(()),
     }
@@ -68,66 +78,73 @@ fn stopped(task: &Task) -> Done<()> {
 ///
 /// # Errors
 /// What putting a plan together gives.
-pub(super) fn stoppable(plan: &Plan, task: &Task) -> Done<Plan> {
+pub(super) fn stoppable(plan: &Plan, watch: &Watch) -> Done<Plan> {
     let properties = plan.properties().clone();
-    let below = plan.children().into_iter().map(|child| stoppable(child, task)).collect::<Done<Vec<_>>>()?;
+    let mut below =
+        plan.children().into_iter().map(|child| stoppable(child, watch)).collect::<Done<Vec<_>>>()?;
+    if plan.downcast_ref::<ScalarSubqueryExec>().is_some() {
+        // Behind the first input stand the subqueries, which are to give one row each.
+        for subquery in below.iter_mut().skip(1) {
+            *subquery = Arc::new(Stoppable::new(subquery.clone(), watch, 1));
+        }
+    }
     let mut inner = plan.clone();
     if !below.is_empty() {
         inner = inner.replace_children(below, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))?;
     }
-    let inner = with_expressions(&inner, task)?.unwrap_or(inner);
-    Ok(Arc::new(Stoppable { inner, properties, task: task.clone() }))
+    let inner = with_expressions(&inner, watch)?.unwrap_or(inner);
+    Ok(Arc::new(Stoppable { properties, ..Stoppable::new(inner, watch, usize::MAX) }))
 }
 
 /// A step with expressions that look up; none where it has no such.
-fn with_expressions(plan: &Plan, task: &Task) -> Done<Option<Plan>> {
+fn with_expressions(plan: &Plan, watch: &Watch) -> Done<Option<Plan>> {
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
-        let filter = join.filter().map(|filter| join_filter(filter, task));
-        let filter = filter.or_else(|| is_silent(join.join_type()).then(|| always(task)));
+        let filter = join.filter().map(|filter| join_filter(filter, watch));
+        let filter = filter.or_else(|| is_silent(join.join_type()).then(|| always(watch)));
         let built = NestedLoopJoinExecBuilder::from(join).with_filter(filter).build()?;
         return Ok(Some(Arc::new(built)));
     }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        return hash_join(join, task).map(Some);
+        return hash_join(join, watch).map(Some);
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
-        return Ok(sorted(sort, task));
+        return Ok(sorted(sort, watch));
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Ok(filtered(filter, task)?.map(|filter| Arc::new(filter) as Plan));
+        return Ok(filtered(filter, watch)?.map(|filter| Arc::new(filter) as Plan));
     }
-    if let Some(sift) = plan.downcast_ref::<Sift>() {
-        let filter = filtered(sift.filter(), task)?;
-        return Ok(filter.map(|filter| Arc::new(Sift::new(filter)) as Plan));
+    if let Some(sift) = plan.downcast_ref::<StreamingFilter>() {
+        let filter = filtered(sift.filter(), watch)?;
+        return Ok(filter.map(|filter| Arc::new(StreamingFilter::new(filter)) as Plan));
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        return projected(projection, task);
+        return projected(projection, watch);
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-        return aggregated(aggregate, task);
+        return aggregated(aggregate, watch);
     }
     if let Some(windows) = plan.downcast_ref::<BoundedWindowAggExec>() {
-        let expressions = window::watched(windows.window_expr(), task)?;
+        let expressions = window::watched(windows.window_expr(), watch)?;
         let (input, order) = (windows.input().clone(), windows.input_order_mode.clone());
         let whole = !windows.partition_keys().is_empty();
         let made = BoundedWindowAggExec::try_new(expressions, input, order, whole)?;
         return Ok(Some(Arc::new(made)));
     }
     if let Some(windows) = plan.downcast_ref::<WindowAggExec>() {
-        let expressions = window::watched(windows.window_expr(), task)?;
+        let expressions = window::watched(windows.window_expr(), watch)?;
         let whole = !windows.partition_keys().is_empty();
         return Ok(Some(Arc::new(WindowAggExec::try_new(expressions, windows.input().clone(), whole)?)));
     }
     if let Some(source) = plan.downcast_ref::<DataSourceExec>() {
-        return Ok(scanned(source, task));
+        return Ok(scanned(source, watch));
     }
     Ok(None)
 }
 
 /// A join's condition, looked at for each batch of pairs.
-fn join_filter(filter: &JoinFilter, task: &Task) -> JoinFilter {
-    let expression = slow(filter.expression(), task).unwrap_or_else(|| filter.expression().clone());
-    JoinFilter::new(watched(expression, task), filter.column_indices().to_vec(), filter.schema().clone())
+fn join_filter(filter: &JoinFilter, watch: &Watch) -> JoinFilter {
+    let expression = slow(filter.expression(), watch).unwrap_or_else(|| filter.expression().clone());
+    JoinFilter::new(watched(expression, watch), filter.column_indices().to_vec(), filter.schema().clone())
 }
 
 /// Whether only the presence of partners counts: no pair is ever handed on, however many there are.
@@ -136,19 +153,19 @@ fn is_silent(join: &JoinType) -> bool {
 }
 
 /// A condition that always holds, and looks up for each batch of pairs.
-fn always(task: &Task) -> JoinFilter {
+fn always(watch: &Watch) -> JoinFilter {
     let always = datafusion::physical_expr::expressions::lit(true);
     let nothing = Arc::new(arrow::datatypes::Schema::empty());
-    JoinFilter::new(watched(always, task), Vec::new(), nothing)
+    JoinFilter::new(watched(always, watch), Vec::new(), nothing)
 }
 
-fn hash_join(join: &HashJoinExec, task: &Task) -> Done<Plan> {
+fn hash_join(join: &HashJoinExec, watch: &Watch) -> Done<Plan> {
     // The keys of the side that is kept: they are evaluated for each of its batches while they are hashed. Those of
     // the other side may be conditions of a scan, which it has to understand.
-    let on = join.on().iter().map(|(left, right)| (watched(left.clone(), task), right.clone())).collect();
+    let on = join.on().iter().map(|(left, right)| (watched(left.clone(), watch), right.clone())).collect();
     let filter = match join.filter() {
-        Some(filter) => Some(join_filter(filter, task)),
-        None if is_silent(join.join_type()) && !join.null_aware => Some(always(task)),
+        Some(filter) => Some(join_filter(filter, watch)),
+        None if is_silent(join.join_type()) && !join.null_aware => Some(always(watch)),
         None => None,
     };
     join.builder().with_on(on).with_filter(filter).build_exec()
@@ -156,28 +173,28 @@ fn hash_join(join: &HashJoinExec, task: &Task) -> Done<Plan> {
 
 /// A sort whose keys look up while it merges. One of few rows works batch by batch, and a scan below may know its
 /// keys.
-fn sorted(sort: &SortExec, task: &Task) -> Option<Plan> {
+fn sorted(sort: &SortExec, watch: &Watch) -> Option<Plan> {
     if sort.fetch().is_some() {
         return None;
     }
     let key = |key: &PhysicalSortExpr| {
-        let expression = slow(&key.expr, task).unwrap_or_else(|| key.expr.clone());
-        PhysicalSortExpr::new(watched(expression, task), key.options)
+        let expression = slow(&key.expr, watch).unwrap_or_else(|| key.expr.clone());
+        PhysicalSortExpr::new(watched(expression, watch), key.options)
     };
     let keys = LexOrdering::new(sort.expr().iter().map(key))?;
     let made = SortExec::new(keys, sort.input().clone());
     Some(Arc::new(made.with_preserve_partitioning(sort.preserve_partitioning())))
 }
 
-fn filtered(filter: &FilterExec, task: &Task) -> Done<Option<FilterExec>> {
-    let Some(predicate) = slow(filter.predicate(), task) else { return Ok(None) };
+fn filtered(filter: &FilterExec, watch: &Watch) -> Done<Option<FilterExec>> {
+    let Some(predicate) = slow(filter.predicate(), watch) else { return Ok(None) };
     FilterExecBuilder::from(filter).with_predicate(predicate).build().map(Some)
 }
 
-fn projected(projection: &ProjectionExec, task: &Task) -> Done<Option<Plan>> {
+fn projected(projection: &ProjectionExec, watch: &Watch) -> Done<Option<Plan>> {
     let mut any = false;
     let one = |one: &ProjectionExpr| {
-        let found = slow(&one.expr, task);
+        let found = slow(&one.expr, watch);
         any |= found.is_some();
         ProjectionExpr::new(found.unwrap_or_else(|| one.expr.clone()), one.alias.clone())
     };
@@ -190,27 +207,27 @@ fn projected(projection: &ProjectionExec, task: &Task) -> Done<Option<Plan>> {
     Ok(Some(Arc::new(made)))
 }
 
-fn aggregated(aggregate: &AggregateExec, task: &Task) -> Done<Option<Plan>> {
+fn aggregated(aggregate: &AggregateExec, watch: &Watch) -> Done<Option<Plan>> {
     let mut functions = Vec::new();
     for function in aggregate.aggr_expr() {
-        let slow = aggregate_with_slow(function, task).map_or_else(|| function.clone(), Arc::new);
+        let slow = aggregate_with_slow(function, watch).map_or_else(|| function.clone(), Arc::new);
         // What keeps all groups in arrays is quick; the others are asked group by group.
         functions.push(match slow.groups_accumulator_supported() {
             true => slow,
-            false => Arc::new(watched_aggregate(&slow, aggregate.input_schema(), task)?),
+            false => Arc::new(watched_aggregate(&slow, aggregate.input_schema(), watch)?),
         });
     }
     let groups = aggregate.group_expr();
     let group = |(expression, name): &(Arc<dyn PhysicalExpr>, String)| {
-        (slow(expression, task).unwrap_or_else(|| expression.clone()), name.clone())
+        (slow(expression, watch).unwrap_or_else(|| expression.clone()), name.clone())
     };
-    let is_slow = groups.expr().iter().any(|(expression, _)| slow(expression, task).is_some());
+    let is_slow = groups.expr().iter().any(|(expression, _)| slow(expression, watch).is_some());
     let filter = |filter: &Option<Arc<dyn PhysicalExpr>>| {
-        filter.as_ref().map(|filter| slow(filter, task).unwrap_or_else(|| filter.clone()))
+        filter.as_ref().map(|filter| slow(filter, watch).unwrap_or_else(|| filter.clone()))
     };
     let filters: Vec<Option<Arc<dyn PhysicalExpr>>> = aggregate.filter_expr().iter().map(filter).collect();
     let is_slow = is_slow
-        || aggregate.filter_expr().iter().flatten().any(|expression| slow(expression, task).is_some());
+        || aggregate.filter_expr().iter().flatten().any(|expression| slow(expression, watch).is_some());
     let limit = aggregate.limit_options();
     if !is_slow {
         return Ok(Some(Arc::new(aggregate.with_new_aggr_exprs(functions))));
@@ -227,9 +244,10 @@ fn aggregated(aggregate: &AggregateExec, task: &Task) -> Done<Option<Plan>> {
 }
 
 /// A scan of a Parquet file whose conditions look up: it evaluates them for a whole row group at once.
-fn scanned(source: &DataSourceExec, task: &Task) -> Option<Plan> {
+fn scanned(source: &DataSourceExec, watch: &Watch) -> Option<Plan> {
     let (config, parquet) = source.downcast_to_file_source::<ParquetSource>()?;
-    let predicate = slow(&parquet.filter()?, task)?;
+    let schema = parquet.table_schema().table_schema();
+    let predicate = expression::of_scan(&parquet.filter()?, watch, schema)?;
     let config: FileScanConfig = config.clone();
     let made = FileScanConfigBuilder::from(config).with_source(Arc::new(parquet.with_predicate(predicate)));
     Some(DataSourceExec::from_data_source(made.build()))
@@ -239,12 +257,19 @@ fn scanned(source: &DataSourceExec, task: &Task) -> Option<Plan> {
 struct Stoppable {
     inner: Plan,
     properties: Arc<PlanProperties>,
-    task: Task,
+    watch: Watch,
+    /// The most rows that it may give.
+    most: usize,
 }
 
 impl Stoppable {
+    fn new(inner: Plan, watch: &Watch, most: usize) -> Self {
+        Stoppable { properties: inner.properties().clone(), inner, watch: watch.clone(), most }
+    }
+
     fn over(&self, inner: Plan) -> Plan {
-        Arc::new(Stoppable { inner, properties: self.properties.clone(), task: self.task.clone() })
+        let properties = self.properties.clone();
+        Arc::new(Stoppable { properties, ..Stoppable::new(inner, &self.watch, self.most) })
     }
 }
 
@@ -305,9 +330,9 @@ impl ExecutionPlan for Stoppable {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Done<SendableRecordBatchStream> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         let stream = self.inner.execute(partition, context)?;
-        Ok(Box::pin(Watched { stream, task: self.task.clone() }))
+        Ok(Box::pin(Watched { stream, watch: self.watch.clone(), left: self.most }))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -334,21 +359,29 @@ impl ExecutionPlan for Stoppable {
 /// The batches of a step.
 struct Watched {
     stream: SendableRecordBatchStream,
-    task: Task,
+    watch: Watch,
+    /// How many rows may still come.
+    left: usize,
 }
 
 impl Stream for Watched {
     type Item = Done<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Err(error) = stopped(&self.task) {
+        if let Err(error) = stopped(&self.watch) {
             return Poll::Ready(Some(Err(error)));
         }
         // After so many batches the other parts of the query have their turn.
         let turn = ready!(tokio::task::coop::poll_proceed(context));
         let next = self.stream.poll_next_unpin(context);
-        if next.is_ready() {
+        if let Poll::Ready(found) = &next {
             turn.made_progress();
+            let rows = found.as_ref().and_then(|found| found.as_ref().ok()).map_or(0, RecordBatch::num_rows);
+            match self.left.checked_sub(rows) {
+                Some(left) => self.left = left,
+                // The step above fails with them.
+                None => drop(self.watch.failed.set(ExpressionError::many_rows())),
+            }
         }
         next
     }

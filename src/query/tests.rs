@@ -90,7 +90,7 @@ fn texts(engine: &Engine, sql: &str) -> Vec<String> {
     ask(engine, sql).into_iter().map(line).collect()
 }
 
-fn mistake(engine: &Engine, sql: &str) -> Mistake {
+fn mistake(engine: &Engine, sql: &str) -> SqlDiagnostic {
     match engine.run(&Task::new(), sql, |_| {}) {
         Err(Failure::Sql(mistake)) => *mistake,
         Err(Failure::Run(error)) => panic!("{sql}: no mistake of the statement but {error}"),

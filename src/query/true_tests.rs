@@ -3,7 +3,8 @@
 use super::*;
 use crate::data::cell;
 use crate::data::content::table::MemoryTable;
-use crate::data::stats::summary::{Depth, Different, Summaries, exact, sampled};
+use crate::data::stats::Distinct;
+use crate::data::stats::summary::{Depth, Summaries, exact, sampled};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -120,7 +121,7 @@ fn check_exact(engine: &Engine, filter: &Filter, found: &Summaries) -> Result<()
         );
         prop_assert_eq!(summary.rows, rows);
         prop_assert_eq!(summary.nulls.to_string(), &*said[0][0], "nulls of {}", name);
-        if let Some(Different::Exactly(count)) = summary.different {
+        if let Some(Distinct::Exactly(count)) = summary.distinct {
             prop_assert_eq!(count.to_string(), &*said[0][1], "different values of {}", name);
         }
         prop_assert_eq!(summary.min.clone().unwrap_or_default(), &*said[0][2], "least of {}", name);
@@ -201,7 +202,7 @@ fn facts(found: &Summaries) -> Vec<String> {
             s.nan,
             s.min,
             s.max,
-            s.different,
+            s.distinct,
             s.histogram.as_ref().filter(|histogram| histogram.whole.is_some()),
             top
         )

@@ -213,6 +213,7 @@ fn column_json(column: &ColumnStats) -> Json {
         "distinct": match column.distinct {
             Some(Distinct::Exactly(n)) => json!(n),
             Some(Distinct::AtLeast(n)) => json!({ "at_least": n }),
+            Some(Distinct::About(n)) => json!({ "about": n }),
             None => Json::Null,
         },
     });

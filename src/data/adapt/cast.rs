@@ -4,7 +4,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::table::batch;
-use crate::data::content::{Rows, Table, table::StoredStatistics};
+use crate::data::content::{ColumnStatistics, Rows, Table};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Date64Type, Schema, SchemaRef};
@@ -76,8 +76,10 @@ impl Table for Cast {
         self.inner.scan_step(at)
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
-        self.inner.statistics(column)
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
+        let data_type = self.schema.fields().get(column)?.data_type();
+        let found = self.inner.statistics(column)?.read_as(data_type);
+        found.is_known().then_some(found)
     }
 }
 

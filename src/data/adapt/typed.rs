@@ -7,8 +7,8 @@
 use super::{TableView, nested};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{StoredStatistics, batch};
-use crate::data::content::{Bounds, Rows, Stretches, Table};
+use crate::data::content::table::batch;
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table};
 use crate::data::infer::cells::{self, Moment, boolean, has_leading_zero};
 use arrow::array::*;
 use arrow::compute::cast;
@@ -158,10 +158,10 @@ impl Typed {
 
 impl Typed {
     /// What is known of columns once their texts are read as values: nothing of those that are.
-    fn known(&self, mut found: Stretches, columns: &[usize]) -> Stretches {
+    fn known(&self, mut found: RowRanges, columns: &[usize]) -> RowRanges {
         for (bounds, &column) in found.columns.iter_mut().zip(columns) {
             if matches!(self.kinds.get(column), Some(Some(_))) {
-                *bounds = Bounds::unknown(self.schema.field(column).data_type(), found.rows.len());
+                *bounds = ColumnStatistics::unknown(self.schema.field(column).data_type(), found.rows.len());
             }
         }
         found
@@ -198,16 +198,18 @@ impl Table for Typed {
         self.inner.scan_step(at)
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
-        self.inner.statistics(column)
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
+        let data_type = self.schema.fields().get(column)?.data_type();
+        let found = self.inner.statistics(column)?.read_as(data_type);
+        found.is_known().then_some(found)
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
-        let found = self.inner.stretches(task, columns, parts)?;
+    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
+        let found = self.inner.row_ranges(task, columns, parts)?;
         Ok(found.map(|found| self.known(found, columns)))
     }
 
-    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
         self.inner.parts(columns).map(|found| self.known(found, columns))
     }
 

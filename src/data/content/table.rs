@@ -1,6 +1,6 @@
 //! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
 
-use super::{Layout, Stretches};
+use super::{ColumnStatistics, Layout, RowRanges};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -119,8 +119,8 @@ pub trait Table: Send + Sync {
         TableFacts::default()
     }
 
-    /// What the file itself says of one column's values.
-    fn statistics(&self, _column: usize) -> Option<StoredStatistics> {
+    /// What the file itself says of one column's values: statistics of one range.
+    fn statistics(&self, _column: usize) -> Option<ColumnStatistics> {
         None
     }
 
@@ -129,16 +129,16 @@ pub trait Table: Send + Sync {
         Layout::default()
     }
 
-    /// Stretches of its rows, and what is known of the values of `columns` in each: row groups by their
-    /// statistics. Reads headers, no values. Of a table of parts, only `parts` count (empty: all of them);
-    /// rows of the others are in no stretch. `None` where nothing is known.
-    fn stretches(&self, _task: &Task, _columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+    /// Ranges of its rows, and the statistics of `columns` in each: row groups, as a rule. Reads headers, no values.
+    /// Of a table of parts, only `parts` count (empty: all of them); rows of the others are in no range. `None`
+    /// where nothing is known.
+    fn row_ranges(&self, _task: &Task, _columns: &[usize], _parts: &[bool]) -> Result<Option<RowRanges>> {
         Ok(None)
     }
 
     /// The same of the parts that the table is made of, as far as it is known without opening any of them;
     /// their `rows` are not places in the table. `None` for a table that is not made of parts.
-    fn parts(&self, _columns: &[usize]) -> Option<Stretches> {
+    fn parts(&self, _columns: &[usize]) -> Option<RowRanges> {
         None
     }
 
@@ -186,21 +186,6 @@ pub struct TableFacts {
     pub details: Vec<(String, String)>,
     /// For each column, lines for the inspector (`physical type`, `encodings`); may be empty.
     pub columns: Vec<Vec<(String, String)>>,
-}
-
-/// What a file says of one column (a Parquet footer), values as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StoredStatistics {
-    /// Null cells.
-    pub nulls: Option<u64>,
-    /// The smallest value.
-    pub min: Option<String>,
-    /// The largest value.
-    pub max: Option<String>,
-    /// Whether min and max may be cut bounds rather than values.
-    pub bounds: bool,
-    /// Different values.
-    pub distinct: Option<u64>,
 }
 
 /// The columns of a table: what their fields say, and the types that were inferred for columns of texts.

@@ -5,10 +5,10 @@ use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Gap, Stored, World};
-use crate::data::content::table::StoredStatistics;
 use crate::data::content::text::Line;
 use crate::data::content::{
-    Array, ArrayFacts, Image, ImageInfo, Layout, Pixels, Rect, Rows, Stretches, Table, TableFacts, Text,
+    Array, ArrayFacts, ColumnStatistics, Image, ImageInfo, Layout, Pixels, Rect, RowRanges, Rows, Table,
+    TableFacts, Text,
 };
 use crate::data::dtype::DType;
 use crate::data::region::Region;
@@ -67,7 +67,7 @@ impl Table for GuardedTable {
         known(TableFacts::default(), || self.0.facts())
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
         known(None, || self.0.statistics(column))
     }
 
@@ -75,11 +75,11 @@ impl Table for GuardedTable {
         known(Layout::default(), || self.0.layout())
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
-        guarded(|| self.0.stretches(task, columns, parts))
+    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
+        guarded(|| self.0.row_ranges(task, columns, parts))
     }
 
-    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
+    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
         known(None, || self.0.parts(columns))
     }
 

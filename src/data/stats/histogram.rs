@@ -6,8 +6,8 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::Table;
-use crate::data::content::table::read_each;
 use crate::data::infer;
+use crate::data::scan::fold_columns;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
@@ -231,41 +231,25 @@ pub fn histograms(
     stats: &TableStats,
     binning: Binning,
 ) -> Result<Vec<Option<Result<Histogram>>>> {
-    /// So many equal rows are not read one by one.
-    const ALIKE: u64 = 65_536;
-    let mut found: Vec<Option<Result<Counter>>> = Vec::with_capacity(columns.len());
-    for (column, stats) in columns.iter().zip(&stats.columns) {
-        let stats = stats.as_ref().ok();
-        let counter = stats.and_then(|stats| counter(stats, &value_type(table, *column), binning));
-        found.push(counter.map(Ok));
+    let mut counters = Vec::new();
+    for (place, (&column, stats)) in columns.iter().zip(&stats.columns).enumerate() {
+        let Ok(stats) = stats else { continue };
+        let inferred = infer::inferred(table, column);
+        let counter = counter(stats, &value_type(table, column), binning);
+        counters.extend(counter.map(|counter| (column, (place, inferred, counter))));
     }
-    let live = |found: &[Option<Result<Counter>>]| -> Vec<usize> {
-        (0..found.len()).filter(|&n| matches!(found.get(n), Some(Some(Ok(_))))).collect()
-    };
+    let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
     task.expect(stats.rows);
-    let (mut at, mut counted) = (0, live(&found));
-    while at < stats.rows && !counted.is_empty() {
-        let alike = table.alike(task, at)?.min(stats.rows - at);
-        let (end, times) = match alike > ALIKE {
-            true => (at + 1, alike),
-            false => (at.saturating_add(table.scan_step(at).max(1)).min(stats.rows), 1),
-        };
-        let wanted: Vec<usize> = counted.iter().filter_map(|&n| columns.get(n).copied()).collect();
-        let arrays = read_each(table, task, at..end, &wanted)?;
-        for ((&n, column), array) in counted.iter().zip(wanted).zip(arrays) {
-            let inferred = infer::inferred(table, column);
-            let Some(Some(slot)) = found.get_mut(n) else { continue };
-            let Ok(counter) = slot else { continue };
-            if let Err(error) = array.and_then(|array| add(counter, &array, inferred.as_ref(), times)) {
-                *slot = Err(error);
-            }
+    let counted = fold_columns(task, table, stats.rows, counters, |(_, inferred, counter), array, times| {
+        add(counter, array, inferred.as_ref(), times)
+    })?;
+    let mut found: Vec<Option<Result<Histogram>>> = columns.iter().map(|_| None).collect();
+    for (place, counted) in places.into_iter().zip(counted) {
+        if let Some(slot) = found.get_mut(place) {
+            *slot = Some(counted.map(|(_, _, counter)| counter.finish()));
         }
-        let step = if times > 1 { times } else { end - at };
-        at += step;
-        task.advance(step)?;
-        counted = live(&found);
     }
-    Ok(found.into_iter().map(|found| found.map(|found| found.map(Counter::finish))).collect())
+    Ok(found)
 }
 
 /// The type of a column's values, whatever holds them.

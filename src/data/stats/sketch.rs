@@ -50,14 +50,14 @@ fn finished(state: u64) -> u64 {
 /// The bits of a hash that choose a register.
 const BITS: u32 = 14;
 
-/// About how many hashes were different: HyperLogLog with 16,384 registers, which errs by about 0.8 %.
+/// About how many hashes were different, with 16,384 registers, which errs by about 0.8 %.
 /// Flajolet and others 2007; the estimator without tables is Ertl's of 2017, <https://arxiv.org/abs/1702.01284>.
 #[derive(Clone)]
-pub(super) struct Distinct(Vec<u8>);
+pub(super) struct HyperLogLog(Vec<u8>);
 
-impl Distinct {
+impl HyperLogLog {
     pub(super) fn new() -> Self {
-        Distinct(vec![0; 1 << BITS])
+        HyperLogLog(vec![0; 1 << BITS])
     }
 
     pub(super) fn add(&mut self, hash: u64) {
@@ -67,7 +67,7 @@ impl Distinct {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Distinct) {
+    pub(super) fn merge(&mut self, other: &HyperLogLog) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = (*a).max(*b));
     }
 
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn about_how_many_are_different() {
         for n in [0u64, 1, 10, 1_000, 50_000, 1_000_000] {
-            let mut parts = [Distinct::new(), Distinct::new()];
+            let mut parts = [HyperLogLog::new(), HyperLogLog::new()];
             (0..n).for_each(|i| parts[(i % 2) as usize].add(hashed_word(7, i)));
             let [mut whole, other] = parts;
             whole.merge(&other);

@@ -12,20 +12,20 @@ mod tests;
 
 pub use correlation::{Correlation, correlation};
 
-use super::sketch::{Distinct, Frequent, Spread, Steps, mixed};
-use super::table::{decoded, ends_of, replace};
+use super::column::ColumnCounts;
+use super::sketch::{Frequent, HyperLogLog, Spread, Steps, mixed};
 use super::texts::Cells;
-use super::{Histogram, Moments};
+use super::{Distinct, Histogram, Moments};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cell;
 use crate::data::content::table::read_each;
 use crate::data::content::{Picked, Table};
 use crate::data::infer;
+use crate::data::scan::RowSteps;
 use arrow::array::*;
 use arrow::datatypes::*;
 use rayon::prelude::*;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// How deep a summary looked.
@@ -46,15 +46,6 @@ pub struct Summaries {
     pub rows: u64,
     /// One entry a column, in the order asked.
     pub columns: Vec<Result<Summary>>,
-}
-
-/// How many values are different.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Different {
-    /// All were counted.
-    Exactly(u64),
-    /// An estimate that errs by about 1 %.
-    About(u64),
 }
 
 /// A column at a glance.
@@ -96,7 +87,7 @@ pub struct Summary {
     /// Whether the counts in `top` are of the rows that a sample has, not of all rows.
     pub top_sampled: bool,
     /// Different values.
-    pub different: Option<Different>,
+    pub distinct: Option<Distinct>,
     /// The fewest and the most characters, and their mean, of texts; bytes of binary; elements of lists.
     pub lengths: Option<(u64, u64, f64)>,
     /// Values that often stand for a missing one, with their counts.
@@ -112,6 +103,8 @@ const KEPT: u64 = 65_536;
 /// Rows of a sample, and of those that are counted at once.
 const SAMPLE: u64 = 20_000;
 const BLOCK: u64 = 1_000;
+/// The most steps of a pass over all rows.
+const STEPS: usize = 1 << 24;
 /// Bins of a histogram.
 const BINS: usize = 32;
 /// Frequent values.
@@ -122,7 +115,7 @@ const NOTHING_NUMBERS: [f64; 9] = [-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0,
 impl Summary {
     /// Whether every cell has the same value, none of them null.
     pub fn is_constant(&self) -> bool {
-        self.rows > 1 && self.nulls == 0 && self.unfit == 0 && self.different == Some(Different::Exactly(1))
+        self.rows > 1 && self.nulls == 0 && self.unfit == 0 && self.distinct == Some(Distinct::Exactly(1))
     }
 
     /// A number of the histogram or of the quantiles as text of the column's type.
@@ -186,12 +179,9 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
 pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
     let rows = table.count(task)?;
     task.expect(rows);
-    let mut steps = Vec::new();
-    let mut at = 0;
-    while at < rows {
-        let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
-        steps.push(at..end);
-        at = end;
+    let steps: Vec<Range<u64>> = RowSteps::new(table, 0..rows).take(STEPS + 1).collect();
+    if steps.len() > STEPS {
+        return Err(Error::limit(format!("a pass over {}", crate::bytes::display::plural(rows, "row"))));
     }
     let columns = pass(table, task, columns, &steps, rows)?;
     Ok(Summaries { depth: Depth::Exact, rows, columns })
@@ -267,7 +257,7 @@ fn texts_of(
             task.check()?;
             let read = table.read(task, row..row + 1, &[column])?;
             let Some(array) = read.columns().first().filter(|array| array.len() == 1) else { continue };
-            let text = cell::text(fold.typed(array)?.0.as_ref(), 0);
+            let text = cell::text(fold.counts.values(array)?.as_ref(), 0);
             texts.extend(text.map(|text| (text, times)));
         }
         Ok(ArrayTexts(texts))
@@ -300,22 +290,15 @@ fn find_same(columns: &mut [Result<Summary>]) {
 struct Fold {
     name: String,
     data_type: DataType,
-    inferred: Option<DataType>,
+    counts: ColumnCounts,
     seed: u64,
     stride: u64,
-    rows: u64,
-    nulls: u64,
-    unfit: u64,
-    nan: u64,
-    inf: u64,
     zeros: u64,
     moments: Moments,
     spread: Spread,
     /// How integers spread.
     steps: Steps,
-    low: Option<ArrayRef>,
-    high: Option<ArrayRef>,
-    distinct: Distinct,
+    distinct: HyperLogLog,
     frequent: Frequent,
     /// Whether different values are counted.
     hashable: bool,
@@ -338,21 +321,14 @@ impl Fold {
         Fold {
             name: field.name().clone(),
             data_type: inferred.clone().unwrap_or(data_type),
-            inferred,
+            counts: ColumnCounts::new(inferred),
             seed: 0x2545_f491_4f6c_dd1d,
             stride,
-            rows: 0,
-            nulls: 0,
-            unfit: 0,
-            nan: 0,
-            inf: 0,
             zeros: 0,
             moments: Moments::default(),
             spread: Spread::new(),
             steps: Steps::default(),
-            low: None,
-            high: None,
-            distinct: Distinct::new(),
+            distinct: HyperLogLog::new(),
             frequent: Frequent::default(),
             hashable: true,
             fingerprint: Some(0),
@@ -364,30 +340,14 @@ impl Fold {
         }
     }
 
-    /// The values of an array, and how many do not fit the guessed type.
-    fn typed(&self, array: &ArrayRef) -> Result<(ArrayRef, u64)> {
-        Ok(match (&self.inferred, array.as_string_opt::<i32>()) {
-            (Some(kind), Some(cells)) => infer::typed(cells, kind),
-            _ => (decoded(array)?, 0),
-        })
-    }
-
     /// Takes an array into account whose first cell stands in row `first`.
     fn add(&mut self, array: &ArrayRef, first: u64) -> Result<()> {
-        if self.inferred.is_some()
+        if self.counts.is_inferred()
             && let Some(cells) = array.as_string_opt::<i32>()
         {
             self.nothing(cells.iter());
         }
-        let (array, unfit) = self.typed(array)?;
-        self.rows += array.len() as u64;
-        self.unfit += unfit;
-        self.nulls += (array.logical_null_count() as u64).saturating_sub(unfit);
-        if !array.data_type().is_nested() && *array.data_type() != DataType::Null {
-            let (low, high) = ends_of(&array);
-            replace(&mut self.low, &array, low, Ordering::Less)?;
-            replace(&mut self.high, &array, high, Ordering::Greater)?;
-        }
+        let array = self.counts.add(array)?;
         self.numbers(&array, first);
         self.texts(&array, first);
         self.hashes(&array, first);
@@ -475,8 +435,8 @@ impl Fold {
                 inf += 1;
             }
         }
-        self.nan += nan;
-        self.inf += inf;
+        self.counts.nan += nan;
+        self.counts.inf += inf;
         self.zeros += zeros;
         if count == 0 {
             return;
@@ -502,7 +462,7 @@ impl Fold {
     }
 
     fn texts(&mut self, array: &ArrayRef, first: u64) {
-        let picked = picks(first, array.len(), self.stride.max(self.rows / 4_096));
+        let picked = picks(first, array.len(), self.stride.max(self.counts.rows / 4_096));
         match array.data_type() {
             DataType::Utf8 => self.words(array.as_string::<i32>()),
             DataType::LargeUtf8 => self.words(array.as_string::<i64>()),
@@ -547,7 +507,7 @@ impl Fold {
 
     /// Guessed types were looked at before they became values.
     fn untyped<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
-        if self.inferred.is_none() {
+        if !self.counts.is_inferred() {
             self.nothing(cells);
         }
     }
@@ -575,11 +535,7 @@ impl Fold {
     }
 
     fn merge(&mut self, other: Fold) -> Result<()> {
-        self.rows += other.rows;
-        self.nulls += other.nulls;
-        self.unfit += other.unfit;
-        self.nan += other.nan;
-        self.inf += other.inf;
+        self.counts.merge(&other.counts)?;
         self.zeros += other.zeros;
         self.moments = self.moments.merge(other.moments);
         self.spread.merge(&other.spread);
@@ -597,34 +553,29 @@ impl Fold {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3)),
             (a, b) => a.or(b),
         };
-        if let Some(low) = &other.low {
-            replace(&mut self.low, low, Some(0), Ordering::Less)?;
-        }
-        if let Some(high) = &other.high {
-            replace(&mut self.high, high, Some(0), Ordering::Greater)?;
-        }
         Ok(())
     }
 
     fn finish(mut self, texts: &ArrayTexts) -> Summary {
-        let text = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0);
+        let [min, max] = self.counts.end_texts();
         self.kept.sort_unstable_by(f64::total_cmp);
         let numeric = self.data_type.is_numeric();
         let (mut top, mut top_sampled) = (texts.0.clone(), false);
         if self.frequent.over && !self.kept_texts.is_empty() {
             (top, top_sampled) = (counted(std::mem::take(&mut self.kept_texts)), true);
         }
-        let different = match self.frequent.distinct() {
-            _ if !self.hashable || self.rows == 0 => None,
-            Some(n) => Some(Different::Exactly(n)),
+        let (rows, nulls) = (self.counts.rows, self.counts.nulls);
+        let distinct = match self.frequent.distinct() {
+            _ if !self.hashable || rows == 0 => None,
+            Some(n) => Some(Distinct::Exactly(n)),
             // An estimate errs both ways; there are never more than values.
-            None => Some(Different::About(self.distinct.count().min(self.rows.saturating_sub(self.nulls)))),
+            None => Some(Distinct::About(self.distinct.count().min(rows.saturating_sub(nulls)))),
         };
         let quantiles = quantiles(&self.kept);
         let disguised = self.disguises(quantiles);
         Summary {
-            min: text(&self.low),
-            max: text(&self.high),
+            min,
+            max,
             mean: self.moments.mean().filter(|_| numeric),
             std: self.moments.std().filter(|_| numeric),
             histogram: self.steps.histogram(BINS).or_else(|| self.spread.histogram(BINS)),
@@ -633,17 +584,17 @@ impl Fold {
             fingerprint: self.fingerprint,
             name: self.name,
             data_type: self.data_type,
-            rows: self.rows,
-            nulls: self.nulls,
-            unfit: self.unfit,
-            nan: self.nan,
-            inf: self.inf,
+            rows,
+            nulls,
+            unfit: self.counts.unfit,
+            nan: self.counts.nan,
+            inf: self.counts.inf,
             zeros: self.zeros,
             quantiles,
             quantiles_sampled: quantiles.is_some() && self.stride > 1,
             top,
             top_sampled,
-            different,
+            distinct,
             disguised,
         }
     }
@@ -667,8 +618,8 @@ impl Fold {
     }
 
     fn ends(&self) -> Option<(f64, f64)> {
-        let number = |best: &Option<ArrayRef>| cell::text(best.as_ref()?.as_ref(), 0)?.parse::<f64>().ok();
-        number(&self.low).zip(number(&self.high))
+        let [low, high] = self.counts.end_texts().map(|end| end?.parse::<f64>().ok());
+        low.zip(high)
     }
 }
 

@@ -1,22 +1,17 @@
 //! Statistics of a table's columns: one pass over all rows, row groups read and columns counted in
 //! parallel.
 
-use super::Moments;
-use super::texts::Cells;
-use crate::bytes::error::{Error, Result};
+use super::column::ColumnCounts;
+use super::{Distinct, Moments};
+use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use crate::data::cell;
 use crate::data::content::Table;
-use crate::data::infer;
-use arrow::array::{Array, ArrayRef, AsArray, NullArray, PrimitiveArray, make_comparator};
-use arrow::compute::SortOptions;
+use crate::data::scan::fold_columns;
+use crate::data::{cell, infer};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::datatypes::*;
-use rayon::prelude::*;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// What one pass over a table tells.
 #[derive(Clone, Debug, Default)]
@@ -53,24 +48,8 @@ pub struct ColumnStats {
     pub unfit: u64,
 }
 
-/// A count of different values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distinct {
-    /// All of them.
-    Exactly(u64),
-    /// Counting stopped here.
-    AtLeast(u64),
-}
-
 /// Distinct values are counted up to here, to bound memory.
 const DISTINCT: usize = 1 << 16;
-/// Values whose extremes are taken at once.
-const BLOCK: usize = 1024;
-/// So many equal rows are not read one by one.
-const ALIKE: u64 = 65_536;
-/// The most steps of a scan that are in memory at once.
-const AT_ONCE: usize = 8;
-
 /// Statistics of the columns `columns`, in this order.
 pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableStats> {
     let rows = table.count(task)?;
@@ -78,173 +57,55 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
         return Ok(TableStats { rows, columns: Vec::new() });
     }
     task.expect(rows);
-    let schema = table.schema();
-    let mut folds: Vec<Result<Fold>> =
-        columns.iter().map(|&i| Ok(Fold::new(schema.fields().get(i), infer::inferred(table, i)))).collect();
-    // Columns of nulls alone have nothing to read, however long they are; of one that failed the rest says no
-    // more.
-    let is_null = |column: &usize| {
-        schema.fields().get(*column).is_some_and(|field| matches!(field.data_type(), DataType::Null))
+    let fold = |&column: &usize| {
+        (column, ColumnFold::new(table.schema().fields().get(column), infer::inferred(table, column)))
     };
-    for (fold, _) in folds.iter_mut().zip(columns).filter(|(_, column)| rows > 0 && is_null(column)) {
-        let nulls: ArrayRef = Arc::new(NullArray::new(usize::try_from(rows).unwrap_or(usize::MAX)));
-        if let Ok(fold) = fold {
-            fold.add(&nulls)?;
-        }
-    }
-    let running = |(fold, column): &(&mut Result<Fold>, &usize)| fold.is_ok() && !is_null(column);
-    let still = |folds: &[Result<Fold>]| -> Vec<usize> {
-        let running = |(fold, column): &(&Result<Fold>, &usize)| fold.is_ok() && !is_null(column);
-        folds.iter().zip(columns).filter(running).map(|(_, column)| *column).collect()
-    };
-    let mut live = still(&folds);
-    if !live.is_empty() {
-        check_work(table, task, rows)?;
-    }
-    let mut at = 0;
-    while at < rows && !live.is_empty() {
-        let alike = table.alike(task, at)?.min(rows - at);
-        if alike > ALIKE {
-            let one = crate::data::content::table::read_each(table, task, at..at + 1, &live)?;
-            for ((fold, _), array) in folds.iter_mut().zip(columns).filter(running).zip(one) {
-                let Ok(running) = fold else { continue };
-                if let Err(error) = array.and_then(|array| running.add_many(&array, alike)) {
-                    *fold = Err(error);
-                }
-            }
-            live = still(&folds);
-            at += alike;
-            task.advance(alike)?;
-            continue;
-        }
-        // As many steps at once as there are threads: the memory is bounded by so many row groups.
-        let mut steps = Vec::new();
-        while at < rows
-            && (steps.is_empty() || table.alike(task, at)? <= ALIKE)
-            && steps.len() < rayon::current_num_threads().clamp(1, AT_ONCE)
-        {
-            let end = at.saturating_add(table.scan_step(at).max(1)).min(rows);
-            steps.push(at..end);
-            at = end;
-        }
-        let read = |step: &Range<u64>| {
-            let arrays = crate::data::content::table::read_each(table, task, step.clone(), &live)?;
-            task.advance(step.end - step.start)?;
-            Ok(arrays)
-        };
-        let read: Vec<Result<Vec<_>>> = steps.par_iter().map(read).collect();
-        let mut read: Vec<Vec<_>> = read.into_iter().collect::<Result<_>>()?;
-        // By columns, the last first, each with its steps in order: sums come out the same whatever the
-        // threads do.
-        let last = |_| read.iter_mut().filter_map(Vec::pop).collect();
-        let by_column: Vec<Vec<Result<ArrayRef>>> = live.iter().map(last).collect();
-        let mut folding: Vec<_> = folds.iter_mut().zip(columns).filter(running).collect();
-        folding.par_iter_mut().rev().zip(by_column).for_each(|((fold, _), arrays)| {
-            for array in arrays {
-                let Ok(running) = fold else { return };
-                if let Err(error) = array.and_then(|array| running.add(&array)) {
-                    **fold = Err(error);
-                }
-            }
-        });
-        live = still(&folds);
-        task.check()?;
-    }
-    Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(Fold::finish)).collect() })
-}
-
-/// Whether a pass over so many rows ends some day. A table of more than anybody has is one whose rows are mostly
-/// not there: these are counted, and only the others are read.
-fn check_work(table: &dyn Table, task: &Task, rows: u64) -> Result<()> {
-    /// More rows are looked at before.
-    const MANY: u64 = 1 << 40;
-    /// The most rows that are read of such a table.
-    const READ: u64 = 1 << 36;
-    if rows <= MANY {
-        return Ok(());
-    }
-    let (mut at, mut read) = (0u64, 0u64);
-    while at < rows {
-        let alike = table.alike(task, at)?.min(rows - at);
-        let step = if alike > ALIKE { alike } else { table.scan_step(at).clamp(1, rows - at) };
-        if alike <= ALIKE {
-            read += step;
-        }
-        if read > READ {
-            return Err(Error::limit(format!("a pass over {}", crate::bytes::display::plural(rows, "row"))));
-        }
-        at += step;
-        task.check()?;
-    }
-    Ok(())
+    let folds = columns.iter().map(fold).collect();
+    let folds = fold_columns(task, table, rows, folds, ColumnFold::add)?;
+    Ok(TableStats { rows, columns: folds.into_iter().map(|fold| fold.map(ColumnFold::finish)).collect() })
 }
 
 /// A column's running state.
-struct Fold {
-    stats: ColumnStats,
-    /// The type that was inferred for a column of text.
-    inferred: Option<DataType>,
+struct ColumnFold {
+    name: String,
+    counts: ColumnCounts,
     numeric: bool,
     moments: Moments,
-    low: Option<ArrayRef>,
-    high: Option<ArrayRef>,
     seen: HashSet<Box<[u8]>, Seed>,
     countable: bool,
 }
 
-impl Fold {
+impl ColumnFold {
     fn new(field: Option<&FieldRef>, inferred: Option<DataType>) -> Self {
-        let name = field.map_or(String::new(), |f| f.name().clone());
-        Fold {
-            inferred,
-            stats: ColumnStats { name, ..ColumnStats::default() },
+        ColumnFold {
+            name: field.map_or(String::new(), |f| f.name().clone()),
+            counts: ColumnCounts::new(inferred),
             numeric: false,
             moments: Moments::default(),
-            low: None,
-            high: None,
             seen: HashSet::default(),
             countable: true,
         }
     }
 
-    fn add(&mut self, array: &ArrayRef) -> Result<()> {
-        let (array, unfit) = infer::values(array, self.inferred.as_ref());
-        // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
-        let nulls = match array.data_type() {
-            DataType::Dictionary(_, _) => array.null_count() as u64,
-            _ => array.logical_null_count() as u64,
-        };
-        self.stats.unfit += unfit;
-        self.stats.nulls += nulls.saturating_sub(unfit);
-        // Of nothing but nulls one says as much as all of them.
-        let array = if nulls == array.len() as u64 && nulls > 1 { array.slice(0, 1) } else { array };
-        let array = &decoded(&array)?;
+    /// Adds an array that stands so many times in the column; more than once if it is one row.
+    fn add(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
+        if let Some(more) = times.checked_sub(1).filter(|more| *more > 0) {
+            let mut one = ColumnFold { counts: self.counts.fresh(), ..ColumnFold::new(None, None) };
+            one.add(array, 1)?;
+            self.counts.add_times(&one.counts, more);
+            let scaled = Moments {
+                count: one.moments.count.saturating_mul(more),
+                sum: one.moments.sum * more as f64,
+                mean: one.moments.mean,
+                ..Moments::default()
+            };
+            self.add(array, 1)?;
+            self.moments = self.moments.merge(scaled);
+            return Ok(());
+        }
+        let array = &self.counts.add(array)?;
         self.numbers(array);
         self.distinct(array);
-        self.extremes(array)
-    }
-
-    /// Adds a column of one row so many times.
-    fn add_many(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
-        let mut one = Fold::new(None, self.inferred.clone());
-        one.add(array)?;
-        self.add(array)?;
-        let more = times.saturating_sub(1);
-        let scaled = Moments {
-            count: one.moments.count.saturating_mul(more),
-            sum: one.moments.sum * more as f64,
-            mean: one.moments.mean,
-            ..Moments::default()
-        };
-        self.moments = self.moments.merge(scaled);
-        for (all, of_one) in [
-            (&mut self.stats.nulls, one.stats.nulls),
-            (&mut self.stats.nan, one.stats.nan),
-            (&mut self.stats.inf, one.stats.inf),
-            (&mut self.stats.unfit, one.stats.unfit),
-        ] {
-            *all = all.saturating_add(of_one.saturating_mul(more));
-        }
         Ok(())
     }
 
@@ -281,23 +142,12 @@ impl Fold {
                 sum += value;
                 count += 1;
             } else if value.is_nan() {
-                self.stats.nan += 1;
+                self.counts.nan += 1;
             } else {
-                self.stats.inf += 1;
+                self.counts.inf += 1;
             }
         }
         self.moments = self.moments.merge(Moments { count, sum, ..Moments::default() });
-    }
-
-    /// The extreme cells, by the type's own order; NaN and infinities are left out.
-    fn extremes(&mut self, array: &ArrayRef) -> Result<()> {
-        let nested = array.data_type().is_nested();
-        if nested || matches!(array.data_type(), DataType::Null) {
-            return Ok(());
-        }
-        let (low, high) = ends_of(array);
-        replace(&mut self.low, array, low, Ordering::Less)?;
-        replace(&mut self.high, array, high, Ordering::Greater)
     }
 
     fn distinct(&mut self, array: &ArrayRef) {
@@ -361,99 +211,30 @@ impl Fold {
         }
     }
 
-    fn finish(mut self) -> ColumnStats {
-        let text = |best: &Option<ArrayRef>| match best.as_ref()?.as_primitive_opt::<Float16Type>() {
+    fn finish(self) -> ColumnStats {
+        let text = |end: Option<&ArrayRef>| match end?.as_primitive_opt::<Float16Type>() {
             // The shortest text of a half is not near enough to compute with.
             Some(half) => Some(cell::float64(half.value(0).to_f64())),
-            None => cell::text(best.as_ref()?.as_ref(), 0),
+            None => cell::text(end?.as_ref(), 0),
         };
-        self.stats.min = text(&self.low);
-        self.stats.max = text(&self.high);
-        self.stats.sum = self.numeric.then_some(self.moments.sum);
-        self.stats.mean = self.moments.mean().filter(|_| self.numeric);
-        self.stats.distinct = self.countable.then_some(match self.seen.len() {
+        let [min, max] = self.counts.ends().map(text);
+        let distinct = self.countable.then_some(match self.seen.len() {
             n if n > DISTINCT => Distinct::AtLeast(DISTINCT as u64),
             n => Distinct::Exactly(n as u64),
         });
-        self.stats
-    }
-}
-
-/// Dictionaries and run ends are looked through.
-pub(super) fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
-    match array.data_type() {
-        DataType::Dictionary(_, value) => Ok(arrow::compute::cast(array, value)?),
-        DataType::RunEndEncoded(_, value) => Ok(arrow::compute::cast(array, value.data_type())?),
-        _ => Ok(array.clone()),
-    }
-}
-
-/// The rows of the smallest and the largest cell; NaN and infinities are left out.
-pub(super) fn ends_of(array: &ArrayRef) -> (Option<usize>, Option<usize>) {
-    let array = array.as_ref();
-    match array.data_type() {
-        DataType::Float16 => return ends_if(array.as_primitive::<Float16Type>(), |v| v.is_finite()),
-        DataType::Float32 => return ends_if(array.as_primitive::<Float32Type>(), |v| v.is_finite()),
-        DataType::Float64 => return ends_if(array.as_primitive::<Float64Type>(), |v| v.is_finite()),
-        _ => {}
-    }
-    arrow::array::downcast_primitive_array!(
-        array => ends_if(array, |_| true),
-        DataType::Utf8 => Cells::of(array.as_string::<i32>()).ends(),
-        DataType::LargeUtf8 => Cells::of(array.as_string::<i64>()).ends(),
-        DataType::Utf8View => ends(array.as_string_view().iter()),
-        DataType::Boolean => ends(array.as_boolean().iter()),
-        DataType::Binary => Cells::of(array.as_binary::<i32>()).ends(),
-        DataType::LargeBinary => Cells::of(array.as_binary::<i64>()).ends(),
-        DataType::BinaryView => ends(array.as_binary_view().iter()),
-        DataType::FixedSizeBinary(_) => ends(array.as_fixed_size_binary().iter()),
-        _ => (None, None),
-    )
-}
-
-/// The rows of the smallest and the largest value of those that `counts`.
-fn ends_if<T: ArrowPrimitiveType>(
-    array: &PrimitiveArray<T>,
-    counts: impl Fn(T::Native) -> bool,
-) -> (Option<usize>, Option<usize>)
-where
-    T::Native: PartialOrd + Copy,
-{
-    if array.null_count() > 0 {
-        return ends(array.iter().map(|v| v.filter(|v| counts(*v))));
-    }
-    let (mut low, mut high): (Option<(usize, T::Native)>, Option<(usize, T::Native)>) = (None, None);
-    // Block by block without a jump in it; few blocks have a new extreme, and only these ask where it is.
-    for (block, values) in array.values().chunks(BLOCK).enumerate() {
-        let Some(first) = values.iter().copied().find(|v| counts(*v)) else { continue };
-        let (least, most) = values.iter().fold((first, first), |(least, most), &v| {
-            let counts = counts(v);
-            (if counts & (v < least) { v } else { least }, if counts & (v > most) { v } else { most })
-        });
-        let row = |value| values.iter().position(|v| *v == value).map(|at| (block * BLOCK + at, value));
-        if low.is_none_or(|(_, best)| least < best) {
-            low = row(least);
-        }
-        if high.is_none_or(|(_, best)| most > best) {
-            high = row(most);
+        ColumnStats {
+            name: self.name,
+            nulls: self.counts.nulls,
+            nan: self.counts.nan,
+            inf: self.counts.inf,
+            min,
+            max,
+            sum: self.numeric.then_some(self.moments.sum),
+            mean: self.moments.mean().filter(|_| self.numeric),
+            distinct,
+            unfit: self.counts.unfit,
         }
     }
-    (low.map(|(row, _)| row), high.map(|(row, _)| row))
-}
-
-fn ends<V: PartialOrd + Copy>(values: impl Iterator<Item = Option<V>>) -> (Option<usize>, Option<usize>) {
-    let mut low: Option<(usize, V)> = None;
-    let mut high = low;
-    for (row, value) in values.enumerate() {
-        let Some(value) = value else { continue };
-        if low.is_none_or(|(_, best)| value < best) {
-            low = Some((row, value));
-        }
-        if high.is_none_or(|(_, best)| value > best) {
-            high = Some((row, value));
-        }
-    }
-    (low.map(|(row, _)| row), high.map(|(row, _)| row))
 }
 
 /// Hashes for counting: a few instructions for eight bytes. The seed differs from run to run, so that
@@ -503,31 +284,12 @@ impl Hasher for Mixer {
     }
 }
 
-/// Keeps the better of the best so far and row `index` of `array`.
-pub(super) fn replace(
-    best: &mut Option<ArrayRef>,
-    array: &ArrayRef,
-    index: Option<usize>,
-    better: Ordering,
-) -> Result<()> {
-    let Some(index) = index else { return Ok(()) };
-    let candidate = array.slice(index, 1);
-    let wins = match best.as_ref() {
-        Some(old) => make_comparator(&candidate, old, SortOptions::default())?(0, 0) == better,
-        None => true,
-    };
-    if wins {
-        // A copy of one cell, so that the whole batch is not kept alive.
-        *best = Some(arrow::compute::take(&candidate, &arrow::array::UInt32Array::from(vec![0]), None)?);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::content::table::{Columns, MemoryTable};
     use arrow::array::*;
+    use std::ops::Range;
     use std::sync::Arc;
 
     #[test]
@@ -546,25 +308,6 @@ mod tests {
         assert_eq!((column(1).min.as_deref(), column(1).max.as_deref()), (Some("a"), Some("b")));
         assert_eq!(column(1).distinct, Some(Distinct::Exactly(2)));
         assert_eq!((column(2).min.as_deref(), column(2).sum), (Some("-1.25"), Some(1.25)));
-    }
-
-    #[test]
-    fn the_first_of_equal_extremes_is_told_with_and_without_nulls() {
-        let mut values: Vec<f64> = (0..5000).map(|n| f64::from(n * 7919 % 4001)).collect();
-        values[1] = f64::NAN;
-        values[1030] = f64::NEG_INFINITY;
-        values[4999] = f64::INFINITY;
-        let dense: ArrayRef = Arc::new(Float64Array::from(values.clone()));
-        let holes: ArrayRef = Arc::new(
-            values.iter().enumerate().map(|(i, v)| (i != 2).then_some(*v)).collect::<Float64Array>(),
-        );
-        let first = |wanted: f64| values.iter().position(|v| *v == wanted);
-        assert_eq!(ends_of(&dense), (first(0.0), first(4000.0)));
-        assert_eq!(ends_of(&holes), ends_of(&dense));
-        let nothing: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN; 3]));
-        assert_eq!(ends_of(&nothing), (None, None));
-        let whole: ArrayRef = Arc::new(Int64Array::from_iter_values([i64::MAX, 5, i64::MIN, 5]));
-        assert_eq!(ends_of(&whole), (Some(2), Some(0)));
     }
 
     #[test]

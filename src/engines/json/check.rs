@@ -31,6 +31,8 @@ pub struct Summary {
     pub replaced: u64,
     /// What breaks the text or is not allowed in it: the first thing.
     pub problem: Option<Error>,
+    /// Whether that is that the text ends within a value.
+    pub ends_early: bool,
     /// What is no JSON but read: each kind once, how often and where first.
     pub unusual: Vec<Unusual>,
 }
@@ -61,7 +63,8 @@ pub fn check(task: &Task, document: &Document, start: u64) -> Result<Summary> {
     match check.run() {
         Ok(()) => {}
         Err(Stop::Read(error)) => return Err(error),
-        Err(Stop::Broken(what, at)) => {
+        Err(Stop::Broken { what, at, ends }) => {
+            check.summary.ends_early = ends && check.summary.problem.is_none();
             check.summary.problem.get_or_insert_with(|| document.malformed(task, &what, at));
             check.close_all();
         }
@@ -72,8 +75,8 @@ pub fn check(task: &Task, document: &Document, start: u64) -> Result<Summary> {
 enum Stop {
     /// The bytes cannot be read.
     Read(Error),
-    /// The text breaks here.
-    Broken(String, u64),
+    /// The text breaks here, or `ends` within a value.
+    Broken { what: String, at: u64, ends: bool },
 }
 
 impl From<Error> for Stop {
@@ -156,7 +159,7 @@ impl Check<'_> {
             }
             None => {
                 let what = if object { "an object" } else { "an array" };
-                self.broken(&format!("the text ends inside {what}; it may be cut off"))
+                self.ends(&format!("the text ends inside {what}; it may be cut off"), self.window.place())
             }
         }
     }
@@ -165,14 +168,14 @@ impl Check<'_> {
         match self.window.peek()? {
             Some(b'"') => {}
             Some(byte) => return self.broken(&format!("a name in quotes is expected, not {}", shown(byte))),
-            None => return self.broken("the text ends where a name is expected"),
+            None => return self.ends("the text ends where a name is expected", self.window.place()),
         }
         let hash = self.string(true)?;
         self.space()?;
         match self.window.peek()? {
             Some(b':') => self.window.skip(1),
             Some(byte) => return self.broken(&format!("':' is expected behind a name, not {}", shown(byte))),
-            None => return self.broken("the text ends behind a name; it may be cut off"),
+            None => return self.ends("the text ends behind a name; it may be cut off", self.window.place()),
         }
         let begun = self.stack.last().map_or(0, |level| level.members);
         if self.members.len() - begun.min(self.members.len()) < MEMBERS {
@@ -236,7 +239,7 @@ impl Check<'_> {
                 if let Some(level) = self.stack.last_mut() {
                     level.children -= 1;
                 }
-                return Err(Stop::Broken(words, place));
+                return Err(Stop::Broken { what: words, at: place, ends: false });
             }
         };
         self.window.skip(len);
@@ -289,7 +292,7 @@ impl Check<'_> {
             }
             self.progress()?;
             if !self.window.more()? {
-                return Err(Stop::Broken("the text ends inside a string; it may be cut off".into(), place));
+                return self.ends("the text ends inside a string; it may be cut off", place);
             }
         }
     }
@@ -301,7 +304,7 @@ impl Check<'_> {
                 self.unusual("a comment", at);
                 Ok(())
             }
-            Space::Open(at) => Err(Stop::Broken("the text ends inside a comment".into(), at)),
+            Space::Open(at) => self.ends("the text ends inside a comment", at),
         }
     }
 
@@ -331,7 +334,11 @@ impl Check<'_> {
     }
 
     fn broken(&self, what: &str) -> Done {
-        Err(Stop::Broken(what.to_owned(), self.window.place()))
+        Err(Stop::Broken { what: what.to_owned(), at: self.window.place(), ends: false })
+    }
+
+    fn ends(&self, what: &str, at: u64) -> Done {
+        Err(Stop::Broken { what: what.to_owned(), at, ends: true })
     }
 
     /// Something that is wrong but hides nothing.

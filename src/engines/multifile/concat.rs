@@ -9,12 +9,12 @@
 //! rows they have ([`known`]) are not opened before that.
 //!
 //! Whoever looks for some values asks which parts may have them ([`Table::parts`]), takes those alone
-//! ([`Table::only`]), and of these the row groups that may have them ([`Table::stretches`]).
+//! ([`Table::only`]), and of these the row groups that may have them ([`Table::row_ranges`]).
 
 mod exact;
 pub mod partition;
+mod pruning;
 mod rest;
-mod sieve;
 mod unify;
 
 #[cfg(test)]
@@ -23,14 +23,15 @@ mod tests;
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::{Columns, StoredStatistics, batch, cut, filled_step, project};
-use crate::data::content::{Block, Bounds, Layout, Rows, Stretches, Table, TableFacts};
+use crate::data::content::table::{Columns, batch, cut, filled_step, project};
+use crate::data::content::{Block, ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use unify::Difference;
 
 /// How many parts are opened at once; further ones when their rows are asked for.
 const EAGER: usize = 1_000;
@@ -60,8 +61,8 @@ pub struct Part {
     pub bounds: Option<BoundsOf>,
 }
 
-/// Gives the bounds of a column (by its place) as metadata has them, of one stretch; `None` where it does not.
-pub type BoundsOf = Box<dyn Fn(usize) -> Option<Bounds> + Send + Sync>;
+/// Gives the bounds of a column (by its place) as metadata has them, of one range; `None` where it does not.
+pub type BoundsOf = Box<dyn Fn(usize) -> Option<ColumnStatistics> + Send + Sync>;
 
 impl Part {
     /// A part of which nothing is known before it is opened.
@@ -80,6 +81,8 @@ pub struct Joined {
     pub fitting: usize,
     /// How many parts were opened.
     pub opened: usize,
+    /// Whether some part has columns that are not in the table.
+    pub hides: bool,
     /// Whether the parts have so little in common that they may be tables of their own: of the columns of all
     /// some part has less than most, and no part has all.
     pub scattered: bool,
@@ -149,38 +152,43 @@ pub fn known(
     for entry in shared.entries.iter().filter(|entry| entry.summary.get().is_none()) {
         let Some(rows) = entry.part.rows else { continue };
         let columns = (0..schema.fields().len()).map(|n| Origin::Own(n, false)).collect();
-        let said = Summary { rows, columns: Some(columns), groups: None, codecs: Vec::new(), problem: None };
-        let _ = entry.summary.set(said);
+        let stated =
+            Summary { rows, columns: Some(columns), groups: None, codecs: Vec::new(), problem: None };
+        let _ = entry.summary.set(stated);
     }
     Ok(joined.of(shared))
 }
 
 /// What [`Joined`] has besides its table.
-struct Look {
+struct Findings {
     differences: Vec<String>,
+    hides: bool,
     fitting: usize,
     opened: usize,
 }
 
 /// Notes the parts that were opened.
-fn joined(shared: &Shared, first: Vec<(usize, Result<Arc<dyn Table>>)>) -> Look {
+fn joined(shared: &Shared, first: Vec<(usize, Result<Arc<dyn Table>>)>) -> Findings {
     let opened = first.len();
-    let (mut differences, mut fitting) = (Vec::new(), 0);
+    let (mut differences, mut hides, mut fitting) = (Vec::new(), false, 0);
     for (number, table) in first {
-        differences.extend(shared.summarise(number, table));
+        if let Some(difference) = shared.summarise(number, table) {
+            hides |= difference.hides;
+            differences.push(difference.text);
+        }
         let summary = shared.entries.get(number).and_then(|entry| entry.summary.get());
         fitting += usize::from(summary.is_some_and(|summary| summary.columns.is_some()));
     }
-    Look { differences, fitting, opened }
+    Findings { differences, hides, fitting, opened }
 }
 
-impl Look {
+impl Findings {
     /// The table of all parts.
     fn of(self, shared: Shared) -> Joined {
         let all = (0..shared.entries.len()).collect();
         let table = Arc::new(Concat::new(Arc::new(shared), all));
-        let Look { differences, fitting, opened } = self;
-        Joined { table, differences, fitting, opened, scattered: false }
+        let Findings { differences, hides, fitting, opened } = self;
+        Joined { table, differences, hides, fitting, opened, scattered: false }
     }
 }
 
@@ -264,7 +272,7 @@ impl Shared {
     }
 
     /// Notes what an opened part is; gives how it differs.
-    fn summarise(&self, number: usize, table: Result<Arc<dyn Table>>) -> Option<String> {
+    fn summarise(&self, number: usize, table: Result<Arc<dyn Table>>) -> Option<Difference> {
         let entry = self.entries.get(number)?;
         let name = &entry.part.name;
         let none = Summary {
@@ -277,20 +285,25 @@ impl Shared {
         let (summary, difference) = match table {
             Err(error) => {
                 let text = format!("{name} is left out: {}", error.message());
-                (Summary { problem: Some(text.clone()), ..none }, Some(text))
+                (Summary { problem: Some(text.clone()), ..none }, Some(Difference { text, hides: false }))
             }
             Ok(table) => {
                 let theirs = Columns::of(table.as_ref());
                 let columns = self.origins(&theirs);
                 let common = &self.columns.schema;
                 let difference = unify::difference(&self.base, &theirs, common, columns.is_some());
-                let text = difference.map(|what| format!("schema differs: {name}: {what}"));
+                let named = |of: Difference| Difference {
+                    text: format!("schema differs: {name}: {}", of.text),
+                    ..of
+                };
+                let difference = difference.map(named);
                 let facts = table.facts();
                 let rows = if columns.is_some() { table.rows() } else { Rows::Exact(0) };
                 self.kept.put(number, table.clone(), 1);
                 let groups = facts.row_groups;
-                let problem = columns.is_none().then(|| text.clone().unwrap_or_default());
-                (Summary { rows, columns, groups, codecs: facts.codecs, problem }, text)
+                let problem =
+                    columns.is_none().then(|| difference.as_ref().map_or("", |of| &of.text).to_owned());
+                (Summary { rows, columns, groups, codecs: facts.codecs, problem }, difference)
             }
         };
         let _ = entry.summary.set(summary);
@@ -614,8 +627,8 @@ impl Table for Concat {
         TableFacts { row_groups, codecs, details, columns: Vec::new() }
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
-        sieve::statistics(self, column)
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
+        pruning::statistics(self, column)
     }
 
     fn layout(&self) -> Layout {
@@ -631,12 +644,12 @@ impl Table for Concat {
         Layout { unit: "part", blocks: self.entries().enumerate().map(block).collect(), ..Layout::default() }
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<Stretches>> {
-        sieve::stretches(self, task, columns, parts).map(Some)
+    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
+        pruning::row_ranges(self, task, columns, parts).map(Some)
     }
 
-    fn parts(&self, columns: &[usize]) -> Option<Stretches> {
-        Some(sieve::parts(self, columns))
+    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
+        Some(pruning::parts(self, columns))
     }
 
     fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {

@@ -110,7 +110,7 @@ pub fn table(
     if files.is_empty() {
         let empty = MemoryTable::new(RecordBatch::new_empty(schema.clone()));
         let (table, differences) = (Arc::new(empty), Vec::new());
-        return Ok(Joined { table, differences, fitting: 0, opened: 0, scattered: false });
+        return Ok(Joined { table, differences, hides: false, fitting: 0, opened: 0, scattered: false });
     }
     let strange = |file: &DataFile| {
         task.check().map(|()| places.size(&file.name).is_ok_and(|len| file.bytes == 0 || len == file.bytes))
@@ -127,7 +127,7 @@ pub fn table(
             let constant = file.constants.iter().find(|(place, _)| *place == column);
             if let Some((_, value)) = constant.filter(|_| file.partition.contains(&column)) {
                 let rows = file.left().and_then(Rows::exact).unwrap_or(1);
-                return crate::data::content::Bounds::constant(value, &[rows]).ok();
+                return crate::data::content::ColumnStatistics::constant(value, &[rows]).ok();
             }
             let bounds = file.bounds.as_ref()?(column)?;
             Some(if file.deletes.is_empty() { bounds } else { bounds.of_some_rows() })

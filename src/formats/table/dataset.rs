@@ -61,7 +61,7 @@ enum Unlike {
     /// Fields come and go from record to record: their columns are those of all.
     Merged,
     /// They may have nothing to do with each other: most of their columns are the same, or they are no table.
-    Strange,
+    Unrelated,
 }
 
 const PARQUET: &str = "Parquet";
@@ -72,7 +72,7 @@ const FAMILIES: [Family; 5] = [
     Family {
         name: "CSV",
         extensions: &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "csv.bz2", "csv.xz"],
-        unlike: Unlike::Strange,
+        unlike: Unlike::Unrelated,
     },
     Family {
         name: "JSON Lines",
@@ -184,28 +184,28 @@ fn open(opening: &Opening) -> Result<Node> {
         _ if !columns.is_empty() => false,
         Unlike::Drifted => false,
         Unlike::Merged => strangers > 0,
-        Unlike::Strange => strangers > 0 || joined.scattered,
+        Unlike::Unrelated => strangers > 0 || joined.scattered,
     };
     if strangers * 2 > joined.opened || too_strange {
         return Err(Error::other_format(""));
     }
     let mut node = described(task, folder, &root, &parts, kind, &columns)?;
     let named = levels.then_some(columns.as_slice());
-    node.remarks = remarks(joined.differences, own_remarks(&said, &parts), union, named);
+    let hides = joined.hides && !union;
+    node.remarks = remarks(joined.differences, own_remarks(&said, &parts), hides, named);
     let mut listed = parts;
     listed.extend(others);
     Ok(node.content(Content::Table(joined.table)).lazy(Files { root, files: listed }))
 }
 
-/// What is to be said: how parts differ, what they say of themselves, which columns the folders are (`levels`).
+/// What is to be said: how parts differ, what they say of themselves, whether columns are not shown, which columns the folders are (`levels`).
 fn remarks(
     differences: Vec<String>,
     own: Vec<String>,
-    union: bool,
+    hides: bool,
     levels: Option<&[FieldRef]>,
 ) -> Vec<String> {
     let more = differences.len().saturating_sub(REMARKS);
-    let hides = !union && differences.iter().any(|text| text.contains("and not shown"));
     let mut remarks = differences;
     remarks.truncate(REMARKS);
     if more > 0 {

@@ -2,8 +2,7 @@
 //! rows before it, and one that has no arrays for its groups is asked group by group.
 
 use super::expression::slow;
-use super::{Done, stopped};
-use crate::bytes::task::Task;
+use super::{Done, Watch, stopped};
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::common::ScalarValue;
@@ -21,14 +20,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The aggregate with arguments that are evaluated a few rows at a time; none where they are quick.
-pub(super) fn with_slow(function: &AggregateFunctionExpr, task: &Task) -> Option<AggregateFunctionExpr> {
+pub(super) fn with_slow(function: &AggregateFunctionExpr, watch: &Watch) -> Option<AggregateFunctionExpr> {
     let all = function.all_expressions();
-    let is_slow = all.args.iter().chain(&all.order_by_exprs).any(|part| slow(part, task).is_some());
+    let is_slow = all.args.iter().chain(&all.order_by_exprs).any(|part| slow(part, watch).is_some());
     if !is_slow || function.is_reversed() {
         return None;
     }
     let exchanged = |parts: Vec<Arc<dyn PhysicalExpr>>| {
-        parts.into_iter().map(|part| slow(&part, task).unwrap_or(part)).collect()
+        parts.into_iter().map(|part| slow(&part, watch).unwrap_or(part)).collect()
     };
     function.with_new_expressions(exchanged(all.args), exchanged(all.order_by_exprs))
 }
@@ -40,9 +39,9 @@ pub(super) fn with_slow(function: &AggregateFunctionExpr, task: &Task) -> Option
 pub(super) fn watched(
     function: &AggregateFunctionExpr,
     schema: SchemaRef,
-    task: &Task,
+    watch: &Watch,
 ) -> Done<AggregateFunctionExpr> {
-    let watched = watched_function(&Arc::new(function.fun().clone()), task);
+    let watched = watched_function(&Arc::new(function.fun().clone()), watch);
     AggregateExprBuilder::new(watched, function.expressions())
         .alias(function.name())
         .schema(schema)
@@ -54,15 +53,15 @@ pub(super) fn watched(
 }
 
 /// The same function, whose accumulators look at the task.
-pub(super) fn watched_function(function: &Arc<AggregateUDF>, task: &Task) -> Arc<AggregateUDF> {
+pub(super) fn watched_function(function: &Arc<AggregateUDF>, watch: &Watch) -> Arc<AggregateUDF> {
     let inner = function.inner().clone();
-    Arc::new(AggregateUDF::new_from_impl(Watched { inner, task: task.clone() }))
+    Arc::new(AggregateUDF::new_from_impl(Watched { inner, watch: watch.clone() }))
 }
 
 /// A function that makes watched accumulators.
 struct Watched {
     inner: Arc<dyn AggregateUDFImpl>,
-    task: Task,
+    watch: Watch,
 }
 
 impl fmt::Debug for Watched {
@@ -87,7 +86,7 @@ impl Hash for Watched {
 
 impl Watched {
     fn over(&self, inner: Box<dyn Accumulator>) -> Box<dyn Accumulator> {
-        Box::new(OneGroup { inner, task: self.task.clone() })
+        Box::new(OneGroup { inner, watch: self.watch.clone() })
     }
 }
 
@@ -150,7 +149,7 @@ impl AggregateUDFImpl for Watched {
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Done<Box<dyn GroupsAccumulator>> {
         let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(Box::new(Groups { inner, task: self.task.clone() }))
+        Ok(Box::new(Groups { inner, watch: self.watch.clone() }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Done<Box<dyn Accumulator>> {
@@ -164,7 +163,7 @@ impl AggregateUDFImpl for Watched {
     fn reverse_expr(&self) -> ReversedUDAF {
         match self.inner.reverse_expr() {
             ReversedUDAF::Reversed(function) => {
-                ReversedUDAF::Reversed(watched_function(&function, &self.task))
+                ReversedUDAF::Reversed(watched_function(&function, &self.watch))
             }
             other => other,
         }
@@ -198,7 +197,7 @@ impl AggregateUDFImpl for Watched {
 /// The accumulator of one group or window.
 struct OneGroup {
     inner: Box<dyn Accumulator>,
-    task: Task,
+    watch: Watch,
 }
 
 impl fmt::Debug for OneGroup {
@@ -209,12 +208,12 @@ impl fmt::Debug for OneGroup {
 
 impl Accumulator for OneGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Done<()> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.update_batch(values)
     }
 
     fn evaluate(&mut self) -> Done<ScalarValue> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.evaluate()
     }
 
@@ -223,17 +222,17 @@ impl Accumulator for OneGroup {
     }
 
     fn state(&mut self) -> Done<Vec<ScalarValue>> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.state()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Done<()> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.merge_batch(states)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Done<()> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.retract_batch(values)
     }
 
@@ -245,7 +244,7 @@ impl Accumulator for OneGroup {
 /// The accumulator of all groups.
 struct Groups {
     inner: Box<dyn GroupsAccumulator>,
-    task: Task,
+    watch: Watch,
 }
 
 impl GroupsAccumulator for Groups {
@@ -256,22 +255,22 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         total: usize,
     ) -> Done<()> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.update_batch(values, groups, filter, total)
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Done<ArrayRef> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.evaluate(emit)
     }
 
     fn state(&mut self, emit: EmitTo) -> Done<Vec<ArrayRef>> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.state(emit)
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Done<()> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.merge_batch(values, groups, total)
     }
 

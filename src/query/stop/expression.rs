@@ -1,14 +1,16 @@
 //! Expressions that look at a task, and slow ones that are evaluated a few rows at a time.
 
-use super::{Done, stopped};
-use crate::bytes::task::Task;
+use super::{Done, Watch, stopped};
+use crate::data::cell;
+use crate::query::diagnostic::{Cause, ExpressionError};
 use arrow::array::{Array, ArrayRef};
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DataFusionError, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Operator};
-use datafusion::physical_expr::expressions::{BinaryExpr, LikeExpr};
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, LikeExpr};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -24,18 +26,45 @@ const FIRST: usize = 256;
 const LONG: Duration = Duration::from_millis(20);
 
 /// An expression that is not evaluated any more once its task is cancelled.
-pub(super) fn watched(inner: Expression, task: &Task) -> Expression {
-    Arc::new(Watched { inner, task: task.clone(), rows: None })
+pub(super) fn watched(inner: Expression, watch: &Watch) -> Expression {
+    Arc::new(Watched { inner, watch: watch.clone(), rows: None })
 }
 
-/// The expression, where calls of functions and patterns look at their task every few rows; none where there are
-/// none of these in it.
-pub(super) fn slow(expression: &Expression, task: &Task) -> Option<Expression> {
+/// The expression, where calls of functions and patterns look at their task every few rows, and what can fail leaves
+/// behind why; none where there is neither in it.
+pub(super) fn slow(expression: &Expression, watch: &Watch) -> Option<Expression> {
+    exchanged(expression, watch, |part| part.downcast_ref::<CastExpr>().is_some())
+}
+
+/// The same for the condition of a scan of a table with this schema. Casts of numbers stay as they are: row groups
+/// are left out by them.
+pub(super) fn of_scan(expression: &Expression, watch: &Watch, schema: &Schema) -> Option<Expression> {
+    let casts_text = |part: &Expression| {
+        let cast = part.downcast_ref::<CastExpr>();
+        cast.and_then(|cast| cast.expr().data_type(schema).ok()).is_some_and(|from| from.is_string())
+    };
+    exchanged(expression, watch, casts_text)
+}
+
+/// The expression with parts that are watched: slow ones, arithmetic, and `casts`.
+fn exchanged(
+    expression: &Expression,
+    watch: &Watch,
+    casts: impl Fn(&Expression) -> bool,
+) -> Option<Expression> {
     let exchange = |part: Expression| {
-        Ok::<_, DataFusionError>(match is_slow(&part) {
+        let rows = is_slow(&part).then(|| Arc::new(AtomicUsize::new(FIRST)));
+        let arithmetic = |binary: &BinaryExpr| {
+            matches!(
+                binary.op(),
+                Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
+            )
+        };
+        let fails = || part.downcast_ref::<BinaryExpr>().is_some_and(arithmetic) || casts(&part);
+        Ok::<_, DataFusionError>(match rows.is_some() || fails() {
             true => {
-                let rows = Some(Arc::new(AtomicUsize::new(FIRST)));
-                Transformed::yes(Arc::new(Watched { inner: part, task: task.clone(), rows }) as Expression)
+                let watched = Watched { inner: part, watch: watch.clone(), rows };
+                Transformed::yes(Arc::new(watched) as Expression)
             }
             false => Transformed::no(part),
         })
@@ -74,19 +103,37 @@ fn prefix(like: &LikeExpr) -> Option<()> {
 /// An expression that looks at its task.
 struct Watched {
     inner: Expression,
-    task: Task,
+    watch: Watch,
     /// How many rows it is evaluated for at once; none where that is any number.
     rows: Option<Arc<AtomicUsize>>,
 }
 
 impl Watched {
+    /// What the expression, which failed for a batch, could not do.
+    fn cause(&self, batch: &RecordBatch) -> Cause {
+        if let Some(cast) = self.inner.downcast_ref::<CastExpr>() {
+            let column = cast.expr().downcast_ref::<Column>().map(|column| column.name().to_owned());
+            let to = cast.cast_type().clone();
+            return Cause::Cast { column, value: unfit(cast, batch), to: Some(to) };
+        }
+        if let Some(function) = self.inner.downcast_ref::<ScalarFunctionExpr>() {
+            let function = function.fun();
+            let names = function.aliases().iter().map(String::as_str).chain([function.name()]);
+            return Cause::Call(names.map(str::to_lowercase).collect());
+        }
+        match self.inner.downcast_ref::<BinaryExpr>() {
+            Some(binary) if !is_slow(&self.inner) => Cause::Overflow(Some(*binary.op())),
+            _ => Cause::Other,
+        }
+    }
+
     /// The values of all rows, a few rows at a time.
     fn by_parts(&self, batch: &RecordBatch, rows: &AtomicUsize) -> Done<ColumnarValue> {
         let count = batch.num_rows();
         let mut parts: Vec<ArrayRef> = Vec::new();
         let mut from = 0;
         while from < count {
-            stopped(&self.task)?;
+            stopped(&self.watch)?;
             let len = rows.load(Ordering::Relaxed).clamp(1, count - from);
             let begun = Instant::now();
             let found = match len == count {
@@ -111,6 +158,15 @@ impl Watched {
     }
 }
 
+/// The first value that a cast cannot take.
+fn unfit(cast: &CastExpr, batch: &RecordBatch) -> Option<String> {
+    let values = cast.expr().evaluate(batch).ok()?.into_array(batch.num_rows()).ok()?;
+    let options = CastOptions { safe: true, ..cast.cast_options().clone() };
+    let found = cast_with_options(&values, cast.cast_type(), &options).ok()?;
+    let row = (0..values.len()).find(|&row| values.is_valid(row) && found.is_null(row))?;
+    cell::text(values.as_ref(), row)
+}
+
 impl PhysicalExpr for Watched {
     fn data_type(&self, schema: &Schema) -> Done<DataType> {
         self.inner.data_type(schema)
@@ -125,13 +181,20 @@ impl PhysicalExpr for Watched {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Done<ColumnarValue> {
-        match &self.rows {
+        let found = match &self.rows {
             Some(rows) if batch.num_rows() > 0 => self.by_parts(batch, rows),
             _ => {
-                stopped(&self.task)?;
+                stopped(&self.watch)?;
                 self.inner.evaluate(batch)
             }
+        };
+        if let Err(error) = &found
+            && !self.watch.task.is_cancelled()
+        {
+            // Of expressions in expressions the inner ones come first.
+            self.watch.failed.get_or_init(|| ExpressionError::new(self.cause(batch), error));
         }
+        found
     }
 
     fn children(&self) -> Vec<&Expression> {
@@ -140,7 +203,7 @@ impl PhysicalExpr for Watched {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Expression>) -> Done<Expression> {
         let inner = self.inner.clone().with_new_children(children)?;
-        Ok(Arc::new(Watched { inner, task: self.task.clone(), rows: self.rows.clone() }))
+        Ok(Arc::new(Watched { inner, watch: self.watch.clone(), rows: self.rows.clone() }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,7 @@
 //! Windows that look at a task at each row.
 
 use super::aggregate::watched_function;
-use super::{Done, stopped};
-use crate::bytes::task::Task;
+use super::{Done, Watch, stopped};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -23,12 +22,12 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// What putting a plan together gives.
-pub(in super::super) fn over_aggregates(plan: LogicalPlan, task: &Task) -> Done<LogicalPlan> {
+pub(in super::super) fn over_aggregates(plan: LogicalPlan, watch: &Watch) -> Done<LogicalPlan> {
     let exchange = |expression: Expr| {
         Ok(match expression {
             Expr::WindowFunction(mut window) => match &window.fun {
                 WindowFunctionDefinition::AggregateUDF(function) => {
-                    let function = watched_function(function, task);
+                    let function = watched_function(function, watch);
                     window.fun = WindowFunctionDefinition::AggregateUDF(function);
                     Transformed::yes(Expr::WindowFunction(window))
                 }
@@ -45,15 +44,15 @@ pub(in super::super) fn over_aggregates(plan: LogicalPlan, task: &Task) -> Done<
 ///
 /// # Errors
 /// What putting a window together gives.
-pub(super) fn watched(windows: &[Arc<dyn WindowExpr>], task: &Task) -> Done<Vec<Arc<dyn WindowExpr>>> {
-    windows.iter().map(|window| one(window, task)).collect()
+pub(super) fn watched(windows: &[Arc<dyn WindowExpr>], watch: &Watch) -> Done<Vec<Arc<dyn WindowExpr>>> {
+    windows.iter().map(|window| one(window, watch)).collect()
 }
 
-fn one(window: &Arc<dyn WindowExpr>, task: &Task) -> Done<Arc<dyn WindowExpr>> {
+fn one(window: &Arc<dyn WindowExpr>, watch: &Watch) -> Done<Arc<dyn WindowExpr>> {
     let (by, order, frame) = (window.partition_by(), window.order_by(), window.get_window_frame().clone());
     if let Some(standard) = window.as_any().downcast_ref::<StandardWindowExpr>() {
         let inner = standard.get_standard_func_expr().clone();
-        let function = Arc::new(Function { inner, task: task.clone() });
+        let function = Arc::new(Function { inner, watch: watch.clone() });
         return Ok(Arc::new(StandardWindowExpr::new(function, by, order, frame)));
     }
     Ok(window.clone())
@@ -62,7 +61,7 @@ fn one(window: &Arc<dyn WindowExpr>, task: &Task) -> Done<Arc<dyn WindowExpr>> {
 /// A window function that makes watched evaluators.
 struct Function {
     inner: Arc<dyn StandardWindowFunctionExpr>,
-    task: Task,
+    watch: Watch,
 }
 
 impl fmt::Debug for Function {
@@ -93,12 +92,12 @@ impl StandardWindowFunctionExpr for Function {
     }
 
     fn create_evaluator(&self) -> Done<Box<dyn PartitionEvaluator>> {
-        Ok(Box::new(Evaluator { inner: self.inner.create_evaluator()?, task: self.task.clone() }))
+        Ok(Box::new(Evaluator { inner: self.inner.create_evaluator()?, watch: self.watch.clone() }))
     }
 
     fn reverse_expr(&self) -> Option<Arc<dyn StandardWindowFunctionExpr>> {
         let inner = self.inner.reverse_expr()?;
-        Some(Arc::new(Function { inner, task: self.task.clone() }))
+        Some(Arc::new(Function { inner, watch: self.watch.clone() }))
     }
 
     fn get_result_ordering(&self, schema: &SchemaRef) -> Option<PhysicalSortExpr> {
@@ -113,7 +112,7 @@ impl StandardWindowFunctionExpr for Function {
 /// A window function at work.
 struct Evaluator {
     inner: Box<dyn PartitionEvaluator>,
-    task: Task,
+    watch: Watch,
 }
 
 impl fmt::Debug for Evaluator {
@@ -136,17 +135,17 @@ impl PartitionEvaluator for Evaluator {
     }
 
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Done<ArrayRef> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.evaluate_all(values, rows)
     }
 
     fn evaluate(&mut self, values: &[ArrayRef], range: &Range<usize>) -> Done<ScalarValue> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.evaluate(values, range)
     }
 
     fn evaluate_all_with_rank(&self, rows: usize, ranks: &[Range<usize>]) -> Done<ArrayRef> {
-        stopped(&self.task)?;
+        stopped(&self.watch)?;
         self.inner.evaluate_all_with_rank(rows, ranks)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gander::bytes::display;
 use gander::bytes::limits;
 use gander::bytes::task::Task;
-use gander::data::content::table::StoredStatistics;
+use gander::data::content::ColumnStatistics;
 use gander::data::content::{Array, ArrayFacts, Content, Image, Kind, Table};
 use gander::data::content::{ImageInfo, Layout};
 use gander::data::node::{Node, Value};
@@ -28,7 +28,7 @@ pub(super) struct Known {
     /// The shape of a chunked array, and of one chunk.
     pub(super) chunks: Option<(Vec<u64>, Vec<u64>)>,
     /// What the file says of a column.
-    pub(super) stored: Option<StoredStatistics>,
+    pub(super) stored: Option<ColumnStatistics>,
     /// The metadata of a column.
     pub(super) field: Vec<(String, Value)>,
 }

@@ -91,6 +91,7 @@ fn of_column(table: &dyn Table, task: &Task, column: usize) -> Result<Numbers> {
     match stats.distinct {
         Some(Distinct::Exactly(count)) => numbers.line("distinct", display::count(count)),
         Some(Distinct::AtLeast(count)) => numbers.line("distinct", format!("> {}", display::count(count))),
+        Some(Distinct::About(count)) => numbers.line("distinct", format!("≈ {}", display::count(count))),
         None => {}
     }
     if stats.nan > 0 {

@@ -243,15 +243,15 @@ impl Of {
 fn stored_lines(known: &Known) -> Vec<(&'static str, String)> {
     let Some(stored) = &known.stored else { return Vec::new() };
     let mut lines = Vec::new();
-    if let Some(nulls) = stored.nulls {
+    if let Some(nulls) = stored.null_count() {
         lines.push(("null", display::count(nulls)));
     }
     if let Some(distinct) = stored.distinct {
         lines.push(("distinct", display::count(distinct)));
     }
-    let (min, max) = if stored.bounds { ("min (bound)", "max (bound)") } else { ("min", "max") };
-    for (name, value) in [(min, &stored.min), (max, &stored.max)] {
-        lines.extend(value.clone().map(|value| (name, value)));
+    let (min, max) = if stored.exact { ("min", "max") } else { ("min (bound)", "max (bound)") };
+    for (name, value) in [(min, stored.min_text()), (max, stored.max_text())] {
+        lines.extend(value.map(|value| (name, value)));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! Pearson's correlation of numeric columns.
 
-use super::super::table::decoded;
+use super::super::column::decoded;
 use super::{BLOCK, SAMPLE};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;

@@ -41,7 +41,7 @@ fn no_more_different_values_than_values() {
         let table = MemoryTable::new(RecordBatch::try_from_iter([("id", ids)]).unwrap());
         let all = exact(&table, &Task::new(), &[0]).unwrap();
         let column = all.columns[0].as_ref().unwrap();
-        let Some(Different::About(different)) = column.different else { panic!("{:?}", column.different) };
+        let Some(Distinct::About(different)) = column.distinct else { panic!("{:?}", column.distinct) };
         assert!(different <= column.rows - column.nulls, "{different} of {n}");
     }
 }
@@ -53,7 +53,7 @@ fn everything_of_every_column() {
     assert_eq!(all.depth, Depth::Exact);
     let id = column(0);
     assert_eq!((id.min.as_deref(), id.max.as_deref(), id.mean), (Some("0"), Some("9999"), Some(4999.5)));
-    let Some(Different::About(n)) = id.different else { panic!("{:?}", id.different) };
+    let Some(Distinct::About(n)) = id.distinct else { panic!("{:?}", id.distinct) };
     assert!((9_800..10_200).contains(&n), "{n}");
     assert_eq!(id.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), 10_000);
     let [_, q1, middle, ..] = id.quantiles.unwrap();

@@ -222,7 +222,7 @@ fn rests_have_a_column_also_where_the_columns_are_those_of_the_first_part() {
     let said = "schema differs: a: late is missing, but taken from the column … where a record has it";
     assert_eq!(joined.differences, [said]);
     // Whoever looks for values may not pass over them.
-    let found = joined.table.stretches(&Task::new(), &[1], &[]).unwrap().unwrap();
+    let found = joined.table.row_ranges(&Task::new(), &[1], &[]).unwrap().unwrap();
     assert_eq!(found.columns[0].nulls.null_count(), 2);
     assert!(joined.table.statistics(1).is_none());
 }
@@ -272,7 +272,7 @@ fn lazy(count: i64) -> (Vec<Part>, Arc<AtomicUsize>) {
         part.rows = Some(Rows::Exact(3));
         let bounds = move |_| {
             let (min, max) = (ints(&[n * 3]), ints(&[n * 3 + 2]));
-            Some(Bounds { min, max, nulls: UInt64Array::from(vec![0]) })
+            Some(ColumnStatistics::new(min, max, UInt64Array::from(vec![0])))
         };
         part.bounds = Some(Box::new(bounds));
         part
@@ -316,7 +316,7 @@ fn a_part_that_has_not_what_metadata_says_is_an_error_where_it_is_read() {
 }
 
 #[test]
-fn stretches_of_parts_have_their_constants() {
+fn row_ranges_of_parts_have_their_constants() {
     let field = Arc::new(Field::new("year", DataType::Int32, true));
     let year = |year: Option<i32>| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(vec![year]))] };
     let parts = vec![
@@ -324,19 +324,19 @@ fn stretches_of_parts_have_their_constants() {
         part("y", vec![("a", ints(&[3]))], year(None)),
     ];
     let table = tables(&Task::new(), parts, vec![field]).unwrap().table;
-    let found = table.stretches(&Task::new(), &[1, 0], &[]).unwrap().unwrap();
+    let found = table.row_ranges(&Task::new(), &[1, 0], &[]).unwrap().unwrap();
     assert_eq!(found.rows, [0..2, 2..3]);
     assert_eq!(found.columns[0].min.as_primitive::<arrow::datatypes::Int32Type>().value(0), 2023);
     assert_eq!(found.columns[0].nulls, UInt64Array::from(vec![0, 1]));
     assert_eq!(found.columns[1].min.null_count(), 2);
     assert_eq!(
-        table.stretches(&Task::new(), &[0], &[false, true]).unwrap().unwrap().rows,
+        table.row_ranges(&Task::new(), &[0], &[false, true]).unwrap().unwrap().rows,
         std::slice::from_ref(&(2..3))
     );
 }
 
 /// A table whose file says something of its only column.
-struct Stated(MemoryTable, StoredStatistics);
+struct Stated(MemoryTable, ColumnStatistics);
 
 impl Table for Stated {
     fn schema(&self) -> &SchemaRef {
@@ -348,9 +348,13 @@ impl Table for Stated {
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         self.0.read(task, rows, columns)
     }
-    fn statistics(&self, _column: usize) -> Option<StoredStatistics> {
+    fn statistics(&self, _column: usize) -> Option<ColumnStatistics> {
         Some(self.1.clone())
     }
+}
+
+fn ends(found: &ColumnStatistics) -> (String, String, Option<u64>) {
+    (found.min_text().unwrap(), found.max_text().unwrap(), found.null_count())
 }
 
 #[test]
@@ -359,29 +363,29 @@ fn the_statistics_of_parts_are_merged() {
     let (parts, _) = lazy(300);
     let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
     let said = known(&Task::new(), &schema, parts, |_| false).unwrap().table.statistics(0).unwrap();
-    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("0"), Some("899"), Some(0)));
-    assert!(said.bounds, "metadata's ends may lie beyond the values");
+    assert_eq!(ends(&said), ("0".to_owned(), "899".to_owned(), Some(0)));
+    assert!(!said.exact, "metadata's ends may lie beyond the values");
     let (many, _) = lazy(1_000);
     assert!(known(&Task::new(), &schema, many, |_| false).unwrap().table.statistics(0).is_none());
     // By the files; numbers are compared as numbers, and as wide as the table's.
-    let stated = |values: ArrayRef, min: &str, max: &str, nulls: Option<u64>| {
+    let stated = |values: ArrayRef, min: i32, max: i32, nulls: Option<u64>| {
+        let end = |end: i32| arrow::compute::cast(&Int32Array::from(vec![end]), values.data_type()).unwrap();
+        let said = ColumnStatistics::new(end(min), end(max), vec![nulls].into());
+        let said = ColumnStatistics { distinct: Some(1), ..said };
         let table =
             MemoryTable::new(RecordBatch::try_from_iter_with_nullable([("a", values, true)]).unwrap());
-        let (min, max) = (Some(min.to_owned()), Some(max.to_owned()));
-        let said = StoredStatistics { min, max, nulls, bounds: false, distinct: Some(1) };
         let table: Arc<dyn Table> = Arc::new(Stated(table, said));
         Part::new("x", 0, Box::new(move |_| Ok(table.clone())))
     };
     let narrow: ArrayRef = Arc::new(Int32Array::from(vec![9, 12]));
-    let parts =
-        vec![stated(ints(&[100, 5]), "5", "100", Some(0)), stated(narrow.clone(), "9", "12", Some(0))];
+    let parts = vec![stated(ints(&[100, 5]), 5, 100, Some(0)), stated(narrow.clone(), 9, 12, Some(0))];
     let said = tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap();
-    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("5"), Some("100"), Some(0)));
-    assert!(!said.bounds && said.distinct.is_none());
+    assert_eq!(ends(&said), ("5".to_owned(), "100".to_owned(), Some(0)));
+    assert!(said.exact && said.distinct.is_none());
     // One that does not count its nulls, one that says nothing at all, one without the column.
-    let parts = vec![stated(ints(&[1]), "1", "1", Some(0)), stated(narrow, "9", "12", None)];
-    assert_eq!(tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap().nulls, None);
-    let parts = vec![stated(ints(&[1]), "1", "1", Some(0)), part("silent", vec![("a", ints(&[3]))], vec![])];
+    let parts = vec![stated(ints(&[1]), 1, 1, Some(0)), stated(narrow, 9, 12, None)];
+    assert_eq!(tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).unwrap().null_count(), None);
+    let parts = vec![stated(ints(&[1]), 1, 1, Some(0)), part("silent", vec![("a", ints(&[3]))], vec![])];
     assert!(tables(&Task::new(), parts, vec![]).unwrap().table.statistics(0).is_none());
 }
 
@@ -395,5 +399,5 @@ fn constants_and_missing_columns_count_in_merged_statistics() {
         part("z", vec![("a", ints(&[3]))], year(Some(987))),
     ];
     let said = tables(&Task::new(), parts, vec![field]).unwrap().table.statistics(1).unwrap();
-    assert_eq!((said.min.as_deref(), said.max.as_deref(), said.nulls), (Some("987"), Some("2023"), Some(1)));
+    assert_eq!(ends(&said), ("987".to_owned(), "2023".to_owned(), Some(1)));
 }

@@ -221,10 +221,23 @@ fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
+/// How a part differs from the first one.
+pub(super) struct Difference {
+    /// In words.
+    pub(super) text: String,
+    /// Whether it has columns that are not in the table.
+    pub(super) hides: bool,
+}
+
 /// How the columns of `theirs` differ from those of `base`, the first part, in words; `common` is what
 /// the table has. `None` where they do not.
-pub(super) fn difference(base: &Columns, theirs: &Columns, common: &SchemaRef, fits: bool) -> Option<String> {
-    let mut words = Vec::new();
+pub(super) fn difference(
+    base: &Columns,
+    theirs: &Columns,
+    common: &SchemaRef,
+    fits: bool,
+) -> Option<Difference> {
+    let (mut words, mut hides) = (Vec::new(), false);
     let mut taken = vec![false; theirs.schema.fields().len()];
     for (n, (field, inferred)) in base.iter().enumerate() {
         let Some(place) = find(&theirs.schema, field.name(), n, &taken) else {
@@ -259,6 +272,7 @@ pub(super) fn difference(base: &Columns, theirs: &Columns, common: &SchemaRef, f
     for (field, _) in theirs.schema.fields().iter().zip(&taken).filter(|(_, taken)| !**taken) {
         if field.name() != REST {
             let shown = common.fields().iter().any(|common| common.name() == field.name());
+            hides |= !(shown && fits);
             let but = if shown && fits { "" } else { " and not shown" };
             words.push(format!("{} is additional{but}", field.name()));
         }
@@ -275,5 +289,5 @@ pub(super) fn difference(base: &Columns, theirs: &Columns, common: &SchemaRef, f
     if !fits {
         text.push_str("; it is left out of the table");
     }
-    Some(text)
+    Some(Difference { text, hides })
 }

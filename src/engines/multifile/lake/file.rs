@@ -6,7 +6,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut, filled_step};
-use crate::data::content::{Bounds, Rows, Stretches, Table, TableFacts};
+use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use roaring::RoaringTreemap;
@@ -208,14 +208,14 @@ impl Table for FileTable {
         step.min(filled_step(&self.schema))
     }
 
-    fn stretches(&self, task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+    fn row_ranges(&self, task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<RowRanges>> {
         let own = self.needed(columns);
         let theirs = self.inner.schema();
         let types: Vec<&DataType> = own.iter().map(|&n| theirs.field(n).data_type()).collect();
-        let found = self.inner.stretches(task, &own, &[])?;
+        let found = self.inner.row_ranges(task, &own, &[])?;
         let found = match found {
             Some(found) => found,
-            None => Stretches::unknown(0..self.inner.count(task)?, &types),
+            None => RowRanges::unknown(0..self.inner.count(task)?, &types),
         };
         let deleted = self.deleted(task)?;
         let left = |rows: &Range<u64>| match &deleted {
@@ -224,7 +224,7 @@ impl Table for FileTable {
         };
         let rows: Vec<Range<u64>> = found.rows.iter().map(left).collect();
         let counts: Vec<u64> = rows.iter().map(|rows| rows.end - rows.start).collect();
-        let one = |&column: &usize| -> Result<Bounds> {
+        let one = |&column: &usize| -> Result<ColumnStatistics> {
             let data_type = self.schema.field(column).data_type();
             match self.origins.get(column) {
                 Some(Origin::Own(theirs)) => {
@@ -233,12 +233,12 @@ impl Table for FileTable {
                     let bounds = bounds.read_as(data_type);
                     Ok(if deleted.is_some() { bounds.of_some_rows() } else { bounds })
                 }
-                Some(Origin::Constant(value)) => Bounds::constant(value, &counts),
-                _ => Bounds::constant(&new_null_array(data_type, 1), &counts),
+                Some(Origin::Constant(value)) => ColumnStatistics::constant(value, &counts),
+                _ => ColumnStatistics::constant(&new_null_array(data_type, 1), &counts),
             }
         };
         let columns = columns.iter().map(one).collect::<Result<_>>()?;
-        Ok(Some(Stretches { rows, columns }))
+        Ok(Some(RowRanges { rows, columns }))
     }
 
     fn facts(&self) -> TableFacts {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((table.rows(), table.count(&Task::new()).unwrap()), (Rows::Exact(3), 3));
         assert_eq!(looks.load(Ordering::Relaxed), 1);
         assert_eq!(
-            table.stretches(&Task::new(), &[0, 1], &[]).unwrap().unwrap().rows,
+            table.row_ranges(&Task::new(), &[0, 1], &[]).unwrap().unwrap().rows,
             std::slice::from_ref(&(0..3))
         );
     }

@@ -7,7 +7,6 @@ use super::dtype::{ByteOrder, Element};
 use super::filters::{self, Numbers, Packing, Padding};
 use super::json::{Object, base64, whole};
 use super::pco;
-use super::transpose::Transpose;
 use crate::bytes::codec::lzma::Filter;
 use crate::bytes::codec::{self, checksum};
 use crate::bytes::error::{Error, Result};
@@ -174,7 +173,7 @@ impl Checksum {
 pub(super) fn of_elements(name: &str, element: &Element) -> Option<Codec> {
     match name {
         "zfpy" => Some(Codec::Zfp),
-        "pcodec" if pco::holds(&element.dtype) && element.order != Order::Big => {
+        "pcodec" if pco::holds(&element.dtype) && element.order != ByteOrder::Big => {
             Some(Codec::Pco(element.dtype.clone()))
         }
         _ => None,

@@ -5,7 +5,7 @@ use super::log::Log;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::Bounds;
+use crate::data::content::ColumnStatistics;
 use crate::data::node::Node;
 pub(super) use crate::engines::multifile::lake::time;
 use crate::engines::multifile::lake::{DataFile, PHYSICAL_NAME, Places, constant, text_table, unescaped};
@@ -81,7 +81,7 @@ fn data_file(places: &Places, add: &Add, schema: &SchemaRef, partitions: &[&str]
 }
 
 /// What the log says of a column's values in a file. Nothing is taken of floats, whose bounds leave NaN out.
-fn bounds(stats: &Json, field: &Field) -> Option<Bounds> {
+fn bounds(stats: &Json, field: &Field) -> Option<ColumnStatistics> {
     let data_type = field.data_type();
     let known = data_type.is_integer() || matches!(data_type, D::Utf8 | D::Date32 | D::Timestamp(..));
     let of = |key: &str| {
@@ -96,14 +96,14 @@ fn bounds(stats: &Json, field: &Field) -> Option<Bounds> {
     let nulls = UInt64Array::from(vec![nulls]);
     let (min, mut max) = match (known, of("minValues").zip(of("maxValues"))) {
         (true, Some(ends)) => ends,
-        _ => return Some(Bounds { nulls, ..Bounds::unknown(data_type, 1) }),
+        _ => return Some(ColumnStatistics::only_nulls(data_type, nulls)),
     };
     // Times are cut to milliseconds in the log, the largest one too.
     if let Some(micros) = max.as_primitive_opt::<TimestampMicrosecondType>() {
         let later = micros.value(0).checked_add(1_000)?;
         max = cast(&(Arc::new(Int64Array::from(vec![later])) as ArrayRef), data_type).ok()?;
     }
-    Some(Bounds { min, max, nulls })
+    Some(ColumnStatistics::new(min, max, nulls).inexact())
 }
 
 /// A partition's value: binary ones are written with `\u0001` escapes.

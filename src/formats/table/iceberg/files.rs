@@ -6,7 +6,7 @@ use super::metadata::{Metadata, Snapshot};
 use super::schema;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::Bounds;
+use crate::data::content::ColumnStatistics;
 use crate::data::node::Node;
 use crate::engines::multifile::concat::BoundsOf;
 use crate::engines::multifile::lake::{DataFile, FIELD_ID, constant, json_of, text_table};
@@ -71,8 +71,8 @@ fn bounds(file: &File, schema: &SchemaRef) -> BoundsOf {
         let of = |all: &Json| single(entry(all, id)?, field.data_type());
         let nulls = UInt64Array::from(vec![entry(&nulls, id).and_then(Json::as_u64)]);
         Some(match of(&lower).zip(of(&upper)) {
-            Some((min, max)) => Bounds { min, max, nulls },
-            None => Bounds { nulls, ..Bounds::unknown(field.data_type(), 1) },
+            Some((min, max)) => ColumnStatistics::new(min, max, nulls).inexact(),
+            None => ColumnStatistics::only_nulls(field.data_type(), nulls),
         })
     })
 }
@@ -118,7 +118,7 @@ fn entry<'a>(map: &'a Json, key: &str) -> Option<&'a Json> {
 }
 
 /// One value (specification, *Binary single-value serialization*) of the types whose bounds are of use; floats
-/// are none of them, as their bounds leave NaN out. Bounds stay as they were written where the column's type was
+/// are none of them, as their bounds leave NaN out. ColumnStatistics stay as they were written where the column's type was
 /// widened later: which type it was then shows in their length (specification, *Schema Evolution*).
 fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
     let bytes: Vec<u8> =

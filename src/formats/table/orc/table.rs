@@ -14,8 +14,8 @@ use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{StoredStatistics, batch, cut};
-use crate::data::content::{Block, Layout, Rows, Table, TableFacts};
+use crate::data::content::table::{batch, cut};
+use crate::data::content::{Block, ColumnStatistics, Layout, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
@@ -412,7 +412,7 @@ impl Table for OrcTable {
         Layout { unit: "stripe", blocks, ..Layout::default() }
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
         let id = self.columns.plans.get(column)?.id;
         let found = self.tail.statistics.get(id as usize)?;
         let dtype: &DataType = self.schema.fields().get(column)?.data_type();

@@ -1,9 +1,8 @@
 //! What a footer says besides the schema: codecs, encodings, types as stored, statistics, row groups.
 
-use crate::data::content::stretches::extreme;
-use crate::data::content::{Block, Bounds, Layout, TableFacts, table::StoredStatistics};
+use crate::data::content::{Block, ColumnStatistics, Layout, TableFacts};
 use arrow::array::Array;
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, Field};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{Compression, LogicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -145,36 +144,35 @@ fn codec(compression: Compression) -> &'static str {
     }
 }
 
-/// The statistics of one flat column over all row groups; `None` where the file has none or the
-/// column is nested.
-pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize) -> Option<StoredStatistics> {
+/// The statistics of one flat column over all row groups; `None` where the file has none or the column is nested.
+pub(super) fn statistics(metadata: &ParquetMetaData, field: &Field, root: usize) -> Option<ColumnStatistics> {
+    let rows: Vec<Option<u64>> =
+        metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok()).collect();
+    let merged = row_groups(metadata, field, root)?.merged(&rows);
+    merged.is_known().then_some(merged)
+}
+
+/// The statistics of one flat column in each row group.
+fn row_groups(metadata: &ParquetMetaData, field: &Field, root: usize) -> Option<ColumnStatistics> {
     let descr = metadata.file_metadata().schema_descr();
     let mut leaves = (0..descr.num_columns()).filter(|&leaf| descr.get_column_root_idx(leaf) == root);
     let (leaf, None) = (leaves.next()?, leaves.next()) else { return None };
     if field.data_type().is_nested() {
         return None;
     }
-    let groups = metadata.row_groups();
-    let each: Vec<_> =
-        groups.iter().map(|g| g.columns().get(leaf).and_then(ColumnChunkMetaData::statistics)).collect();
-    let mut nulls = each.iter().map(|s| s.and_then(|s| s.null_count_opt()));
-    let nulls = nulls.try_fold(0u64, |sum, nulls| sum.checked_add(nulls?));
-    let mut out = StoredStatistics { nulls, ..StoredStatistics::default() };
-    if let [Some(only)] = each.as_slice() {
-        out.distinct = only.distinct_count_opt();
-    }
-    out.bounds = each.iter().flatten().any(|s| !s.min_is_exact() || !s.max_is_exact());
-    // A group without min and max makes the others' useless, unless all of its values are null.
-    let covered = groups.iter().zip(&each).all(|(group, s)| match s {
-        Some(s) if s.min_bytes_opt().is_some() && s.max_bytes_opt().is_some() => true,
-        Some(s) => s.null_count_opt() == u64::try_from(group.num_rows()).ok(),
-        None => group.num_rows() == 0,
-    });
-    if covered && let Ok(converter) = StatisticsConverter::from_column_index(leaf, field, descr) {
-        out.min = converter.row_group_mins(groups.iter()).ok().and_then(|a| extreme(&a, false));
-        out.max = converter.row_group_maxes(groups.iter()).ok().and_then(|a| extreme(&a, true));
-    }
-    (out != StoredStatistics::default()).then_some(out)
+    let groups = || metadata.row_groups().iter();
+    let converter = StatisticsConverter::from_column_index(leaf, field, descr).ok()?;
+    let converter = converter.with_missing_null_counts_as_zero(false);
+    let (min, max) = (converter.row_group_mins(groups()).ok()?, converter.row_group_maxes(groups()).ok()?);
+    let nulls = converter.row_group_null_counts(groups()).ok()?;
+    let mut found = ColumnStatistics::new(min, max, nulls);
+    let each = || groups().map(|g| g.columns().get(leaf).and_then(ColumnChunkMetaData::statistics));
+    found.exact = each().flatten().all(|s| s.min_is_exact() && s.max_is_exact());
+    found.distinct = match metadata.num_row_groups() {
+        1 => each().flatten().find_map(|only| only.distinct_count_opt()),
+        _ => None,
+    };
+    (found.min.len() == metadata.num_row_groups()).then_some(found)
 }
 
 /// The row groups.
@@ -194,34 +192,16 @@ pub(super) fn layout(metadata: &ParquetMetaData, starts: &[u64]) -> Layout {
     Layout { unit: "row group", blocks: blocks.collect(), ..Layout::default() }
 }
 
-/// The bounds of a column in each row group. Nothing is known of floats, whose statistics leave NaN out, and
-/// of columns whose name another one has.
-pub(super) fn bounds(metadata: &ParquetMetaData, schema: &SchemaRef, column: usize) -> Bounds {
-    let groups = metadata.num_row_groups();
-    let field = schema.field(column);
-    let unknown = || Bounds::unknown(field.data_type(), groups);
-    let alone = schema.fields().iter().filter(|other| other.name() == field.name()).count() == 1;
+/// The statistics of a column in each row group, for whoever looks for some values only. Nothing is known of floats,
+/// whose statistics leave NaN out.
+pub(super) fn ranges(metadata: &ParquetMetaData, field: &Field, root: usize) -> ColumnStatistics {
     let plain = match field.data_type() {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
     };
-    if plain.is_nested() || plain.is_floating() || !alone {
-        return unknown();
-    }
     let found = crate::bytes::guard::catch_decoder_panic("statistics", || {
-        let parquet = metadata.file_metadata().schema_descr();
-        let converter = StatisticsConverter::try_new(field.name(), schema, parquet)?;
-        let converter = converter.with_missing_null_counts_as_zero(false);
-        let groups = || metadata.row_groups().iter();
-        Ok(Bounds {
-            min: converter.row_group_mins(groups())?,
-            max: converter.row_group_maxes(groups())?,
-            nulls: converter.row_group_null_counts(groups())?,
-        })
+        Ok(row_groups(metadata, field, root).filter(|_| !plain.is_floating()))
     });
-    match found {
-        Ok(bounds) if bounds.min.len() == groups && bounds.min.data_type() == field.data_type() => bounds,
-        Ok(bounds) if bounds.min.len() == groups => bounds.read_as(field.data_type()),
-        _ => unknown(),
-    }
+    let unknown = || ColumnStatistics::unknown(field.data_type(), metadata.num_row_groups());
+    found.ok().flatten().map_or_else(unknown, |found| found.read_as(field.data_type()))
 }

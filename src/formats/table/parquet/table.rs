@@ -14,7 +14,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::table::{batch, cut};
-use crate::data::content::{Bounds, Layout, Rows, Stretches, Table, TableFacts, table::StoredStatistics};
+use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
@@ -314,6 +314,11 @@ impl ParquetTable {
             join(parts, || self.schema.field(column).data_type().clone())
         })
     }
+
+    /// The number of a column's root in the file's schema.
+    fn root(&self, column: usize) -> usize {
+        self.roots.get(column).copied().unwrap_or(usize::MAX)
+    }
 }
 
 impl Table for ParquetTable {
@@ -363,29 +368,27 @@ impl Table for ParquetTable {
         self.facts.get_or_init(|| facts::facts(self.metadata(), &self.roots)).clone()
     }
 
-    fn statistics(&self, column: usize) -> Option<StoredStatistics> {
+    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
         let field = self.schema.fields().get(column)?;
-        catch_decoder_panic("statistics", || {
-            Ok(facts::statistics(self.metadata(), field, *self.roots.get(column).unwrap_or(&usize::MAX)))
-        })
-        .ok()
-        .flatten()
+        catch_decoder_panic("statistics", || Ok(facts::statistics(self.metadata(), field, self.root(column))))
+            .ok()
+            .flatten()
     }
 
     fn layout(&self) -> Layout {
         facts::layout(self.metadata(), &self.starts)
     }
 
-    fn stretches(&self, _task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<Stretches>> {
+    fn row_ranges(&self, _task: &Task, columns: &[usize], _parts: &[bool]) -> Result<Option<RowRanges>> {
         let groups = self.starts.windows(2).map(|ends| ends.iter().copied());
         let rows = groups.filter_map(|mut ends| Some(ends.next()?..ends.next()?)).collect::<Vec<_>>();
         let whole = self.is_plain();
         let one = |&column: &usize| match whole {
-            true => facts::bounds(self.metadata(), &self.schema, column),
-            false => Bounds::unknown(self.schema.field(column).data_type(), rows.len()),
+            true => facts::ranges(self.metadata(), self.schema.field(column), self.root(column)),
+            false => ColumnStatistics::unknown(self.schema.field(column).data_type(), rows.len()),
         };
         let columns = columns.iter().map(one).collect();
-        Ok(Some(Stretches { rows, columns }))
+        Ok(Some(RowRanges { rows, columns }))
     }
 
     fn native(&self) -> Option<Box<dyn Any + Send>> {

@@ -11,9 +11,10 @@ use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::cell;
-use gander::data::content::table::{StoredStatistics, read_each};
-use gander::data::content::{Picked, Table};
-use gander::data::stats::{Histogram, summary as whole};
+
+use gander::data::content::table::read_each;
+use gander::data::content::{ColumnStatistics, Picked, Table};
+use gander::data::stats::{Distinct, Histogram, summary as whole};
 use gander::jobs::{Jobs, Priority, Slot};
 use parking_lot::Mutex;
 
@@ -91,8 +92,8 @@ pub(super) struct Heads {
     whole: bool,
     before: HashMap<usize, Arc<Summary>>,
     /// From the footer: of thousands of row groups that takes a while too, so a job gathers it.
-    stored: HashMap<usize, Option<StoredStatistics>>,
-    footer: Slot<Vec<usize>, Vec<Option<StoredStatistics>>>,
+    stored: HashMap<usize, Option<ColumnStatistics>>,
+    footer: Slot<Vec<usize>, Vec<Option<ColumnStatistics>>>,
 }
 
 impl Heads {
@@ -165,7 +166,7 @@ impl Heads {
     }
 
     /// What the file says of a column, once it is gathered.
-    pub(super) fn stored(&self, column: usize) -> Option<&StoredStatistics> {
+    pub(super) fn stored(&self, column: usize) -> Option<&ColumnStatistics> {
         self.stored.get(&column)?.as_ref()
     }
 
@@ -307,9 +308,9 @@ impl Heads {
 const FOOTER: &str = "footer";
 
 /// The least and the largest value that the file names.
-fn ends_words(stored: &StoredStatistics) -> Option<String> {
-    let short = |text: &String| text.chars().take(24).collect::<String>();
-    let (min, max) = (stored.min.as_ref()?, stored.max.as_ref()?);
+fn ends_words(stored: &ColumnStatistics) -> Option<String> {
+    let short = |text: String| text.chars().take(24).collect::<String>();
+    let (min, max) = (stored.min_text()?, stored.max_text()?);
     Some(format!("{} to {}", short(min), short(max)))
 }
 
@@ -348,9 +349,10 @@ impl Summary {
         let mut summary = Summary {
             seen: found.rows,
             nulls: found.nulls.saturating_add(found.unfit),
-            distinct: found.different.as_ref().map(|different| match different {
-                whole::Different::Exactly(count) => gander::bytes::display::count(*count),
-                whole::Different::About(count) => format!("≈ {}", gander::bytes::display::count(*count)),
+            distinct: found.distinct.map(|distinct| match distinct {
+                Distinct::Exactly(count) => gander::bytes::display::count(count),
+                Distinct::AtLeast(count) => format!("≥ {}", gander::bytes::display::count(count)),
+                Distinct::About(count) => format!("≈ {}", gander::bytes::display::count(count)),
             }),
             ..Summary::default()
         };

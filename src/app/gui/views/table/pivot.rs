@@ -17,7 +17,7 @@ use gander::data::content::Table;
 use gander::data::format::Data;
 use gander::jobs::Slot;
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
-use gander::query::{Failure, Filter, Mistake};
+use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ struct Wish {
     again: u32,
 }
 
-type Found = Result<Pivoted, Mistake>;
+type Found = Result<Pivoted, SqlDiagnostic>;
 
 /// The result on screen.
 struct Shown {
@@ -78,7 +78,7 @@ pub(super) struct Page {
     shown: Option<Shown>,
     /// Since when something is asked that is not there.
     since: Option<Instant>,
-    mistake: Option<Mistake>,
+    mistake: Option<SqlDiagnostic>,
     error: Option<Error>,
     show_sql: bool,
     called: sql::Called,

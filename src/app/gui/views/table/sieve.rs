@@ -15,7 +15,9 @@ use gander::bytes::error::Error;
 use gander::bytes::task::Task;
 use gander::data::content::Table;
 use gander::jobs::{Jobs, Priority, Slot};
-use gander::query::{Condition, Engine, Failure, Filter, Filtered, Mistake, Order, Settings, Sort, filtered};
+use gander::query::{
+    Condition, Engine, Failure, Filter, Filtered, Order, Settings, Sort, SqlDiagnostic, filtered,
+};
 use serde_json::{Value, json};
 
 use crate::gui::commands::Action;
@@ -60,7 +62,7 @@ impl Wish {
 }
 
 /// Either the rows, or what is wrong with the expression.
-type Found = Result<Arc<Filtered>, Mistake>;
+type Found = Result<Arc<Filtered>, SqlDiagnostic>;
 
 /// The filters and sort keys of a view.
 #[derive(Default)]
@@ -77,7 +79,7 @@ pub(super) struct Sieve {
     shown: Option<(Wish, Arc<Filtered>)>,
     /// Shows the query among the jobs until it ends.
     watch: Option<Task>,
-    mistake: Option<Mistake>,
+    mistake: Option<SqlDiagnostic>,
     error: Option<Error>,
 }
 

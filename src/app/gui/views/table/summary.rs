@@ -10,8 +10,8 @@ use std::sync::Arc;
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
+use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
-use gander::data::content::table::StoredStatistics;
 use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };
@@ -376,11 +376,11 @@ fn matrix_height(columns: usize) -> f32 {
 /// What is missing in a column, and whether anything is: the nulls that the file names before those of a sample.
 fn missing_words(
     summary: Option<&Summary>,
-    stored: Option<&StoredStatistics>,
+    stored: Option<&ColumnStatistics>,
     rows: Option<u64>,
 ) -> (String, bool) {
     let mut parts = Vec::new();
-    let in_file = stored.and_then(|stored| stored.nulls).zip(rows.filter(|rows| *rows > 0));
+    let in_file = stored.and_then(ColumnStatistics::null_count).zip(rows.filter(|rows| *rows > 0));
     let seen = summary.map(|summary| (summary.nulls, summary.rows));
     let share = |count: u64, of: u64| percent(count as f64 / of.max(1) as f64);
     match (in_file, seen) {
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn nulls_of_the_file_are_told_before_any_row_was_read() {
         let words = |nulls| {
-            let stored = StoredStatistics { nulls, ..StoredStatistics::default() };
+            let stored = ColumnStatistics::only_nulls(&arrow::datatypes::DataType::Int64, vec![nulls].into());
             missing_words(None, Some(&stored), Some(200))
         };
         assert_eq!(words(Some(50)), ("25 % null, in file".to_owned(), true));

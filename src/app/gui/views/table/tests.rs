@@ -94,7 +94,7 @@ impl Table for Made {
     }
 
     /// A footer of many row groups takes a while too.
-    fn statistics(&self, _column: usize) -> Option<gander::data::content::table::StoredStatistics> {
+    fn statistics(&self, _column: usize) -> Option<gander::data::content::ColumnStatistics> {
         std::thread::sleep(self.takes.min(Duration::from_millis(300)));
         None
     }

@@ -101,10 +101,14 @@ impl Rows {
     fn put(&mut self, cell: &Cell, column: &ArrayRef, fill: bool, stride: usize, at: usize) -> Result<()> {
         match cell {
             Cell::Fixed(dtype, _) => {
-                let nulls = NullRule::default();
-                nulls.fill(fill);
+                let rule = NullRule::default();
+                rule.fill(fill);
                 let plain = plain(column)?;
-                let bytes = cell_bytes(&plain, dtype, &nulls).map_err(hint)?;
+                let found = plain.logical_null_count();
+                if found > 0 && !fill {
+                    return Err(nulls(found));
+                }
+                let bytes = cell_bytes(&plain, dtype, &rule)?;
                 self.scatter(&bytes, cell.size(), stride, at);
             }
             Cell::Text => self.texts(&plain(column)?, fill, stride, at)?,
@@ -193,14 +197,4 @@ fn nulls(count: usize) -> Error {
     Error::unsupported(format!(
         "{count} null cells, which HDF5 cannot hold; with nulls=fill they become empty text, zero or NaN"
     ))
-}
-
-/// The array's error about nulls, with this writer's way out.
-fn hint(error: Error) -> Error {
-    match error.message().contains("null cells") {
-        true => {
-            Error::unsupported(format!("{}: nulls=fill", error.message().trim_start_matches("unsupported: ")))
-        }
-        false => error,
-    }
 }

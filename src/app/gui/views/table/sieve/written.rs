@@ -8,7 +8,7 @@ use egui::{
 use gander::data::content::Table;
 use gander::jobs::Jobs;
 use gander::query::pivot::typed;
-use gander::query::{Clauses, Filter, Mistake, Sort, clauses, column_names};
+use gander::query::{Clauses, Filter, Sort, SqlDiagnostic, clauses, column_names};
 
 use super::{Sieve, engine};
 use crate::gui::commands::Action;
@@ -60,7 +60,7 @@ pub(super) struct Sql {
     /// What was written for it.
     written: String,
     /// What cannot be read in it.
-    pub(super) mistake: Option<Mistake>,
+    pub(super) mistake: Option<SqlDiagnostic>,
 }
 
 impl Sieve {
@@ -186,7 +186,7 @@ impl Sieve {
     }
 
     /// What is wrong with what was written.
-    pub(super) fn wrong(&self) -> Option<&Mistake> {
+    pub(super) fn wrong(&self) -> Option<&SqlDiagnostic> {
         self.sql.mistake.as_ref().filter(|_| self.sql.open).or(self.mistake.as_ref())
     }
 }
@@ -195,7 +195,7 @@ impl Sieve {
 pub(super) const CONTEXT: f32 = 2.0 * size::TEXT_SMALL + 10.0;
 
 /// The line of a mistake with carets below its place, of a long one the part around it.
-pub(super) fn context(mistake: &Mistake) -> Option<String> {
+pub(super) fn context(mistake: &SqlDiagnostic) -> Option<String> {
     let place = mistake.place.as_ref()?;
     let skipped = place.column.saturating_sub(60);
     let cut = |line: &str| -> String { line.chars().skip(skipped).take(120).collect() };

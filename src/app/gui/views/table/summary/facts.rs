@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
+use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
-use gander::data::content::table::StoredStatistics;
-use gander::data::stats::summary::{Different, Summary};
+use gander::data::stats::Distinct;
+use gander::data::stats::summary::Summary;
 
 use super::super::sums::short;
 use crate::gui::grid::thousands;
@@ -63,37 +64,37 @@ pub(super) struct Known<'a> {
     /// From rows.
     pub(super) summary: Option<&'a Summary>,
     /// From the file's footer, where that says more than the rows that were read.
-    pub(super) stored: Option<&'a StoredStatistics>,
+    pub(super) stored: Option<&'a ColumnStatistics>,
     pub(super) table: &'a Arc<dyn Table>,
 }
 
 /// The ends and the different values: those of the footer are of all rows, so they come before those of a
 /// sample.
 fn first(known: &Known<'_>) -> Vec<Fact> {
-    let stored = |name, value: fn(&StoredStatistics) -> &Option<String>| {
-        // Bounds may be no values.
-        let stored = known.stored.filter(|stored| !stored.bounds || known.summary.is_none())?;
-        let name = match (name, stored.bounds) {
-            ("min", false) => "min, in file",
-            ("min", true) => "from",
-            (_, false) => "max, in file",
-            (_, true) => "to",
+    let stored = |name, value: fn(&ColumnStatistics) -> Option<String>| {
+        // Inexact ends may be no values.
+        let stored = known.stored.filter(|stored| stored.exact || known.summary.is_none())?;
+        let name = match (name, stored.exact) {
+            ("min", true) => "min, in file",
+            ("min", false) => "from",
+            (_, true) => "max, in file",
+            (_, false) => "to",
         };
-        value(stored).as_deref().map(|text| Fact::new(name, text))
+        value(stored).map(|text| Fact::new(name, text))
     };
     let seen = |name, value: fn(&Summary) -> &Option<String>| {
         known.summary.and_then(|summary| value(summary).as_deref()).map(|text| Fact::new(name, text))
     };
-    let seen_different =
-        known.summary.and_then(|summary| summary.different).map(|different| match different {
-            Different::Exactly(n) => Fact::new("different", thousands(n)),
-            Different::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
-        });
+    let seen_distinct = known.summary.and_then(|summary| summary.distinct).map(|distinct| match distinct {
+        Distinct::Exactly(n) => Fact::new("different", thousands(n)),
+        Distinct::AtLeast(n) => Fact::new("different", format!("≥ {}", thousands(n))),
+        Distinct::About(n) => Fact::new("different", format!("≈ {}", thousands(n))),
+    });
     let distinct = known.stored.and_then(|stored| stored.distinct);
     let facts = [
-        stored("min", |s| &s.min).or_else(|| seen("min", |s| &s.min)),
-        stored("max", |s| &s.max).or_else(|| seen("max", |s| &s.max)),
-        seen_different.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
+        stored("min", ColumnStatistics::min_text).or_else(|| seen("min", |s| &s.min)),
+        stored("max", ColumnStatistics::max_text).or_else(|| seen("max", |s| &s.max)),
+        seen_distinct.or_else(|| distinct.map(|n| Fact::new("different", thousands(n)))),
     ];
     facts.into_iter().flatten().collect()
 }
@@ -226,13 +227,13 @@ mod tests {
     fn the_footer_comes_first_and_before_a_sample() {
         let table = table(100_000);
         let some = sampled(table.as_ref(), &Task::new(), &[0]).unwrap().columns.remove(0).unwrap();
-        let (min, max) = (Some("-5".to_owned()), Some("99999".to_owned()));
-        let stored = StoredStatistics { min, max, ..StoredStatistics::default() };
+        let end = |value| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+        let stored = ColumnStatistics::new(end(-5), end(99_999), vec![None].into());
         let of = |summary, stored| told(&Known { summary, stored: Some(stored), table: &table });
         let ends = [("min, in file", "-5".to_owned()), ("max, in file", "99999".to_owned())];
         assert_eq!(of(None, &stored), ends);
         assert_eq!(of(Some(&some), &stored)[..2], ends);
-        let stored = StoredStatistics { bounds: true, ..stored.clone() };
+        let stored = stored.clone().inexact();
         assert_eq!(of(None, &stored)[0].0, "from");
         assert_eq!(of(Some(&some), &stored)[0], ("min", some.min.clone().unwrap()));
     }

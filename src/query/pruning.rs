@@ -1,10 +1,10 @@
-//! Which parts of a table, and which stretches of their rows, a filter can want: those that their partition,
+//! Which parts of a table, and which ranges of their rows, a filter can want: those that their partition,
 //! metadata and row groups' statistics do not rule out. The filter itself is still asked of each row.
 
 use crate::bytes::error::Result;
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::task::Task;
-use crate::data::content::{Bounds, Stretches, Table};
+use crate::data::content::{ColumnStatistics, RowRanges, Table};
 use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
@@ -19,14 +19,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A filter as a question to what is known of values.
-pub(super) struct Sieve {
+pub(super) struct Pruning {
     predicate: PruningPredicate,
     schema: SchemaRef,
     /// The columns that it is about.
     columns: Vec<usize>,
 }
 
-impl Sieve {
+impl Pruning {
     /// The question of `filters`, all of which have to hold, to columns of `schema`; only the first `own` are
     /// the table's. `None` where nothing that is known could answer it.
     pub(super) fn new(
@@ -34,7 +34,7 @@ impl Sieve {
         schema: &SchemaRef,
         own: usize,
         filters: &[Expr],
-    ) -> Option<Sieve> {
+    ) -> Option<Pruning> {
         let filter = conjunction(filters.iter().cloned())?;
         let named = DFSchema::try_from(schema.clone()).ok()?;
         let expression = state.create_physical_expr(filter, &named).ok()?;
@@ -45,20 +45,20 @@ impl Sieve {
         let predicate =
             PruningPredicateBuilder::new().with_file_schema(schema.clone()).try_build(expression).ok()?;
         let asks = !predicate.always_true() && !columns.is_empty();
-        asks.then(|| Sieve { predicate, schema: schema.clone(), columns })
+        asks.then(|| Pruning { predicate, schema: schema.clone(), columns })
     }
 
-    /// What is asked of a stretch, for plans.
+    /// What is asked of each range, for plans.
     pub(super) fn words(&self) -> String {
         self.predicate.orig_expr().to_string()
     }
 
-    /// Which of the stretches may have rows that are wanted.
-    fn keep(&self, found: &Stretches) -> Vec<bool> {
+    /// Which of the ranges may have rows that are wanted.
+    fn keep(&self, found: &RowRanges) -> Vec<bool> {
         let rows = UInt64Array::from(found.counts());
         let asked = catch_decoder_panic("statistics", || {
-            let known = Known { sieve: self, found, rows };
-            self.predicate.prune(&known).map_err(super::fault::of_run)
+            let known = Stated { pruning: self, found, rows };
+            self.predicate.prune(&known).map_err(super::diagnostic::of_run)
         });
         asked.unwrap_or_else(|_| vec![true; found.rows.len()])
     }
@@ -74,10 +74,10 @@ impl Sieve {
         table.only(&self.parts(table)?)
     }
 
-    /// The rows of the stretches that may have them; `None` where nothing is known of the table's.
+    /// The rows of the ranges that may have them; `None` where nothing is known of the table's.
     pub(super) fn ranges(&self, task: &Task, table: &dyn Table) -> Result<Option<Vec<Range<u64>>>> {
         let parts = self.parts(table).unwrap_or_default();
-        let Some(found) = table.stretches(task, &self.columns, &parts)? else { return Ok(None) };
+        let Some(found) = table.row_ranges(task, &self.columns, &parts)? else { return Ok(None) };
         let keep = self.keep(&found);
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (rows, _) in found.rows.into_iter().zip(keep).filter(|(_, keep)| *keep) {
@@ -91,22 +91,22 @@ impl Sieve {
 }
 
 /// What is known, as the engine asks for it.
-struct Known<'a> {
-    sieve: &'a Sieve,
-    found: &'a Stretches,
+struct Stated<'a> {
+    pruning: &'a Pruning,
+    found: &'a RowRanges,
     rows: UInt64Array,
 }
 
-impl Known<'_> {
-    fn bounds(&self, column: &Column) -> Option<&Bounds> {
-        let index = self.sieve.schema.index_of(&column.name).ok()?;
-        let place = self.sieve.columns.iter().position(|&column| column == index)?;
+impl Stated<'_> {
+    fn bounds(&self, column: &Column) -> Option<&ColumnStatistics> {
+        let index = self.pruning.schema.index_of(&column.name).ok()?;
+        let place = self.pruning.columns.iter().position(|&column| column == index)?;
         let bounds = self.found.columns.get(place)?;
-        (bounds.min.data_type() == self.sieve.schema.field(index).data_type()).then_some(bounds)
+        (bounds.min.data_type() == self.pruning.schema.field(index).data_type()).then_some(bounds)
     }
 }
 
-impl PruningStatistics for Known<'_> {
+impl PruningStatistics for Stated<'_> {
     fn min_values(&self, column: &Column) -> Option<ArrayRef> {
         self.bounds(column).map(|bounds| bounds.min.clone())
     }
@@ -137,7 +137,7 @@ mod tests {
     use crate::bytes::error::Result;
     use crate::bytes::task::Task;
     use crate::data::content::table::{batch, cut};
-    use crate::data::content::{Bounds, Rows, Stretches, Table};
+    use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table};
     use crate::engines::multifile::concat::{Part, tables};
     use crate::query::{Condition, Engine, Filter, Settings, Test, filtered};
     use arrow::array::*;
@@ -183,21 +183,21 @@ mod tests {
             100 - at % 100
         }
 
-        fn stretches(&self, _: &Task, columns: &[usize], _: &[bool]) -> Result<Option<Stretches>> {
+        fn row_ranges(&self, _: &Task, columns: &[usize], _: &[bool]) -> Result<Option<RowRanges>> {
             let rows: Vec<Range<u64>> = (0..10).map(|n| n * 100..(n + 1) * 100).collect();
             let one = |&column: &usize| {
                 let end =
                     |last: i64| Int64Array::from_iter_values((0..10).map(|n| self.first + n * 100 + last));
                 match column {
-                    0 => Bounds {
-                        min: Arc::new(end(0)),
-                        max: Arc::new(end(99)),
-                        nulls: UInt64Array::from(vec![0; 10]),
-                    },
-                    _ => Bounds::unknown(&DataType::Utf8, 10),
+                    0 => ColumnStatistics::new(
+                        Arc::new(end(0)),
+                        Arc::new(end(99)),
+                        UInt64Array::from(vec![0; 10]),
+                    ),
+                    _ => ColumnStatistics::unknown(&DataType::Utf8, 10),
                 }
             };
-            Ok(Some(Stretches { rows, columns: columns.iter().map(one).collect() }))
+            Ok(Some(RowRanges { rows, columns: columns.iter().map(one).collect() }))
         }
     }
 

@@ -1,12 +1,29 @@
-//! What is wrong with a statement, in words and with its place.
+//! What is wrong with a statement: a sentence and its place.
+//!
+//! The engine's errors are told apart by their kinds, their spans and, where values are computed, by the expression
+//! that failed; never by their sentences, which are shown as they are where nothing better is known. [`planning`]
+//! looks a statement through for what the planner refuses, [`values`] for the expression that could not be computed.
 
-use super::blame::{self, Ground};
-use crate::bytes::error::Error;
+mod planning;
+mod values;
+
+pub(super) use values::{Cause, ExpressionError};
+
+use crate::bytes::error::{Error, ErrorKind};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
-use datafusion::sql::sqlparser::parser::ParserError;
-use datafusion::sql::sqlparser::tokenizer::Span;
+use datafusion::execution::context::SessionState;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, Visit, visit_expressions,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{
+    Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError,
+};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::ops::Range;
 
 /// Where in a statement.
@@ -22,7 +39,7 @@ pub struct Place {
 
 /// A mistake in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct SqlDiagnostic {
     /// A sentence.
     pub message: String,
     /// Where, if that is known.
@@ -31,9 +48,9 @@ pub struct Mistake {
     pub context: String,
 }
 
-impl Mistake {
+impl SqlDiagnostic {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Mistake { message: message.into(), place: None, context: String::new() }
+        SqlDiagnostic { message: message.into(), place: None, context: String::new() }
     }
 
     /// At a line and a column (in characters), both from 1, up to the end of the word there.
@@ -127,7 +144,7 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for SqlDiagnostic {
     /// `line 1, column 8: there is no column "x"`, then the line with carets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
@@ -139,17 +156,91 @@ impl fmt::Display for Mistake {
     }
 }
 
+/// A statement and the columns of the tables that it reads: what names in it mean.
+pub(super) struct Scope<'a> {
+    pub(super) sql: &'a str,
+    pub(super) schemas: &'a [SchemaRef],
+}
+
+impl Scope<'_> {
+    /// The column that an expression is.
+    fn column(&self, expr: &Expr) -> Option<&FieldRef> {
+        let name = match expr {
+            Expr::Identifier(ident) => &ident.value,
+            Expr::CompoundIdentifier(parts) => &parts.last()?.value,
+            Expr::Nested(inner) => return self.column(inner),
+            _ => return None,
+        };
+        self.named(name)
+    }
+
+    fn named(&self, name: &str) -> Option<&FieldRef> {
+        let fields = || self.schemas.iter().flat_map(|schema| schema.fields());
+        fields().find(|f| f.name() == name).or_else(|| {
+            let name = name.to_lowercase();
+            fields().find(|f| f.name().to_lowercase() == name)
+        })
+    }
+
+    /// Whether an expression is a text or a column of texts.
+    fn is_text(&self, expr: &Expr) -> bool {
+        literal(expr).is_some() || self.text_column(expr).is_some()
+    }
+
+    fn text_column(&self, expr: &Expr) -> Option<&FieldRef> {
+        self.column(expr).filter(|field| is_text(field.data_type()))
+    }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// What is wrong, and the expression that it is about.
+type Located = (String, Span);
+
+/// A text in quotes.
+fn literal(expr: &Expr) -> Option<(&str, Span)> {
+    let value = match expr {
+        Expr::Value(value) => value,
+        Expr::TypedString(typed) => &typed.value,
+        _ => return None,
+    };
+    match &value.value {
+        Value::SingleQuotedString(text) => Some((text.as_str(), value.span)),
+        _ => None,
+    }
+}
+
+/// The first expression that `wanted` gives something for.
+fn first<T>(of: &impl Visit, mut wanted: impl FnMut(&Expr) -> Option<T>) -> Option<T> {
+    visit_expressions(of, |expr| wanted(expr).map_or(ControlFlow::Continue(()), ControlFlow::Break))
+        .break_value()
+}
+
+/// The arguments of a call.
+fn arguments(call: &Function) -> impl Iterator<Item = &Expr> {
+    let list = match &call.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    list.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
+}
+
 /// Why a statement gives no result.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// The statement is wrong.
-    Sql(Box<Mistake>),
+    Sql(Box<SqlDiagnostic>),
     /// Something could not be read or computed.
     Run(Error),
 }
 
 impl Failure {
-    /// See [`Mistake::behind`].
+    /// See [`SqlDiagnostic::behind`].
     pub(super) fn behind(self, head: &str) -> Self {
         match self {
             Failure::Sql(mistake) => mistake.behind(head).into(),
@@ -175,8 +266,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
+impl From<SqlDiagnostic> for Failure {
+    fn from(mistake: SqlDiagnostic) -> Self {
         Failure::Sql(Box::new(mistake))
     }
 }
@@ -190,38 +281,65 @@ impl From<Failure> for Error {
     }
 }
 
-/// The parser's error: its sentence ends with ` at Line: 1, Column: 8`.
-pub(super) fn of_parser(sql: &str, error: &ParserError) -> Mistake {
-    let text = match error {
-        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.clone(),
-        ParserError::RecursionLimitExceeded => {
-            return Mistake::new("the statement nests deeper than 50 levels");
-        }
+/// Parses the tokens of a statement by `parse`.
+///
+/// # Errors
+/// The parser's sentence, at the token that it is about.
+pub(super) fn parsed<T>(
+    sql: &str,
+    tokens: &[TokenWithSpan],
+    parse: impl Fn(&mut Parser) -> Result<T, ParserError>,
+) -> Result<T, SqlDiagnostic> {
+    let dialect = GenericDialect {};
+    let run = |tokens: &[TokenWithSpan]| {
+        let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.to_vec());
+        parse(&mut parser).map_err(|error| (error, parser.index()))
     };
-    let (what, place) = match text.rsplit_once(" at Line: ") {
-        Some((what, place)) => (what, place.split_once(", Column: ")),
-        None => (text.as_str(), None),
-    };
-    let place = place.and_then(|(line, column)| Some((line.parse().ok()?, column.trim().parse().ok()?)));
-    let what = blame::without_insides(what);
-    let what = what.strip_prefix("Expected: ").map_or_else(
-        || lowered(what),
-        |rest| {
-            let (wanted, found) = rest.split_once(", found: ").unwrap_or((rest, ""));
-            match found {
-                "" | "EOF" => format!("the statement ends where {wanted} is expected"),
-                found => format!("{found} stands where {wanted} is expected"),
+    run(tokens).map_err(|(error, index)| {
+        let text = match &error {
+            ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
+            ParserError::RecursionLimitExceeded => {
+                return SqlDiagnostic::new("the statement nests deeper than 50 levels");
             }
-        },
-    );
-    let mistake = Mistake::new(what);
-    match place {
-        Some((0, _)) | None => mistake.at_end(sql),
-        Some((line, column)) => mistake.at(sql, line, column),
-    }
+        };
+        // The parser does not say which token does not fit: the last one that it took, or the one behind it. Where it
+        // never saw the one behind, the error is the same with another one there.
+        let before = tokens.get(..index).unwrap_or(tokens);
+        let nowhere = Location::new(u64::MAX, 1);
+        let other = TokenWithSpan::new(Token::EOF, Span::new(nowhere, nowhere));
+        let is_last = run(&[before, &[other]].concat()).is_err_and(|(again, _)| again == error);
+        let solid = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+        let found = match is_last {
+            true => before.iter().rev().find(solid),
+            false => tokens.get(index..).and_then(|rest| rest.iter().find(solid)),
+        };
+        let Some(found) = found.filter(|found| found.token != Token::EOF) else {
+            let text = without_place(text, Location::empty());
+            return SqlDiagnostic::new(format!("the statement ends where something is missing: {text}"))
+                .at_end(sql);
+        };
+        let start = found.span.start;
+        SqlDiagnostic::new(without_place(text, start)).at(sql, start.line, start.column)
+    })
 }
 
-impl Mistake {
+/// The tokens of a statement.
+///
+/// # Errors
+/// What is no token, such as a text without its last quote.
+pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlDiagnostic> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location();
+    tokens.map_err(|TokenizerError { message, location }| {
+        SqlDiagnostic::new(message).at(sql, location.line, location.column)
+    })
+}
+
+/// The parser's sentence without the place behind it, which is shown by carets.
+fn without_place(text: &str, place: Location) -> String {
+    lowered(text.strip_suffix(&place.to_string()).unwrap_or(text))
+}
+
+impl SqlDiagnostic {
     fn at_end(self, sql: &str) -> Self {
         let text = sql.trim_end();
         let line = text.matches('\n').count() + 1;
@@ -230,102 +348,56 @@ impl Mistake {
     }
 }
 
-/// An error of planning.
-pub(super) fn of_planner(ground: &Ground<'_>, error: DataFusionError) -> Failure {
-    let sql = ground.sql;
-    let span = error.diagnostic().and_then(|d| d.span);
-    let placed = |mistake: Mistake, word: &str| match span {
-        Some(span) if span.start.line > 0 => mistake.at(sql, span.start.line, span.start.column),
-        _ => mistake.at_word(sql, word),
+/// An error of planning, in a session in which expressions can be planned.
+pub(super) fn of_planner(scope: &Scope<'_>, session: &SessionState, error: DataFusionError) -> Failure {
+    let sql = scope.sql;
+    let span = error.diagnostic().and_then(|d| d.span).filter(|span| span.start.line > 0);
+    let placed = |diagnostic: SqlDiagnostic| match span {
+        Some(span) => diagnostic.at(sql, span.start.line, span.start.column),
+        None => diagnostic,
     };
     match error.find_root() {
-        DataFusionError::SQL(parser, _) => of_parser(sql, parser).into(),
         DataFusionError::SchemaError(schema, _) => {
-            let (message, word) = schema_words(schema);
-            placed(Mistake::new(message), &word).into()
-        }
-        _ if let Some((call, takes)) = unfit_call(&error.strip_backtrace()) => {
-            let name = call.split('(').next().unwrap_or_default();
-            placed(Mistake::new(format!("no function fits {call}; there is {takes}")), name).into()
+            let (message, column) = schema_words(schema);
+            let diagnostic = placed(SqlDiagnostic::new(message));
+            if diagnostic.place.is_none() { diagnostic.at_word(sql, &column) } else { diagnostic }.into()
         }
         DataFusionError::Plan(text) | DataFusionError::NotImplemented(text) => {
-            let text = plainly(text);
-            if let Some(mistake) = blame::of_plan(ground, &text) {
-                return mistake.into();
-            }
-            if let Some((message, column)) = blame::ungrouped(&text) {
-                return placed(Mistake::new(message), &column).into();
-            }
-            let word = between(&text, '\'').or_else(|| between(&text, '"')).unwrap_or_default();
-            let short = blame::without_insides(&text);
-            let message = blame::of_syntax(short).unwrap_or_else(|| short.to_owned());
-            placed(Mistake::new(message), word).into()
+            let found = planning::diagnosed(scope, session);
+            found.unwrap_or_else(|| placed(SqlDiagnostic::new(lowered(text)))).into()
         }
-        _ => match of_work(ground, error) {
-            Failure::Run(error) if error.kind() == crate::bytes::error::ErrorKind::Unsupported => {
-                let text = error.message();
-                Mistake::new(text.strip_prefix("unsupported: ").unwrap_or(&text)).into()
+        root => {
+            let text = sentence(root);
+            match of_work(scope, error, None) {
+                Failure::Run(error) if error.kind() == ErrorKind::Unsupported => {
+                    placed(SqlDiagnostic::new(text)).into()
+                }
+                failure => failure,
             }
-            failure => failure,
-        },
+        }
     }
 }
 
-/// An error while a query runs. What goes wrong in computing is a mistake of the statement: what is broken in
-/// a file comes as an error of our own.
-pub(super) fn of_work(ground: &Ground<'_>, error: DataFusionError) -> Failure {
-    match computing(&error) {
-        Some(text) => blame::of_values(ground, &text).into(),
+/// An error while a query runs, and the expression that `failed` first, if one did: that is an error of the
+/// statement. What is broken in a file comes as an error of our own.
+pub(super) fn of_work(
+    scope: &Scope<'_>,
+    error: DataFusionError,
+    failed: Option<&ExpressionError>,
+) -> Failure {
+    if ours(&error).is_some() {
+        return of_run(error).into();
+    }
+    let of_values = match error.find_root() {
+        DataFusionError::ResourcesExhausted(_)
+        | DataFusionError::IoError(_)
+        | DataFusionError::ExecutionJoin(_) => None,
+        root => failed.cloned().or_else(|| ExpressionError::of_engine(root)),
+    };
+    match of_values {
+        Some(failed) => values::diagnosed(scope, &failed).into(),
         None => of_run(error).into(),
     }
-}
-
-/// The words of an error of an expression.
-fn computing(error: &DataFusionError) -> Option<String> {
-    if ours(error).is_some() {
-        return None;
-    }
-    match error.find_root() {
-        DataFusionError::Execution(text) => Some(plainly(text)),
-        DataFusionError::ArrowError(arrow, _) => match arrow.as_ref() {
-            ArrowError::CastError(text)
-            | ArrowError::ParseError(text)
-            | ArrowError::ComputeError(text)
-            | ArrowError::ArithmeticOverflow(text) => Some(plainly(text)),
-            ArrowError::DivideByZero => Some("divide by zero".to_owned()),
-            ArrowError::ExternalError(inner) => expression(inner.to_string()),
-            ArrowError::ParquetError(text) => predicate(text),
-            _ => None,
-        },
-        DataFusionError::ParquetError(parquet) => predicate(&parquet.to_string()),
-        DataFusionError::External(inner) => expression(inner.to_string()),
-        _ => None,
-    }
-}
-
-/// The words of an error about a regular expression.
-fn expression(text: String) -> Option<String> {
-    if text.contains("regex parse error") { Some(text) } else { predicate(&text) }
-}
-
-/// The words of an error of a condition that the reader of Parquet files looks at. It shows the error as a
-/// program would: `ArrowError(CastError("…"), Some(""))`.
-fn predicate(text: &str) -> Option<String> {
-    let (_, shown) = text.split_once("Error evaluating filter predicate: ")?;
-    if shown.contains("DivideByZero") {
-        return Some("divide by zero".to_owned());
-    }
-    let words = shown.split_once("(\"").and_then(|(_, rest)| rest.split_once("\")"));
-    Some(words.map_or_else(|| plainly(shown), |(words, _)| plainly(&words.replace("\\\"", "\""))))
-}
-
-/// A call whose arguments fit no function of its name, and what would fit.
-fn unfit_call(text: &str) -> Option<(String, String)> {
-    let (_, rest) = text.split_once("No function matches the given name and argument types '")?;
-    let (call, rest) = rest.split_once("'. ")?;
-    let (_, takes) = rest.split_once("Candidate functions:")?;
-    let takes: Vec<&str> = takes.lines().map(str::trim).filter(|line| !line.is_empty()).take(6).collect();
-    Some((call.to_owned(), takes.join(", ")))
 }
 
 fn schema_words(error: &SchemaError) -> (String, String) {
@@ -394,10 +466,6 @@ fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-pub(super) fn between(text: &str, quote: char) -> Option<&str> {
-    text.split(quote).nth(1)
-}
-
 fn lowered(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -408,15 +476,24 @@ fn lowered(text: &str) -> String {
     }
 }
 
-/// The engine's sentence without its prefixes and advice to its programmers.
-fn plainly(text: &str) -> String {
-    let mut text = text.trim();
-    for prefix in ["Error during planning: ", "Execution error: ", "This feature is not implemented: "] {
-        text = text.strip_prefix(prefix).unwrap_or(text);
+/// The engine's own sentence of an error, without the name of the error's kind before it.
+fn sentence(error: &DataFusionError) -> String {
+    match error {
+        DataFusionError::Execution(text)
+        | DataFusionError::Plan(text)
+        | DataFusionError::NotImplemented(text)
+        | DataFusionError::Configuration(text)
+        | DataFusionError::Internal(text) => lowered(text),
+        DataFusionError::ArrowError(arrow, _) => match arrow.as_ref() {
+            ArrowError::CastError(text)
+            | ArrowError::ParseError(text)
+            | ArrowError::ComputeError(text)
+            | ArrowError::InvalidArgumentError(text)
+            | ArrowError::ArithmeticOverflow(text) => lowered(text),
+            other => lowered(&other.to_string()),
+        },
+        other => lowered(&other.strip_backtrace()),
     }
-    let text = text.split("\nbacktrace").next().unwrap_or(text);
-    let text = text.split("This was likely caused by a bug").next().unwrap_or(text);
-    lowered(text.trim().trim_end_matches('.'))
 }
 
 /// An error while a query runs.
@@ -429,19 +506,15 @@ pub(super) fn of_run(error: DataFusionError) -> Error {
             let first = text.lines().next().unwrap_or_default();
             Error::limit(format!("the memory for queries: {first}"))
         }
-        DataFusionError::ArrowError(arrow, _) => value_error(&arrow.to_string()),
-        DataFusionError::Execution(text) => value_error(text),
+        root @ (DataFusionError::ArrowError(..) | DataFusionError::Execution(_)) => {
+            Error::malformed(format!("value: {}", sentence(root)))
+        }
         DataFusionError::ParquetError(parquet) => Error::malformed(format!("Parquet data: {parquet}")),
         DataFusionError::IoError(io) => Error::io(lowered(&io.to_string())),
         DataFusionError::ExecutionJoin(join) if join.is_cancelled() => Error::cancelled(),
-        DataFusionError::Internal(text) => Error::bug(format!("the query engine: {}", plainly(text))),
-        other => Error::unsupported(format!("query: {}", plainly(&other.strip_backtrace()))),
+        DataFusionError::Internal(text) => Error::bug(format!("the query engine: {}", lowered(text))),
+        other => Error::unsupported(format!("query: {}", sentence(other))),
     }
-}
-
-fn value_error(text: &str) -> Error {
-    let text = plainly(text);
-    Error::malformed(format!("value: {text}"))
 }
 
 /// Our own error inside the engine's.
@@ -481,10 +554,10 @@ mod tests {
 
     #[test]
     fn places_have_lines_columns_and_carets() {
-        let mistake = Mistake::new("x").at("SELECT a,\n  größe FROM t", 2, 3);
+        let mistake = SqlDiagnostic::new("x").at("SELECT a,\n  größe FROM t", 2, 3);
         assert_eq!(mistake.context, "  größe FROM t\n  ^^^^^");
         assert_eq!(mistake.place, Some(Place { line: 2, column: 3, bytes: 12..19 }));
-        let word = Mistake::new("x").at_word("SELECT ab, b FROM t", "b");
+        let word = SqlDiagnostic::new("x").at_word("SELECT ab, b FROM t", "b");
         assert_eq!(word.place.unwrap().column, 12);
     }
 

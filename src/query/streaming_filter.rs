@@ -10,8 +10,12 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
@@ -21,21 +25,26 @@ use futures::{StreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
 
-/// Steps that hand on each batch as it comes.
-const PASSING: [&str; 5] =
-    ["GlobalLimitExec", "LocalLimitExec", "CoalescePartitionsExec", "ProjectionExec", "CooperativeExec"];
+/// Whether a step hands on each batch as it comes.
+fn streams(plan: &dyn ExecutionPlan) -> bool {
+    plan.downcast_ref::<GlobalLimitExec>().is_some()
+        || plan.downcast_ref::<LocalLimitExec>().is_some()
+        || plan.downcast_ref::<CoalescePartitionsExec>().is_some()
+        || plan.downcast_ref::<ProjectionExec>().is_some()
+        || plan.downcast_ref::<CooperativeExec>().is_some()
+}
 
 /// The plan, with a filter at its end that does not wait.
 ///
 /// # Errors
 /// What putting a plan together gives.
-pub(super) fn prompt(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+pub(super) fn streamed(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Ok(Arc::new(Sift::new(filter.clone())));
+        return Ok(Arc::new(StreamingFilter::new(filter.clone())));
     }
     match plan.children().as_slice() {
-        [below] if PASSING.contains(&plan.name()) => {
-            let below = prompt((*below).clone())?;
+        [below] if streams(plan.as_ref()) => {
+            let below = streamed((*below).clone())?;
             plan.replace_children(vec![below], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
         }
         _ => Ok(plan),
@@ -43,14 +52,14 @@ pub(super) fn prompt(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPl
 }
 
 /// A filter of the engine, run a batch at a time.
-pub(super) struct Sift {
+pub(super) struct StreamingFilter {
     filter: FilterExec,
     metrics: ExecutionPlanMetricsSet,
 }
 
-impl Sift {
+impl StreamingFilter {
     pub(super) fn new(filter: FilterExec) -> Self {
-        Sift { filter, metrics: ExecutionPlanMetricsSet::new() }
+        StreamingFilter { filter, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// The engine's own one.
@@ -60,7 +69,7 @@ impl Sift {
 }
 
 /// A filter at work on one partition.
-struct Sifting {
+struct Filtering {
     filter: FilterExec,
     input: SendableRecordBatchStream,
     metrics: BaselineMetrics,
@@ -68,7 +77,7 @@ struct Sifting {
     left: usize,
 }
 
-impl Sifting {
+impl Filtering {
     /// The hits of the next batch that has some.
     async fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
         while self.left > 0
@@ -100,19 +109,19 @@ fn passed(filter: &FilterExec, batch: &RecordBatch) -> Result<RecordBatch, DataF
     })
 }
 
-impl fmt::Debug for Sift {
+impl fmt::Debug for StreamingFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.filter.fmt(f)
     }
 }
 
-impl DisplayAs for Sift {
+impl DisplayAs for StreamingFilter {
     fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         self.filter.fmt_as(kind, f)
     }
 }
 
-impl ExecutionPlan for Sift {
+impl ExecutionPlan for StreamingFilter {
     fn name(&self) -> &'static str {
         "FilterExec"
     }
@@ -141,7 +150,7 @@ impl ExecutionPlan for Sift {
         children: Vec<Arc<dyn ExecutionPlan>>,
         options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-        prompt(Arc::new(self.filter.clone()).replace_children(children, options)?)
+        streamed(Arc::new(self.filter.clone()).replace_children(children, options)?)
     }
 
     fn with_new_children(
@@ -160,7 +169,7 @@ impl ExecutionPlan for Sift {
         let input = filter.input().execute(partition, context)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let left = filter.fetch().unwrap_or(usize::MAX);
-        let state = Sifting { filter, input, metrics, left };
+        let state = Filtering { filter, input, metrics, left };
         let rows =
             stream::try_unfold(state, async |mut state| Ok(state.next().await?.map(|found| (found, state))));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))

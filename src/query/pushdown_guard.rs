@@ -11,18 +11,21 @@ use datafusion::config::ConfigOptions;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_plan::ExecutionPlan;
+use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// What the rules that push conditions down are called.
-const PUSHES: &str = "FilterPushdown";
-
 /// The state with rules that are safe.
 pub(super) fn guarded(state: SessionState) -> SessionState {
-    let rules = state.physical_optimizers().iter().map(|rule| match rule.name().starts_with(PUSHES) {
+    let is_pushdown = |rule: &Rule| {
+        let rule: &dyn Any = rule.as_ref();
+        rule.is::<FilterPushdown>()
+    };
+    let rules = state.physical_optimizers().iter().map(|rule| match is_pushdown(rule) {
         true => Arc::new(Guarded(rule.clone())) as Rule,
         false => rule.clone(),
     });
@@ -40,7 +43,7 @@ impl PhysicalOptimizerRule for Guarded {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-        if has_twins(&plan)? { Ok(plan) } else { self.0.optimize(plan, config) }
+        if has_duplicate_names(&plan)? { Ok(plan) } else { self.0.optimize(plan, config) }
     }
 
     fn name(&self) -> &str {
@@ -53,7 +56,7 @@ impl PhysicalOptimizerRule for Guarded {
 }
 
 /// Whether a step of the plan has two columns of one name.
-fn has_twins(plan: &Arc<dyn ExecutionPlan>) -> Result<bool, DataFusionError> {
+fn has_duplicate_names(plan: &Arc<dyn ExecutionPlan>) -> Result<bool, DataFusionError> {
     let mut found = false;
     plan.apply(|step| {
         let schema = step.schema();
