@@ -15,11 +15,11 @@ pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_by
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use shown::Shown;
-pub use typed::{Misfit, Typed, inferred, is_json};
+pub use typed::{TypeMismatch, Typed, inferred, is_json};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, Gap};
+use crate::data::content::array::{Axis, MissingRegion};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Rows, Table, TableFacts};
 use crate::data::dtype::DType;
@@ -159,7 +159,7 @@ impl Array for ArrayView {
         self.array.read(task, &self.outer(region)?, out)
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let mut gaps = self.array.read_lenient(task, &self.outer(region)?, out)?;
         for gap in &mut gaps {
             let mut single = self.single.iter();

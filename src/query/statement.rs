@@ -12,7 +12,6 @@ use crate::data::content::table::MemoryTable;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::sql::sqlparser::ast::*;
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -282,7 +281,9 @@ impl Binder<'_> {
             return Ok(Some((text.clone(), text)));
         }
         let entry = self.engine.catalog.lookup(self.task, &text, quoted)?;
-        let same = |b: &&Bound| b.entry.as_ref().is_some_and(|e| Arc::ptr_eq(&e.widened, &entry.widened));
+        let same = |b: &&Bound| {
+            b.entry.as_ref().is_some_and(|e| Arc::ptr_eq(&e.type_overrides, &entry.type_overrides))
+        };
         if let Some(bound) = self.tables.iter().find(same) {
             return Ok(Some((bound.name.clone(), entry.name)));
         }

@@ -55,7 +55,7 @@ pub trait Array: Send + Sync {
     ///
     /// # Errors
     /// `Cancelled`, and what concerns all of it; for arrays without parts all that `read` gives.
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.read(task, region, out)?;
         Ok(Vec::new())
     }
@@ -91,7 +91,7 @@ impl Stored {
 
 /// A part of what was read that could not be read.
 #[derive(Clone, Debug)]
-pub struct Gap {
+pub struct MissingRegion {
     /// Where it lies in the result: indices of the region that was asked for, not of the array.
     pub part: Region,
     /// Why.
@@ -222,14 +222,14 @@ impl Plain {
     /// `Malformed` where shape and type overflow or reach beyond the source.
     pub fn new(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
         let plain = Self::cut(source, offset, dtype, shape)?;
-        match plain.lack() {
+        match plain.missing() {
             Some(error) => Err(error),
             None => Ok(plain),
         }
     }
 
     /// The same, but where the file is cut off its elements beyond the end fail when they are read, and no
-    /// others; [`Plain::lack`] says so.
+    /// others; [`Plain::missing`] says so.
     ///
     /// # Errors
     /// `Malformed` where shape and type overflow.
@@ -253,7 +253,7 @@ impl Plain {
     }
 
     /// What is to be said where not all of its bytes are there.
-    pub fn lack(&self) -> Option<Error> {
+    pub fn missing(&self) -> Option<Error> {
         self.there?;
         let (shape, dtype) = (&self.shape, &self.dtype);
         let bytes = limits::elements(shape).and_then(|elements| packed_bytes(elements, dtype)).unwrap_or(0);
@@ -271,7 +271,7 @@ impl Plain {
         let ends =
             region.0.iter().zip(&self.strides).map(|(span, stride)| last(span).saturating_mul(*stride));
         let missing = ends.fold(0u64, u64::saturating_add) >= there;
-        self.lack().filter(|_| missing).map_or(Ok(()), Err)
+        self.missing().filter(|_| missing).map_or(Ok(()), Err)
     }
 
     /// Stored big-endian.
@@ -453,8 +453,8 @@ impl Array for Plain {
         if self.big_endian { swap_to_little(&self.dtype, out) } else { Ok(()) }
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
-        let (Some(there), Some(error)) = (self.there, self.lack()) else {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
+        let (Some(there), Some(error)) = (self.there, self.missing()) else {
             self.read(task, region, out)?;
             return Ok(Vec::new());
         };
@@ -470,7 +470,7 @@ impl Array for Plain {
                 let inner = region.0.iter().zip(&part.0).map(|(outer, part)| outer.part(part)).collect();
                 paste(&read(self, task, &Region(inner))?, &part, &whole, size, out);
             } else {
-                gaps.push(Gap { part, error: error.clone() });
+                gaps.push(MissingRegion { part, error: error.clone() });
             }
         }
         Ok(gaps)
@@ -609,7 +609,7 @@ mod tests {
             let whole = Plain::new(Source::memory("a", all.clone()), 0, DType::U16, shape.clone()).unwrap().fortran(fortran);
             let there = cut.min(all.len());
             let part = Plain::cut(Source::memory("a", all[..there].to_vec()), 0, DType::U16, shape).unwrap().fortran(fortran);
-            prop_assert_eq!(part.lack().is_some(), there < all.len());
+            prop_assert_eq!(part.missing().is_some(), there < all.len());
             let wanted = read(&whole, &task, &region).unwrap();
             let mut got = vec![0xff; wanted.len()];
             let gaps = part.read_lenient(&task, &region, &mut got).unwrap();

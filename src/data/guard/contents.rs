@@ -4,7 +4,7 @@ use super::{guarded, known};
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, Gap, Stored, World};
+use crate::data::content::array::{Axis, MissingRegion, Stored, World};
 use crate::data::content::table::ParquetFile;
 use crate::data::content::text::Line;
 use crate::data::content::{
@@ -128,7 +128,7 @@ impl Array for GuardedArray {
         guarded(|| self.0.column(task, region))
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         guarded(|| self.0.read_lenient(task, region, out))
     }
 

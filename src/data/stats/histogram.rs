@@ -240,7 +240,7 @@ pub fn histograms(
         counters.extend(counter.map(|counter| (column, (place, field.clone(), counter))));
     }
     let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
-    task.expect(stats.rows);
+    task.set_total(stats.rows);
     let counted = fold_columns(task, table, stats.rows, counters, |(_, field, counter), array, times| {
         add(counter, array, field, times)
     })?;

@@ -49,10 +49,10 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         }
         total = total.saturating_add(array_bytes(array.as_ref())?);
     }
-    task.expect(total);
+    task.set_total(total);
     let mut entries = Vec::new();
     for (name, array) in payload.arrays()? {
-        task.say(name.clone());
+        task.set_message(name.clone());
         entries.push(member(task, name, array.as_ref(), deflate, sink)?);
     }
     directory(&entries, deflate, sink)

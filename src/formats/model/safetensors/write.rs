@@ -144,11 +144,11 @@ fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
 fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let placed = place(payload)?;
     let header = header(payload, &placed)?;
-    task.expect(placed.iter().map(|tensor| tensor.4).sum());
+    task.set_total(placed.iter().map(|tensor| tensor.4).sum());
     put(sink, &(header.len() as u64).to_le_bytes())?;
     put(sink, &header)?;
     for (name, array, ..) in placed {
-        task.say(name.to_owned());
+        task.set_message(name.to_owned());
         let bits = array.dtype().bits();
         if bits >= 8 {
             elements(task, array.as_ref(), &mut |bytes| put(sink, bytes))?;

@@ -109,7 +109,7 @@ impl Sheet {
         let field = self.table.schema().fields().get(column)?;
         let likely = pages::likely_width(field);
         let stored = self.heads.stored(column).filter(|_| field.data_type().is_integer() && self.is_small());
-        let ends = stored.iter().flat_map(|stored| [&stored.min, &stored.max]).flatten();
+        let ends = stored.iter().flat_map(|stored| [stored.min_text(), stored.max_text()]).flatten();
         Some(ends.map(|text| text.len() as f32 + 3.0).fold(likely, f32::max))
     }
 
@@ -297,7 +297,8 @@ impl GridModel for Model<'_> {
             super::heads::total(ui, totals, column, side);
             return;
         }
-        let stored = self.sheet.heads.stored(column).and_then(|stored| stored.nulls);
+        let stored =
+            self.sheet.heads.stored(column).and_then(gander::data::content::ColumnStatistics::null_count);
         let share = match (stored, self.sheet.table.rows().exact()) {
             (Some(nulls), Some(rows)) if rows > 0 => Some(nulls as f64 / rows as f64),
             _ => None,

@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn nulls_of_the_file_are_told_before_any_row_was_read() {
         let words = |nulls| {
-            let stored = ColumnStatistics::only_nulls(&DataType::Int64, vec![nulls].into());
+            let stored = ColumnStatistics::only_nulls(&arrow::datatypes::DataType::Int64, vec![nulls].into());
             missing_words(None, Some(&stored), Some(200))
         };
         assert_eq!(words(Some(50)), ("25 % null, in file".to_owned(), true));
