@@ -25,8 +25,8 @@ use crate::bytes::display;
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::{
-    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, Misfit, NullRule, TableArray, TableView, Typed,
-    arrow_of, column_dtype, is_json, is_picture,
+    ArrayImage, ArrayTable, ArrayView, Columns, ImageArray, NullRule, TableArray, TableView, TypeMismatch,
+    Typed, arrow_of, column_dtype, is_json, is_picture,
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
 use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, loss, note, unturned};
@@ -142,7 +142,7 @@ impl Plan {
     }
 
     /// The payload. With a task, rows are counted where that is needed; without one an estimate does.
-    fn build(&self, task: Option<&Task>, widened: &BTreeMap<usize, Misfit>) -> Result<Built> {
+    fn build(&self, task: Option<&Task>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Result<Built> {
         let mut losses = Vec::new();
         let mut typed = None;
         let accepts = self.target.writer.accepts;
@@ -402,11 +402,11 @@ impl Plan {
         }
         self.nulls.fill(consent.lose);
         let mut output = Out::create(self.target, path, consent.overwrite)?;
-        let mut widened = BTreeMap::new();
+        let mut type_overrides = BTreeMap::new();
         let mut notes;
         loop {
-            let built = self.build(Some(task), &widened)?;
-            notes = self.notes(&widened);
+            let built = self.build(Some(task), &type_overrides)?;
+            notes = self.notes(&type_overrides);
             let now: Vec<Loss> =
                 built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
             refuse(&now, consent)?;
@@ -415,28 +415,34 @@ impl Plan {
                 Ok(()) => break,
                 Err(error) => error,
             };
-            match built.typed.filter(|typed| !typed.misfits().is_empty() && !error.is_cancelled()) {
-                Some(_) => widened = self.settle(task, widened)?,
+            match built.typed.filter(|typed| !typed.mismatches().is_empty() && !error.is_cancelled()) {
+                Some(_) => type_overrides = self.settle(task, type_overrides)?,
                 None => return Err(error),
             }
             output.restart()?;
         }
-        task.say("writing to the disk");
+        task.set_message("writing to the disk");
         Ok(Done { bytes: output.commit()?, notes })
     }
 
     /// Reads everything until no cell is found that does not fit its column's type.
-    fn settle(&self, task: &Task, mut widened: BTreeMap<usize, Misfit>) -> Result<BTreeMap<usize, Misfit>> {
+    fn settle(
+        &self,
+        task: &Task,
+        mut type_overrides: BTreeMap<usize, TypeMismatch>,
+    ) -> Result<BTreeMap<usize, TypeMismatch>> {
         loop {
-            task.say("checking the types of all cells");
-            let Some(typed) = self.build(Some(task), &widened)?.typed else { return Ok(widened) };
+            task.set_message("checking the types of all cells");
+            let Some(typed) = self.build(Some(task), &type_overrides)?.typed else {
+                return Ok(type_overrides);
+            };
             typed.try_all(task)?;
-            let found = typed.misfits();
+            let found = typed.mismatches();
             if found.is_empty() {
-                task.say("");
-                return Ok(widened);
+                task.set_message("");
+                return Ok(type_overrides);
             }
-            widened.extend(found);
+            type_overrides.extend(found);
         }
     }
 
@@ -464,18 +470,18 @@ impl Plan {
     }
 
     /// What is said of columns that did not keep their inferred type.
-    fn notes(&self, widened: &BTreeMap<usize, Misfit>) -> Vec<Loss> {
+    fn notes(&self, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Vec<Loss> {
         let Some(Content::Table(table)) = self.items.first().map(|item| &item.content) else {
             return Vec::new();
         };
-        let say = |(index, misfit): (&usize, &Misfit)| {
+        let say = |(index, mismatch): (&usize, &TypeMismatch)| {
             let name = table.schema().fields().get(*index).map_or("", |field| field.name().as_str());
-            let shown: String = misfit.cell.chars().take(40).collect();
-            let wider = display::arrow_type(&misfit.wider);
+            let shown: String = mismatch.cell.chars().take(40).collect();
+            let wider = display::arrow_type(&mismatch.wider);
             let what = format!("the cell {shown:?} does not fit the inferred type; the column is {wider}");
             note(LossKind::Type, what).of(name)
         };
-        widened.iter().map(say).collect()
+        type_overrides.iter().map(say).collect()
     }
 }
 

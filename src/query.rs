@@ -1,17 +1,16 @@
 //! Queries: SQL over anything that is a table, by DataFusion; filters, sorting and summaries made of it.
 //!
 //! ```text
-//! text ─▶ statement (parsed, read-only?, names bound to tables and files) ─▶ plan ─▶ Answer: a Table
+//! text ─▶ statement (parsed, read-only?, names bound to tables and files) ─▶ plan ─▶ QueryResult: a Table
 //! ```
 //! An [`Engine`] knows tables by name; a file that a statement names in quotes is opened the same way as
 //! any other. Each table is a [`provider`] over our own trait; a plain Parquet file goes to DataFusion's
 //! reader, which skips row groups and pages by their statistics, with our bytes under it. The result is an
-//! [`Answer`]: a table that grows while the query runs and is kept in a file without a name.
+//! [`QueryResult`]: a table that grows while the query runs and is kept in a file without a name.
 //!
 //! This is the only room that knows DataFusion and runs an asynchronous runtime. Nothing here writes, and
 //! nothing goes to the network. The engine: <https://datafusion.apache.org/user-guide/sql/>.
 
-mod answer;
 mod catalog;
 mod cell_text;
 mod clauses;
@@ -26,6 +25,7 @@ mod plan;
 mod provider;
 mod pruning;
 mod pushdown_guard;
+mod result;
 mod split;
 mod statement;
 mod steps;
@@ -38,12 +38,12 @@ mod tests;
 #[cfg(test)]
 mod true_tests;
 
-pub use answer::Answer;
-pub use catalog::{Known, name_of, stem};
+pub use catalog::{Registered, name_of, stem};
 pub use clauses::{Clauses, clauses};
 pub use diagnostic::{Failure, Place, SqlDiagnostic};
 pub use filter::{Condition, Filter, Order, Sort, Test, quoted, text_literal};
 pub use filtered::{Filtered, containing, containing_sql, filtered};
+pub use result::QueryResult;
 pub use split::{statement_at, statements};
 pub use steps::Step;
 pub use threads::settled;
@@ -53,7 +53,7 @@ use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
 use crate::data::content::Table;
 use crate::data::open::Document;
-use catalog::{Catalog, Guesses};
+use catalog::{Catalog, TypeOverrides};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool, TrackConsumersPool};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// All tables, in the order in which they were added.
-    pub fn tables(&self) -> Vec<Known> {
+    pub fn tables(&self) -> Vec<Registered> {
         self.catalog.known()
     }
 
@@ -136,10 +136,10 @@ impl Engine {
     ///
     /// # Errors
     /// A mistake in the statement, with its place; what opening the files that it names gives.
-    pub fn start(&self, task: &Task, sql: &str) -> Result<Arc<Answer>, Failure> {
+    pub fn start(&self, task: &Task, sql: &str) -> Result<Arc<QueryResult>, Failure> {
         task.check()?;
         let planned = plan::prepare(self, task, sql, None)?;
-        Ok(Arc::new(Answer::start(planned, &self.settings)?))
+        Ok(Arc::new(QueryResult::start(planned, &self.settings)?))
     }
 
     /// Starts a statement over the one table `"table"`.
@@ -148,12 +148,12 @@ impl Engine {
         task: &Task,
         sql: &str,
         only: plan::Only<'_>,
-        guessed: Option<(Guesses, Arc<Typed>)>,
-    ) -> Result<Answer, Failure> {
+        guessed: Option<(TypeOverrides, Arc<Typed>)>,
+    ) -> Result<QueryResult, Failure> {
         task.check()?;
         let mut planned = plan::prepare(self, task, sql, Some(only))?;
         planned.guessed.extend(guessed);
-        Ok(Answer::start(planned, &self.settings)?)
+        Ok(QueryResult::start(planned, &self.settings)?)
     }
 
     /// Runs a statement to its end. `shown` gets the growing result. Where a text file's column turns out
@@ -165,8 +165,8 @@ impl Engine {
         &self,
         task: &Task,
         sql: &str,
-        mut shown: impl FnMut(&Arc<Answer>),
-    ) -> Result<Arc<Answer>, Failure> {
+        mut shown: impl FnMut(&Arc<QueryResult>),
+    ) -> Result<Arc<QueryResult>, Failure> {
         // Files that other statements named may have changed.
         self.catalog.forget_visited();
         loop {

@@ -15,7 +15,7 @@ struct State {
     cancelled: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
-    doing: Mutex<String>,
+    message: Mutex<String>,
 }
 
 impl Task {
@@ -26,7 +26,7 @@ impl Task {
             cancelled: AtomicBool::new(false),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
-            doing: Mutex::new(String::new()),
+            message: Mutex::new(String::new()),
         }))
     }
 
@@ -46,7 +46,7 @@ impl Task {
     }
 
     /// Sets how much there is to do, in any unit (bytes, rows), and starts again at zero.
-    pub fn expect(&self, total: u64) {
+    pub fn set_total(&self, total: u64) {
         self.0.done.store(0, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
     }
@@ -74,13 +74,13 @@ impl Task {
     }
 
     /// Says in words what is being done now (`row group 3 of 20`).
-    pub fn say(&self, doing: impl Into<String>) {
-        *self.0.doing.lock() = doing.into();
+    pub fn set_message(&self, message: impl Into<String>) {
+        *self.0.message.lock() = message.into();
     }
 
     /// What was last said.
-    pub fn doing(&self) -> String {
-        self.0.doing.lock().clone()
+    pub fn message(&self) -> String {
+        self.0.message.lock().clone()
     }
 }
 

@@ -19,7 +19,7 @@ pub use typed::{Misfit, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, Gap};
+use crate::data::content::array::{Axis, MissingRegion};
 use crate::data::content::table::{batch, cut, project};
 use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Rows, Table, TableFacts};
 use crate::data::dtype::DType;
@@ -163,7 +163,7 @@ impl Array for ArrayView {
         self.array.read(task, &self.outer(region)?, out)
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let mut gaps = self.array.read_lenient(task, &self.outer(region)?, out)?;
         for gap in &mut gaps {
             let mut single = self.single.iter();

@@ -25,7 +25,7 @@ pub use cache::BUDGET;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::array::{self, Gap};
+use crate::data::content::array::{self, MissingRegion};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
@@ -346,18 +346,18 @@ impl Array for Chunked {
         self.each(task, region, out, |_, error| Err(error))
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let (gaps, failed) = (Mutex::new(Vec::new()), AtomicU64::new(0));
         self.each(task, region, out, |cuts, error| {
             failed.fetch_add(1, Ordering::Relaxed);
             let mut gaps = gaps.lock();
             if gaps.len() < limits::LISTED as usize {
                 let spans = cuts.iter().map(|c| Span { start: c.out, count: c.count, step: 1 });
-                gaps.push(Gap { part: Region(spans.collect()), error });
+                gaps.push(MissingRegion { part: Region(spans.collect()), error });
             }
             Ok(())
         })?;
-        let (mut gaps, failed): (Vec<Gap>, u64) = (gaps.into_inner(), failed.into_inner());
+        let (mut gaps, failed): (Vec<MissingRegion>, u64) = (gaps.into_inner(), failed.into_inner());
         gaps.sort_by_key(|gap| gap.part.0.iter().map(|span| span.start).collect::<Vec<_>>());
         if failed > limits::LISTED
             && let Some(first) = gaps.first()
@@ -369,7 +369,7 @@ impl Array for Chunked {
             let failed = crate::bytes::display::plural(failed, "chunk");
             let words = format!("{failed}, too many to leave out one by one; the first");
             let error = first.error.clone().of(&words);
-            return Ok(vec![Gap { part: Region::all(&region.shape()), error }]);
+            return Ok(vec![MissingRegion { part: Region::all(&region.shape()), error }]);
         }
         Ok(gaps)
     }

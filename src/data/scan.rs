@@ -201,7 +201,7 @@ pub fn scan<T: Send>(
 ) -> Result<u64> {
     let total = table.count(task)?;
     let columns: Vec<usize> = (0..table.schema().fields().len()).collect();
-    task.expect(total);
+    task.set_total(total);
     let read = |rows: &Range<u64>| -> Result<(u64, u64, T)> {
         let batch = read_rows(table, task, rows.clone(), &columns)?;
         let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);

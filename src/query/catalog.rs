@@ -5,7 +5,7 @@ use super::glob;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::adapt::{ArrayTable, Misfit, Typed};
+use crate::data::adapt::{ArrayTable, TypeMismatch, Typed};
 use crate::data::content::{Content, Rows, Table};
 use crate::data::format::Options;
 use crate::data::node::Node;
@@ -27,7 +27,7 @@ const BESIDE: u64 = 32;
 
 /// A table as completion and lists show it.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct Registered {
     /// Its name; statements write it in double quotes where it is not a plain word.
     pub name: String,
     /// Names and types of its columns, as a statement sees them.
@@ -43,15 +43,15 @@ pub(super) struct Entry {
     aliases: Vec<String>,
     pub(super) table: Arc<dyn Table>,
     /// Columns whose guessed type did not hold.
-    pub(super) widened: Guesses,
+    pub(super) type_overrides: TypeOverrides,
 }
 
 /// Columns whose guessed type did not hold, with a wider one; shared by the queries of a table.
-pub(super) type Guesses = Arc<Mutex<BTreeMap<usize, Misfit>>>;
+pub(super) type TypeOverrides = Arc<Mutex<BTreeMap<usize, TypeMismatch>>>;
 
 impl Entry {
     fn new(name: String, table: Arc<dyn Table>, aliases: &[String]) -> Self {
-        Entry { name, aliases: aliases.to_vec(), table, widened: Arc::default() }
+        Entry { name, aliases: aliases.to_vec(), table, type_overrides: Arc::default() }
     }
 
     /// The table with its columns of text as the types that were guessed, lists and structs too.
@@ -59,7 +59,7 @@ impl Entry {
         if !self.table.is_inferred() {
             return (self.table.clone(), None);
         }
-        let typed = Arc::new(Typed::nested(self.table.clone(), &self.widened.lock()));
+        let typed = Arc::new(Typed::nested(self.table.clone(), &self.type_overrides.lock()));
         (typed.clone(), Some(typed))
     }
 
@@ -75,7 +75,7 @@ pub(super) struct Catalog {
     /// Files that statements named, by their text.
     visited: Mutex<HashMap<String, Entry>>,
     /// What is known of tables that were filtered.
-    guesses: Mutex<Vec<(Weak<dyn Table>, Guesses)>>,
+    guesses: Mutex<Vec<(Weak<dyn Table>, TypeOverrides)>>,
 }
 
 impl Catalog {
@@ -134,12 +134,12 @@ impl Catalog {
         self.entries.write().retain(|entry| entry.name != name);
     }
 
-    pub(super) fn known(&self) -> Vec<Known> {
+    pub(super) fn known(&self) -> Vec<Registered> {
         let one = |entry: &Entry| {
             let (table, _) = entry.typed();
             let columns = super::provider::plain_schema(table.schema());
             let columns = columns.fields().iter().map(|f| (f.name().clone(), f.data_type().clone()));
-            Known { name: entry.name.clone(), columns: columns.collect(), rows: table.rows() }
+            Registered { name: entry.name.clone(), columns: columns.collect(), rows: table.rows() }
         };
         self.entries.read().iter().map(one).collect()
     }
@@ -153,10 +153,10 @@ impl Catalog {
     }
 
     /// What is known of a table's guessed types, whether it has a name here or not.
-    pub(super) fn guesses(&self, table: &Arc<dyn Table>) -> Guesses {
+    pub(super) fn guesses(&self, table: &Arc<dyn Table>) -> TypeOverrides {
         let entries = self.entries.read();
         if let Some(entry) = entries.iter().find(|entry| Arc::ptr_eq(&entry.table, table)) {
-            return entry.widened.clone();
+            return entry.type_overrides.clone();
         }
         let mut all = self.guesses.lock();
         all.retain(|(table, _)| table.strong_count() > 0);
@@ -164,7 +164,7 @@ impl Catalog {
         if let Some((_, known)) = all.iter().find(|(other, _)| other.ptr_eq(&weak)) {
             return known.clone();
         }
-        let fresh = Guesses::default();
+        let fresh = TypeOverrides::default();
         all.push((weak, fresh.clone()));
         fresh
     }

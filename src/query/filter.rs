@@ -76,7 +76,7 @@ enum Kind {
 /// A test of a column, or of a field inside one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// The column's name, as the query room calls it (see [`super::Known`]).
+    /// The column's name, as the query room calls it (see [`super::Registered`]).
     pub column: String,
     /// Names of fields from the column's structs inwards.
     pub fields: Vec<String>,

@@ -5,11 +5,11 @@
 //! large (pictures, long texts, very many columns) only the numbers do, and values are read from the
 //! table when they are looked at.
 
-use super::answer::Answer;
 use super::clauses::clauses;
 use super::diagnostic::Failure;
 use super::filter::{Filter, Sort};
 use super::plan::Only;
+use super::result::QueryResult;
 use super::{Engine, provider};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -33,7 +33,7 @@ const SAMPLE: u64 = 256;
 /// Rows of a table, in an order.
 pub struct Filtered {
     table: Arc<dyn Table>,
-    answer: Arc<Answer>,
+    answer: Arc<QueryResult>,
     schema: SchemaRef,
     /// Whether the answer has the values too, in front of the row numbers.
     whole: bool,
@@ -57,7 +57,7 @@ pub fn filtered(
     let guesses = engine.catalog.guesses(table);
     let typed = table.is_inferred().then(|| Arc::new(Typed::new(table.clone(), &guesses.lock())));
     let asked: Arc<dyn Table> = match &typed {
-        Some(typed) => Arc::new(Both::new(table.clone(), typed.clone())),
+        Some(typed) => Arc::new(RawAndTyped::new(table.clone(), typed.clone())),
         None => table.clone(),
     };
     let schema = provider::plain_schema(asked.schema());
@@ -105,23 +105,23 @@ fn is_small(task: &Task, table: &dyn Table) -> Result<bool> {
 }
 
 /// A table's columns as the types that were guessed, and behind them the same columns as they stand.
-struct Both {
+struct RawAndTyped {
     plain: Arc<dyn Table>,
     typed: Arc<Typed>,
     schema: SchemaRef,
 }
 
-impl Both {
+impl RawAndTyped {
     fn new(plain: Arc<dyn Table>, typed: Arc<Typed>) -> Self {
         let names = provider::plain_schema(plain.schema());
         let own = plain.schema().fields().iter().zip(names.fields());
         let own = own.map(|(f, n)| Arc::new(f.as_ref().clone().with_name(format!("\u{1}{}", n.name()))));
         let fields: Vec<FieldRef> = typed.schema().fields().iter().cloned().chain(own).collect();
-        Both { plain, typed, schema: Arc::new(Schema::new(fields)) }
+        RawAndTyped { plain, typed, schema: Arc::new(Schema::new(fields)) }
     }
 }
 
-impl Table for Both {
+impl Table for RawAndTyped {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -167,7 +167,7 @@ impl Table for Both {
     }
 }
 
-impl Both {
+impl RawAndTyped {
     /// The typed ones among `columns`.
     fn own(&self, columns: &[usize]) -> Vec<usize> {
         let own = self.plain.schema().fields().len();
@@ -196,7 +196,7 @@ impl Filtered {
     }
 
     /// The query behind it: its time, its progress, its end.
-    pub fn answer(&self) -> &Arc<Answer> {
+    pub fn answer(&self) -> &Arc<QueryResult> {
         &self.answer
     }
 

@@ -9,11 +9,11 @@ mod resolved;
 #[cfg(test)]
 mod tests;
 
-use super::answer::Answer;
-use super::catalog::Guesses;
+use super::catalog::TypeOverrides;
 use super::diagnostic::{Failure, SqlDiagnostic};
 use super::filter::Filter;
 use super::plan::Only;
+use super::result::QueryResult;
 use super::{Engine, provider};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -235,7 +235,7 @@ pub fn typed(engine: &Engine, table: &Arc<dyn Table>) -> SchemaRef {
 /// A pivot's result.
 pub struct Pivoted {
     /// The groups, sorted.
-    pub answer: Arc<Answer>,
+    pub answer: Arc<QueryResult>,
     /// What was asked.
     pub resolved: Resolved,
     table: Arc<dyn Table>,
@@ -314,7 +314,7 @@ fn again<T>(
 /// A table as the engine gets it.
 struct Asked {
     table: Arc<dyn Table>,
-    guessed: Option<(Guesses, Arc<Typed>)>,
+    guessed: Option<(TypeOverrides, Arc<Typed>)>,
 }
 
 impl Asked {
@@ -328,7 +328,7 @@ impl Asked {
     }
 
     /// Runs a statement to its end.
-    fn run(&self, engine: &Engine, task: &Task, sql: &str) -> Result<Arc<Answer>, Stop> {
+    fn run(&self, engine: &Engine, task: &Task, sql: &str) -> Result<Arc<QueryResult>, Stop> {
         let only = Only { table: &self.table, row: None };
         let answer = Arc::new(engine.start_over(task, sql, only, self.guessed.clone())?);
         match answer.wait(task) {

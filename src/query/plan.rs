@@ -1,6 +1,6 @@
 //! From a statement to a plan that can run.
 
-use super::catalog::Guesses;
+use super::catalog::TypeOverrides;
 use super::diagnostic::{ExpressionError, Failure, Scope, of_planner};
 use super::provider::{Provider, QueryTask};
 use super::statement::{Bound, Parsed, parse};
@@ -47,7 +47,7 @@ pub(super) struct Planned {
     pub(super) task: Task,
     /// The first expression that could not be computed.
     pub(super) failed: Arc<OnceLock<ExpressionError>>,
-    pub(super) guessed: Vec<(Guesses, Arc<Typed>)>,
+    pub(super) guessed: Vec<(TypeOverrides, Arc<Typed>)>,
     pub(super) planning: Duration,
 }
 
@@ -95,7 +95,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         total = total.saturating_add(bound.table.rows().number());
         let Bound { name, table, typed, entry } = bound;
         if let (Some(entry), Some(typed)) = (entry, typed) {
-            guessed.push((entry.widened, typed));
+            guessed.push((entry.type_overrides, typed));
         }
         let row = only.and_then(|only| only.row);
         let provider = Provider::with_rows(table, engine.settings.threads, row);
@@ -103,7 +103,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
             .register_table(TableReference::bare(name), Arc::new(provider))
             .map_err(|error| of_planner(&scope, &session.state(), error))?;
     }
-    inner.expect(total);
+    inner.set_total(total);
     let plan = async {
         let state = session.state();
         let logical = state.statement_to_plan(Planable::Statement(Box::new(statement))).await?;
@@ -121,7 +121,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         threads.handle().block_on(plan).map_err(|error| of_planner(&scope, &session.state(), error))?;
     task.check()?;
     let (body, skip, fetch) = peeled(&whole);
-    let schema = super::answer::result_schema(&whole.schema());
+    let schema = super::result::result_schema(&whole.schema());
     let planning = begun.elapsed();
     let sql = sql.to_owned();
     Ok(Planned {
@@ -216,11 +216,6 @@ fn environment(engine: &Engine) -> Result<Arc<RuntimeEnv>, DataFusionError> {
     // Files come through our own sources; the engine only wants a store to be there.
     environment.register_object_store(super::parquet::store().as_ref(), Arc::new(InMemory::new()));
     Ok(environment)
-}
-
-/// The names of the functions that make one value of many.
-pub(super) fn aggregates() -> Vec<String> {
-    SessionContext::new().state().aggregate_functions().keys().cloned().collect()
 }
 
 /// The names of all functions, sorted.

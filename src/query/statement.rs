@@ -281,7 +281,9 @@ impl Binder<'_> {
             return Ok(Some((text.clone(), text)));
         }
         let entry = self.engine.catalog.lookup(self.task, &text, quoted)?;
-        let same = |b: &&Bound| b.entry.as_ref().is_some_and(|e| Arc::ptr_eq(&e.widened, &entry.widened));
+        let same = |b: &&Bound| {
+            b.entry.as_ref().is_some_and(|e| Arc::ptr_eq(&e.type_overrides, &entry.type_overrides))
+        };
         if let Some(bound) = self.tables.iter().find(same) {
             return Ok(Some((bound.name.clone(), entry.name)));
         }

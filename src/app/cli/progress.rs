@@ -36,7 +36,7 @@ fn watch(task: &Task, wait: mpsc::Receiver<()>) {
         }
         bar.set_length(total);
         bar.set_position(at);
-        bar.set_message(task.doing());
+        bar.set_message(task.message());
     }
     bar.finish_and_clear();
 }

@@ -6,7 +6,7 @@ use gander::data::cell;
 use gander::data::content::{Content, Table};
 use gander::data::format::{Loss, Options};
 use gander::data::node::Node;
-use gander::query::{Answer, Engine, Failure, Settings, stem};
+use gander::query::{Engine, Failure, QueryResult, Settings, stem};
 use gander::{Error, Task};
 use serde_json::json;
 use std::io::{BufWriter, Write};
@@ -169,7 +169,7 @@ fn refused(args: &Args, failure: &Failure) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes the result as `gander convert` writes a table.
-fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::Result<ExitCode> {
+fn write(args: &Args, task: &Task, answer: &Arc<QueryResult>, out: &Path) -> anyhow::Result<ExitCode> {
     let name = out.display().to_string();
     let target = match convert::target(args.to.as_deref(), &name) {
         Ok(target) => target,
@@ -208,7 +208,7 @@ fn write(args: &Args, task: &Task, answer: &Arc<Answer>, out: &Path) -> anyhow::
 fn print(
     args: &Args,
     task: &Task,
-    answer: &Arc<Answer>,
+    answer: &Arc<QueryResult>,
     rows: Option<Range<u64>>,
 ) -> anyhow::Result<ExitCode> {
     let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
@@ -234,7 +234,7 @@ fn is_closed(error: &anyhow::Error) -> bool {
 /// As `gander show --json`, a step of rows at a time.
 fn print_json(
     task: &Task,
-    answer: &Answer,
+    answer: &QueryResult,
     columns: &[usize],
     rows: Range<u64>,
     mut out: impl Write,

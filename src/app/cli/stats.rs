@@ -80,7 +80,7 @@ impl Report {
         let depth = if json::is_data(node) && !pyramid { 0 } else { usize::MAX };
         gander::data::open::walk_all(task, node, path, depth, &mut |node, path, _| {
             if json::is_data(node) {
-                task.say(path);
+                task.set_message(path);
                 self.add(&entry(task, node, path, self.bins)?);
             } else if let Some(problem) = node.problem.as_ref().filter(|p| p.kind() == ErrorKind::Bug) {
                 // What it would be is not known, but that it could not be read is.
@@ -244,7 +244,7 @@ fn text_json(task: &Task, text: &dyn Text) -> Result<Json, Error> {
 
 fn bytes_json(task: &Task, source: &Source) -> Result<Json, Error> {
     let len = source.len(task)?;
-    task.expect(len);
+    task.set_total(len);
     let (mut crc, mut sha) = (crc32fast::Hasher::new(), sha2::Sha256::new());
     let mut buffer = limits::buffer(1 << 20, "a read")?;
     let mut at = 0;

@@ -142,7 +142,7 @@ fn show_jobs(ui: &mut Ui, jobs: &Jobs) {
 fn state(job: &JobInfo) -> String {
     let part = job.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
     let wait = if job.running { "" } else { " (waits)" };
-    format!("{}{part}{wait} {}", job.title, job.task.doing())
+    format!("{}{part}{wait} {}", job.title, job.task.message())
 }
 
 /// A job in the list of them, with a cross.

@@ -160,7 +160,7 @@ impl Archive {
         let source = self.read(task, member)?;
         let mut crc = crc32fast::Hasher::new();
         let mut at = 0;
-        task.expect(member.size);
+        task.set_total(member.size);
         while at < member.size {
             let block = source.read(task, at..member.size.min(at + (1 << 20)))?;
             crc.update(&block);

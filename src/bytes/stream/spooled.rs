@@ -218,9 +218,9 @@ impl<'a> Progress<'a> {
     pub(super) fn begin(task: &'a Task, work: u64, source: &Source) -> Self {
         let long = work > LONG && source.known_len().is_none_or(|len| len > MEMORY as u64 / 2);
         let before = long.then(|| {
-            let before = (task.progress(), task.doing());
-            task.expect(source.known_len().unwrap_or(0));
-            task.say(format!("decompressing {}", source.name()));
+            let before = (task.progress(), task.message());
+            task.set_total(source.known_len().unwrap_or(0));
+            task.set_message(format!("decompressing {}", source.name()));
             before
         });
         Progress { task, before }
@@ -236,9 +236,9 @@ impl<'a> Progress<'a> {
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
         if let Some(((done, total), doing)) = self.before.take() {
-            self.task.expect(total);
+            self.task.set_total(total);
             self.task.reached(done);
-            self.task.say(doing);
+            self.task.set_message(doing);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The guess was made on a sample. A cell that does not fit is never dropped or bent: the read fails, the
 //! column is noted with the next wider type that this cell fits — text at last — and the caller starts
-//! again ([`Typed::misfits`]).
+//! again ([`Typed::mismatches`]).
 
 use super::{TableView, nested};
 use crate::bytes::error::{Error, Result};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A column whose guess did not hold: what it is read as instead, and the cell that showed it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// The wider type.
     pub wider: DataType,
     /// The cell.
@@ -55,22 +55,22 @@ pub struct Typed {
     inner: Arc<dyn Table>,
     schema: SchemaRef,
     kinds: Arc<Vec<Option<Kind>>>,
-    misfits: Arc<Mutex<BTreeMap<usize, Misfit>>>,
+    mismatches: Arc<Mutex<BTreeMap<usize, TypeMismatch>>>,
 }
 
 impl Typed {
-    /// `inner` with its inferred types; `widened` says which columns get another one. Lists and objects stay
+    /// `inner` with its inferred types; `type_overrides` says which columns get another one. Lists and objects stay
     /// JSON.
-    pub fn new(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
-        Typed::of(inner, widened, false)
+    pub fn new(inner: Arc<dyn Table>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Self {
+        Typed::of(inner, type_overrides, false)
     }
 
     /// The same with lists and objects as Arrow's lists and structs, where the sample found one type for them.
-    pub fn nested(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>) -> Self {
-        Typed::of(inner, widened, true)
+    pub fn nested(inner: Arc<dyn Table>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Self {
+        Typed::of(inner, type_overrides, true)
     }
 
-    fn of(inner: Arc<dyn Table>, widened: &BTreeMap<usize, Misfit>, deep: bool) -> Self {
+    fn of(inner: Arc<dyn Table>, type_overrides: &BTreeMap<usize, TypeMismatch>, deep: bool) -> Self {
         let mut kinds = Vec::new();
         let mut fields = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
@@ -95,12 +95,12 @@ impl Typed {
             kinds.push(kind);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
-        Typed { inner, schema, kinds: Arc::new(kinds), misfits: Arc::default() }
+        Typed { inner, schema, kinds: Arc::new(kinds), mismatches: Arc::default() }
     }
 
     /// The columns whose cells did not fit in the reads so far.
-    pub fn misfits(&self) -> BTreeMap<usize, Misfit> {
-        self.misfits.lock().clone()
+    pub fn mismatches(&self) -> BTreeMap<usize, TypeMismatch> {
+        self.mismatches.lock().clone()
     }
 
     /// Reads all rows only to see what does not fit, in every column.
@@ -127,13 +127,13 @@ impl Typed {
                 else {
                     return Ok(Some(array.clone()));
                 };
-                let misfit = Misfit { wider: DataType::Utf8, cell: cell.to_owned() };
-                self.misfits.lock().entry(column).or_insert(misfit);
+                let mismatch = TypeMismatch { wider: DataType::Utf8, cell: cell.to_owned() };
+                self.mismatches.lock().entry(column).or_insert(mismatch);
                 return Ok(None);
             }
         };
         let mut wider = target.clone();
-        if let Some(known) = self.misfits.lock().get(&column) {
+        if let Some(known) = self.mismatches.lock().get(&column) {
             wider.clone_from(&known.wider);
         }
         let mut first = None;
@@ -148,8 +148,8 @@ impl Typed {
             }
         }
         if let Some(cell) = first {
-            let mut misfits = self.misfits.lock();
-            let entry = misfits.entry(column).or_insert(Misfit { wider: wider.clone(), cell });
+            let mut mismatches = self.mismatches.lock();
+            let entry = mismatches.entry(column).or_insert(TypeMismatch { wider: wider.clone(), cell });
             entry.wider = wider;
         }
         Ok(None)
@@ -215,8 +215,8 @@ impl Table for Typed {
 
     fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
         let inner = self.inner.only(parts)?;
-        let (schema, kinds, misfits) = (self.schema.clone(), self.kinds.clone(), self.misfits.clone());
-        Some(Arc::new(Typed { inner, schema, kinds, misfits }))
+        let (schema, kinds, mismatches) = (self.schema.clone(), self.kinds.clone(), self.mismatches.clone());
+        Some(Arc::new(Typed { inner, schema, kinds, mismatches }))
     }
 }
 
@@ -388,6 +388,6 @@ mod tests {
     fn an_integer_that_a_float_cannot_hold_forces_text() {
         let typed = Typed::new(table(&DataType::Int64, &["9007199254740993", "0.5"]), &BTreeMap::new());
         typed.try_all(&Task::new()).unwrap();
-        assert_eq!(typed.misfits()[&0].wider, DataType::Utf8);
+        assert_eq!(typed.mismatches()[&0].wider, DataType::Utf8);
     }
 }

@@ -58,7 +58,7 @@ pub trait Array: Send + Sync {
     ///
     /// # Errors
     /// `Cancelled`, and what concerns all of it; for arrays without parts all that `read` gives.
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.read(task, region, out)?;
         Ok(Vec::new())
     }
@@ -94,7 +94,7 @@ impl Stored {
 
 /// A part of what was read that could not be read.
 #[derive(Clone, Debug)]
-pub struct Gap {
+pub struct MissingRegion {
     /// Where it lies in the result: indices of the region that was asked for, not of the array.
     pub part: Region,
     /// Why.

@@ -132,7 +132,7 @@ impl Array for GuardedArray {
         guarded(|| self.0.column(task, region))
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         guarded(|| self.0.read_lenient(task, region, out))
     }
 

@@ -236,7 +236,7 @@ fn of(array: &dyn Array, task: &Task, bins: Option<usize>, losses: Losses<'_>) -
         return variable(array, task);
     }
     let size = array.dtype().size().max(1);
-    task.expect(limits::bytes(array.shape(), size)?);
+    task.set_total(limits::bytes(array.shape(), size)?);
     let (dtype, shape) = (array.dtype(), array.shape());
     let scaling = array.facts().scaling;
     let scaled = |bytes: &[u8]| match &scaling {

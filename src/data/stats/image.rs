@@ -36,7 +36,7 @@ pub fn image(image: &dyn Image, task: &Task) -> Result<ImageStats> {
     let row = info.width.saturating_mul(u64::from(info.channels)).saturating_mul(sample).max(1);
     let band = (BAND / row).clamp(1, info.height.max(1));
     let mut pass = Pass::default();
-    task.expect(info.height);
+    task.set_total(info.height);
     let mut y = 0;
     while y < info.height {
         // Rows of which nothing is stored are read once and counted as often as they are there.

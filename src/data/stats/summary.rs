@@ -178,7 +178,7 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
 /// `Cancelled`, and where rows cannot be counted; columns that cannot be read have their own error.
 pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
     let rows = table.count(task)?;
-    task.expect(rows);
+    task.set_total(rows);
     let steps: Vec<Range<u64>> = RowSteps::new(table, 0..rows).take(STEPS + 1).collect();
     if steps.len() > STEPS {
         return Err(Error::limit(format!("a pass over {}", crate::bytes::display::plural(rows, "row"))));

@@ -56,7 +56,7 @@ pub fn table(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<TableS
     if columns.is_empty() {
         return Ok(TableStats { rows, columns: Vec::new() });
     }
-    task.expect(rows);
+    task.set_total(rows);
     let fold = |&column: &usize| {
         (column, ColumnFold::new(table.schema().fields().get(column), infer::inferred(table, column)))
     };

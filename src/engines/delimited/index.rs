@@ -182,7 +182,7 @@ impl Index {
         };
         let frontier = self.known.lock().frontier();
         let len = self.source.known_len();
-        task.expect(len.unwrap_or(0).saturating_sub(frontier.at));
+        task.set_total(len.unwrap_or(0).saturating_sub(frontier.at));
         match len {
             Some(len) if !self.source.is_stream() && len.saturating_sub(frontier.at) > self.segment => {
                 self.scan_parallel(task, frontier, len)?;

@@ -343,7 +343,7 @@ impl Document {
             return Ok(());
         }
         let frontier = self.frontier().0;
-        task.expect(self.source.known_len().unwrap_or(0).saturating_sub(frontier));
+        task.set_total(self.source.known_len().unwrap_or(0).saturating_sub(frontier));
         self.grow(task, &|known| known.done.is_some() || known.end(start).is_some())
     }
 

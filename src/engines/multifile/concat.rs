@@ -102,7 +102,7 @@ pub fn tables(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>) -> Result
 /// # Errors
 /// What the parts give, if none of them can be opened.
 pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool) -> Result<Joined> {
-    task.expect(parts.len().min(EAGER) as u64);
+    task.set_total(parts.len().min(EAGER) as u64);
     let open_one = |part: &Part| -> Result<Result<Arc<dyn Table>>> {
         task.advance(1)?;
         match open(task, part) {
@@ -241,7 +241,7 @@ struct Shared {
     own: SchemaRef,
     constants: Vec<Option<usize>>,
     entries: Vec<Entry>,
-    kept: Cache<usize, Arc<dyn Table>>,
+    cached: Cache<usize, Arc<dyn Table>>,
 }
 
 struct Concat {
@@ -299,7 +299,7 @@ impl Shared {
                 let difference = difference.map(named);
                 let facts = table.facts();
                 let rows = if columns.is_some() { table.rows() } else { Rows::Exact(0) };
-                self.kept.put(number, table.clone(), 1);
+                self.cached.put(number, table.clone(), 1);
                 let groups = facts.row_groups;
                 let problem =
                     columns.is_none().then(|| difference.as_ref().map_or("", |of| &of.text).to_owned());
@@ -344,7 +344,7 @@ impl Shared {
 
     /// A part, open.
     fn table(&self, task: &Task, number: usize) -> Result<Arc<dyn Table>> {
-        if let Some(table) = self.kept.get(&number) {
+        if let Some(table) = self.cached.get(&number) {
             return Ok(table);
         }
         let entry = self.entry(number)?;
@@ -356,7 +356,7 @@ impl Shared {
             let words = format!("it has {rows} rows, the table's metadata says {said}");
             return Err(Error::malformed(words).in_file(&entry.part.name));
         }
-        self.kept.put(number, table.clone(), 1);
+        self.cached.put(number, table.clone(), 1);
         Ok(table)
     }
 
@@ -543,7 +543,7 @@ impl Table for Concat {
         let mut inside = Some(());
         for (&number, entry) in self.members.iter().zip(self.entries()).skip(certain) {
             let Some(summary) = entry.summary.get() else { return Rows::AtLeast(known) };
-            let now = self.shared.kept.get(&number).filter(|_| summary.columns.is_some());
+            let now = self.shared.cached.get(&number).filter(|_| summary.columns.is_some());
             let theirs = now.map_or(summary.rows, |table| table.rows());
             rows = rows.saturating_add(theirs.number());
             if inside.take().is_some() {
@@ -601,7 +601,7 @@ impl Table for Concat {
             let starts = self.starts.read();
             starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
-        match self.members.get(*place).and_then(|number| self.shared.kept.get(number)) {
+        match self.members.get(*place).and_then(|number| self.shared.cached.get(number)) {
             Some(table) => table.scan_step(rows.start).min(left).min(filled_step(self.schema())).max(1),
             None => left.clamp(1, 65_536),
         }
@@ -653,7 +653,7 @@ impl Table for Concat {
     }
 
     fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
-        let kept = self.members.iter().zip(parts).filter(|(_, keep)| **keep).map(|(number, _)| *number);
-        Some(Arc::new(Concat::new(self.shared.clone(), kept.collect())))
+        let chosen = self.members.iter().zip(parts).filter(|(_, keep)| **keep).map(|(number, _)| *number);
+        Some(Arc::new(Concat::new(self.shared.clone(), chosen.collect())))
     }
 }

@@ -87,8 +87,8 @@ impl Later {
             return Ok(&**found);
         }
         let Some((scan, members)) = &mut *rest else { return Err(Error::bug("a tar that was not begun")) };
-        task.expect(self.source.known_len().unwrap_or(0));
-        task.say(format!("looking for the members of {}", self.source.name()));
+        task.set_total(self.source.known_len().unwrap_or(0));
+        task.set_message(format!("looking for the members of {}", self.source.name()));
         while let Some(member) = scan.next(task)? {
             members.push(member);
             if members.len() % 256 == 0 {

@@ -260,7 +260,7 @@ fn the_statement_is_one_that_can_be_asked() {
     let again = engine.run(&task, &made.resolved.sql("\"all trips\""), |_| {}).unwrap();
     assert_eq!(again.schema(), made.answer.schema());
     let columns: Vec<usize> = (0..again.schema().fields().len()).collect();
-    let read = |answer: &Answer| answer.read(&task, 0..answer.rows().number(), &columns).unwrap();
+    let read = |answer: &QueryResult| answer.read(&task, 0..answer.rows().number(), &columns).unwrap();
     // NaN is a group of its own and equal to itself here.
     assert_eq!(format!("{:?}", read(&again)), format!("{:?}", read(&made.answer)));
 }

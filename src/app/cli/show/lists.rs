@@ -160,7 +160,7 @@ impl Lists {
         out: &mut Out,
     ) -> Result<(), Error> {
         let (dtype, shape) = (array.dtype(), region.shape());
-        task.expect(region.elements()?);
+        task.set_total(region.elements()?);
         let most = if dtype.is_variable() { ELEMENTS } else { (PIECE / dtype.size().max(1)).max(1) };
         let mut buffer = Vec::new();
         for piece in pieces(&shape, most) {
@@ -191,7 +191,7 @@ impl Lists {
         let (left, wide) = (columns.start, columns.end() - columns.start);
         let most = if rows.step == 1 { (PIECE / (wide * pixel).max(1)).max(1) } else { 1 };
         let mut at = 0;
-        task.expect(rows.count);
+        task.set_total(rows.count);
         while at < rows.count {
             let height = most.min(rows.count - at);
             let rect = Rect { x: left, y: rows.index(at), width: wide, height };

@@ -20,7 +20,7 @@ use gander::data::format::Data;
 use gander::data::node::Node;
 use gander::data::open::Document;
 use gander::jobs::{Jobs, Slot};
-use gander::query::{Answer, Known};
+use gander::query::{QueryResult, Registered};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -174,8 +174,8 @@ struct SqlView {
     runs: Vec<Run>,
     current: usize,
     count: u64,
-    names: Slot<Vec<usize>, Vec<Known>>,
-    known: Arc<Vec<Known>>,
+    names: Slot<Vec<usize>, Vec<Registered>>,
+    known: Arc<Vec<Registered>>,
 }
 
 impl Drop for SqlView {
@@ -232,7 +232,7 @@ impl SqlView {
     }
 
     /// The results that can be queried again, by number and name.
-    fn results(&self) -> Vec<(u64, String, Arc<Answer>)> {
+    fn results(&self) -> Vec<(u64, String, Arc<QueryResult>)> {
         let done = self.runs.iter().filter(|run| run.state() == State::Done);
         done.filter_map(|run| Some((run.number, run.name(), run.answer()?))).collect()
     }
@@ -276,7 +276,7 @@ impl SqlView {
     /// The names of tables and columns, for completion.
     fn learn(&mut self, jobs: &Jobs) {
         let documents = OPEN.lock().clone();
-        let results: Vec<(String, Arc<Answer>)> =
+        let results: Vec<(String, Arc<QueryResult>)> =
             self.results().into_iter().map(|(_, name, answer)| (name, answer)).collect();
         let files = documents.iter().map(|document| Arc::as_ptr(document) as usize);
         let key: Vec<usize> =

@@ -1,11 +1,11 @@
 //! Elements without those that could not be read.
 
-use crate::data::content::array::Gap;
+use crate::data::content::array::MissingRegion;
 use crate::data::region::{Region, Span};
 
 /// Takes those elements out of `bytes` that lie in gaps, and says how many they were; `bytes` are the elements of
 /// `region`, of `size` bytes each. It costs as much as these and those in the gaps, however many gaps there are.
-pub(super) fn take_out(bytes: &mut Vec<u8>, size: u64, region: &Region, gaps: &[Gap]) -> u64 {
+pub(super) fn take_out(bytes: &mut Vec<u8>, size: u64, region: &Region, gaps: &[MissingRegion]) -> u64 {
     if gaps.is_empty() {
         return 0;
     }
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
     use crate::bytes::error::Error;
 
-    fn gap(spans: &[(u64, u64)]) -> Gap {
+    fn gap(spans: &[(u64, u64)]) -> MissingRegion {
         let part = Region(spans.iter().map(|&(start, count)| Span::range(start, count)).collect());
-        Gap { part, error: Error::io("the disk is gone") }
+        MissingRegion { part, error: Error::io("the disk is gone") }
     }
 
     #[test]
@@ -69,8 +69,9 @@ mod tests {
             ],
         ] {
             let within = |at: [u64; 3]| {
-                let holds =
-                    |gap: &Gap| gap.part.0.iter().zip(at).all(|(s, at)| at >= s.start && at < s.end());
+                let holds = |gap: &MissingRegion| {
+                    gap.part.0.iter().zip(at).all(|(s, at)| at >= s.start && at < s.end())
+                };
                 gaps.iter().any(holds)
             };
             let left = (0..60u64).filter(|n| !within([n / 20, n / 5 % 4, n % 5]));
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_gaps_in_a_million_elements_are_no_work() {
-        let gaps: Vec<Gap> = (0..10_000).map(|n| gap(&[(n / 10, 1), (n % 10 * 100, 50)])).collect();
+        let gaps: Vec<MissingRegion> = (0..10_000).map(|n| gap(&[(n / 10, 1), (n % 10 * 100, 50)])).collect();
         let mut bytes = vec![0; 1_000_000];
         let lost = take_out(&mut bytes, 1, &Region::all(&[1000, 1000]), &gaps);
         assert_eq!((lost, bytes.len()), (500_000, 500_000));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bytes::source::Source;
-use crate::data::content::array::{Gap, Plain};
+use crate::data::content::array::{MissingRegion, Plain};
 use crate::data::region::Span;
 
 fn stats(values: &[f32], bins: Option<usize>) -> ArrayStats {
@@ -57,11 +57,11 @@ impl Array for Broken {
         Err(Error::malformed("chunk 1: its checksum is wrong"))
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.0.read(task, region, out)?;
         let rows = region.0[0];
         let lost = (0..rows.count).filter(|&n| (2..4).contains(&rows.index(n)));
-        let gap = |n| Gap {
+        let gap = |n| MissingRegion {
             part: Region(vec![Span::range(n, 1), Span::all(region.0[1].count)]),
             error: Error::malformed("chunk 1: its checksum is wrong"),
         };

@@ -15,7 +15,7 @@ const TEXTS: u64 = 16_384;
 pub(super) fn variable(array: &dyn Array, task: &Task) -> Result<ArrayStats> {
     let count = limits::elements(array.shape())?;
     let mut stats = ArrayStats { count, ..ArrayStats::default() };
-    task.expect(count);
+    task.set_total(count);
     let mut crc = Joined::default();
     let add = |crc: &mut Joined, region: &Region| -> Result<()> {
         let column = array.column(task, region)?;

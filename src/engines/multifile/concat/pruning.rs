@@ -83,7 +83,7 @@ fn of_part_as_stored(concat: &Concat, number: usize, column: usize) -> Option<Pa
     match summary?.columns.as_ref().map(|columns| columns.get(column)) {
         // It is left out: no rows.
         None => one(ColumnStatistics::only_nulls(data_type, vec![0].into())),
-        Some(Some(Origin::Own(own, _))) => one(shared.kept.get(&number)?.statistics(*own)?),
+        Some(Some(Origin::Own(own, _))) => one(shared.cached.get(&number)?.statistics(*own)?),
         Some(Some(Origin::Missing)) => constant(&new_null_array(data_type, 1)),
         Some(_) => None,
     }

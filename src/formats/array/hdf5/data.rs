@@ -37,7 +37,7 @@ use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::ArrayTable;
 use crate::data::chunked::Chunked;
-use crate::data::content::array::{self, Gap};
+use crate::data::content::array::{self, MissingRegion};
 use crate::data::content::{self, Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
 use crate::data::region::Region;
@@ -334,7 +334,7 @@ impl Array for WithFacts {
         }
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.inner.read_lenient(task, region, out)
     }
 

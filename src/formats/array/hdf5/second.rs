@@ -8,7 +8,7 @@ use super::data::{Delivery, Names};
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Gap, Stored};
+use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
 use crate::data::region::Region;
@@ -76,7 +76,7 @@ impl Array for Second {
         }
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         match self.read(task, region, out) {
             Err(error) if error.is_cancelled() => Err(error),
             Err(_) => self.inner.read_lenient(task, region, out),

@@ -266,7 +266,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     match &payload.data {
         Data::Arrays(arrays) => {
             let total = arrays.iter().filter_map(|(_, array)| array_bytes(array.as_ref()).ok());
-            task.expect(total.fold(0, u64::saturating_add));
+            task.set_total(total.fold(0, u64::saturating_add));
             let made = all_arrays(task, &file, arrays, &settings)?;
             for (name, own) in &payload.parts {
                 let path = path_of(name);
@@ -329,7 +329,7 @@ fn all_arrays<'a>(
         if let Some(group) = above {
             return Err(Error::unsupported(format!("{group:?} is an array and the group of {path:?}")));
         }
-        task.say(path.clone());
+        task.set_message(path.clone());
         let made = one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?;
         all.extend(made.map(|dataset| Made { path, array: array.as_ref(), dataset }));
     }

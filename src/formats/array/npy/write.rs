@@ -34,7 +34,7 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 
 fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let array = payload.array()?;
-    task.expect(array_bytes(array.as_ref())?);
+    task.set_total(array_bytes(array.as_ref())?);
     put(sink, &header(array.dtype(), array.shape())?)?;
     elements(task, array.as_ref(), &mut |bytes| put(sink, bytes))
 }

@@ -89,7 +89,7 @@ fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn 
         let document = document(array.as_ref(), &stored, &grid, compression, own);
         arrays.push((name, array, stored, grid, document));
     }
-    task.expect(total);
+    task.set_total(total);
     let mut documents: BTreeMap<String, Json> = BTreeMap::new();
     for (name, _, _, _, document) in &arrays {
         if documents.insert((*name).clone(), document.clone()).is_some() {
@@ -121,7 +121,7 @@ fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn 
         keys.put(&format!("{path}/zarr.json"), &bytes_of(document)?)?;
     }
     for (name, array, stored, grid, _) in arrays {
-        task.say(name.clone());
+        task.set_message(name.clone());
         let job = Job { array: array.as_ref(), stored, grid, compression };
         job.run(task, name, keys).map_err(|e| if e.is_cancelled() { e } else { e.in_node(name) })?;
     }

@@ -116,7 +116,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
             encoder.add_itxt_chunk(name.clone(), value.to_string()).map_err(failed)?;
         }
     }
-    task.expect(info.height);
+    task.set_total(info.height);
     let mut writer = encoder.write_header().map_err(failed)?;
     let mut stream = writer.stream_writer().map_err(failed)?;
     let mut y = 0;

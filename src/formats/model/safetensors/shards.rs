@@ -193,7 +193,7 @@ impl Set {
         let mut entries: Vec<(Entry, usize)> = Vec::new();
         let mut root = Node::new("", "model");
         let mut places: HashMap<String, usize> = HashMap::new();
-        task.expect(self.files.len() as u64);
+        task.set_total(self.files.len() as u64);
         for file in std::mem::take(&mut self.files) {
             task.advance(1)?;
             if self.missing.contains(&file) {

@@ -121,7 +121,7 @@ fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink
     put(sink, &(header.len() as u64).to_le_bytes())?;
     put(sink, &header)?;
     for (name, array, ..) in placed {
-        task.say(name.to_owned());
+        task.set_message(name.to_owned());
         let bits = array.dtype().bits();
         if bits >= 8 {
             elements(task, array.as_ref(), &mut |bytes| put(sink, bytes))?;

@@ -27,11 +27,11 @@ fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink
     match &payload.data {
         Data::Arrays(_) => {
             let array = payload.array()?;
-            task.expect(array_bytes(array.as_ref())?);
+            task.set_total(array_bytes(array.as_ref())?);
             elements(task, array.as_ref(), &mut |bytes| put(sink, bytes))
         }
         Data::Bytes(source) => {
-            task.expect(source.known_len().unwrap_or(0));
+            task.set_total(source.known_len().unwrap_or(0));
             let mut at = 0;
             loop {
                 // The end of a stream is known when nothing more comes.

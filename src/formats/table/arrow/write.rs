@@ -127,14 +127,14 @@ impl United {
                 dictionaries.push(None);
                 continue;
             };
-            task.say(format!("the dictionary of {}", field.name()));
+            task.set_message(format!("the dictionary of {}", field.name()));
             let column = TableView::new(inner.clone(), 0..u64::MAX, vec![index])?;
             let dictionary = unite(task, &column, key, values)?;
             let data_type = DataType::Dictionary(Box::new(dictionary.key.clone()), values.clone());
             fields.push(Arc::new(field.as_ref().clone().with_data_type(data_type)));
             dictionaries.push(Some(dictionary));
         }
-        task.say("");
+        task.set_message("");
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
         Ok(United { inner, schema, dictionaries })
     }

@@ -173,7 +173,7 @@ impl Survey for Whole {
 
     fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
         let source = self.document.source();
-        task.expect(source.known_len().unwrap_or(0).saturating_sub(self.start));
+        task.set_total(source.known_len().unwrap_or(0).saturating_sub(self.start));
         let summary = check::check(task, &self.document, self.start)?;
         if let Some(told) = &self.told {
             let remarks = super::unusual(task, &self.document, &summary);

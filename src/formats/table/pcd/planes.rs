@@ -94,7 +94,7 @@ impl Planes {
         if let Some(decoded) = &*decoded {
             return Ok(decoded.clone());
         }
-        task.say("decompressing the points");
+        task.set_message("decompressing the points");
         let most = (self.stream.end - self.stream.start) as usize;
         let packed = self.source.read_up_to(task, self.stream.start, most)?;
         let made = lzf::partial(task, &packed, self.raw)?;

@@ -128,7 +128,7 @@ impl Batch {
         let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
         let shown = self.looks.get(jobs, &key, "looking at the files", move |task| {
             let mut looks = Vec::new();
-            task.expect(files.len() as u64);
+            task.set_total(files.len() as u64);
             for file in &files {
                 task.advance(1)?;
                 looks.push(match plan(task, file, file_type, &options) {

@@ -95,7 +95,7 @@ impl Run {
         let fraction = self.task.fraction();
         let bar = ProgressBar::new(fraction.unwrap_or(0.0)).desired_width(ui.available_width());
         ui.add(bar.desired_height(8.0).fill(theme.accent));
-        let mut words = self.task.doing();
+        let mut words = self.task.message();
         if let Some(part) = fraction {
             words = format!("{:.0} %  {words}", part * 100.0);
         }
@@ -159,7 +159,7 @@ fn failed(ui: &mut Ui, error: &Error) -> Answer {
 /// Writes a plan, then opens the result and counts what is in it.
 pub(super) fn write(task: &Task, plan: &Plan, path: &Path, consent: Consent) -> Result<Done> {
     let done = plan.run(task, path, consent)?;
-    task.say("reading it back");
+    task.set_message("reading it back");
     let document = gander::open(task, path, &Options::default())?;
     if let Some(problem) = &document.root.problem {
         return Err(problem.clone());

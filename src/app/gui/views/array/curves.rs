@@ -94,7 +94,7 @@ impl Key {
         task: &Task,
         publish: &mut dyn FnMut(Vec<Curve>),
     ) -> Result<Vec<Curve>> {
-        task.expect(self.count.saturating_mul(self.picks.len() as u64));
+        task.set_total(self.count.saturating_mul(self.picks.len() as u64));
         let mut curves = Vec::new();
         let mut last = Instant::now();
         for &pick in &self.picks {
@@ -238,7 +238,7 @@ fn ends(x: f64, values: &[f64]) -> [f64; 3] {
 mod tests {
     use gander::bytes::error::Error;
     use gander::bytes::source::Source;
-    use gander::data::content::array::{Gap, Plain};
+    use gander::data::content::array::{MissingRegion, Plain};
     use gander::data::dtype::DType;
     use gander::data::region::Region;
 
@@ -280,13 +280,13 @@ mod tests {
             Err(Error::io("the disk is gone"))
         }
 
-        fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+        fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
             self.0.read(task, region, out)?;
             let span = region.0[0];
             let (start, end) = (span.start.max(4), span.end().min(8));
             let part = Region(vec![Span::range(start - span.start, end.saturating_sub(start))]);
             Ok(if start < end {
-                vec![Gap { part, error: Error::io("the disk is gone") }]
+                vec![MissingRegion { part, error: Error::io("the disk is gone") }]
             } else {
                 Vec::new()
             })

@@ -10,7 +10,7 @@ use gander::bytes::display;
 use gander::bytes::error::Result;
 use gander::bytes::limits;
 use gander::bytes::task::Task;
-use gander::data::content::array::Gap;
+use gander::data::content::array::MissingRegion;
 use gander::data::content::{Array, array};
 use gander::data::dtype::DType;
 use gander::data::region::Region;
@@ -138,7 +138,7 @@ impl Array for Numbers {
         Ok(())
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let bytes = limits::bytes(&region.shape(), self.array.dtype().size())?;
         let mut raw =
             limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;

@@ -114,7 +114,7 @@ impl Prey {
             Here::All => (Some((0, None)), None),
             Here::From(row, column) => (Some((0, Some((row, column)))), Some((0, None))),
         };
-        task.expect(count);
+        task.set_total(count);
         let mut track = Track::default();
         for (n, from) in first.into_iter().chain((1..count).map(|n| (n, None))).chain(last) {
             let flat = if self.forward { (here + n) % count } else { (here + count - n) % count };

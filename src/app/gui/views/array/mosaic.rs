@@ -280,7 +280,7 @@ impl<'a> Mosaic<'a> {
         let most = usize::try_from(MOST / cut.bytes.max(1)).unwrap_or(usize::MAX).max(64);
         let order = &order[..order.len().min(most)];
         let mut there = vec![false; cut.tiles()];
-        task.expect(order.len() as u64);
+        task.set_total(order.len() as u64);
         let (next, (send, come)) = (AtomicUsize::new(0), mpsc::sync_channel(2 * READERS));
         let windows: Vec<Window> = order.iter().map(|&at| self.outer(&cut.tile(at))).collect();
         let (array, slice) = (self.array, self.slice);

@@ -9,7 +9,7 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::limits;
 use gander::bytes::task::Task;
 use gander::data::adapt::{NullRule, cell_bytes, column_dtype};
-use gander::data::content::array::{Axis, Gap, Scaling};
+use gander::data::content::array::{Axis, MissingRegion, Scaling};
 use gander::data::content::{Array, ArrayFacts, array};
 use gander::data::dtype::{DType, Variable};
 use gander::data::node::Node;
@@ -270,7 +270,7 @@ impl Array for OfField {
         }
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         if out.is_empty() {
             return Ok(Vec::new());
         }
@@ -364,7 +364,7 @@ impl Scaled {
 }
 
 /// Reads a region, with the parts that could not be read.
-fn lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<Gap>)> {
+fn lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
     let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
     let mut raw = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
     let gaps = array.read_lenient(task, region, &mut raw)?;
@@ -386,7 +386,7 @@ impl Array for Scaled {
         Ok(())
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let (raw, gaps) = lenient(&*self.array, task, region)?;
         self.apply(&raw, out);
         Ok(gaps)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::limits;
 use gander::bytes::task::Task;
-use gander::data::content::array::{Axis, Gap};
+use gander::data::content::array::{Axis, MissingRegion};
 use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::DType;
 use gander::data::region::{Region, Span};
@@ -163,7 +163,7 @@ impl Slice {
         let bytes = limits::check(bytes, limits::READ, "this part of the array")?;
         let mut raw = limits::zeroed(bytes, "the array")?;
         let gaps = array.read_lenient(task, &region, &mut raw)?;
-        let place = |gap: Gap| {
+        let place = |gap: MissingRegion| {
             let along = |axis: Option<usize>| axis.and_then(|axis| gap.part.0.get(axis).copied());
             let span = |axis| along(axis).unwrap_or(Span::range(0, 1));
             (Window { rows: span(self.rows), columns: span(self.columns) }, gap.error)
@@ -256,7 +256,7 @@ impl Array for Sliced {
         self.array.read(task, &self.outer(region), out)
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         if out.is_empty() {
             return Ok(Vec::new());
         }

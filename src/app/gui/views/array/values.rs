@@ -229,7 +229,7 @@ impl Survey {
     pub(crate) fn take(array: &dyn Array, task: &Task, slice: &Slice, part: Part) -> Result<Self> {
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
         let total = slice.all().elements();
-        task.expect(total);
+        task.set_total(total);
         let mut tally = Tally::new(total.saturating_mul(slice.depth()), SAMPLE);
         for window in bands(slice, size) {
             let (raw, gaps) = slice.read_lenient(array, task, &window)?;

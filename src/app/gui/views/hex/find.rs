@@ -108,7 +108,7 @@ fn find(task: &Task, source: &Source, needle: &[u8], from: u64, len: Option<u64>
         Some(len) => len,
         None => source.len(task)?,
     };
-    task.expect(len);
+    task.set_total(len);
     let finder = memmem::Finder::new(needle);
     let overlap = needle.len().saturating_sub(1) as u64;
     let ranges = [from.min(len)..len, 0..from.saturating_add(overlap).min(len)];

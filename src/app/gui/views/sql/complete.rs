@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gander::query::{Engine, Known, quoted};
+use gander::query::{Engine, Registered, quoted};
 
 use super::code::{self, Piece};
 
@@ -75,14 +75,14 @@ pub(super) fn word_before(text: &str, at: usize) -> Option<Word> {
 }
 
 /// The tables that a statement names, each with the word by which it calls it.
-fn named<'a>(statement: &str, known: &'a [Known]) -> Vec<(String, &'a Known)> {
+fn named<'a>(statement: &str, known: &'a [Registered]) -> Vec<(String, &'a Registered)> {
     let plain = |text: &str| text.trim_matches('"').to_owned();
     let words: Vec<(&str, Piece)> = code::pieces(statement)
         .into_iter()
         .map(|(range, piece)| (&statement[range], piece))
         .filter(|(text, piece)| !text.trim().is_empty() && *piece != Piece::Comment)
         .collect();
-    let mut out: Vec<(String, &Known)> = Vec::new();
+    let mut out: Vec<(String, &Registered)> = Vec::new();
     for (n, (text, piece)) in words.iter().enumerate() {
         let name = plain(text);
         let Some(table) = known.iter().find(|table| same(&table.name, &name)) else { continue };
@@ -114,7 +114,7 @@ fn written(name: &str) -> String {
 }
 
 /// What may stand at a word of `text`, the best first.
-pub(super) fn choices(text: &str, statement: Range<usize>, word: &Word, known: &[Known]) -> Vec<Choice> {
+pub(super) fn choices(text: &str, statement: Range<usize>, word: &Word, known: &[Registered]) -> Vec<Choice> {
     let own = text.get(statement.clone()).unwrap_or(text);
     let named = named(own, known);
     let wanted = word.text.to_lowercase();
@@ -134,7 +134,7 @@ pub(super) fn choices(text: &str, statement: Range<usize>, word: &Word, known: &
         found.tables(known);
         return found.out;
     }
-    let mut mentioned: Vec<&Known> = Vec::new();
+    let mut mentioned: Vec<&Registered> = Vec::new();
     for (_, table) in &named {
         if !mentioned.iter().any(|other| std::ptr::eq(*other, *table)) {
             mentioned.push(table);
@@ -179,7 +179,7 @@ impl Found<'_> {
         }
     }
 
-    fn columns<'k>(&mut self, tables: impl Iterator<Item = &'k Known>, several: bool) {
+    fn columns<'k>(&mut self, tables: impl Iterator<Item = &'k Registered>, several: bool) {
         for table in tables {
             for (name, data_type) in &table.columns {
                 let note = match several {
@@ -191,7 +191,7 @@ impl Found<'_> {
         }
     }
 
-    fn tables(&mut self, known: &[Known]) {
+    fn tables(&mut self, known: &[Registered]) {
         for table in known {
             let note = format!("{} rows", table.rows);
             self.push(written(&table.name), &table.name, note, What::Table);
@@ -221,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    fn known() -> Vec<Known> {
-        let table = |name: &str, columns: &[&str]| Known {
+    fn known() -> Vec<Registered> {
+        let table = |name: &str, columns: &[&str]| Registered {
             name: name.to_owned(),
             columns: columns.iter().map(|c| ((*c).to_owned(), DataType::Int64)).collect(),
             rows: Rows::Exact(1),

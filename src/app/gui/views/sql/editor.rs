@@ -6,7 +6,7 @@ use egui::text::{CCursor, CCursorRange};
 use egui::{
     Align2, Area, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense, TextEdit, Ui, pos2, vec2,
 };
-use gander::query::{Known, statement_at, statements};
+use gander::query::{Registered, statement_at, statements};
 
 use super::code;
 use super::complete::{self, Choice, What, Word};
@@ -91,7 +91,13 @@ impl Editor {
 
     /// Draws the text into all that is left of `ui`; what is `wrong` is underlined. `active` for the tab
     /// that has the keyboard.
-    pub(super) fn ui(&mut self, ui: &mut Ui, known: &[Known], wrong: Option<Range<usize>>, active: bool) {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        known: &[Registered],
+        wrong: Option<Range<usize>>,
+        active: bool,
+    ) {
         let area = ui.available_rect_before_wrap();
         let id = ui.make_persistent_id("statement");
         self.id = Some(id);
@@ -185,7 +191,7 @@ impl Editor {
     }
 
     /// Looks for names that complete the word at the cursor.
-    fn look(&mut self, known: &[Known]) {
+    fn look(&mut self, known: &[Registered]) {
         self.offer = None;
         let Some(word) = complete::word_before(&self.text, self.cursor) else { return };
         let statement = self.here().filter(|range| range.contains(&word.start) || range.end == word.start);

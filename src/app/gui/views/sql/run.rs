@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gander::bytes::task::Task;
 use gander::data::open::Document;
 use gander::jobs::{Jobs, Priority};
-use gander::query::{Answer, Engine, Failure};
+use gander::query::{Engine, Failure, QueryResult};
 use parking_lot::Mutex;
 
 use super::plot::Plotted;
@@ -32,7 +32,7 @@ pub(super) enum State {
 /// What a run gives, as it comes.
 #[derive(Default)]
 pub(super) struct Outcome {
-    pub(super) answer: Option<Arc<Answer>>,
+    pub(super) answer: Option<Arc<QueryResult>>,
     pub(super) failure: Option<Failure>,
     pub(super) state: State,
 }
@@ -56,7 +56,7 @@ pub(super) struct Run {
     pub(super) task: Task,
     pub(super) mode: Mode,
     /// The result's view, and the answer that it shows.
-    pub(super) view: Option<(Arc<Answer>, TableView)>,
+    pub(super) view: Option<(Arc<QueryResult>, TableView)>,
     pub(super) plot: Plotted,
     pub(super) steps: Steps,
     /// That it failed was shown.
@@ -78,7 +78,7 @@ impl Run {
         matches!(self.state(), State::Waiting | State::Running)
     }
 
-    pub(super) fn answer(&self) -> Option<Arc<Answer>> {
+    pub(super) fn answer(&self) -> Option<Arc<QueryResult>> {
         self.outcome.lock().answer.clone()
     }
 
@@ -114,7 +114,7 @@ impl Run {
 pub(super) fn engine(
     task: &Task,
     documents: &[Arc<Document>],
-    results: &[(String, Arc<Answer>)],
+    results: &[(String, Arc<QueryResult>)],
 ) -> gander::Result<Engine> {
     let folder = |d: &Arc<Document>| d.source.path().and_then(|p| p.parent()).map(PathBuf::from);
     let mut folders: Vec<PathBuf> = documents.iter().filter_map(folder).collect();
@@ -138,7 +138,7 @@ pub(super) fn engine(
 pub(super) fn start(
     jobs: &Jobs,
     documents: Vec<Arc<Document>>,
-    results: Vec<(String, Arc<Answer>)>,
+    results: Vec<(String, Arc<QueryResult>)>,
     statements: Vec<(u64, String, usize)>,
 ) -> Vec<Run> {
     let outcomes: Vec<Arc<Mutex<Outcome>>> = statements.iter().map(|_| Arc::default()).collect();

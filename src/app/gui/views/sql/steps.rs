@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Align2, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
 use gander::bytes::display::bytes;
-use gander::query::{Answer, Step};
+use gander::query::{QueryResult, Step};
 
 use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
@@ -20,13 +20,13 @@ const TIME: f32 = 150.0;
 /// What was last known of a plan.
 #[derive(Default)]
 pub(super) struct Steps {
-    of: Option<(Arc<Answer>, Instant, bool)>,
+    of: Option<(Arc<QueryResult>, Instant, bool)>,
     list: Vec<Step>,
 }
 
 impl Steps {
     /// Draws the plan into all that is left of `ui`.
-    pub(super) fn ui(&mut self, ui: &mut Ui, answer: &Arc<Answer>, actions: &mut Vec<Action>) {
+    pub(super) fn ui(&mut self, ui: &mut Ui, answer: &Arc<QueryResult>, actions: &mut Vec<Action>) {
         self.update(answer);
         if answer.ended().is_none() {
             ui.ctx().request_repaint_after(ANEW);
@@ -68,7 +68,7 @@ impl Steps {
         });
     }
 
-    fn update(&mut self, answer: &Arc<Answer>) {
+    fn update(&mut self, answer: &Arc<QueryResult>) {
         let ended = answer.ended().is_some();
         let known = self.of.as_ref().is_some_and(|(of, when, end)| {
             Arc::ptr_eq(of, answer) && (*end == ended && (ended || when.elapsed() < ANEW))

@@ -34,7 +34,7 @@ pub(super) fn copy(table: &dyn Table, task: &Task, request: &CopyRequest) -> Res
         let (cells, most) = (gander::bytes::display::count(cells), gander::bytes::display::count(CELLS));
         return Err(Error::limit(format!("{cells} cells to copy; at most {most}. Export them instead")));
     }
-    task.expect(rows);
+    task.set_total(rows);
     let schema = gander::data::content::table::project(table.schema(), &request.columns)?;
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let mut out = Out::new(request, names);

@@ -485,7 +485,7 @@ fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Task {
             }
             let (at, total) = answer.progress();
             if task.progress().1 != total {
-                task.expect(total);
+                task.set_total(total);
             }
             task.reached(at);
             drop(answer);

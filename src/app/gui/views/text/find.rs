@@ -177,7 +177,7 @@ impl Find {
 fn find(text: &dyn Text, task: &Task, asked: &Asked) -> Result<Found> {
     let (pattern, from, forward) = asked;
     let total = text.lines().number();
-    task.expect(total);
+    task.set_total(total);
     let mut cut = false;
     let found = if *forward {
         match ahead(text, task, pattern, from.line..u64::MAX, Some(*from), &mut cut)? {

@@ -419,7 +419,7 @@ pub(super) fn copied(text: &dyn Text, task: &Task, from: Place, to: Place, most:
         Error::limit(format!("more than {most} to copy. Export them instead"))
     };
     let mut out = String::new();
-    task.expect(to.line - from.line + 1);
+    task.set_total(to.line - from.line + 1);
     text.each(task, from.line, most, &mut |number, line| {
         let range = selected(number, from, to, usize::MAX);
         out.extend(line.text.chars().skip(range.start).take(range.end - range.start));

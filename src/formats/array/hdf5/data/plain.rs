@@ -9,7 +9,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Gap, Stored};
+use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
 use crate::data::region::Region;
@@ -44,7 +44,7 @@ pub(super) fn open(
     let size = u32::try_from(way.stored())
         .map_err(|_| Error::limit(format!("elements of {} bytes", way.stored())))?;
     let mut raw = array::Plain::cut(source.clone(), start, DType::Void(size), shape.clone())?;
-    let problem = raw.lack();
+    let problem = raw.missing();
     let is_table = shape.len() == 1 && matches!(datatype.class, Class::Compound(_));
     if let (Some(there), Some((rows, inner))) = (raw.there(), shape.split_first_mut())
         && (is_table || way.dtype.is_variable())
@@ -101,7 +101,7 @@ impl Array for Plain {
         self.delivered(array::read(&self.raw, task, region)?, out)
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         if self.way.is_same() {
             return self.raw.read_lenient(task, region, out);
         }

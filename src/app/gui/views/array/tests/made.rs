@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::cf::Times;
-use gander::data::content::array::{Axis, Gap, Scaling};
+use gander::data::content::array::{Axis, MissingRegion, Scaling};
 use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::{DType, Variable};
 use gander::data::region::{Region, Span};
@@ -148,13 +148,13 @@ impl Array for Torn {
         Err(Error::unsupported("the filter LZMA"))
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         self.array.read(task, region, out)?;
         let lost = (0..region.0[0].count).filter(|&n| self.lost.contains(&region.0[0].index(n)));
         let gap = |n: u64| {
             let rest = region.0[1..].iter().map(|span| Span::all(span.count));
             let part = Region([Span::range(n, 1)].into_iter().chain(rest).collect());
-            Gap { part, error: Error::unsupported("the filter LZMA") }
+            MissingRegion { part, error: Error::unsupported("the filter LZMA") }
         };
         Ok(lost.map(gap).collect())
     }

@@ -5,7 +5,7 @@
 //! The parts of a plan run at the same time and stand one behind the other: what is visible are the
 //! chunks of the first part and of those behind it whose predecessors are done.
 
-use super::catalog::Guesses;
+use super::catalog::TypeOverrides;
 use super::diagnostic::{ExpressionError, Failure, Scope, of_work};
 use super::plan::Planned;
 use super::steps::Step;
@@ -46,9 +46,9 @@ const KEPT: usize = 64 << 20;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The result of a query.
-pub struct Answer {
+pub struct QueryResult {
     inner: Arc<Inner>,
-    guessed: Vec<(Guesses, Arc<Typed>)>,
+    guessed: Vec<(TypeOverrides, Arc<Typed>)>,
     planning: Duration,
 }
 
@@ -145,9 +145,9 @@ pub(super) fn result_schema(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().zip(unique).map(field).collect::<Vec<_>>()))
 }
 
-impl Answer {
+impl QueryResult {
     /// Starts a plan.
-    pub(super) fn start(planned: Planned, settings: &Settings) -> Result<Answer> {
+    pub(super) fn start(planned: Planned, settings: &Settings) -> Result<QueryResult> {
         let runtime = planned.threads.handle().clone();
         let _inside = runtime.enter();
         let count = planned.body.properties().partitioning.partition_count();
@@ -194,7 +194,7 @@ impl Answer {
             handles.push(runtime.spawn(work).abort_handle());
         }
         inner.state.lock().handles = handles;
-        Ok(Answer { inner, guessed: planned.guessed, planning: planned.planning })
+        Ok(QueryResult { inner, guessed: planned.guessed, planning: planned.planning })
     }
 
     /// Waits for the end. A cancelled task ends the query. Passes the query's progress on.
@@ -203,7 +203,7 @@ impl Answer {
     /// What went wrong in it; `Cancelled`.
     pub fn wait(&self, task: &Task) -> Result<()> {
         let (_, total) = self.inner.task.progress();
-        task.expect(total);
+        task.set_total(total);
         let mut state = self.inner.state.lock();
         while state.ended.is_none() {
             if task.is_cancelled() {
@@ -220,7 +220,7 @@ impl Answer {
     /// Waits until so many rows are there, or the end.
     ///
     /// # Errors
-    /// As [`Answer::wait`].
+    /// As [`QueryResult::wait`].
     pub fn wait_for(&self, task: &Task, rows: u64) -> Result<()> {
         loop {
             let mut state = self.inner.state.lock();
@@ -287,22 +287,22 @@ impl Answer {
         let mut any = false;
         for (guesses, typed) in &self.guessed {
             let mut known = guesses.lock();
-            for (column, misfit) in typed.misfits() {
-                any |= known.get(&column).is_none_or(|old| old.wider != misfit.wider);
-                known.insert(column, misfit);
+            for (column, mismatch) in typed.mismatches() {
+                any |= known.get(&column).is_none_or(|old| old.wider != mismatch.wider);
+                known.insert(column, mismatch);
             }
         }
         any
     }
 }
 
-impl Drop for Answer {
+impl Drop for QueryResult {
     fn drop(&mut self) {
         self.inner.stop(Some(Error::cancelled().into()));
     }
 }
 
-impl Table for Answer {
+impl Table for QueryResult {
     fn schema(&self) -> &SchemaRef {
         &self.inner.schema
     }
