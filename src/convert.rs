@@ -153,8 +153,8 @@ impl Plan {
             let chosen = values::chosen(item, self.target, &self.options, &mut losses);
             let content = match &chosen.content {
                 Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
-                    // Only one table is ever widened: several go to arrays, where text has no place.
-                    let all = Arc::new(Typed::new(table.clone(), widened));
+                    // Only one table is ever given other types: several go to arrays, where text has no place.
+                    let all = Arc::new(Typed::new(table.clone(), type_overrides));
                     self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
                     typed = Some(all.clone());
                     Content::Table(all)

@@ -155,7 +155,7 @@ impl Object {
                     true => {
                         let first = Typed::new(table.clone(), &BTreeMap::new());
                         first.try_all(&Task::new()).ok()?;
-                        Arc::new(Typed::new(table.clone(), &first.misfits()))
+                        Arc::new(Typed::new(table.clone(), &first.mismatches()))
                     }
                     false => table.clone(),
                 };

@@ -56,7 +56,7 @@ fn cells_of(table: &Arc<dyn Table>, typed: bool) -> Option<Vec<Cells>> {
         true => {
             let first = Typed::new(table.clone(), &BTreeMap::new());
             first.try_all(&task).ok()?;
-            Arc::new(Typed::new(table.clone(), &first.misfits()))
+            Arc::new(Typed::new(table.clone(), &first.mismatches()))
         }
         false => table.clone(),
     };

@@ -15,7 +15,7 @@ pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_by
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
 pub use shown::Shown;
-pub use typed::{Misfit, Typed, is_json};
+pub use typed::{TypeMismatch, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;

@@ -29,8 +29,8 @@ pub(super) fn is_built(found: &DataType) -> bool {
 pub(super) fn array<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
     let cells: Vec<Option<&str>> = text.iter().map(|cell| cell.filter(|cell| !cell.is_empty())).collect();
     built(&cells, target).ok_or_else(|| {
-        let misfit = cells.iter().find(|cell| built(std::slice::from_ref(*cell), target).is_none());
-        misfit.copied().flatten().unwrap_or_default()
+        let mismatch = cells.iter().find(|cell| built(std::slice::from_ref(*cell), target).is_none());
+        mismatch.copied().flatten().unwrap_or_default()
     })
 }
 
@@ -110,19 +110,19 @@ mod tests {
                     .map(|row| crate::data::cell::text(found.as_ref(), row).unwrap_or("∅".into()))
                     .collect::<Vec<_>>()
                     .join(" "),
-                Err(cell) => format!("misfit {cell}"),
+                Err(cell) => format!("mismatch {cell}"),
             }
         };
         let lists = [Some("[1, 2]"), None, Some("[]"), Some("null"), Some("[null, -3]")];
         assert_eq!(of(&list(DataType::Int64), &lists).matches('∅').count(), 2);
-        assert_eq!(of(&list(DataType::Int64), &[Some("[1]"), Some("[1.5]")]), "misfit [1.5]");
-        assert_eq!(of(&list(DataType::Float64), &[Some("[9007199254740993]")]), "misfit [9007199254740993]");
+        assert_eq!(of(&list(DataType::Int64), &[Some("[1]"), Some("[1.5]")]), "mismatch [1.5]");
+        assert_eq!(of(&list(DataType::Float64), &[Some("[9007199254740993]")]), "mismatch [9007199254740993]");
         let objects = [Some("{\"a\": 1, \"b\": \"x\\n\"}"), Some("{\"b\": null}")];
         assert!(
-            !of(&object(&[("a", DataType::Int64), ("b", DataType::Utf8)]), &objects).starts_with("misfit")
+            !of(&object(&[("a", DataType::Int64), ("b", DataType::Utf8)]), &objects).starts_with("mismatch")
         );
         // A field that has no place would be lost.
-        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("{\"z\": 1}")]), "misfit {\"z\": 1}");
-        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("7")]), "misfit 7");
+        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("{\"z\": 1}")]), "mismatch {\"z\": 1}");
+        assert_eq!(of(&object(&[("a", DataType::Int64)]), &[Some("7")]), "mismatch 7");
     }
 }

@@ -75,8 +75,8 @@ impl Typed {
         let mut fields = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
             let mut metadata = field.metadata().clone();
-            let kind = match (widened.get(&index), inner.inferred(index)) {
-                (Some(misfit), _) => Kind::values(&misfit.wider),
+            let kind = match (type_overrides.get(&index), inner.inferred(index)) {
+                (Some(mismatch), _) => Kind::values(&mismatch.wider),
                 (None, Some(found)) if found.is_nested() && !(deep && nested::is_built(found)) => {
                     Some(Kind::Json)
                 }
@@ -366,8 +366,8 @@ mod tests {
         ] {
             let typed = Typed::new(table(&inferred, &["", cell]), &BTreeMap::new());
             assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{inferred} {cell}");
-            assert_eq!(typed.misfits()[&0], Misfit { wider, cell: cell.to_owned() }, "{inferred}");
-            let again = Typed::new(table(&inferred, &["", cell]), &typed.misfits());
+            assert_eq!(typed.mismatches()[&0], TypeMismatch { wider, cell: cell.to_owned() }, "{inferred}");
+            let again = Typed::new(table(&inferred, &["", cell]), &typed.mismatches());
             assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
         }
     }
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(typed.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
         let mixed = Typed::new(table(&object, &["{}", "[1"]), &BTreeMap::new());
         assert!(mixed.read(&Task::new(), 0..9, &[0]).is_err());
-        assert!(!is_json(Typed::new(table(&object, &[]), &mixed.misfits()).schema().field(0)));
+        assert!(!is_json(Typed::new(table(&object, &[]), &mixed.mismatches()).schema().field(0)));
     }
 
     #[test]

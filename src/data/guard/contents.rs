@@ -4,7 +4,7 @@ use super::{guarded, known};
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, Gap, Stored, World};
+use crate::data::content::array::{Axis, MissingRegion, Stored, World};
 use crate::data::content::text::Line;
 use crate::data::content::{
     Array, ArrayFacts, ColumnStatistics, Image, ImageInfo, Layout, Pixels, Rect, RowRanges, Rows, Table,

@@ -1,6 +1,6 @@
 //! Arrays that lie uncompressed in a source, in any order of axes.
 
-use super::{Array, ArrayFacts, Gap, read};
+use super::{Array, ArrayFacts, MissingRegion, read};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -280,7 +280,7 @@ impl Array for Plain {
         self.order.to_little(&self.dtype, out)
     }
 
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<Gap>> {
+    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
         let (Some(there), Some(error)) = (self.there, self.lack()) else {
             self.read(task, region, out)?;
             return Ok(Vec::new());
@@ -297,7 +297,7 @@ impl Array for Plain {
                 let inner = region.0.iter().zip(&part.0).map(|(outer, part)| outer.part(part)).collect();
                 paste(&read(self, task, &Region(inner))?, &part, &whole, size, out);
             } else {
-                gaps.push(Gap { part, error: error.clone() });
+                gaps.push(MissingRegion { part, error: error.clone() });
             }
         }
         Ok(gaps)
