@@ -15,7 +15,7 @@
 //!                        formats                         a folder each: reader, writer, tests; the ordered list
 //!                           │
 //!                           ▼
-//!                        engines                         delimited text, JSON, pickles, tables of many files
+//!                        engines                         text, JSON, pickles, framed records, tables of many files
 //!                           │
 //!                           ▼
 //!                         data                           nodes, content, types; adapters, conventions, statistics
@@ -54,8 +54,10 @@
 //!    name, open) }`; `fn open(&Opening) -> Result<Node>` reads the header, checks every size through
 //!    [`limits`](bytes::limits), and returns a `Node` with content. Where magic alone does not tell, set `sniff`, which is
 //!    then asked instead of `magic`. Content that is made already:
-//!    - plain elements: [`Plain`](data::content::array::Plain);
+//!    - plain elements, in any order of axes and bytes: [`Plain`](data::content::array::Plain);
 //!    - rows of fixed fields: a `Plain` of [`DType::Struct`](data::dtype::DType::Struct) in an [`ArrayTable`](data::adapt::ArrayTable);
+//!    - records in frames, one after the other: an [`Index`](engines::records::Index) finds them;
+//!    - messages of Protocol Buffers: [`protobuf`](engines::protobuf) walks them;
 //!    - lines of text: [`Paged`](engines::delimited::Paged) finds the rows, `Records` (with [`line`](engines::delimited::paged::line)) keeps them;
 //!    - columns: [`column`](data::adapt::column) makes each, [`batch`](data::content::table::batch) the batch;
 //!    - rows in memory: [`MemoryTable`](data::content::table::MemoryTable).

@@ -14,12 +14,14 @@
 //! | `names` | what is known to make plain data, and the [`Verdict`] |
 //! | `text` | values as Python writes them |
 //! | `ndarray` | NumPy's arrays in a pickle: their type, shape and elements |
+//! | `resolve` | what persistent ids and classes become, as a [`Resolver`] knows it; NumPy's |
 //! | `tree` | values as nodes |
 
 mod machine;
 mod names;
 mod ndarray;
 mod opcode;
+mod resolve;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -28,10 +30,29 @@ mod tree;
 pub use machine::{Id, Object, Pickle, Value};
 pub use names::{Report, Verdict, examine};
 pub use ndarray::{Elements, Ndarray};
+pub use resolve::{Numpy, Resolved, Resolver};
 pub use tree::node;
 
-/// Whether bytes begin like a pickle of protocol 2 or later: its mark, and an opcode that can follow it.
-pub fn is_binary(head: &[u8]) -> bool {
-    let follows = |&op: &u8| op == 0x95 || b"]}(cNKMJG)UXCBq".contains(&op) || (0x80..0x99).contains(&op);
-    matches!(head, [0x80, 2..=5, op, ..] if follows(op))
+/// Opcodes that take nothing from the stack: what a pickle may begin with.
+const BEGINS: &[u8] = b"(]})NIJKLMFGSTUVXBCPc\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97";
+
+/// Whether a file is a pickle of protocol 2 or later, by its first bytes and its last one, where that is known without
+/// reading all of it. It begins with its mark and its protocol, then a frame, which is sign enough; or opcodes up to
+/// its end mark, which stands among the first bytes or is the last one.
+pub fn is_pickle(first: &[u8], last: Option<u8>) -> bool {
+    match first {
+        [0x80, 4..=5, 0x95, ..] => true,
+        [0x80, 2..=5, next, ..] if BEGINS.contains(next) => {
+            let mut opcodes = opcode::Opcodes { bytes: first, at: 2 };
+            loop {
+                match opcodes.next() {
+                    Ok(opcode::Op::Stop) => return true,
+                    Ok(_) => {}
+                    Err(opcode::End::Cut) => return last == Some(b'.'),
+                    Err(opcode::End::Unknown(_)) => return false,
+                }
+            }
+        }
+        _ => false,
+    }
 }

@@ -239,7 +239,7 @@ pub fn histograms(
         counters.extend(counter.map(|counter| (column, (place, inferred, counter))));
     }
     let places: Vec<usize> = counters.iter().map(|(_, (place, ..))| *place).collect();
-    task.expect(stats.rows);
+    task.set_total(stats.rows);
     let counted = fold_columns(task, table, stats.rows, counters, |(_, inferred, counter), array, times| {
         add(counter, array, inferred.as_ref(), times)
     })?;

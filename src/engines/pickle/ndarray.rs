@@ -45,23 +45,25 @@ pub enum Elements {
     Bytes(Bytes),
 }
 
-impl Pickle {
+impl Ndarray {
     /// The array that `id` is; `None` where it is none that is understood.
-    pub fn ndarray(&self, id: Id) -> Option<Ndarray> {
-        let Value::Object(object) = self.value(id) else { return None };
-        if self.is(object.class, &MULTIARRAY, "_reconstruct") {
-            return self.reconstructed(object);
+    pub fn of(pickle: &Pickle, id: Id) -> Option<Ndarray> {
+        let Value::Object(object) = pickle.value(id) else { return None };
+        if pickle.is(object.class, &MULTIARRAY, "_reconstruct") {
+            return pickle.reconstructed(object);
         }
-        if self.is(object.class, &NUMERIC, "_frombuffer") {
-            let [data, dtype, shape, order] = *self.tuple(object.arguments)?.first_chunk()?;
-            let described = self.described(dtype)?;
-            let fortran = self.text(order) == Some("F");
-            let elements = Elements::Bytes(self.data(data)?);
-            return Some(Ndarray { shape: self.shape(shape)?, described, fortran, elements });
+        if pickle.is(object.class, &NUMERIC, "_frombuffer") {
+            let [data, dtype, shape, order] = *pickle.tuple(object.arguments)?.first_chunk()?;
+            let described = pickle.described(dtype)?;
+            let fortran = pickle.text(order) == Some("F");
+            let elements = Elements::Bytes(pickle.data(data)?);
+            return Some(Ndarray { shape: pickle.shape(shape)?, described, fortran, elements });
         }
         None
     }
+}
 
+impl Pickle {
     fn reconstructed(&self, object: &Object) -> Option<Ndarray> {
         let state = self.tuple(object.state?)?;
         // The oldest states have no version in front.
@@ -75,7 +77,8 @@ impl Pickle {
         Some(Ndarray { shape: self.shape(shape)?, described, fortran, elements })
     }
 
-    fn tuple(&self, id: Id) -> Option<&[Id]> {
+    /// The items of a value that is a tuple.
+    pub fn tuple(&self, id: Id) -> Option<&[Id]> {
         match self.value(id) {
             Value::Tuple(items) => Some(items),
             _ => None,
@@ -250,7 +253,7 @@ impl Pickle {
             (None, Some(fault)) => return Err(fault.clone()),
             (None, None) => return Err(Error::malformed("a pickle without an end")),
         };
-        if let Some(array) = self.ndarray(root) {
+        if let Some(array) = Ndarray::of(self, root) {
             return array.texts(self);
         }
         match self.value(root) {

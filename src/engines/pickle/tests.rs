@@ -1,8 +1,15 @@
 use super::*;
+use crate::bytes::error::Error;
+use crate::bytes::source::Source;
 use crate::bytes::task::Task;
+use crate::data::content::Content;
+use crate::data::content::array::{self, Plain};
+use crate::data::dtype::DType;
+use crate::data::region::Region;
 use arrow::array::AsArray;
 use bytes::Bytes;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn read(bytes: &[u8]) -> Pickle {
     Pickle::read(&Task::new(), &Bytes::copy_from_slice(bytes), 0).unwrap()
@@ -108,7 +115,7 @@ fn a_long_value_may_be_every_key() {
     }
     bytes.extend(b"u.");
     let task = Task::new();
-    let node = node(&task, "x", &Bytes::from(bytes)).unwrap();
+    let node = node(&task, "x", &Bytes::from(bytes), Numpy).unwrap();
     assert_eq!(node.child_count(), Some(100_001));
     let name = format!("('{}…", "x".repeat(198));
     let last = node.child_page(&task, 99_999..200_000).unwrap();
@@ -254,7 +261,7 @@ fn what_is_broken_is_said_and_what_was_seen_is_kept() {
 fn numpy_arrays_are_understood() {
     for (protocol, bytes) in made("matrix") {
         let pickle = read(&bytes);
-        let array = pickle.ndarray(pickle.root().unwrap()).unwrap_or_else(|| panic!("{protocol}"));
+        let array = Ndarray::of(&pickle, pickle.root().unwrap()).unwrap_or_else(|| panic!("{protocol}"));
         assert_eq!((array.shape.as_slice(), array.fortran), (&[2, 3][..], false));
         let texts = array.texts(&pickle).unwrap();
         let texts: Vec<_> = texts.as_string::<i32>().iter().flatten().collect();
@@ -274,7 +281,7 @@ fn numpy_arrays_are_understood() {
     }
     for (_, bytes) in made("records") {
         let pickle = read(&bytes);
-        let array = pickle.ndarray(pickle.root().unwrap()).unwrap();
+        let array = Ndarray::of(&pickle, pickle.root().unwrap()).unwrap();
         assert_eq!(array.described.dtype.to_string(), "struct<n: int32, x: float64>");
     }
 }
@@ -283,7 +290,7 @@ fn numpy_arrays_are_understood() {
 fn values_are_a_tree() {
     let (_, bytes) = made("plain").pop().unwrap();
     let task = Task::new();
-    let node = std::sync::Arc::new(node(&task, "x", &Bytes::from(bytes)).unwrap());
+    let node = std::sync::Arc::new(node(&task, "x", &Bytes::from(bytes), Numpy).unwrap());
     assert_eq!((node.label, node.child_count()), ("dict", Some(9)));
     let find = |path: &str| node.find(&task, path).unwrap().unwrap();
     assert_eq!(find("/nested/a").label, "list");
@@ -292,7 +299,124 @@ fn values_are_a_tree() {
     assert_eq!(node.security.as_ref().unwrap().verdict, Verdict::Safe);
 }
 
+/// PyTorch's tensors as far as these tests need them: a storage of numbers behind each persistent id.
+struct Storages;
+
+impl Resolver for Storages {
+    fn resolve(&self, pickle: &Pickle, id: Id, name: &str) -> Option<Result<Resolved, Error>> {
+        let numbers = Source::memory(name, (10..16).flat_map(i16::to_le_bytes).collect::<Vec<u8>>());
+        let array = |plain: Result<Plain, Error>| {
+            Some(plain.map(|plain| Resolved { label: "tensor", content: Content::Array(Arc::new(plain)) }))
+        };
+        let number = |id: &Id| match pickle.value(*id) {
+            Value::Int(number) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        match pickle.value(id) {
+            Value::Persistent(key) => {
+                let key = pickle.tuple(*key).and_then(|parts| parts.get(1)).copied().unwrap_or(*key);
+                let key = pickle.text(key)?;
+                assert_eq!(key, "numbers");
+                array(Plain::new(numbers, 0, DType::I16, vec![6]))
+            }
+            Value::Object(object) if pickle.is(object.class, &["torch._utils"], "_rebuild_tensor_v2") => {
+                let [storage, offset, shape, strides] = *pickle.tuple(object.arguments)?.first_chunk()?;
+                assert!(matches!(pickle.value(storage), Value::Persistent(_)));
+                let all = |id| pickle.tuple(id)?.iter().map(number).collect::<Option<Vec<u64>>>();
+                let strides = all(strides)?.iter().map(|stride| stride * 2).collect();
+                array(Plain::strided(numbers, number(&offset)? * 2, DType::I16, all(shape)?, strides))
+            }
+            // A class that is made without arguments and filled afterwards.
+            Value::Object(object) if pickle.is(object.class, &["my"], "Array") => {
+                let Value::Dict(entries) = pickle.value(object.state?) else { return None };
+                let (_, values) = entries.iter().find(|(key, _)| pickle.text(*key) == Some("values"))?;
+                let Value::Text(piece) = pickle.value(*values) else { return None };
+                let source = Source::memory(name, pickle.shared(*piece));
+                array(Plain::new(source, 0, DType::U8, vec![object.items.len() as u64]))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The values of the arrays below a node, by name.
+fn arrays(bytes: &[u8]) -> Vec<(String, Vec<u64>, Vec<f64>)> {
+    let task = Task::new();
+    let node = node(&task, "x", &Bytes::copy_from_slice(bytes), Storages).unwrap();
+    let values = |node: &Arc<crate::data::node::Node>| {
+        let Some(Content::Array(array)) = &node.content else { panic!("{}: {:?}", node.name, node.problem) };
+        assert_eq!(node.label, "tensor");
+        let bytes = array::read(&**array, &task, &Region::all(array.shape())).unwrap();
+        let mut out = Vec::new();
+        array.dtype().decode(&bytes, &mut out);
+        (node.name.clone(), array.shape().to_vec(), out)
+    };
+    node.child_page(&task, 0..10).unwrap().iter().map(values).collect()
+}
+
+#[test]
+fn persistent_ids_and_classes_become_what_a_resolver_says() {
+    for (protocol, bytes) in made("stored") {
+        let all = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
+        let expected = [
+            ("whole".to_owned(), vec![2, 3], all.to_vec()),
+            ("turned".to_owned(), vec![3, 1], all[1..4].to_vec()),
+            ("raw".to_owned(), vec![6], all.to_vec()),
+        ];
+        assert_eq!(arrays(&bytes), expected, "protocol {protocol}");
+        assert_eq!(report(&bytes).verdict, Verdict::Safe, "protocol {protocol}");
+        // Who does not know them shows the ids.
+        assert!(repr(&bytes).contains(if protocol == 0 { "<persistent 'numbers'>" } else { "'cpu', 6" }));
+    }
+    let filled = b"\x80\x02](cmy\nArray\n)\x81}U\x06valuesU\x03\x01\x02\x03sb(NNNee.";
+    assert_eq!(arrays(filled), [("0".to_owned(), vec![3], vec![1.0, 2.0, 3.0])]);
+    // What a resolver fails at is told and shown as it is.
+    let beyond = b"\x80\x02](ctorch._utils\n_rebuild_tensor_v2\n(U\x07numbersQK\x05K\x02\x85K\x01\x85tRe.";
+    let root = node(&Task::new(), "x", &Bytes::copy_from_slice(beyond), Storages).unwrap();
+    let child = root.child_page(&Task::new(), 0..1).unwrap().remove(0);
+    assert!(child.problem.as_ref().is_some_and(|p| p.message().contains("beyond the file")));
+    assert!(child.content.is_none() && child.label == "object");
+}
+
+/// Opcodes that may follow the protocol are those with which the machine can begin, and no others.
+#[test]
+fn a_pickle_is_what_the_machine_can_begin_with() {
+    let arguments: [&[u8]; 7] = [b"", b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0\0\0", b"1\n", b"a\nb\n"];
+    let ends: [&[u8]; 4] = [b".", b"N.", b"t.", b"0N."];
+    for opcode in 0..=255u8 {
+        // The protocol again, and a buffer that becomes unwritable: they change nothing, and nobody begins so.
+        if matches!(opcode, 0x80 | 0x98) {
+            continue;
+        }
+        let runs =
+            arguments.iter().flat_map(|argument| ends.map(|end| [argument, end].concat())).any(|rest| {
+                let pickle = read(&[&[0x80, 4, opcode], rest.as_slice()].concat());
+                pickle.root().is_some() && pickle.fault().is_none() && pickle.end() == 3 + rest.len()
+            });
+        for protocol in 2..=5 {
+            assert_eq!(is_pickle(&[0x80, protocol, opcode], Some(b'.')), runs, "{opcode:#04x} {protocol}");
+        }
+        assert_eq!(is_pickle(&[0x80, 4, opcode], None), opcode == 0x95, "{opcode:#04x}");
+        assert!(!is_pickle(&[0x80, 1, opcode], Some(b'.')) && !is_pickle(&[0x80, 6, opcode], Some(b'.')));
+    }
+}
+
 proptest! {
+    /// What the machine reads from its mark to its end is recognised.
+    #[test]
+    fn what_the_machine_reads_is_recognised(
+        parts in prop::collection::vec(prop::sample::select(vec![
+            &b"N"[..], b"]", b"(", b"K\x07", b"\x8c\x02os", b"\x8c\x01a", b"\x93", b"cos\nsystem\n", b"t", b"R", b"a",
+            b"\x94", b"q\0", b"h\0", b"}", b"s", b"Pa\n", b"Q", b"\x95\0\0\0\0\0\0\0\0", b"\x85", b"0", b"2",
+        ]), 0..6), protocol in 2u8..6,
+    ) {
+        let bytes = [&[0x80, protocol][..], &parts.concat(), b"."].concat();
+        let pickle = read(&bytes);
+        if pickle.root().is_some() && pickle.fault().is_none() {
+            prop_assert!(is_pickle(&bytes, bytes.last().copied()), "{:?}", bytes);
+        }
+    }
+
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let pickle = read(&bytes);
@@ -315,6 +439,6 @@ proptest! {
             pickle.repr(root);
             let _ = pickle.cells();
         }
-        let _ = node(&Task::new(), "x", &Bytes::from(bytes));
+        let _ = node(&Task::new(), "x", &Bytes::from(bytes), Numpy);
     }
 }

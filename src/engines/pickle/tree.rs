@@ -2,10 +2,10 @@
 
 use super::machine::{Id, Object, Pickle, Value};
 use super::names::{Report, Verdict};
+use super::resolve::{Resolved, Resolver};
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::Content;
 use crate::data::node::{Listing, Node};
 use bytes::Bytes;
 use std::ops::Range;
@@ -16,31 +16,36 @@ const DEEP: usize = 64;
 /// Characters of a value beside its node.
 const SHOWN: usize = 200;
 
-/// The value of the first pickle in `bytes` as a node; what all pickles in them would import stands beside it.
+/// The value of the first pickle in `bytes` as a node, in which `resolver` says what more than plain data becomes; what
+/// all pickles in them would import stands beside it.
 ///
 /// # Errors
 /// `Cancelled`, and `Limit` for more than four gigabytes. A broken pickle is a node with a problem.
-pub fn node(task: &Task, name: &str, bytes: &Bytes) -> Result<Node> {
-    let pickle = Arc::new(Pickle::read(task, bytes, 0)?);
+pub fn node(task: &Task, name: &str, bytes: &Bytes, resolver: impl Resolver + 'static) -> Result<Node> {
+    let tree = Arc::new(Tree { pickle: Pickle::read(task, bytes, 0)?, resolver: Box::new(resolver) });
     let report = super::examine(task, bytes)?;
-    let mut node = match pickle.root() {
-        Some(root) => of(&pickle, root, name, 0),
+    let mut node = match tree.pickle.root() {
+        Some(root) => of(&tree, root, name, 0),
         None => Node::new(name, "pickle"),
     };
-    node.problem = node.problem.or_else(|| pickle.fault().cloned());
+    node.problem = node.problem.or_else(|| tree.pickle.fault().cloned());
     Ok(node.python(report))
 }
 
+/// The values, and who knows what they become.
+struct Tree {
+    pickle: Pickle,
+    resolver: Box<dyn Resolver>,
+}
+
 /// One value.
-fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
+fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize) -> Node {
+    let pickle = &tree.pickle;
     let mut node = Node::new(name, label(pickle, id));
-    if let Some(array) = pickle.ndarray(id) {
-        match array.plain(name) {
-            Ok(plain) => {
-                return Node { label: "numpy.ndarray", ..node }.content(Content::Array(Arc::new(plain)));
-            }
-            Err(error) => node.problem = Some(error),
-        }
+    match pickle.value(id).is_open().then(|| tree.resolver.resolve(pickle, id, name)).flatten() {
+        Some(Ok(Resolved { label, content })) => return Node { label, ..node }.content(content),
+        Some(Err(error)) => node.problem = Some(error),
+        None => {}
     }
     if node.label == "object" {
         node = node.read_as("type", pickle.type_name(id));
@@ -54,7 +59,7 @@ fn of(pickle: &Arc<Pickle>, id: Id, name: &str, depth: usize) -> Node {
     if depth >= DEEP {
         return node.remark(format!("values more than {DEEP} deep are not opened"));
     }
-    node.lazy(Below { pickle: pickle.clone(), id, count, depth })
+    node.lazy(Below { tree: tree.clone(), id, count, depth })
 }
 
 /// The type's name: one of those that are known, since labels are fixed words.
@@ -127,7 +132,7 @@ fn inside<'a>(pickle: &'a Pickle, object: &'a Object) -> Vec<Run<'a>> {
 
 /// What a value holds, made when somebody looks.
 struct Below {
-    pickle: Arc<Pickle>,
+    tree: Arc<Tree>,
     id: Id,
     count: u64,
     depth: usize,
@@ -140,12 +145,12 @@ impl Listing for Below {
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
         let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
-        let runs = runs(&self.pickle, self.id);
+        let runs = runs(&self.tree.pickle, self.id);
         let child = |mut n: u64| {
             for run in &runs {
                 match n.checked_sub(run.count()) {
                     Some(rest) => n = rest,
-                    None => return run.child(&self.pickle, n),
+                    None => return run.child(&self.tree.pickle, n),
                 }
             }
             None
@@ -155,7 +160,7 @@ impl Listing for Below {
             // One child may be a large array.
             task.check()?;
             let Some((name, id)) = child(n) else { break };
-            page.push(Arc::new(of(&self.pickle, id, &name, self.depth + 1)));
+            page.push(Arc::new(of(&self.tree, id, &name, self.depth + 1)));
         }
         Ok(page)
     }

@@ -22,7 +22,7 @@ use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::region::{Region, Span};
-use crate::data::sniff::{Head, Magic, Match};
+use crate::data::sniff::{FIRST, Head, Magic, Match};
 use crate::engines::pickle;
 use crate::formats::open_source;
 use bytes::Bytes;
@@ -93,9 +93,10 @@ fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
     let task = opening.task;
     let len = inner.known_len().unwrap_or(0);
     // A pickle has to be walked through to be known; a larger one is shown as bytes.
-    if len <= PICKLE && inner.read_up_to(task, 0, 3).is_ok_and(|head| pickle::is_binary(&head)) {
+    let part = |at: u64, most: usize| inner.read_up_to(task, at, most).unwrap_or_default();
+    if len <= PICKLE && pickle::is_pickle(&part(0, FIRST), part(len.saturating_sub(1), 1).first().copied()) {
         return match inner.read(task, 0..len) {
-            Ok(bytes) => pickle::node(task, opening.source.name(), &bytes),
+            Ok(bytes) => pickle::node(task, opening.source.name(), &bytes, pickle::Numpy),
             Err(error) if error.is_cancelled() => Err(error),
             Err(error) => {
                 Ok(Node::new(opening.source.name(), "bytes").content(Content::Bytes(inner)).problem(error))

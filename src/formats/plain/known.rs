@@ -9,6 +9,8 @@ use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
+use crate::engines::pickle::is_pickle;
+use crate::engines::records::tfrecord;
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -150,8 +152,8 @@ fn name(head: &Head) -> Option<(&'static str, bool)> {
         .map(|(what, _)| *what)
         .or_else(|| head.zip()?.document.map(|document| document.name()))
         .or_else(|| head.compound().map(|document| document.name()))
-        .or_else(|| is_pickle(head).then_some("a Python pickle"))
-        .or_else(|| is_tfrecord(first).then_some("a TFRecord file"))
+        .or_else(|| is_pickle(first, head.last.last().copied()).then_some("a Python pickle"))
+        .or_else(|| tfrecord::length(first).map(|_| "a TFRecord file"))
         .or_else(|| is_windows_program(first).then_some("a Windows program or library"))
         .or_else(|| {
             head.ends_with(b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").then_some("a TensorFlow checkpoint index")
@@ -176,24 +178,6 @@ fn by_name(head: &Head) -> Option<&'static str> {
     ]
     .into_iter()
     .find_map(|(extensions, what, fits)| (fits && head.has_extension(extensions)).then_some(what))
-}
-
-/// A pickle of protocol 2 or later: it begins with PROTO and ends with STOP, or a frame follows.
-fn is_pickle(head: &Head) -> bool {
-    match *head.first {
-        [0x80, 4 | 5, 0x95, ..] => true,
-        [0x80, 2..=5, next, ..] => {
-            b"}](cX)\x8cKJMGN\x88\x89U\x8a\x95\x8f".contains(&next) && head.ends_with(b".")
-        }
-        _ => false,
-    }
-}
-
-/// A TFRecord begins with a length and the checksum of that length.
-fn is_tfrecord(first: &[u8]) -> bool {
-    let (Some(len), Some(crc)) = (first.get(..8), first.get(8..12)) else { return false };
-    let masked = crc32c(len).rotate_right(15).wrapping_add(0xa282_ead8);
-    crc == masked.to_le_bytes()
 }
 
 /// A DOS header that points to a Windows one.

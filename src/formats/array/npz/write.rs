@@ -39,10 +39,10 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
         }
         total = total.saturating_add(array_bytes(array.as_ref())?);
     }
-    task.expect(total);
+    task.set_total(total);
     archive(sink, |zip| {
         for (name, array) in payload.arrays()? {
-            task.say(name.clone());
+            task.set_message(name.clone());
             member(zip, &format!("{name}.npy"), deflate)?;
             zip.write_all(&npy::header(array.dtype(), array.shape())?)?;
             elements(task, array.as_ref(), &mut |bytes| Ok(zip.write_all(bytes)?))?;

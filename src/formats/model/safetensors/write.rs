@@ -117,7 +117,7 @@ fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
 fn write(task: &Task, payload: &Payload, _options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let placed = place(payload)?;
     let header = header(payload, &placed)?;
-    task.expect(placed.last().map_or(0, |(_, _, info)| info.data_offsets.1 as u64));
+    task.set_total(placed.last().map_or(0, |(_, _, info)| info.data_offsets.1 as u64));
     put(sink, &(header.len() as u64).to_le_bytes())?;
     put(sink, &header)?;
     for (name, array, ..) in placed {

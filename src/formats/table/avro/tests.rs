@@ -103,6 +103,34 @@ fn a_file_that_is_cut_off_gives_what_is_whole() {
 }
 
 #[test]
+fn blocks_behind_a_broken_one_are_read() {
+    let block = |n: i64| (2, [long(n), long(n + 1)].concat());
+    let bytes = file(r#""long""#, &[block(1), block(10), block(20), block(30)]);
+    let size = 2 + 2 + 16;
+    // The count, the size and the sync marker of the second block, and the size of the last one.
+    for (places, wanted) in [
+        (vec![0], vec![1, 2, 20, 21, 30, 31]),
+        (vec![1], vec![1, 2, 20, 21, 30, 31]),
+        (vec![10], vec![1, 2, 30, 31]),
+        (vec![1, 2 * size + 1], vec![1, 2, 20, 21]),
+    ] {
+        let mut bytes = bytes.clone();
+        let second = bytes.len() - 3 * size;
+        places.iter().for_each(|at| bytes[second + at] = 0x7f);
+        let document =
+            open_source(&Task::new(), &Source::memory("a.avro", bytes), &Options::default()).unwrap();
+        let problem = document.root.problem.as_ref().unwrap();
+        assert_eq!(problem.offset(), Some(second as u64), "{places:?}: {problem}");
+        assert_eq!(document.root.remarks.len(), places.len() - 1, "{:?}", document.root.remarks);
+        let Some(Content::Table(table)) = &document.root.content else { panic!() };
+        assert_eq!(table.rows(), Rows::Exact(wanted.len() as u64));
+        let wanted: Vec<Vec<Option<String>>> =
+            wanted.iter().map(|n: &i64| vec![Some(n.to_string())]).collect();
+        assert_eq!(cells(&**table, 0..99), wanted, "{places:?}");
+    }
+}
+
+#[test]
 fn hostile_counts_end_soon() {
     let nulls = table(file(r#""null""#, &[(i64::MAX, vec![])])).unwrap();
     // Nulls take no bytes: there may be any number of them. Numbers take some.
