@@ -352,6 +352,16 @@ mod tests {
     }
 
     #[test]
+    fn a_header_before_the_data() {
+        let client = [269_504_785, 91_252_346, 805_306_870, 267_386_881];
+        let header: Vec<u8> = client[1..].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        let data: Vec<u8> = (0..1280).map(|n| (n * 7) as u8).collect();
+        let whole = decode(&data, &client, 2560).unwrap();
+        assert_eq!(stream(&[header.as_slice(), &data].concat(), 2560).unwrap(), whole);
+        assert!(stream(&data, 2560).is_err() && stream(&header[..8], 2560).is_err());
+    }
+
+    #[test]
     fn damage_ends_in_errors_or_numbers() {
         let client = [269_504_785, 91_252_346, 805_306_870, 267_386_881];
         assert!(decode(&[0x5a; 700], &client, 20 * 32 * 4).is_err());

@@ -3,7 +3,6 @@
 //! Each line gives what the file is and the bytes by which it is told. A format that gets a reader
 //! leaves this list.
 
-use crate::bytes::codec::checksum::crc32c;
 use crate::bytes::error::{Error, Result};
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening};

@@ -509,9 +509,9 @@ fn reshaped(name: &str, configuration: Option<&Object>, shape: &[u64]) -> Result
     };
     let mut made = wanted.iter().map(side).collect::<Result<Vec<u64>>>()?;
     let all = product(shape)?;
-    if let Some(rest) = made.iter().position(|&side| side == 0) {
-        let others: Vec<u64> = made.iter().copied().filter(|&side| side != 0).collect();
-        made[rest] = all / product(&others)?.max(1);
+    let others: Vec<u64> = made.iter().copied().filter(|&side| side != 0).collect();
+    if let Some(rest) = made.iter_mut().find(|side| **side == 0) {
+        *rest = all / product(&others)?.max(1);
     }
     if product(&made)? == all { Ok(Some(made)) } else { Err(wrong()) }
 }
@@ -598,4 +598,30 @@ fn sharding(
         _ => At::End,
     };
     Ok(Sharding { inner, counts, index, index_bytes, index_at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_that_codecs_change() {
+        let reshape = |shape: Value| {
+            let configuration = serde_json::json!({"shape": shape});
+            reshaped("reshape", configuration.as_object(), &[2, 3, 4, 3])
+        };
+        assert_eq!(reshape(serde_json::json!([[0, 1], -1, 3])).unwrap().unwrap(), [6, 4, 3]);
+        assert_eq!(reshape(serde_json::json!([72])).unwrap().unwrap(), [72]);
+        for wrong in [
+            serde_json::json!([71]),
+            serde_json::json!([5, -1]),
+            serde_json::json!([[4]]),
+            serde_json::json!([-1, -1]),
+            serde_json::json!(7),
+        ] {
+            assert!(reshape(wrong.clone()).is_err(), "{wrong}");
+        }
+        assert_eq!(reshaped("zarrs.squeeze", None, &[1, 3, 1]).unwrap().unwrap(), [3]);
+        assert!(reshaped("gzip", None, &[3]).unwrap().is_none());
+    }
 }

@@ -54,3 +54,22 @@ fn numbers<T: Number + Pod>(input: &[u8], most: usize) -> Result<Vec<u8>> {
     out.truncate(done.n_processed);
     Ok(bytemuck::cast_slice(&out).to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_their_bounds() {
+        let numbers: Vec<f32> = (0..1000).map(|n| (n as f32 / 7.0).round()).collect();
+        let packed = pco::standalone::simple_compress(&numbers, &pco::ChunkConfig::default()).unwrap();
+        let bytes: Vec<u8> = bytemuck::cast_slice(&numbers).to_vec();
+        assert_eq!(decode(&packed, &DType::F32, bytes.len()).unwrap(), bytes);
+        assert!(decode(&packed, &DType::F32, bytes.len() - 4).unwrap_err().message().contains("more than"));
+        assert!(decode(&packed, &DType::I32, bytes.len()).is_err(), "of another type");
+        for cut in [0, 3, 7, packed.len() / 2, packed.len() - 1] {
+            assert!(decode(&packed[..cut], &DType::F32, bytes.len()).is_err(), "{cut}");
+        }
+        assert!(!holds(&DType::Bool) && !holds(&DType::C64));
+    }
+}

@@ -1,11 +1,11 @@
 //! Where the blocks of a file are, and how they are compressed (specification, *Object Container Files*).
 
 use super::decode::Cursor;
+use crate::bytes::codec;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::engines::records::{Frame, Framing, Window};
 use bytes::Bytes;
-use std::io::Read;
 
 /// How blocks are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,42 +55,29 @@ impl Codec {
         }
     }
 
-    /// A block's bytes without their compression.
+    /// A block's bytes without their compression, at most [`limits::CHUNK`].
     pub(super) fn inflate(self, stored: Bytes) -> Result<Bytes> {
-        let bytes = stored.as_ref();
-        match self {
-            Codec::Null => Ok(stored),
-            Codec::Deflate => bounded(flate2::read::DeflateDecoder::new(bytes)),
-            Codec::Bzip2 => bounded(bzip2::read::MultiBzDecoder::new(bytes)),
-            Codec::Xz => bounded(lzma_rust2::XzReader::new(bytes, true)),
-            Codec::Zstandard => bounded(zstd::stream::read::Decoder::new(bytes)?),
-            Codec::Snappy => snappy(bytes),
-        }
+        let most = limits::CHUNK as usize;
+        let bytes = match self {
+            Codec::Null => return Ok(stored),
+            Codec::Deflate => codec::deflate::raw(&stored, most),
+            Codec::Bzip2 => codec::bzip2::decode(&stored, most),
+            Codec::Xz => codec::lzma::xz(&stored, most),
+            Codec::Zstandard => codec::zstd::decode(&stored, most),
+            Codec::Snappy => snappy(&stored, most),
+        };
+        bytes.map(Bytes::from).map_err(|error| error.of("Avro block"))
     }
-}
-
-/// All that a decompressor gives, at most [`limits::CHUNK`].
-fn bounded(reader: impl Read) -> Result<Bytes> {
-    let mut bytes = Vec::new();
-    let read = reader.take(limits::CHUNK + 1).read_to_end(&mut bytes);
-    read.map_err(|e| Error::malformed(format!("Avro block: it cannot be decompressed: {e}")))?;
-    limits::check(bytes.len() as u64, limits::CHUNK, "an Avro block")?;
-    Ok(bytes.into())
 }
 
 /// Snappy's raw format, followed by the checksum of the data, big-endian.
-fn snappy(bytes: &[u8]) -> Result<Bytes> {
-    let wrong = |what: String| Error::malformed(format!("Avro block: {what}"));
-    let split = bytes.len().checked_sub(4).ok_or_else(|| wrong("it has no checksum".to_owned()))?;
-    let (data, sum) = bytes.split_at(split);
-    let len = snap::raw::decompress_len(data).map_err(|e| wrong(e.to_string()))?;
-    let mut out = limits::buffer(len as u64, "an Avro block")?;
-    let len = snap::raw::Decoder::new().decompress(data, &mut out).map_err(|e| wrong(e.to_string()))?;
-    out.truncate(len);
-    if crc32fast::hash(&out).to_be_bytes() != *sum {
-        return Err(wrong("its checksum is wrong".to_owned()));
+fn snappy(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+    let (data, sum) = bytes.split_last_chunk::<4>().ok_or_else(|| Error::malformed("it has no checksum"))?;
+    let out = codec::snappy::decode(data, most)?;
+    if codec::checksum::crc32(&out).to_be_bytes() != *sum {
+        return Err(Error::malformed("its checksum is wrong"));
     }
-    Ok(out.into())
+    Ok(out)
 }
 
 /// How blocks follow each other: count, size, records, sync marker.
