@@ -6,6 +6,8 @@ mod blocks;
 mod floats;
 mod histogram;
 mod image;
+mod sample;
+mod selection;
 mod sketch;
 pub mod summary;
 mod table;
@@ -14,6 +16,8 @@ mod texts;
 pub use array::{ArrayStats, Scaled, Unread, array, readable, readable_elements};
 pub use histogram::{Binning, Counter, Histogram, histograms};
 pub use image::{ChannelStats, ImageStats, image};
+pub use sample::sampled;
+pub use selection::{SelectionStats, Total, selection};
 pub use table::{ColumnStats, Distinct, TableStats, table};
 
 /// Moments of numbers that can be merged (Chan, Golub and LeVeque 1979).
