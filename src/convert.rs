@@ -1,5 +1,7 @@
 //! Any content to any writer that accepts its kind.
 //!
+//! A few cells go through [`copy`] as text instead.
+//!
 //! A conversion is planned first — what it would write, what it would lose — and then run: streamed into
 //! a temporary file that takes the target's name at the end, whole or not at all, never over a source, and
 //! over another file only by consent.
@@ -10,6 +12,7 @@
 //!                                                                ▼ Done: bytes, notes
 //! ```
 
+pub mod copy;
 mod items;
 mod metadata;
 pub mod output;

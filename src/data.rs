@@ -10,11 +10,13 @@
 //! | [`open`](mod@open) | from a source to a [`open::Document`], by a list of formats that is handed on; walking the tree |
 //! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
 //! | [`chunked`](mod@chunked) | arrays in chunks: formats decode one, the engine does regions, cores and the cache |
-//! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a cast |
+//! | [`adapt`] | one content as another: records as a table, elements as a column, a slice, a field, scaled values, a cast |
+//! | [`numbers`], [`axes`], [`plane`] | elements as f64; what indices stand for; two-dimensional slices: tiles, envelopes, search for NaN, pictures |
 //! | [`cf`], [`grouped`] | conventions: scaling, axes, times and calendars; tables and sparse matrices whose parts are arrays of one group |
 //! | [`stats`], [`scan`](mod@scan) | one pass over an array or a table; reading all of either in steps |
 
 pub mod adapt;
+pub mod axes;
 pub mod cell;
 pub mod cf;
 pub mod chunked;
@@ -26,7 +28,9 @@ pub mod guard;
 pub mod infer;
 pub mod json;
 pub mod node;
+pub mod numbers;
 pub mod open;
+pub mod plane;
 pub mod region;
 pub mod scan;
 pub mod security;

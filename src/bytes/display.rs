@@ -58,6 +58,38 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// A number in few characters, for colour bars and axes.
+pub fn brief(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let size = value.abs();
+    if !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-3..1e6).contains(&size) {
+        let text = format!("{value:.2e}");
+        return text.replace(".00e", "e");
+    }
+    let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A number of at most seven digits.
+pub fn short_number(value: f64) -> String {
+    let size = value.abs();
+    if value.fract() == 0.0 && size < 1e15 {
+        return format!("{value:.0}");
+    }
+    if size != 0.0 && !(1e-4..1e9).contains(&size) {
+        return format!("{value:.4e}");
+    }
+    let digits = (6 - size.max(1.0).log10().floor() as i32).clamp(0, 8) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 /// A shape as `60000×28×28`; a scalar as `scalar`.
 pub fn shape(shape: &[u64]) -> String {
     if shape.is_empty() {
@@ -202,5 +234,23 @@ mod tests {
         let mut names = ["layer.10", "layer.2", "layer.02", "Layer.3", "layer"];
         names.sort_by(|a, b| natural_order(a, b));
         assert_eq!(names, ["layer", "layer.02", "layer.2", "Layer.3", "layer.10"]);
+    }
+
+    #[test]
+    fn numbers_are_brief() {
+        for (value, text) in
+            [(0.0, "0"), (0.2134, "0.2134"), (-0.5, "-0.5"), (1234.5, "1234"), (1e-9, "1e-9"), (3e7, "3e7")]
+        {
+            assert_eq!(brief(value), text);
+        }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            (short_number(16.073), short_number(0.1 + 0.2), short_number(1.27e-5)),
+            ("16.073".into(), "0.3".into(), "1.2700e-5".into())
+        );
+        assert_eq!((short_number(1e6), short_number(123_456.789)), ("1000000".into(), "123456.8".into()));
     }
 }

@@ -1,19 +1,28 @@
 //! Adapters: one content seen as another — some rows and columns of a table, a slice of an array, an
-//! array as a table, columns as an array, a picture as an array and back, text columns as typed ones.
+//! array as a table, columns as an array, a field of records, scaled values, a picture as an array and back, text columns
+//! as typed ones.
 //! They implement the traits of [`crate::data::content`], so views, commands and writers need no special cases.
 
 mod cast;
 mod columns;
+mod field;
+mod frame;
+mod lenient;
 mod nested;
 mod picture;
 mod records;
+mod scaled;
 mod shown;
 mod typed;
 
 pub use cast::Cast;
 pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_bytes};
+pub use field::{FieldArray, FieldPath};
+pub use frame::FrameArray;
+pub use lenient::LenientTyped;
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
+pub use scaled::ScaledArray;
 pub use shown::Shown;
 pub use typed::{TypeMismatch, Typed, is_json};
 
@@ -135,6 +144,14 @@ impl ArrayView {
         ArrayView { array, region, single, shape }
     }
 
+    /// The shape of its chunks, where its first element begins one and it leaves none out.
+    fn chunks(&self, inner: &[u64]) -> Option<Vec<u64>> {
+        let axes = || self.region.0.iter().zip(inner).zip(&self.single).filter(|(_, gone)| !**gone);
+        let whole = |span: &Span, side: u64| span.step == 1 && span.start.checked_rem(side) == Some(0);
+        let all = inner.len() == self.single.len() && axes().all(|((span, &side), _)| whole(span, side));
+        all.then(|| axes().map(|((_, &side), _)| side).collect())
+    }
+
     /// The region of the inner array that `region` of this one is.
     fn outer(&self, region: &Region) -> Result<Region> {
         region.check(&self.shape)?;
@@ -183,7 +200,8 @@ impl Array for ArrayView {
     }
 
     fn facts(&self) -> ArrayFacts {
-        let mut facts = ArrayFacts { chunks: None, bytes_stored: None, ..self.array.facts() };
+        let mut facts = ArrayFacts { bytes_stored: None, ..self.array.facts() };
+        facts.chunks = facts.chunks.and_then(|chunks| self.chunks(&chunks));
         if facts.axes.len() == self.single.len() {
             // Names hold for what is left; coordinates only where the whole axis is.
             let kept = facts.axes.into_iter().zip(self.region.0.iter().zip(self.array.shape()));

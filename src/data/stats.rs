@@ -7,6 +7,8 @@ mod column;
 mod floats;
 mod histogram;
 mod image;
+mod sample;
+mod selection;
 mod sketch;
 pub mod summary;
 mod table;
@@ -15,18 +17,9 @@ mod texts;
 pub use array::{ArrayStats, Scaled, Unread, array, readable, readable_elements};
 pub use histogram::{Binning, Counter, Histogram, histograms};
 pub use image::{ChannelStats, ImageStats, image};
-pub use table::{ColumnStats, TableStats, table};
-
-/// How many values are different.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distinct {
-    /// All were counted.
-    Exactly(u64),
-    /// Counting stopped here.
-    AtLeast(u64),
-    /// An estimate that errs by about 1 %.
-    About(u64),
-}
+pub use sample::sampled;
+pub use selection::{SelectionStats, Total, selection};
+pub use table::{ColumnStats, Distinct, TableStats, table};
 
 /// Moments of numbers that can be merged (Chan, Golub and LeVeque 1979).
 #[derive(Clone, Copy, Debug, Default)]

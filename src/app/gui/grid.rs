@@ -26,7 +26,7 @@ use std::ops::Range;
 use egui::{Rect, Response, Sense, Ui, UiBuilder};
 
 pub(crate) use columns::Layout;
-pub(crate) use menu::{CopyFormat, CopyRequest, MenuChoice};
+pub(crate) use menu::MenuChoice;
 pub(crate) use model::{
     Cell, CellKind, ColumnHead, GridModel, GridRows, GridState, Side, SortMark, thousands,
 };
@@ -73,7 +73,7 @@ pub(crate) struct GridResponse {
     /// Enter, Space or a double click: show this value in full.
     pub(crate) activated: Option<CellAt>,
     /// Something is to be copied.
-    pub(crate) copy: Option<CopyRequest>,
+    pub(crate) copy: Option<gander::convert::copy::CopyRequest>,
     /// The head of a column was clicked.
     pub(crate) header_clicked: Option<HeaderClick>,
     /// What was chosen in a context menu (already done, where it concerns the grid itself).

@@ -109,12 +109,10 @@ pub(crate) struct Theme {
     pub(crate) null: Color32,
 }
 
-/// NaN in heat maps and images.
-pub(crate) const PICTURE_NAN: Color32 = Color32::from_rgb(0xff, 0x2b, 0xd6);
-/// +Inf in heat maps and images.
-pub(crate) const PICTURE_POSITIVE_INFINITY: Color32 = Color32::WHITE;
-/// −Inf in heat maps and images, hatched.
-pub(crate) const PICTURE_NEGATIVE_INFINITY: Color32 = Color32::BLACK;
+/// A colour of a picture of values.
+pub(crate) fn picture_color([red, green, blue]: [u8; 3]) -> Color32 {
+    Color32::from_rgb(red, green, blue)
+}
 
 const fn rgb(hex: u32) -> Color32 {
     Color32::from_rgb((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)

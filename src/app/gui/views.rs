@@ -30,7 +30,6 @@ use gander::jobs::Jobs;
 use serde_json::Value;
 
 use super::commands::Action;
-pub(crate) use table::sums::short as short_number;
 
 /// Formats that hand options on to the files in them.
 const PASSING: [&str; 9] = ["gzip", "zstd", "bzip2", "xz", "lz4", "zlib", "zip", "tar", "folder"];

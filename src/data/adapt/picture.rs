@@ -1,5 +1,6 @@
 //! Pictures as arrays of samples, and arrays as pictures.
 
+use super::frame::copy_line;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -49,35 +50,26 @@ impl Array for ImageArray {
         let channels =
             if info.channels != 1 { spans.pop().unwrap_or(Span::all(1)) } else { Span::range(0, 1) };
         let [rows, columns] = spans.as_slice() else { return Err(Error::bug("a picture without sides")) };
-        let size = info.sample.size();
-        let mut to = out.chunks_exact_mut(size);
+        let rect = Rect {
+            x: columns.start,
+            y: rows.start,
+            width: columns.end() - columns.start,
+            height: rows.end() - rows.start,
+        };
+        let line = (columns.count * channels.count) as usize * info.sample.size();
+        if out.is_empty() || line == 0 {
+            return Ok(());
+        }
+        let mut lines = out.chunks_exact_mut(line);
         for frame in 0..frames.count {
-            let rect = Rect {
-                x: columns.start,
-                y: rows.start,
-                width: columns.end() - columns.start,
-                height: rows.end() - rows.start,
-            };
-            if rect.width == 0 || rect.height == 0 {
-                return Ok(());
-            }
             let pixels = self.image.read(task, frames.index(frame), 0, rect)?;
             if (pixels.width, pixels.height, pixels.channels) != (rect.width, rect.height, info.channels) {
                 let what = format!("frame {} has another size or other channels", frames.index(frame));
                 return Err(Error::unsupported(what));
             }
-            let stride = pixels.channels as usize * size;
-            for y in 0..rows.count {
-                for x in 0..columns.count {
-                    let pixel = (y * rows.step * pixels.width + x * columns.step) as usize * stride;
-                    for c in 0..channels.count {
-                        let at = pixel + channels.index(c) as usize * size;
-                        let (Some(to), Some(from)) = (to.next(), pixels.data.get(at..at + size)) else {
-                            return Err(Error::bug("pixels are missing"));
-                        };
-                        to.copy_from_slice(from);
-                    }
-                }
+            for (y, line) in (0..rows.count).zip(&mut lines) {
+                let xs = (0..columns.count).map(|x| x * columns.step);
+                copy_line(&pixels, y * rows.step, xs, channels, line)?;
             }
         }
         Ok(())

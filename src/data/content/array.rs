@@ -174,6 +174,33 @@ impl Scaling {
         let outside = self.valid.is_some_and(|(low, high)| stored < low || stored > high);
         if outside || self.fill.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
     }
+
+    /// Whether values stay the numbers that are stored, and only missing ones are marked.
+    pub fn is_identity(&self) -> bool {
+        (self.scale, self.offset) == (1.0, 0.0)
+    }
+}
+
+/// `stored × 0.01; plus 273.15; -32768 missing`.
+impl std::fmt::Display for Scaling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let number = |value: f64| crate::data::cell::float64(value).trim_end_matches(".0").to_owned();
+        let mut words = Vec::new();
+        if self.scale != 1.0 {
+            words.push(format!("stored × {}", number(self.scale)));
+        }
+        if self.offset != 0.0 {
+            words.push(format!("plus {}", number(self.offset)));
+        }
+        if !self.fill.is_empty() {
+            let fill: Vec<String> = self.fill.iter().take(4).map(|value| number(*value)).collect();
+            words.push(format!("{} missing", fill.join(", ")));
+        }
+        if let Some((low, high)) = self.valid {
+            words.push(format!("valid {} to {}", number(low), number(high)));
+        }
+        f.write_str(&words.join("; "))
+    }
 }
 
 /// [`Array::column`] for elements that `read` gives.
@@ -187,6 +214,15 @@ pub fn column_of_bytes<A: Array + ?Sized>(array: &A, task: &Task, region: &Regio
     let mut out = limits::zeroed(bytes, "the array")?;
     array.read(task, region, &mut out)?;
     adapt::column(array.dtype(), &[], &out, limits::check(count, u64::MAX, "this part")?)
+}
+
+/// Reads `region` with [`Array::read_lenient`] into a fresh buffer of at most [`limits::READ`] bytes.
+pub fn read_lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
+    region.check(array.shape())?;
+    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    let gaps = array.read_lenient(task, region, &mut out)?;
+    Ok((out, gaps))
 }
 
 /// Reads `region` into a fresh buffer of at most [`limits::READ`] bytes.

@@ -2,13 +2,13 @@
 
 use egui::{CursorIcon, Event, EventFilter, Key, Modifiers, PointerButton, Pos2, Response, Sense, Ui};
 
-use super::menu::{CopyFormat, CopyRequest};
 use super::model::GridModel;
 use super::scroll::{Bar, Scrolled};
 use super::selection::{Kind, Step};
 use super::view::View;
 use super::{Drag, Grid, GridResponse, HeaderClick, Place, RowPosition, Selection, Target};
 use crate::gui::theme::size;
+use gander::convert::copy::{CopyFormat, CopyRequest};
 
 /// How near to a column's right edge the pointer takes hold of it.
 const EDGE: f32 = 4.0;

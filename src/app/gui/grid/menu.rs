@@ -1,8 +1,7 @@
 //! Context menus of cells and heads. What concerns the grid alone is done here; the rest is reported.
 
-use std::ops::Range;
-
 use egui::{Button, Ui};
+use gander::convert::copy::{CopyFormat, CopyRequest};
 
 use super::model::GridModel;
 use super::selection::{Kind, Selection};
@@ -10,57 +9,6 @@ use super::view::View;
 use super::{CellAt, Grid, GridResponse, Place, Target};
 use crate::gui::icons::Icon;
 use crate::gui::theme::icon_text;
-
-/// In which form cells are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyFormat {
-    /// Tab-separated, for spreadsheets.
-    Tsv,
-    /// Comma-separated, quoted where needed.
-    Csv,
-    /// An array of objects.
-    Json,
-    /// A table in Markdown.
-    Markdown,
-    /// A NumPy array literal.
-    NumPy,
-    /// A condition for a SQL query.
-    SqlWhere,
-}
-
-impl CopyFormat {
-    /// Every form, in the order of the menu.
-    pub(crate) const ALL: [CopyFormat; 6] =
-        [Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy, Self::SqlWhere];
-    /// Those for what has no columns that a query could name.
-    pub(crate) const UNNAMED: &[CopyFormat] =
-        &[Self::Tsv, Self::Csv, Self::Json, Self::Markdown, Self::NumPy];
-
-    /// The words in the menu.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            CopyFormat::Tsv => "Tab-separated",
-            CopyFormat::Csv => "CSV",
-            CopyFormat::Json => "JSON",
-            CopyFormat::Markdown => "Markdown table",
-            CopyFormat::NumPy => "NumPy array",
-            CopyFormat::SqlWhere => "SQL WHERE",
-        }
-    }
-}
-
-/// What is to be copied. It may be billions of cells: count before reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CopyRequest {
-    /// The rows.
-    pub(crate) rows: Range<u64>,
-    /// The model's columns, in the order shown.
-    pub(crate) columns: Vec<usize>,
-    /// Whether the column names come first.
-    pub(crate) headers: bool,
-    /// In which form.
-    pub(crate) format: CopyFormat,
-}
 
 /// What was chosen in a context menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::menu::CopyFormat;
+use gander::convert::copy::CopyFormat;
 
 /// How many rows there are, and how sure that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

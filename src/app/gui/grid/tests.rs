@@ -58,7 +58,7 @@ struct Bench {
     grid: Grid,
     model: Places,
     activated: Option<CellAt>,
-    copied: Option<CopyRequest>,
+    copied: Option<gander::convert::copy::CopyRequest>,
     header: Option<HeaderClick>,
     hovered: Option<CellAt>,
     rows: Range<u64>,

@@ -12,8 +12,7 @@ use gander::data::stats::{
     self, ArrayStats, Binning, ChannelStats, ColumnStats, Distinct, Histogram, histograms,
 };
 
-use crate::gui::views::array::sample;
-use crate::gui::views::short_number as short;
+use gander::bytes::display::short_number as short;
 
 /// Rows of a sample.
 const ROWS: u64 = 20_480;
@@ -132,7 +131,7 @@ pub(super) fn array_exact(array: &dyn Array, task: &Task) -> Result<Numbers> {
 /// Of a sample of an array: runs of elements at several places.
 pub(super) fn array_sample(array: &dyn Array, task: &Task) -> Result<Numbers> {
     let started = Instant::now();
-    let stats = sample::statistics(array, task, 16, ELEMENTS / 16, bins(array))?;
+    let stats = stats::sampled(array, task, 16, ELEMENTS / 16, bins(array))?;
     let mut numbers = of_array(array, &stats);
     if let (Some(count), Ok(all)) = (numbers.lines.first_mut(), limits::elements(array.shape())) {
         count.1 = format!("{} of {}", count.1, display::count(all));

@@ -18,7 +18,8 @@ use super::Key;
 use super::details::Known;
 use super::numbers::{self, Numbers};
 use crate::gui::theme::{self, Theme, mono_small_font, space};
-use crate::gui::views::{Subject, Target, short_number};
+use crate::gui::views::{Subject, Target};
+use gander::bytes::display::short_number;
 
 /// Columns of so many rows are scanned without being asked.
 const ROWS: u64 = 300_000;

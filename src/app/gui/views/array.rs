@@ -1,71 +1,57 @@
 //! The view of an array: a heat map, numbers, an image, lines, a histogram of one slice of it, and the
 //! dimension mapper that chooses the slice.
 //!
-//! - [`mapping`] and [`dims`]: which axes are rows and columns, where the others stand; [`meaning`]: what their
-//!   indices stand for, and [`kinds`]: what they go through; [`seen`]: a field of structured elements, scaled values;
-//! - [`slice`] and [`values`]: a slice as a plane of elements, read by windows, and what is known of it;
-//!   [`mosaic`]: large windows tile by tile; [`ahead`]: slices that will come next; [`pursuit`]: those before
-//!   the newest;
-//! - [`layer`], [`pictured`], [`marks`], [`color`]: slices as pictures; [`options`]: their toolbar;
-//! - [`numbers`] with [`blocks`] and [`texts`], [`lines`] with [`curves`], [`histogram`], [`volume`]: the other
-//!   modes; [`probe`]: one element;
-//!   [`sample`]: where to look when not everything is looked at.
+//! What of it is the library's: the slice and its windows, summaries, lines and search ([`gander::data::plane`]), what
+//! indices stand for ([`gander::data::axes`]), fields and scaled values ([`gander::data::adapt`]). In here:
+//! - [`dims`]: the dimension mapper; [`field_view`]: which field, stored or scaled; [`ahead`]: slices that will come
+//!   next; [`pursuit`]: those before the newest; [`search`]: the way to the next NaN;
+//! - [`layer`], [`pictured`], [`marks`]: slices as pictures; [`options`]: their toolbar;
+//! - [`numbers`] with [`blocks`] and [`texts`], [`lines`], [`histogram`], [`volume`]: the other modes; [`probe`]: one
+//!   element.
 //!
 //! Nothing here reads: slots of [`gander::jobs`] are asked with what is in sight, and what they have is
 //! drawn.
 
 mod ahead;
 mod blocks;
-pub(super) mod color;
-mod curves;
 pub(super) mod dims;
+mod field_view;
 pub(super) mod histogram;
-mod hunt;
-mod kinds;
 pub(super) mod layer;
 pub(super) mod lines;
-pub(super) mod mapping;
 mod marks;
-pub(super) mod meaning;
-mod mosaic;
 mod numbers;
 pub(super) mod options;
 pub(super) mod pictured;
 pub(super) mod plotting;
 mod probe;
 mod pursuit;
-mod ruler;
-pub(crate) mod sample;
-mod seen;
-pub(super) mod slice;
+mod search;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod values;
 mod volume;
 
 use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
+use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
 use gander::data::format::Data;
+use gander::data::numbers::{NonFinite, has_numbers};
+use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
+use gander::data::plane::{Mapping, NonFiniteSearch, Role, SearchFrom, Slice};
 use serde_json::{Value, json};
 
-use self::color::{Choice, Photo};
 use self::dims::Dims;
+use self::field_view::FieldView;
 use self::histogram::Histogram;
-use self::hunt::{Ended, Here, Hunt, Prey};
-use self::layer::Style;
 use self::lines::Lines;
-use self::mapping::{Mapping, Role};
-use self::meaning::Meaning;
 use self::numbers::Numbers;
 use self::pictured::{Look, Pictured};
-use self::seen::Lens;
-use self::slice::{Slice, Sliced};
-use self::values::Odd;
+use self::search::{Ended, Search};
 use self::volume::Volume;
 use super::{Action, Request, Target, View, ViewCx};
 use crate::gui::theme;
@@ -103,8 +89,7 @@ impl Mode {
     fn usual(array: &dyn Array, mapping: &Mapping) -> Mode {
         let (dtype, shape) = (array.dtype(), array.shape());
         let axes = shape.iter().filter(|&&len| len > 1).count();
-        if !values::drawable(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_))
-        {
+        if !has_numbers(dtype) || axes == 0 || matches!(dtype, DType::DateTime(_) | DType::TimeDelta(_)) {
             return Mode::Numbers;
         }
         let picture = mapping.channels().is_some() && matches!(dtype, DType::U8 | DType::U16);
@@ -125,12 +110,12 @@ pub(crate) fn make(target: &Target, array: &Arc<dyn Array>) -> Box<dyn View> {
 struct ArrayView {
     /// What is seen: the array, a field of it, its scaled values.
     array: Arc<dyn Array>,
-    lens: Lens,
+    field_view: FieldView,
     mode: Mode,
     mapping: Mapping,
     dims: Dims,
-    choice: Choice,
-    photo: Photo,
+    choice: HeatMapSpec,
+    photo: ImageSpec,
     heat: Pictured,
     image: Pictured,
     numbers: Numbers,
@@ -139,7 +124,7 @@ struct ArrayView {
     volume: Volume,
     /// Whether the cross-hair of the volume stands somewhere.
     crossed: bool,
-    hunt: Hunt,
+    search: Search,
     /// Whether the mapping is settled: by the session, or by arrays of this shape seen before.
     settled: bool,
     name: String,
@@ -147,9 +132,9 @@ struct ArrayView {
 
 /// The first mapping of an array: the plane that its axes suggest, at the beginning of what goes by time or number,
 /// in the middle of a body in space, whose first slice is mostly empty.
-fn first_look(shape: &[u64], meaning: &Meaning) -> Mapping {
-    let mut mapping = Mapping::meant(shape, meaning.kinds());
-    for axis in mapping.others(false).into_iter().filter(|axis| meaning.is_space(*axis)) {
+fn first_look(shape: &[u64], coordinates: &AxisCoordinates) -> Mapping {
+    let mut mapping = Mapping::meant(shape, coordinates.kinds());
+    for axis in mapping.others(false).into_iter().filter(|axis| coordinates.is_space(*axis)) {
         mapping.set_position(axis, shape[axis] / 2);
     }
     mapping
@@ -157,16 +142,16 @@ fn first_look(shape: &[u64], meaning: &Meaning) -> Mapping {
 
 impl ArrayView {
     fn new(target: &Target, array: &Arc<dyn Array>) -> Self {
-        let lens = Lens::new(array, &target.node);
-        let array = lens.array();
-        let meaning = lens.meaning(&*array);
-        let mapping = first_look(array.shape(), &meaning);
+        let field_view = FieldView::new(array, &target.node);
+        let array = field_view.array();
+        let coordinates = field_view.coordinates(&*array);
+        let mapping = first_look(array.shape(), &coordinates);
         ArrayView {
             mode: Mode::usual(&*array, &mapping),
             mapping,
-            dims: Dims::new(meaning),
-            choice: Choice::default(),
-            photo: Photo::default(),
+            dims: Dims::new(coordinates),
+            choice: HeatMapSpec::default(),
+            photo: ImageSpec::default(),
             heat: Pictured::default(),
             image: Pictured::default(),
             numbers: Numbers::new(target.title()),
@@ -174,10 +159,10 @@ impl ArrayView {
             histogram: Histogram::default(),
             volume: Volume::default(),
             crossed: false,
-            hunt: Hunt::default(),
+            search: Search::default(),
             settled: false,
             name: target.title().to_owned(),
-            lens,
+            field_view,
             array,
         }
     }
@@ -191,13 +176,16 @@ impl ArrayView {
     /// Whether the numbers have any options.
     fn has_options(&self) -> bool {
         let dtype = self.array.dtype();
-        dtype.is_real() || dtype.is_complex() || !self.lens.fields.is_empty() || self.lens.scaling.is_some()
+        dtype.is_real()
+            || dtype.is_complex()
+            || !self.field_view.fields.is_empty()
+            || self.field_view.scaling.is_some()
     }
 
     /// Shows one field of structured elements, or all of them.
     fn choose_field(&mut self, field: Option<usize>) {
-        if self.lens.field != field {
-            self.lens.field = field;
+        if self.field_view.field != field {
+            self.field_view.field = field;
             self.look_anew();
             self.mode = match field {
                 Some(_) => Mode::usual(&*self.array, &self.mapping),
@@ -208,8 +196,8 @@ impl ArrayView {
 
     /// Shows what is stored, or what that stands for.
     fn choose_stored(&mut self, stored: bool) {
-        if self.lens.stored != stored {
-            self.lens.stored = stored;
+        if self.field_view.stored != stored {
+            self.field_view.stored = stored;
             self.look_anew();
         }
     }
@@ -217,13 +205,13 @@ impl ArrayView {
     /// The array behind the modes is another one now.
     fn look_anew(&mut self) {
         self.stop();
-        self.array = self.lens.array();
-        let meaning = self.lens.meaning(&*self.array);
+        self.array = self.field_view.array();
+        let coordinates = self.field_view.coordinates(&*self.array);
         if self.mapping.shape() != self.array.shape() {
-            self.mapping = first_look(self.array.shape(), &meaning);
+            self.mapping = first_look(self.array.shape(), &coordinates);
         }
         let rate = self.dims.rate();
-        self.dims = Dims::new(meaning);
+        self.dims = Dims::new(coordinates);
         self.dims.set_rate(rate);
         self.heat.clear();
         self.image.clear();
@@ -231,8 +219,8 @@ impl ArrayView {
         self.lines.clear();
         self.histogram.clear();
         self.volume.clear();
-        if let color::Range::Hand(..) = self.choice.range {
-            self.choice.range = color::Range::MinMax;
+        if let ColorRange::Hand(..) = self.choice.range {
+            self.choice.range = ColorRange::MinMax;
         }
     }
 
@@ -243,18 +231,18 @@ impl ArrayView {
     }
 
     fn stop(&mut self) {
-        self.dims.meaning.stop();
+        self.dims.stop();
         self.heat.stop();
         self.image.stop();
         self.numbers.stop();
         self.lines.stop();
         self.histogram.stop();
         self.volume.stop();
-        self.hunt.stop();
+        self.search.stop();
     }
 
     fn drawable(&self) -> bool {
-        values::drawable(self.array.dtype())
+        has_numbers(self.array.dtype())
     }
 
     fn is_image(&self) -> bool {
@@ -281,10 +269,10 @@ impl ArrayView {
         if let Some(mode) = kept.get("mode").and_then(Value::as_str).and_then(Mode::named) {
             self.mode = mode;
         }
-        self.choice = Choice::restore(kept.get("choice").unwrap_or(&Value::Null));
-        if let color::Range::Hand(..) = self.choice.range {
+        self.choice = HeatMapSpec::restore(kept.get("choice").unwrap_or(&Value::Null));
+        if let ColorRange::Hand(..) = self.choice.range {
             // A range by hand belongs to the array for which it was set.
-            self.choice.range = color::Range::MinMax;
+            self.choice.range = ColorRange::MinMax;
         }
         self.hold();
     }
@@ -324,17 +312,18 @@ impl ArrayView {
         let (array, slice) = (self.array.clone(), self.slice());
         let title = self.name.as_str();
         let style = match self.mode {
-            Mode::Image => Style::Photo(self.photo),
-            _ => Style::Heat(self.choice),
+            Mode::Image => RenderSpec::Image(self.photo),
+            _ => RenderSpec::HeatMap(self.choice),
         };
-        let meaning: &Meaning = &self.dims.meaning;
+        let coordinates: &AxisCoordinates = &self.dims.coordinates;
         let (worded, cross, neighbours) = (0..slice.spans.len(), None, true);
-        let look = Look { array: &array, slice: &slice, style, title, worded, meaning, cross, neighbours };
+        let look =
+            Look { array: &array, slice: &slice, style, title, worded, coordinates, cross, neighbours };
         match self.mode {
             Mode::Heat => self.heat.ui(ui, cx, &look),
             Mode::Image => self.image.ui(ui, cx, &look),
-            Mode::Numbers => self.numbers.ui(ui, cx, &array, &slice, meaning),
-            Mode::Line => self.lines.ui(ui, cx, &array, &slice, self.choice.part, meaning),
+            Mode::Numbers => self.numbers.ui(ui, cx, &array, &slice, coordinates),
+            Mode::Line => self.lines.ui(ui, cx, &array, &slice, self.choice.part, coordinates),
             Mode::Histogram => self.histogram.ui(ui, cx, &array, &slice, &mut self.choice),
             Mode::Volume => {
                 if !std::mem::replace(&mut self.crossed, true) {
@@ -342,7 +331,7 @@ impl ArrayView {
                         index.iter().enumerate().for_each(|(axis, &at)| self.mapping.set_position(axis, at));
                     });
                 }
-                let shown = volume::Shown { array: &array, choice: self.choice, title, meaning };
+                let shown = volume::Shown { array: &array, choice: self.choice, title, coordinates };
                 self.volume.ui(ui, cx, &shown, &mut self.mapping);
             }
         }
@@ -390,7 +379,7 @@ impl ArrayView {
         if self.mode == Mode::Heat {
             for (modifiers, forward) in [(Modifiers::NONE, true), (Modifiers::SHIFT, false)] {
                 if pressed(modifiers, Key::N) {
-                    self.next_odd(Odd::Nan, forward);
+                    self.next_non_finite(NonFinite::Nan, forward);
                 }
             }
         }
@@ -404,7 +393,7 @@ impl ArrayView {
         match self.mode {
             Mode::Heat => self.heat.shows(slice),
             Mode::Image => self.image.shows(slice),
-            Mode::Volume => self.volume.shows(&self.mapping, &self.dims.meaning),
+            Mode::Volume => self.volume.shows(&self.mapping, &self.dims.coordinates),
             Mode::Numbers => self.numbers.shows(slice),
             Mode::Line => self.lines.shows(slice),
             Mode::Histogram => self.histogram.shows(slice),
@@ -412,23 +401,26 @@ impl ArrayView {
     }
 
     /// Goes to the next NaN or Inf: in this slice, then in the others.
-    fn next_odd(&mut self, kind: Odd, forward: bool) {
+    fn next_non_finite(&mut self, kind: NonFinite, forward: bool) {
         let slice = self.mapping.slice(false);
         let more = self.mapping.others(false).iter().any(|&axis| self.mapping.shape()[axis] > 1);
         let part = self.choice.part;
-        let here = match self.heat.survey(&slice, part).is_some_and(|survey| survey.lists(kind)) {
-            true if self.heat.next_odd(&slice, part, kind, forward, !more) || !more => return,
-            true => Here::Nothing,
+        let from = match self.heat.summary(&slice, part).is_some_and(|summary| summary.lists(kind)) {
+            true if self.heat.next_non_finite(&slice, part, kind, forward, !more) || !more => return,
+            true => SearchFrom::Nothing,
             // More than are kept, or nothing is known yet.
-            false => self.heat.cursor().map_or(Here::All, |[column, row]| Here::From(row, column)),
+            false => {
+                self.heat.cursor().map_or(SearchFrom::All, |[column, row]| SearchFrom::Place(row, column))
+            }
         };
-        self.hunt.start(Prey { mapping: self.mapping.clone(), part, kind, forward, here });
+        let mapping = self.mapping.clone();
+        self.search.start(NonFiniteSearch { mapping, part, kind, forward, from });
     }
 
-    /// Goes where a hunt ended.
-    fn end_hunt(&mut self, cx: &mut ViewCx<'_>) {
+    /// Goes where a search ended.
+    fn end_search(&mut self, cx: &mut ViewCx<'_>) {
         let array = self.array.clone();
-        match self.hunt.poll(cx.jobs, &array, &self.name) {
+        match self.search.poll(cx.jobs, &array, &self.name) {
             Some(Ended::Found(index)) => _ = self.go_to(&index),
             Some(Ended::Nothing(words)) => cx.actions.push(Action::Notice(words)),
             Some(Ended::Failed(error)) if !error.is_cancelled() => {
@@ -503,8 +495,8 @@ impl View for ArrayView {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
-        self.end_hunt(cx);
-        self.dims.meaning.load(cx.jobs);
+        self.end_search(cx);
+        self.dims.load(cx.jobs);
         self.keys(ui, cx);
         let (dtype, shape) = (self.array.dtype(), self.array.shape());
         let bytes = gander::bytes::limits::bytes(shape, 1)
@@ -560,7 +552,7 @@ impl View for ArrayView {
     fn export(&self) -> Option<(String, Data)> {
         let slice = self.slice();
         let whole = slice.spans.iter().zip(self.array.shape()).all(|(span, &len)| span.count == len);
-        let field = self.lens.chosen();
+        let field = self.field_view.chosen();
         if whole && field.is_none() {
             return None;
         }
@@ -569,7 +561,7 @@ impl View for ArrayView {
             words = format!("the field {} of {words}", field.name);
         }
         // What is stored is written, with what it stands for beside it where the format can say so.
-        let sliced: Arc<dyn Array> = Arc::new(Sliced::new(self.lens.stored_array(), &slice));
+        let sliced: Arc<dyn Array> = Arc::new(slice.view(self.field_view.stored_array()));
         Some((words, Data::Arrays(vec![(self.name.clone(), sliced)])))
     }
 
@@ -578,14 +570,14 @@ impl View for ArrayView {
             "mode": self.mode.word(), "mapping": self.mapping.keep(), "choice": self.choice.keep(),
             "heat": self.heat.keep(), "image": self.image.keep(), "numbers": self.numbers.keep(),
             "lines": self.lines.keep(), "histogram": self.histogram.keep(), "volume": self.volume.keep(),
-            "crossed": self.crossed, "lens": self.lens.keep(), "rate": self.dims.rate(),
+            "crossed": self.crossed, "lens": self.field_view.keep(), "rate": self.dims.rate(),
             "photo": { "channel": self.photo.channel, "window": self.photo.window.map(|(a, b)| [a, b]) },
         })
     }
 
     fn restore(&mut self, kept: &Value) {
         let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
-        if self.lens.restore(part("lens")) {
+        if self.field_view.restore(part("lens")) {
             self.look_anew();
         }
         if let Some(rate) = part("rate").as_f64() {
@@ -600,7 +592,7 @@ impl View for ArrayView {
         {
             self.mode = mode;
         }
-        self.choice = Choice::restore(part("choice"));
+        self.choice = HeatMapSpec::restore(part("choice"));
         self.heat.restore(part("heat"));
         self.image.restore(part("image"));
         self.numbers.restore(part("numbers"));
@@ -611,7 +603,7 @@ impl View for ArrayView {
         self.hold();
         let photo = part("photo");
         let end = |n: usize| photo.get("window")?.get(n)?.as_f64().filter(|n| n.is_finite());
-        self.photo = Photo {
+        self.photo = ImageSpec {
             opaque: false,
             channel: photo.get("channel").and_then(Value::as_u64).map(|n| n as usize),
             window: end(0).zip(end(1)),

@@ -9,15 +9,13 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 use gander::bytes::display;
+use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
-use super::table::copy::{Item, Kind, Out};
 use super::{Request, Target, View, ViewCx};
 use crate::gui::commands::{Action, Where};
-use crate::gui::grid::{
-    Cell, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState, Side, SortMark,
-};
+use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, Side, SortMark};
 use crate::gui::theme::{self, Theme, space};
 use list::{Entry, Listed};
 
@@ -323,15 +321,16 @@ impl Rows<'_> {
     }
 
     /// A value to be copied: as it is shown, or for the forms that know numbers as it is.
-    fn item(&self, entry: &Entry, column: usize, as_shown: bool) -> Item {
-        let shown = || Item::new(Kind::Text, self.text(entry, column));
-        let number = |number: Option<u64>| Item::new(Kind::Number, number.map(|number| number.to_string()));
+    fn item(&self, entry: &Entry, column: usize, as_shown: bool) -> CopyValue {
+        let shown = || CopyValue::new(ValueKind::Text, self.text(entry, column));
+        let number =
+            |number: Option<u64>| CopyValue::new(ValueKind::Number, number.map(|number| number.to_string()));
         match self.columns.get(column) {
             _ if as_shown => shown(),
             Some(Column::Elements) => number(entry.elements),
             Some(Column::Bytes) => number(entry.bytes),
             Some(Column::Shape) => {
-                Item::new(Kind::Nested, entry.shape.as_ref().map(|shape| format!("{shape:?}")))
+                CopyValue::new(ValueKind::Nested, entry.shape.as_ref().map(|shape| format!("{shape:?}")))
             }
             _ => shown(),
         }
@@ -339,14 +338,13 @@ impl Rows<'_> {
 
     /// The selected cells as text.
     fn copy(&self, request: &CopyRequest) -> String {
-        let as_shown = matches!(request.format, CopyFormat::Tsv | CopyFormat::Csv | CopyFormat::Markdown);
+        let as_shown = request.format.is_text();
         let heads = request.columns.iter().filter_map(|column| self.columns.get(*column));
-        let mut out = Out::new(request, heads.map(|column| column.word().to_owned()).collect());
-        out.begin();
+        let mut out = CopyWriter::new(request, heads.map(|column| column.word().to_owned()).collect());
         for row in request.rows.clone() {
             let Some(entry) = self.entry(row) else { break };
             let columns = request.columns.iter().filter(|column| **column < self.columns.len());
-            let items: Vec<Item> = columns.map(|column| self.item(entry, *column, as_shown)).collect();
+            let items: Vec<CopyValue> = columns.map(|column| self.item(entry, *column, as_shown)).collect();
             out.row(&items);
         }
         out.end()

@@ -2,10 +2,9 @@
 //! level; frames with a slider; a histogram.
 //!
 //! A frame is decoded once by a job and then is an array of `frames × height × width × channels` in
-//! memory ([`frame`]), so that everything else is the picture of an array. Frames that go through several axes
+//! memory ([`FrameArray`]), so that everything else is the picture of an array. Frames that go through several axes
 //! (time, channels, depth) have a slider for each.
 
-mod frame;
 #[cfg(test)]
 mod tests;
 
@@ -13,21 +12,19 @@ use std::sync::Arc;
 
 use egui::{Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
+use gander::data::adapt::FrameArray;
+use gander::data::axes::AxisCoordinates;
 use gander::data::content::array::Axis;
 use gander::data::content::{Array, Image, ImageInfo};
+use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
+use gander::data::plane::{Mapping, Slice};
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
-use self::frame::Frame;
-use super::array::color::{Choice, Photo, Range};
 use super::array::dims::Dims;
 use super::array::histogram::Histogram;
-use super::array::layer::Style;
-use super::array::mapping::Mapping;
-use super::array::meaning::Meaning;
 use super::array::options;
 use super::array::pictured::{Look, Pictured};
-use super::array::slice::Slice;
 use super::{Request, Target, View, ViewCx};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, space};
@@ -59,20 +56,20 @@ struct ImageView {
     /// Over the shape of the frame in sight.
     mapping: Mapping,
     dims: Dims,
-    photo: Photo,
+    photo: ImageSpec,
     pictured: Pictured,
     histogram: Histogram,
-    frames: Slot<u64, Frame>,
+    frames: Slot<u64, FrameArray>,
 }
 
 impl ImageView {
     fn new(name: &str, image: &Arc<dyn Image>) -> Self {
         let info = image.info();
-        let meaning = meaning_of(info);
-        let shape = frame::shape_of(info, info.height, info.width, info.channels);
+        let coordinates = coordinates_of(info);
+        let shape = FrameArray::shape_of(info, info.height, info.width, info.channels);
         let mut mapping = Mapping::picture(&shape);
         // The middle of a body: its first slice is mostly empty.
-        for axis in (0..shape.len() - SIDES).filter(|axis| meaning.is_space(*axis)) {
+        for axis in (0..shape.len() - SIDES).filter(|axis| coordinates.is_space(*axis)) {
             mapping.set_position(axis, shape[axis] / 2);
         }
         ImageView {
@@ -80,8 +77,8 @@ impl ImageView {
             name: name.to_owned(),
             mode: Mode::Image,
             mapping,
-            dims: Dims::new(meaning),
-            photo: Photo { opaque: !info.alpha, ..Photo::default() },
+            dims: Dims::new(coordinates),
+            photo: ImageSpec { opaque: !info.alpha, ..ImageSpec::default() },
             pictured: Pictured::default(),
             histogram: Histogram::of_image(),
             frames: Slot::default(),
@@ -107,7 +104,7 @@ impl ImageView {
         }
         let long = self.mapping.others(true).into_iter().filter(|&axis| self.mapping.shape()[axis] > 1);
         let words =
-            long.map(|axis| format!("{} {}", self.dims.meaning.name(axis), self.mapping.shape()[axis]));
+            long.map(|axis| format!("{} {}", self.dims.coordinates.name(axis), self.mapping.shape()[axis]));
         words.collect::<Vec<_>>().join(" × ")
     }
 
@@ -130,10 +127,11 @@ impl ImageView {
     }
 
     /// The frame in sight, or the one before it while it is decoded.
-    fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<Frame>>, gander::bytes::error::Error> {
+    fn frame(&mut self, cx: &ViewCx<'_>) -> Result<Option<Arc<FrameArray>>, gander::bytes::error::Error> {
         let (image, number) = (self.image.clone(), self.number());
         let title = format!("decoding {}", self.name);
-        let shown = self.frames.get(cx.jobs, &number, &title, move |task| Frame::read(image, task, number));
+        let shown =
+            self.frames.get(cx.jobs, &number, &title, move |task| FrameArray::read(image, task, number));
         if let Some(error) = shown.error {
             return Err(error);
         }
@@ -178,13 +176,21 @@ impl ImageView {
         let array: Arc<dyn Array> = frame;
         match self.mode {
             Mode::Image => {
-                let style = Style::Photo(self.photo);
-                let meaning = &self.dims.meaning;
+                let style = RenderSpec::Image(self.photo);
+                let coordinates = &self.dims.coordinates;
                 let (title, cross) = (title.as_str(), None);
                 // The array is one frame: it has no other slices.
                 let (worded, neighbours) = (first..last, false);
-                let look =
-                    Look { array: &array, slice: &slice, style, title, worded, meaning, cross, neighbours };
+                let look = Look {
+                    array: &array,
+                    slice: &slice,
+                    style,
+                    title,
+                    worded,
+                    coordinates,
+                    cross,
+                    neighbours,
+                };
                 self.pictured.ui(ui, cx, &look);
             }
             Mode::Histogram => self.bars(ui, cx, &array, &slice),
@@ -216,26 +222,26 @@ impl ImageView {
         {
             *span = gander::data::region::Span::range((channel as u64).min(span.count.saturating_sub(1)), 1);
         }
-        let range = self.photo.window.map_or(Range::MinMax, |(low, high)| Range::Hand(low, high));
-        let mut choice = Choice { range, ..Choice::default() };
+        let range = self.photo.window.map_or(ColorRange::MinMax, |(low, high)| ColorRange::Hand(low, high));
+        let mut choice = HeatMapSpec { range, ..HeatMapSpec::default() };
         self.histogram.ui(ui, cx, array, &slice, &mut choice);
         self.photo.window = match choice.range {
-            Range::Hand(low, high) => Some((low, high)),
+            ColorRange::Hand(low, high) => Some((low, high)),
             _ => None,
         };
     }
 }
 
 /// What frames, rows and columns stand for.
-fn meaning_of(info: &ImageInfo) -> Meaning {
+fn coordinates_of(info: &ImageInfo) -> AxisCoordinates {
     let named = |name: &str, axis: &Axis| {
         let name = if axis.name.is_empty() { name.to_owned() } else { axis.name.clone() };
         Axis { name, ..axis.clone() }
     };
     let [rows, columns] = &info.sides;
-    let frames = frame::axes(info).into_iter().map(|(_, axis)| axis);
+    let frames = FrameArray::axes(info).into_iter().map(|(_, axis)| axis);
     let sides = [named("row", rows), named("column", columns), named("channel", &Axis::default())];
-    Meaning::of_axes(frames.chain(sides).collect())
+    AxisCoordinates::of_axes(frames.chain(sides).collect())
 }
 
 /// The mapping of frames of this shape that stands at the one of this number.
@@ -254,7 +260,7 @@ impl Drop for ImageView {
     /// A tab that was closed needs nothing decoded.
     fn drop(&mut self) {
         self.frames.cancel();
-        self.dims.meaning.stop();
+        self.dims.stop();
         self.pictured.stop();
         self.histogram.stop();
     }
@@ -275,7 +281,7 @@ impl View for ImageView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.dims.meaning.load(cx.jobs);
+        self.dims.load(cx.jobs);
         let info = self.image.info();
         let frames = if info.frames > 1 { format!(" · {}", self.frames_words()) } else { String::new() };
         let [height, width, _] = self.sides();

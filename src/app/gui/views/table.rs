@@ -2,14 +2,12 @@
 //! full; the end before all rows are counted; copies and sums of what is selected.
 
 mod bar;
-pub(super) mod copy;
 mod find;
 mod heads;
 mod inspect;
 mod model;
 mod next;
 mod pages;
-mod part;
 mod pivot;
 mod record;
 pub(crate) mod sieve;
@@ -17,7 +15,6 @@ mod summary;
 pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
-mod typed;
 mod value;
 mod versions;
 
@@ -25,7 +22,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display;
 use gander::bytes::task::Task;
+use gander::convert::copy::{self, Copied, CopyRequest};
+use gander::data::adapt;
 use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
@@ -36,10 +36,7 @@ use serde_json::{Value, json};
 
 use super::{Request, Subject, Target, View, ViewCx, sql};
 use crate::gui::commands::Action;
-use crate::gui::grid::CopyFormat;
-use crate::gui::grid::{
-    CellAt, ColumnPosition, CopyRequest, GridRows, RowPosition, Selection, SelectionKind, thousands,
-};
+use crate::gui::grid::{CellAt, ColumnPosition, GridRows, RowPosition, Selection, SelectionKind, thousands};
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
 use find::{Find, Place};
@@ -117,7 +114,7 @@ pub(super) struct TableView {
     inspect: Inspect,
     record: Record,
     sums: Sums,
-    copying: Option<(CopyRequest, Slot<(), String>)>,
+    copying: Option<(CopyRequest, Slot<(), Copied>)>,
     bar: Bar,
     started: bool,
     /// It stands where it was left; rows that a filter lets through are to stand there too.
@@ -350,13 +347,18 @@ impl TableView {
     /// Copies by a job, and puts the text on the clipboard when it is there.
     fn take_copy(&mut self, cx: &mut ViewCx<'_>) {
         let Some((request, slot)) = &self.copying else { return };
-        // Texts are copied as they are in the file; what has types gets values.
-        let as_text = matches!(request.format, CopyFormat::Tsv | CopyFormat::Csv | CopyFormat::Markdown);
-        let table = if as_text { self.sheet().table.clone() } else { self.sheet().values.clone() };
+        let table = self.sheet().table.clone();
         let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
-        let shown = slot.get(cx.jobs, &(), &title, move |task| copy::copy(&*table, task, &wanted));
+        let shown = slot.get(cx.jobs, &(), &title, move |task| copy::table(&table, task, &wanted));
         match (shown.value.filter(|_| shown.fresh), shown.error) {
-            (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
+            (Some(copied), _) => {
+                cx.actions.push(Action::Copy(copied.text.clone()));
+                if copied.unfit > 0 {
+                    let cells = display::plural(copied.unfit, "cell");
+                    let words = "not of the type of its column, null in the copy";
+                    cx.actions.push(Action::Notice(format!("{cells} {words}")));
+                }
+            }
             (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
             (None, None) => return,
         }
@@ -710,8 +712,8 @@ impl View for TableView {
         if single || selection.kind == SelectionKind::All || columns.is_empty() {
             return sifted();
         }
-        let words = format!("the selection: {}", copy::words(&rows, columns.len()));
-        let part = part::Part::new(sheet.table.clone(), rows, columns).ok()?;
+        let words = format!("the selection: {}", sums::selected(&rows, columns.len()));
+        let part = adapt::TableView::new(sheet.table.clone(), rows, columns).ok()?;
         Some((words, Data::Table(Arc::new(part))))
     }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::content::Array;
+use gander::data::numbers::ComplexPart;
+use gander::data::plane::tiles;
+use gander::data::plane::{Slice, Window};
 use gander::data::region::{Region, Span};
 use gander::jobs::{Jobs, Priority};
 
 use super::layer::{self, PlaneKey};
-use super::mosaic;
-use super::slice::{Slice, Window};
-use super::values::Part;
 
 /// Slices that are read ahead.
 const SLICES: u64 = 6;
@@ -43,7 +43,7 @@ pub(crate) struct Next<'a> {
     pub(crate) array: &'a Arc<dyn Array>,
     pub(crate) slice: &'a Slice,
     pub(crate) window: Window,
-    pub(crate) part: Part,
+    pub(crate) part: ComplexPart,
 }
 
 impl Ahead {
@@ -55,7 +55,7 @@ impl Ahead {
             if layer::in_memory(&key).is_some() {
                 return Ok(());
             }
-            let plane = mosaic::read(array, task, slice, window, part, &mut |_| {})?;
+            let plane = tiles::read(array, task, slice, window, part, &mut |_| {})?;
             layer::keep(key, &Arc::new(plane));
             Ok(())
         });
@@ -96,7 +96,7 @@ impl Ahead {
             let _ended = ended;
             prefetch(&*array, task, &slices, heading.axis, &window);
             for slice in &slices {
-                let worth = !task.is_cancelled() && mosaic::is_cheap(&*array, slice, &window);
+                let worth = !task.is_cancelled() && tiles::is_cheap(&*array, slice, &window);
                 // A failure is reported when the slice itself is asked for.
                 if !worth || read(&*array, task, slice).is_err() {
                     return;

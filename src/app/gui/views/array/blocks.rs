@@ -7,9 +7,9 @@ use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::content::Array;
 use gander::data::dtype::DType;
+use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 
-use super::slice::{Slice, Window};
 use super::texts::Texts;
 
 /// Which elements: of a slice, a window.

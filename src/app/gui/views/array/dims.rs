@@ -1,13 +1,16 @@
 //! The dimension mapper: the slice as NumPy writes it, which axes are rows and columns, and a slider
 //! with play for each of the others.
 
+use gander::data::axes::AxisCoordinates;
+use gander::data::plane::{Mapping, Role};
+use gander::jobs::{Jobs, Slot};
+use std::sync::Arc;
+
 use egui::{
     Align, DragValue, Label, Layout, PopupCloseBehavior, Rect, RichText, ScrollArea, Sense, Slider, TextEdit,
     Ui, UiBuilder, vec2,
 };
 
-use super::mapping::{Mapping, Role};
-use super::meaning::Meaning;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -20,8 +23,10 @@ const ROWS: usize = 3;
 
 /// What the mapper remembers between frames.
 pub(crate) struct Dims {
-    /// What the axes mean.
-    pub(crate) meaning: Meaning,
+    /// What the axes stand for.
+    pub(crate) coordinates: Arc<AxisCoordinates>,
+    /// What reads the coordinates of an axis.
+    reading: Vec<(usize, Slot<(), ()>)>,
     /// The text as it is being typed.
     typed: Option<String>,
     /// Why the typed text does not do.
@@ -36,18 +41,33 @@ pub(crate) struct Dims {
 
 impl Default for Dims {
     fn default() -> Self {
-        Dims::new(Meaning::default())
+        Dims::new(AxisCoordinates::default())
     }
 }
 
 impl Dims {
     /// For axes that mean this.
-    pub(crate) fn new(meaning: Meaning) -> Self {
-        Dims { meaning, typed: None, wrong: None, playing: None, rate: RATE, active: None }
+    pub(crate) fn new(coordinates: AxisCoordinates) -> Self {
+        let reading = coordinates.stored().map(|axis| (axis, Slot::default())).collect();
+        let coordinates = Arc::new(coordinates);
+        Dims { coordinates, reading, typed: None, wrong: None, playing: None, rate: RATE, active: None }
+    }
+
+    /// Asks for the coordinates.
+    pub(crate) fn load(&self, jobs: &Jobs) {
+        for (axis, slot) in &self.reading {
+            let (axis, coordinates) = (*axis, self.coordinates.clone());
+            slot.get(jobs, &(), "coordinates", move |task| coordinates.read(task, axis));
+        }
+    }
+
+    /// Stops reading.
+    pub(crate) fn stop(&self) {
+        self.reading.iter().for_each(|(_, slot)| slot.cancel());
     }
 
     fn name(&self, axis: usize) -> String {
-        self.meaning.name(axis)
+        self.coordinates.name(axis)
     }
 
     /// Steps each second, for the session.
@@ -259,7 +279,7 @@ impl Dims {
                 self.rate_menu(ui);
             }
             let (first, last) = mapping.reach(axis);
-            let stands = self.meaning.coordinate_with_unit(axis, at);
+            let stands = self.coordinates.coordinate_with_unit(axis, at);
             let room = stands.as_ref().map_or(0.0, |_| (row.x * 0.26).clamp(60.0, 190.0));
             ui.spacing_mut().slider_width = (ui.available_width() - 150.0 - room).max(40.0);
             let slider = Slider::new(&mut at, first..=last).show_value(false).smart_aim(false);

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use egui::{Color32, Ui, vec2};
 use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
 use gander::bytes::cache::Cache;
-use gander::bytes::display;
+use gander::bytes::display::{self, brief};
 use gander::bytes::error::Result;
 use gander::bytes::limits;
 use gander::bytes::task::Task;
 use gander::data::content::array::MissingRegion;
 use gander::data::content::{Array, array};
 use gander::data::dtype::DType;
+use gander::data::numbers::{ComplexPart, numbers};
+use gander::data::plane::Slice;
+use gander::data::plane::color::{ColorRange, HeatMapSpec};
 use gander::data::region::Region;
 use gander::data::stats::{self, ArrayStats};
 use gander::jobs::Slot;
@@ -21,13 +24,9 @@ use serde_json::{Value, json};
 
 use super::super::ViewCx;
 use super::ahead::Ahead;
-use super::color::{Choice, Range, brief};
 use super::dims::drop_down;
 use super::plotting::calm;
 use super::pursuit::Pursuit;
-use super::sample;
-use super::slice::{Slice, Sliced};
-use super::values::{Part, numbers};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
@@ -46,19 +45,19 @@ pub(crate) enum Scope {
 struct Key {
     scope: Scope,
     slice: Slice,
-    part: Part,
+    part: ComplexPart,
     bins: usize,
     sampled: bool,
 }
 
 impl Key {
     fn count(&self, array: Arc<dyn Array>, task: &Task) -> Result<ArrayStats> {
-        let sliced: Arc<dyn Array> = Arc::new(Sliced::new(array, &self.slice));
+        let sliced: Arc<dyn Array> = Arc::new(self.slice.view(array));
         let real = sliced.dtype().is_real();
         let seen: Arc<dyn Array> =
             if real { sliced } else { Arc::new(Numbers { array: sliced, part: self.part }) };
         match self.sampled {
-            true => sample::statistics(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
+            true => stats::sampled(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
             false => stats::readable(&*seen, task, Some(self.bins)),
         }
     }
@@ -117,7 +116,7 @@ impl Default for Histogram {
 /// An array whose elements are seen as numbers: parts of complex ones, counts of times.
 struct Numbers {
     array: Arc<dyn Array>,
-    part: Part,
+    part: ComplexPart,
 }
 
 impl Array for Numbers {
@@ -220,7 +219,7 @@ impl Histogram {
         cx: &mut ViewCx<'_>,
         array: &Arc<dyn Array>,
         slice: &Slice,
-        choice: &mut Choice,
+        choice: &mut HeatMapSpec,
     ) {
         // The whole array does not change with the slice.
         let slice = if self.scope == Scope::All { whole(array.shape()) } else { slice.clone() };
@@ -268,7 +267,7 @@ impl Histogram {
         self.body(ui, cx, &stats, choice);
     }
 
-    fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, stats: &ArrayStats, choice: &mut Choice) {
+    fn body(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, stats: &ArrayStats, choice: &mut HeatMapSpec) {
         if let Some(unread) = &stats.unread {
             let words = unread.to_string();
             theme::problem_banner(ui, Severity::Problem, "A part could not be read", &[(&words, None)]);
@@ -382,7 +381,13 @@ impl Histogram {
         all
     }
 
-    fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, histogram: &stats::Histogram, choice: &mut Choice) {
+    fn plot(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        histogram: &stats::Histogram,
+        choice: &mut HeatMapSpec,
+    ) {
         let theme = Theme::of(ui);
         let log = self.log;
         let height = move |count: f64| if log { (1.0 + count).log10() } else { count };
@@ -405,7 +410,7 @@ impl Histogram {
         let (brush, set) = (
             self.brush,
             match choice.range {
-                Range::Hand(low, high) => Some((low, high)),
+                ColorRange::Hand(low, high) => Some((low, high)),
                 _ => None,
             },
         );
@@ -450,7 +455,7 @@ impl Histogram {
         response: &egui::Response,
         histogram: &stats::Histogram,
         at: Option<PlotPoint>,
-        choice: &mut Choice,
+        choice: &mut HeatMapSpec,
     ) {
         if let Some(point) = at {
             let bin = histogram.edges.windows(2).position(|edge| point.x >= edge[0] && point.x < edge[1]);
@@ -466,18 +471,18 @@ impl Histogram {
         if response.drag_stopped() {
             let ends = self.brush.take().zip(at.map(|point| point.x));
             if let Some((a, b)) = ends.filter(|(a, b)| a != b) {
-                choice.range = Range::Hand(a.min(b), a.max(b));
+                choice.range = ColorRange::Hand(a.min(b), a.max(b));
             }
         }
     }
 
     /// The range, to be typed too.
-    fn foot(&mut self, ui: &mut Ui, choice: &mut Choice, ends: (f64, f64)) {
+    fn foot(&mut self, ui: &mut Ui, choice: &mut HeatMapSpec, ends: (f64, f64)) {
         let theme = Theme::of(ui);
         ui.horizontal(|ui| {
             ui.add_space(space::S3);
             match choice.range {
-                Range::Hand(mut low, mut high) => {
+                ColorRange::Hand(mut low, mut high) => {
                     ui.label(theme::dim(theme, self.subject().0));
                     let speed = ((ends.1 - ends.0).abs() / 200.0).max(1e-9);
                     let mut changed = false;
@@ -492,10 +497,10 @@ impl Histogram {
                         changed |= response.changed();
                     }
                     if changed {
-                        choice.range = Range::Hand(low, high);
+                        choice.range = ColorRange::Hand(low, high);
                     }
                     if ui.link(self.subject().1).clicked() {
-                        choice.range = Range::MinMax;
+                        choice.range = ColorRange::MinMax;
                     }
                 }
                 _ => {
@@ -506,7 +511,7 @@ impl Histogram {
                     };
                     ui.label(theme::dim(theme, words));
                     if ui.link("type it").clicked() {
-                        choice.range = Range::Hand(ends.0, ends.1);
+                        choice.range = ColorRange::Hand(ends.0, ends.1);
                     }
                 }
             }
@@ -546,7 +551,7 @@ fn keep(kept: &Cache<Key, Arc<ArrayStats>>, key: &Key, stats: &Arc<ArrayStats>) 
 /// Everything as a slice.
 fn whole(shape: &[u64]) -> Slice {
     use gander::data::region::Span;
-    // `Sliced` takes every axis that is longer than one, named or not.
+    // `Slice::view` takes every axis that is longer than one, named or not.
     Slice {
         spans: shape.iter().map(|&len| Span::all(len)).collect(),
         rows: None,

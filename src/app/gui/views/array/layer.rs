@@ -1,6 +1,6 @@
 //! A layer of a picture: a window of a slice that is read and painted by one job and drawn as one texture. A
 //! heat map has two: an overview, and what is in sight. While a large window is read its layer shows what
-//! there is so far ([`super::mosaic`]).
+//! there is so far ([`tiles`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -10,17 +10,17 @@ use gander::bytes::cache::Cache;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::content::Array;
+use gander::data::numbers::ComplexPart;
+use gander::data::plane::color::{RenderSpec, Rendering};
+use gander::data::plane::tiles;
+use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::{Jobs, Slot};
 use parking_lot::Mutex;
 
 use super::super::canvas::{Painted, Sight};
-use super::color::{Choice, Photo, Scale, photograph, usual_window};
-use super::mosaic;
-use super::slice::{Slice, Window};
-use super::values::{Part, Plane, Survey};
 
 /// Which plane: of which picture's array, which slice, which part of it, seen as what.
-pub(crate) type PlaneKey = (u64, Slice, Window, Part);
+pub(crate) type PlaneKey = (u64, Slice, Window, ComplexPart);
 
 /// Planes that were looked at or will be: a slider that goes back and forth finds them here. One cache for
 /// all views, so that many tabs do not add up.
@@ -34,68 +34,8 @@ pub(super) fn in_memory(key: &PlaneKey) -> Option<Arc<Plane>> {
 /// Keeps a plane that is whole.
 pub(super) fn keep(key: PlaneKey, plane: &Arc<Plane>) {
     if plane.is_whole() {
-        let bytes = plane.raw.len() + plane.survey.sample.len() * 8 + plane.survey.places.len() * 24;
+        let bytes = plane.raw.len() + plane.summary.sample.len() * 8 + plane.summary.places.len() * 24;
         PLANES.put(key, plane.clone(), bytes);
-    }
-}
-
-/// How a plane is made into colours: what a person chose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Style {
-    /// A colour map.
-    Heat(Choice),
-    /// An image.
-    Photo(Photo),
-}
-
-impl Style {
-    /// What of complex numbers is drawn.
-    pub(crate) fn part(&self) -> Part {
-        match self {
-            Style::Heat(choice) => choice.part,
-            Style::Photo(_) => Part::Magnitude,
-        }
-    }
-
-    /// The paint for values of which this is known.
-    pub(crate) fn paint(&self, array: &dyn Array, survey: &Survey) -> Paint {
-        match self {
-            Style::Heat(choice) => Paint::Heat(choice.scale(survey), choice.part),
-            Style::Photo(photo) => {
-                let window = photo.window.unwrap_or_else(|| usual_window(array.dtype(), survey));
-                Paint::Photo(*photo, window)
-            }
-        }
-    }
-}
-
-/// How a plane is made into colours, worked out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Paint {
-    /// By a scale.
-    Heat(Scale, Part),
-    /// As an image with its black and white.
-    Photo(Photo, (f64, f64)),
-}
-
-impl Paint {
-    fn image(&self, plane: &Plane) -> ColorImage {
-        let mut image = match self {
-            Paint::Heat(scale, part) => scale.paint(plane, *part),
-            Paint::Photo(photo, window) => photograph(plane, *photo, *window),
-        };
-        let width = image.width();
-        for hole in &plane.holes {
-            let (left, right) = (hole.columns.start as usize, hole.columns.end() as usize);
-            for row in hole.rows.start as usize..hole.rows.end() as usize {
-                for column in left..right {
-                    let striped = (row + column) % 6 < 2;
-                    image.pixels[row * width + column] =
-                        if striped { Color32::from_gray(128) } else { Color32::TRANSPARENT };
-                }
-            }
-        }
-        image
     }
 }
 
@@ -104,15 +44,17 @@ impl Paint {
 struct Picture {
     id: u64,
     plane: Arc<Plane>,
-    paint: Paint,
+    rendering: Rendering,
     image: Arc<ColorImage>,
 }
 
 impl Picture {
-    fn new(plane: Arc<Plane>, paint: Paint) -> Self {
+    fn new(plane: Arc<Plane>, rendering: Rendering) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let image = Arc::new(paint.image(&plane));
-        Picture { id: NEXT.fetch_add(1, Ordering::Relaxed), plane, paint, image }
+        let pixels = rendering.paint(&plane);
+        let size = [pixels.width as usize, pixels.height as usize];
+        let image = Arc::new(ColorImage::from_rgba_unmultiplied(size, &pixels.data));
+        Picture { id: NEXT.fetch_add(1, Ordering::Relaxed), plane, rendering, image }
     }
 }
 
@@ -123,7 +65,7 @@ pub(crate) struct Layer {
     /// What there is of the picture that is being made.
     partial: Partial,
     /// The same plane in other colours.
-    repainted: Slot<(u64, Paint), Picture>,
+    repainted: Slot<(u64, Rendering), Picture>,
     painted: Painted,
     /// The plane of the texture.
     shown: Option<Arc<Plane>>,
@@ -143,9 +85,9 @@ pub(crate) struct Wanted<'a> {
     /// The words for the status bar.
     pub(crate) title: &'a str,
     pub(crate) key: PlaneKey,
-    pub(crate) style: &'a Style,
+    pub(crate) style: &'a RenderSpec,
     /// What is known of the whole slice, if it was looked at.
-    pub(crate) survey: Option<&'a Arc<Survey>>,
+    pub(crate) summary: Option<&'a Arc<ValueSummary>>,
 }
 
 impl Wanted<'_> {
@@ -159,7 +101,7 @@ impl Wanted<'_> {
             array: self.array.clone(),
             key: self.key.clone(),
             style: *self.style,
-            survey: self.survey.cloned(),
+            summary: self.summary.cloned(),
             partial: partial.clone(),
             jobs: jobs.clone(),
         };
@@ -173,17 +115,17 @@ type Partial = Arc<Mutex<Option<(PlaneKey, Arc<Picture>)>>>;
 struct Maker {
     array: Arc<dyn Array>,
     key: PlaneKey,
-    style: Style,
-    survey: Option<Arc<Survey>>,
+    style: RenderSpec,
+    summary: Option<Arc<ValueSummary>>,
     partial: Partial,
     jobs: Jobs,
 }
 
 impl Maker {
     fn picture(&self, plane: Arc<Plane>) -> Picture {
-        let survey = self.survey.as_ref().unwrap_or(&plane.survey);
-        let paint = self.style.paint(&*self.array, survey);
-        Picture::new(plane, paint)
+        let summary = self.summary.as_ref().unwrap_or(&plane.summary);
+        let rendering = self.style.resolve(&*self.array, summary);
+        Picture::new(plane, rendering)
     }
 
     fn so_far(&self) -> Option<Picture> {
@@ -202,7 +144,7 @@ impl Maker {
             *self.partial.lock() = Some((self.key.clone(), picture));
             self.jobs.wake();
         };
-        let read = mosaic::read(&*self.array, task, slice, *window, *part, &mut publish);
+        let read = tiles::read(&*self.array, task, slice, *window, *part, &mut publish);
         let plane = match read {
             // Somebody stopped it: what there is stays.
             Err(error) if error.is_cancelled() => return self.so_far().ok_or(error),
@@ -232,11 +174,12 @@ impl Layer {
         };
         state.plane = Some(picture.plane.clone());
         state.error = state.error.or_else(|| picture.plane.error.clone());
-        let survey = wanted.survey.unwrap_or(&picture.plane.survey);
-        let paint = wanted.style.paint(&**wanted.array, survey);
-        if paint != picture.paint {
-            let (plane, key) = (picture.plane.clone(), (picture.plane.id, paint));
-            let other = self.repainted.get(jobs, &key, wanted.title, move |_| Ok(Picture::new(plane, paint)));
+        let summary = wanted.summary.unwrap_or(&picture.plane.summary);
+        let rendering = wanted.style.resolve(&**wanted.array, summary);
+        if rendering != picture.rendering {
+            let (plane, key) = (picture.plane.clone(), (picture.plane.id, rendering));
+            let other =
+                self.repainted.get(jobs, &key, wanted.title, move |_| Ok(Picture::new(plane, rendering)));
             match other.value.filter(|other| other.plane.id == key.0) {
                 Some(other) => picture = other,
                 // Something of the same slice is there: it stays until the new colours are.

@@ -6,9 +6,14 @@ use std::sync::Arc;
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
 use gander::bytes::cache::Cache;
-use gander::bytes::display;
+use gander::bytes::display::{self, brief};
+use gander::data::axes::{AxisCoordinates, LinePositions};
 use gander::data::content::Array;
 use gander::data::dtype::DType;
+use gander::data::numbers::ComplexPart;
+use gander::data::plane::color::ColorMap;
+use gander::data::plane::lines::{LONG, LineRequest, LineValues, POINTS, unread};
+use gander::data::plane::{Mapping, Slice, Window};
 use gander::data::region::Span;
 use gander::jobs::Slot;
 use parking_lot::Mutex;
@@ -16,17 +21,10 @@ use serde_json::{Value, json};
 
 use super::super::ViewCx;
 use super::ahead::Ahead;
-use super::color::{Map, brief};
-use super::curves::{Curve, Key, LONG, POINTS, unread};
 use super::dims::drop_down;
-use super::mapping::Mapping;
-use super::meaning::Meaning;
 use super::plotting::calm;
 use super::probe;
 use super::pursuit::Pursuit;
-use super::ruler::Ruler;
-use super::slice::{Slice, Window};
-use super::values::Part;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, space};
 
@@ -34,7 +32,7 @@ use crate::gui::theme::{self, Severity, Theme, space};
 const LINES: usize = 16;
 
 /// Lines that were looked at or will be.
-type Kept = Arc<Cache<Key, Arc<Vec<Curve>>>>;
+type Kept = Arc<Cache<LineRequest, Arc<Vec<LineValues>>>>;
 
 /// Bytes of them.
 const KEPT: usize = 16 << 20;
@@ -45,8 +43,8 @@ pub(crate) struct Lines {
     down: bool,
     /// Which rows (or columns), as typed: `0, 5, 10:20`.
     picks: String,
-    curves: Slot<Key, Arc<Vec<Curve>>>,
-    pursuit: Pursuit<Key>,
+    curves: Slot<LineRequest, Arc<Vec<LineValues>>>,
+    pursuit: Pursuit<LineRequest>,
     ahead: Ahead,
     kept: Kept,
     /// The slice whose lines are on the screen.
@@ -57,7 +55,7 @@ pub(crate) struct Lines {
     bounds: Option<(f64, f64)>,
 }
 
-type Partial = Arc<Mutex<Option<(Key, Arc<Vec<Curve>>)>>>;
+type Partial = Arc<Mutex<Option<(LineRequest, Arc<Vec<LineValues>>)>>>;
 
 impl Default for Lines {
     fn default() -> Self {
@@ -76,9 +74,9 @@ impl Default for Lines {
 }
 
 /// Keeps lines that are whole.
-fn keep(kept: &Kept, key: &Key, curves: &Arc<Vec<Curve>>) {
+fn keep(kept: &Kept, key: &LineRequest, curves: &Arc<Vec<LineValues>>) {
     if unread(curves).is_none() {
-        let bytes = curves.iter().map(|curve| 24 * curve.stretches.len() + 100).sum();
+        let bytes = curves.iter().map(|curve| 24 * curve.extremes.len() + 100).sum();
         kept.put(key.clone(), curves.clone(), bytes);
     }
 }
@@ -90,13 +88,13 @@ impl Lines {
         ui: &mut Ui,
         slice: &Slice,
         mapping: &Mapping,
-        meaning: &Meaning,
+        coordinates: &AxisCoordinates,
     ) -> Option<usize> {
         let mut other = None;
         if mapping.shape().len() > 1 {
             let down = self.is_down(slice);
             let now = if down { slice.rows } else { slice.columns };
-            let name = |axis: usize| format!("along {}", meaning.name(axis));
+            let name = |axis: usize| format!("along {}", coordinates.name(axis));
             drop_down(ui, &now.map_or("along".to_owned(), name), "Axis of the lines", |ui| {
                 for axis in 0..mapping.shape().len() {
                     if ui.selectable_label(now == Some(axis), name(axis)).clicked() {
@@ -115,7 +113,7 @@ impl Lines {
             let down = self.is_down(slice);
             let words = if down { "columns" } else { "rows" };
             let across = if down { slice.columns } else { slice.rows };
-            let name = across.map_or(String::new(), |axis| format!("at {}", meaning.name(axis)));
+            let name = across.map_or(String::new(), |axis| format!("at {}", coordinates.name(axis)));
             ui.label(theme::dim(Theme::of(ui), name));
             let mut text = if self.picks.is_empty() { "0".to_owned() } else { self.picks.clone() };
             let edit = TextEdit::singleline(&mut text).font(theme::mono_font()).desired_width(96.0);
@@ -198,8 +196,8 @@ impl Lines {
         cx: &mut ViewCx<'_>,
         array: &Arc<dyn Array>,
         slice: &Slice,
-        part: Part,
-        meaning: &Meaning,
+        part: ComplexPart,
+        coordinates: &AxisCoordinates,
     ) {
         if slice.is_empty() {
             theme::empty_state(ui, Icon::LineChart, "No elements", "An axis of this array has the length 0.");
@@ -209,13 +207,13 @@ impl Lines {
         let len = if down { slice.height() } else { slice.width() };
         let (from, count) = self.reading(len);
         let picks = self.picked(slice, down);
-        let wanted = Key { slice: slice.clone(), down, picks, part, from, count };
+        let wanted = LineRequest { slice: slice.clone(), down, picks, part, from, count };
         let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
-        let alike = |other: &Key| {
-            Key { slice: wanted.slice.clone(), ..other.clone() } == wanted
+        let alike = |other: &LineRequest| {
+            LineRequest { slice: wanted.slice.clone(), ..other.clone() } == wanted
                 && dims(&other.slice) == dims(slice)
         };
-        let answered = |key: &Key| {
+        let answered = |key: &LineRequest| {
             let shown = self.curves.peek(key);
             shown.fresh || shown.error.is_some()
         };
@@ -250,12 +248,12 @@ impl Lines {
             theme::problem_banner(ui, Severity::Problem, "A part could not be read", &[(&words, None)]);
         }
         let fresh = there && key == wanted;
-        let drawn = Drawn { curves: &curves, slice, down, fresh, late, meaning, dtype: array.dtype() };
+        let drawn = Drawn { curves: &curves, slice, down, fresh, late, coordinates, dtype: array.dtype() };
         self.plot(ui, cx, &drawn);
     }
 
     /// Reads the lines of the slices that will probably come next, once these are there.
-    fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &Key, there: bool) {
+    fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &LineRequest, there: bool) {
         let elements = wanted.count.saturating_mul(wanted.picks.len() as u64);
         let Some(&pick) = wanted.picks.first().filter(|_| elements <= LONG) else { return };
         let (one, many) = (Span::range(pick, 1), Span::range(wanted.from, wanted.count));
@@ -267,7 +265,7 @@ impl Lines {
         let (kept, wanted) = (self.kept.clone(), wanted.clone());
         let slice = wanted.slice.clone();
         self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {
-            let key = Key { slice: slice.clone(), ..wanted.clone() };
+            let key = LineRequest { slice: slice.clone(), ..wanted.clone() };
             if kept.get(&key).is_none() {
                 keep(&kept, &key, &Arc::new(key.read(array, task, &mut |_| {})?));
             }
@@ -279,15 +277,15 @@ impl Lines {
         &self,
         cx: &ViewCx<'_>,
         array: &Arc<dyn Array>,
-        key: &Key,
-    ) -> gander::jobs::Shown<Arc<Vec<Curve>>> {
+        key: &LineRequest,
+    ) -> gander::jobs::Shown<Arc<Vec<LineValues>>> {
         let (array, wanted, title) = (array.clone(), key.clone(), format!("lines of {}", cx.target.title()));
         let (partial, jobs, kept) = (self.partial.clone(), cx.jobs.clone(), self.kept.clone());
         self.curves.get(cx.jobs, key, &title, move |task| {
             if let Some(curves) = kept.get(&wanted) {
                 return Ok(curves);
             }
-            let mut publish = |curves: Vec<Curve>| {
+            let mut publish = |curves: Vec<LineValues>| {
                 *partial.lock() = Some((wanted.clone(), Arc::new(curves)));
                 jobs.wake();
             };
@@ -325,15 +323,15 @@ impl Lines {
 
     fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, drawn: &Drawn<'_>) {
         let theme = Theme::of(ui);
-        let (curves, slice, meaning) = (drawn.curves, drawn.slice, drawn.meaning);
+        let (curves, slice, coordinates) = (drawn.curves, drawn.slice, drawn.coordinates);
         let (len, axis) = (drawn.len(), drawn.axis());
         let id = ui.scope_id().with("lines");
         let ends = (0.0, len.saturating_sub(1).max(1) as f64);
         let (left, right) = self.bounds.unwrap_or(ends);
         let (low, high) = heights(curves, left, right);
         // From here on places on the x axis.
-        let ruler = drawn.ruler();
-        let (left, right) = (ruler.at(left), ruler.at(right));
+        let positions = drawn.positions();
+        let (left, right) = (positions.at(left), positions.at(right));
         let margin = if self.bounds.is_none() { (right - left) * 0.02 } else { 0.0 };
         let plot = Plot::new("lines")
             .id(id)
@@ -346,20 +344,20 @@ impl Lines {
             .reset();
         let step = (right - left) / 10.0;
         let whole = |x: f64| {
-            if let Some(axis) = axis.filter(|_| !ruler.is_even()) {
-                return meaning.place(axis, ruler.coordinate(x), step);
+            if let Some(axis) = axis.filter(|_| !positions.is_even()) {
+                return coordinates.place(axis, positions.coordinate(x), step);
             }
             if x.fract() != 0.0 || x < 0.0 || x >= len as f64 {
                 return String::new();
             }
             let index = slice.along(axis, x as u64);
-            axis.and_then(|axis| meaning.coordinate(axis, index)).unwrap_or_else(|| match index {
+            axis.and_then(|axis| coordinates.coordinate(axis, index)).unwrap_or_else(|| match index {
                 10_000_000.. if index.is_multiple_of(1_000_000) => format!("{} M", index / 1_000_000),
                 _ => index.to_string(),
             })
         };
         let dtype = drawn.dtype;
-        let level = move |y: f64| meaning.date(dtype, y).unwrap_or_else(|| brief(y));
+        let level = move |y: f64| coordinates.date(dtype, y).unwrap_or_else(|| brief(y));
         let mut plot = calm(plot, theme, whole, level);
         if curves.len() > 1 {
             plot = plot.legend(Legend::default());
@@ -368,9 +366,9 @@ impl Lines {
         let shown = plot.show(ui, |plot| {
             for (n, curve) in curves.iter().enumerate() {
                 let color = line_color(theme, n, curves.len()).gamma_multiply(faded);
-                match ruler.is_even() {
+                match positions.is_even() {
                     true => draw(plot, curve, color),
-                    false => draw(plot, &curve.placed(&ruler), color),
+                    false => draw(plot, &curve.placed(&positions), color),
                 }
             }
         });
@@ -381,10 +379,10 @@ impl Lines {
             response.request_focus();
         }
         let scale = shown.transform.dvalue_dpos()[0];
-        self.aim(ui, response, (left - margin, right + margin), scale, &ruler, ends);
+        self.aim(ui, response, (left - margin, right + margin), scale, &positions, ends);
         if let Some(at) = response.hover_pos() {
             let value = shown.transform.value_from_position(at);
-            drawn.say(cx, response, ruler.position(value.x), value.y);
+            drawn.say(cx, response, positions.position(value.x), value.y);
         }
         drawn.titles(ui, response.rect);
     }
@@ -397,11 +395,11 @@ impl Lines {
         response: &egui::Response,
         sight: (f64, f64),
         scale: f64,
-        ruler: &Ruler,
+        positions: &LinePositions,
         ends: (f64, f64),
     ) {
         let (mut left, mut right) = sight;
-        let (begin, end) = (ruler.at(ends.0), ruler.at(ends.1));
+        let (begin, end) = (positions.at(ends.0), positions.at(ends.1));
         let last = end - begin;
         // Not closer than four elements.
         let least = last * (4.0 / ends.1.max(4.0));
@@ -447,7 +445,7 @@ impl Lines {
         // The line stays in sight.
         let over = (begin - left).max(0.0) - (right - end).max(0.0);
         let over = if right - left > last { 0.0 } else { over };
-        self.bounds = Some((ruler.position(left + over), ruler.position(right + over)));
+        self.bounds = Some((positions.position(left + over), positions.position(right + over)));
     }
 
     /// For the session.
@@ -471,14 +469,14 @@ impl Lines {
 
 /// Lines while they are drawn.
 struct Drawn<'a> {
-    curves: &'a [Curve],
+    curves: &'a [LineValues],
     slice: &'a Slice,
     down: bool,
     /// Whether the lines are those of the slice.
     fresh: bool,
     /// Whether they have not been for a while.
     late: bool,
-    meaning: &'a Meaning,
+    coordinates: &'a AxisCoordinates,
     dtype: &'a DType,
 }
 
@@ -488,10 +486,10 @@ impl Drawn<'_> {
     }
 
     /// Where positions along the lines lie.
-    fn ruler(&self) -> Ruler {
-        let uneven = self.axis().and_then(|axis| self.meaning.uneven(axis));
+    fn positions(&self) -> LinePositions {
+        let uneven = self.axis().and_then(|axis| self.coordinates.uneven(axis));
         let span = self.axis().and_then(|axis| self.slice.spans.get(axis).copied());
-        Ruler::new(uneven, span.unwrap_or(Span::all(self.len())))
+        LinePositions::new(uneven, span.unwrap_or(Span::all(self.len())))
     }
 
     /// The axis along the lines.
@@ -506,16 +504,16 @@ impl Drawn<'_> {
         if x < -0.5 || n >= self.len() || !self.fresh {
             return;
         }
-        let at = |curve: &Curve| {
-            let nearest = curve.stretches.partition_point(|stretch| stretch[0] < n as f64);
-            curve.stretches.get(nearest).or(curve.stretches.last()).copied()
+        let at = |curve: &LineValues| {
+            let nearest = curve.extremes.partition_point(|stretch| stretch[0] < n as f64);
+            curve.extremes.get(nearest).or(curve.extremes.last()).copied()
         };
         let far = |stretch: &[f64; 3]| (stretch[1] - y).max(y - stretch[2]).max(0.0);
         let here = self.curves.iter().filter_map(|curve| Some((curve, at(curve)?)));
         let nearest = here.min_by(|a, b| far(&a.1).total_cmp(&far(&b.1)));
         let Some((curve, [_, low, high])) = nearest else { return };
         let index = if self.down { self.slice.index(n, curve.pick) } else { self.slice.index(curve.pick, n) };
-        let brief = |value: f64| self.meaning.date(self.dtype, value).unwrap_or_else(|| brief(value));
+        let brief = |value: f64| self.coordinates.date(self.dtype, value).unwrap_or_else(|| brief(value));
         if let Some(unread) = curve.hole(n) {
             let place = probe::place(&index);
             cx.status.under = format!("{}{place} could not be read: {}", cx.target.title(), unread.error);
@@ -523,7 +521,7 @@ impl Drawn<'_> {
         }
         let value = if curve.envelope {
             format!("{} … {}", brief(low), brief(high))
-        } else if let Some(date) = self.meaning.date(self.dtype, low) {
+        } else if let Some(date) = self.coordinates.date(self.dtype, low) {
             date
         } else if matches!(self.dtype, DType::F32 | DType::F16 | DType::BF16) {
             gander::data::cell::float32(low as f32)
@@ -532,9 +530,9 @@ impl Drawn<'_> {
         } else {
             gander::data::cell::float64(low).trim_end_matches(".0").to_owned()
         };
-        let unit = self.meaning.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+        let unit = self.coordinates.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
         let place = probe::place(&index);
-        let lines = self.meaning.lines(&index);
+        let lines = self.coordinates.lines(&index);
         let stands = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
         cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.target.title());
         let words = (format!("{value}{unit}"), String::new(), low.is_nan());
@@ -545,15 +543,15 @@ impl Drawn<'_> {
     fn titles(&self, ui: &Ui, rect: egui::Rect) {
         let theme = Theme::of(ui);
         let font = theme::small_font();
-        let named = self.axis().filter(|axis| self.meaning.is_named(*axis));
+        let named = self.axis().filter(|axis| self.coordinates.is_named(*axis));
         let bottom = rect.right_bottom() - vec2(space::S3, space::S2);
-        let mut words = named.map_or(String::new(), |axis| format!("{} →", self.meaning.title(axis)));
+        let mut words = named.map_or(String::new(), |axis| format!("{} →", self.coordinates.title(axis)));
         if self.curves.iter().any(|curve| curve.sampled) {
             let sample = "a sample: zoom in for every element";
             words = if words.is_empty() { sample.to_owned() } else { format!("{sample}   {words}") };
         }
         ui.painter().text(bottom, egui::Align2::RIGHT_BOTTOM, words, font.clone(), theme.dim);
-        if let Some(unit) = &self.meaning.unit {
+        if let Some(unit) = &self.coordinates.unit {
             let at = rect.left_top() + vec2(space::S2, space::S1);
             ui.painter().text(at, egui::Align2::LEFT_TOP, format!("↑ {unit}"), font, theme.dim);
         }
@@ -561,11 +559,11 @@ impl Drawn<'_> {
 }
 
 /// The lowest and highest value between two places, with some air.
-fn heights(curves: &[Curve], left: f64, right: f64) -> (f64, f64) {
+fn heights(curves: &[LineValues], left: f64, right: f64) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for curve in curves {
-        let start = curve.stretches.partition_point(|stretch| stretch[0] < left).saturating_sub(1);
-        let seen = curve.stretches[start..].iter().take_while(|stretch| stretch[0] <= right);
+        let start = curve.extremes.partition_point(|stretch| stretch[0] < left).saturating_sub(1);
+        let seen = curve.extremes[start..].iter().take_while(|stretch| stretch[0] <= right);
         for &[_, least, largest] in seen.filter(|stretch| drawable(stretch)) {
             (low, high) = (low.min(least), high.max(largest));
         }
@@ -584,8 +582,8 @@ fn drawable(stretch: &[f64; 3]) -> bool {
 }
 
 /// Draws a line; it is interrupted where a value is not finite.
-fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
-    for run in curve.stretches.split(|stretch| !drawable(stretch)).filter(|run| !run.is_empty()) {
+fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &LineValues, color: Color32) {
+    for run in curve.extremes.split(|stretch| !drawable(stretch)).filter(|run| !run.is_empty()) {
         if curve.envelope {
             let column = |n: usize| -> Vec<f64> { run.iter().map(|stretch| stretch[n]).collect() };
             let area = FilledArea::new(&curve.name, &column(0), &column(1), &column(2));
@@ -594,7 +592,7 @@ fn draw(plot: &mut egui_plot::PlotUi<'_>, curve: &Curve, color: Color32) {
             continue;
         }
         let points: Vec<[f64; 2]> = run.iter().map(|stretch| [stretch[0], stretch[1]]).collect();
-        if curve.stretches.len() <= 200 {
+        if curve.extremes.len() <= 200 {
             let marks = Points::new(&curve.name, PlotPoints::from(points.clone()));
             plot.points(marks.color(color).radius(2.5).allow_hover(false));
         }
@@ -610,9 +608,9 @@ pub(crate) fn line_color(theme: &Theme, n: usize, of: usize) -> Color32 {
         return theme.accent;
     }
     let share = n as f64 / (of - 1) as f64;
-    let map = Map::named("plasma").unwrap_or_default();
+    let map = ColorMap::named("plasma").unwrap_or_default();
     // The darkest and the lightest end would vanish on one of the backgrounds.
-    map.at(if theme.dark { 0.25 + 0.7 * share } else { 0.05 + 0.75 * share })
+    theme::picture_color(map.at(if theme.dark { 0.25 + 0.7 * share } else { 0.05 + 0.75 * share }))
 }
 
 #[cfg(test)]

@@ -3,29 +3,29 @@
 
 use egui::epaint::{Mesh, Vertex, WHITE_UV};
 use egui::{Align2, Color32, Rect, Response, RichText, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
-use gander::bytes::display;
+use gander::bytes::display::{self, brief};
+use gander::data::axes::AxisCoordinates;
 use gander::data::dtype::DType;
+use gander::data::numbers::{ComplexPart, NonFinite, element_text, numbers};
+use gander::data::plane::color::{ColorScale, non_finite_color};
+use gander::data::plane::{Plane, ValueSummary};
 
 use super::super::canvas::Sight;
-use super::color::{Scale, brief, odd_color};
-use super::meaning::Meaning;
-use super::probe;
-use super::values::{Odd, Part, Plane, Survey, numbers};
-use crate::gui::theme::{self, Theme, mono, space};
+use crate::gui::theme::{self, Theme, mono, picture_color, space};
 
 /// Room for the colour bar at the right of a heat map.
 pub(super) const BAR_ROOM: f32 = 108.0;
 const BAR_WIDTH: f32 = 18.0;
 
 /// The colour bar at the right of the picture: its ends, its middle, and what is not finite.
-pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, survey: &Survey) {
+pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &ColorScale, summary: &ValueSummary) {
     let picture = sight.picture();
     if outer.right() - sight.rect.right() < BAR_ROOM {
         return;
     }
     let theme = Theme::of(ui);
     let font = theme::mono_small_font();
-    let kinds = survey.odd.iter().filter(|count| **count > 0).count() as f32;
+    let kinds = summary.non_finite.iter().filter(|count| **count > 0).count() as f32;
     let legend = kinds * 16.0;
     let left = picture.right().clamp(sight.rect.left(), sight.rect.right()) + space::S4;
     // A flat picture still has a bar that can be read.
@@ -36,7 +36,7 @@ pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, surv
     const STEPS: u32 = 64;
     for n in 0..=STEPS {
         let t = n as f32 / STEPS as f32;
-        let (color, y) = (scale.color(f64::from(t)), bar.bottom() - bar.height() * t);
+        let (color, y) = (picture_color(scale.color(f64::from(t))), bar.bottom() - bar.height() * t);
         for x in [bar.left(), bar.right()] {
             mesh.vertices.push(Vertex { pos: pos2(x, y), uv: WHITE_UV, color });
         }
@@ -62,14 +62,14 @@ pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, surv
         painter.text(pos2(bar.right() + space::S2, y).round(), anchor, text, font.clone(), theme.dim);
     }
     let mut y = bar.bottom() + 14.0;
-    for odd in Odd::ALL {
-        let (count, name) = (survey.odd[odd as usize], odd.word());
+    for kind in NonFinite::ALL {
+        let (count, name) = (summary.non_finite[kind as usize], kind.word());
         if count == 0 {
             continue;
         }
         let swatch = Rect::from_min_size(pos2(bar.left(), y - 5.0), vec2(10.0, 10.0));
-        swatch_of(ui, swatch, odd);
-        let about = if survey.exact { "" } else { "≥ " };
+        swatch_of(ui, swatch, kind);
+        let about = if summary.exact { "" } else { "≥ " };
         let text = format!("{name} {about}{}", display::short_count(count));
         painter.text(pos2(bar.left() + 14.0, y), Align2::LEFT_CENTER, text, font.clone(), theme.dim);
         y += 16.0;
@@ -77,11 +77,11 @@ pub(super) fn color_bar(ui: &Ui, sight: &Sight, outer: Rect, scale: &Scale, surv
 }
 
 /// A field of the colour of what is not finite; −Inf is hatched.
-fn swatch_of(ui: &Ui, rect: Rect, odd: Odd) {
+fn swatch_of(ui: &Ui, rect: Rect, kind: NonFinite) {
     let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0.0, odd_color(odd, 0));
-    if odd == Odd::Minus {
-        let stroke = Stroke::new(1.0, odd_color(odd, 2));
+    painter.rect_filled(rect, 0.0, picture_color(non_finite_color(kind, 0)));
+    if kind == NonFinite::NegativeInfinity {
+        let stroke = Stroke::new(1.0, picture_color(non_finite_color(kind, 2)));
         let mut x = rect.left() - rect.height();
         while x < rect.right() {
             painter.line_segment([pos2(x, rect.bottom()), pos2(x + rect.height(), rect.top())], stroke);
@@ -92,15 +92,15 @@ fn swatch_of(ui: &Ui, rect: Rect, odd: Odd) {
 }
 
 /// Marks the places of NaN and Inf, also where a cell is less than a pixel or the overview steps over it.
-pub(super) fn odd_places(ui: &Ui, sight: &Sight, survey: &Survey) {
+pub(super) fn non_finite_places(ui: &Ui, sight: &Sight, summary: &ValueSummary) {
     const LEAST: f32 = 4.0;
     let size = sight.element_size();
     if size.min_elem() >= 16.0 {
         let visible = sight.visible();
-        let minus = survey.places.iter().filter(|place| place.2 == Odd::Minus);
-        for &(row, column, odd) in minus {
+        let minus = summary.places.iter().filter(|place| place.2 == NonFinite::NegativeInfinity);
+        for &(row, column, kind) in minus {
             if visible[0].contains(&column) && visible[1].contains(&row) {
-                swatch_of(ui, sight.place([column as f64, row as f64, 1.0, 1.0]), odd);
+                swatch_of(ui, sight.place([column as f64, row as f64, 1.0, 1.0]), kind);
             }
         }
         return;
@@ -110,13 +110,13 @@ pub(super) fn odd_places(ui: &Ui, sight: &Sight, survey: &Survey) {
     }
     let visible = sight.visible();
     let mut mesh = Mesh::default();
-    for &(row, column, odd) in &survey.places {
+    for &(row, column, kind) in &summary.places {
         if !visible[0].contains(&column) || !visible[1].contains(&row) {
             continue;
         }
         let cell = sight.place([column as f64, row as f64, 1.0, 1.0]);
         let mark = Rect::from_center_size(cell.center(), cell.size().max(vec2(LEAST, LEAST)));
-        mesh.add_colored_rect(mark, odd_color(odd, 0));
+        mesh.add_colored_rect(mark, picture_color(non_finite_color(kind, 0)));
     }
     ui.painter_at(sight.rect).add(Shape::mesh(mesh));
 }
@@ -126,9 +126,9 @@ pub(super) fn numbers_in_cells(
     ui: &Ui,
     sight: &Sight,
     plane: &Plane,
-    scale: &Scale,
-    part: Part,
-    meaning: &Meaning,
+    scale: &ColorScale,
+    part: ComplexPart,
+    coordinates: &AxisCoordinates,
 ) {
     let size = sight.element_size();
     if size.x < 40.0 || size.y < 16.0 {
@@ -144,8 +144,8 @@ pub(super) fn numbers_in_cells(
         for column in visible[0].clone() {
             let Some(bytes) = plane.element(row, column) else { continue };
             let value = numbers(&plane.dtype, part, bytes).first().copied().unwrap_or(f64::NAN);
-            let exact = meaning.text(&plane.dtype, bytes);
-            let text = match meaning.value_name(&plane.dtype, bytes) {
+            let exact = coordinates.text(&plane.dtype, bytes);
+            let text = match coordinates.value_name(&plane.dtype, bytes) {
                 Some(name) if name.chars().count() <= room => name.to_owned(),
                 _ if !plane.dtype.is_complex() && exact.chars().count() <= room => exact,
                 _ => brief(value),
@@ -153,10 +153,16 @@ pub(super) fn numbers_in_cells(
             if text.chars().count() > room {
                 continue;
             }
-            let under =
-                Odd::of(value).map_or_else(|| scale.color(scale.place(value)), |odd| odd_color(odd, 0));
+            let under = NonFinite::of(value)
+                .map_or_else(|| scale.color(scale.place(value)), |kind| non_finite_color(kind, 0));
             let at = sight.place([column as f64, row as f64, 1.0, 1.0]).center();
-            painter.text(at.round(), Align2::CENTER_CENTER, text, font.clone(), readable_on(theme, under));
+            painter.text(
+                at.round(),
+                Align2::CENTER_CENTER,
+                text,
+                font.clone(),
+                readable_on(theme, picture_color(under)),
+            );
         }
     }
 }
@@ -179,7 +185,7 @@ pub(super) fn samples_in_cells(ui: &Ui, sight: &Sight, plane: &Plane, window: (f
         for column in visible[0].clone() {
             let Some(at) = plane.window.find(row, column).map(|n| n * width * channels) else { continue };
             let Some(bytes) = plane.raw.get(at..at + width * channels) else { continue };
-            let values = numbers(&plane.dtype, Part::Real, bytes);
+            let values = numbers(&plane.dtype, ComplexPart::Real, bytes);
             let at = |n: usize| bright(values.get(n).copied().unwrap_or(0.0));
             let under =
                 if channels < 3 { Color32::from_gray(at(0)) } else { Color32::from_rgb(at(0), at(1), at(2)) };
@@ -208,7 +214,7 @@ fn readable_on(theme: &Theme, under: Color32) -> Color32 {
 }
 
 /// A colour bar that lies, with its ends and its unit below it.
-pub(super) fn level_bar(ui: &mut Ui, scale: &Scale, unit: &str) {
+pub(super) fn level_bar(ui: &mut Ui, scale: &ColorScale, unit: &str) {
     const STEPS: u32 = 64;
     let theme = Theme::of(ui);
     ui.add_space(space::S2);
@@ -217,7 +223,7 @@ pub(super) fn level_bar(ui: &mut Ui, scale: &Scale, unit: &str) {
     let mut mesh = Mesh::default();
     for n in 0..=STEPS {
         let t = n as f32 / STEPS as f32;
-        let (color, x) = (scale.color(f64::from(t)), bar.left() + bar.width() * t);
+        let (color, x) = (picture_color(scale.color(f64::from(t))), bar.left() + bar.width() * t);
         for y in [bar.top(), bar.bottom()] {
             mesh.vertices.push(Vertex { pos: pos2(x, y), uv: WHITE_UV, color });
         }
@@ -319,7 +325,7 @@ pub(super) fn pixel(plane: Option<&Plane>, row: u64, column: u64) -> Option<(Str
     let at = plane.window.find(row, column)?.checked_mul(size * plane.channels)?;
     let bytes = plane.raw.get(at..at + size * plane.channels)?;
     let samples: Vec<String> =
-        bytes.chunks_exact(size.max(1)).map(|b| probe::text(&plane.dtype, b)).collect();
+        bytes.chunks_exact(size.max(1)).map(|b| element_text(&plane.dtype, b)).collect();
     Some((format!("({})", samples.join(", ")), String::new(), false))
 }
 

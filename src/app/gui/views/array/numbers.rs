@@ -1,43 +1,36 @@
 //! A slice as numbers, on the grid: rows down, columns across; of structured elements in one dimension
 //! the fields are the columns. Elements without a fixed size ([`super::texts`]) stand there as texts.
 
-mod copied;
-
 use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Context, Ui};
-use gander::bytes::display;
-use gander::bytes::error::{Error, Result};
-use gander::bytes::task::Task;
+use gander::bytes::display::{self, brief};
+use gander::bytes::error::Error;
+use gander::convert::copy::{self, CopyFormat, CopyRequest};
+use gander::data::axes::AxisCoordinates;
 use gander::data::cell;
 use gander::data::content::Array;
 use gander::data::dtype::{DType, Field};
+use gander::data::numbers::{ComplexPart, bits, element_text, has_numbers, numbers};
+use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
 use gander::jobs::{Jobs, Slot};
 use serde_json::{Value, json};
 
-use self::copied::copy_text;
 use super::super::ViewCx;
 use super::super::follow::Follow;
 use super::ahead::Ahead;
 use super::blocks::{Block, Kept, Key, Values};
 use super::dims::drop_down;
-use super::meaning::Meaning;
 use super::probe;
 use super::pursuit::Pursuit;
-use super::slice::{Slice, Sliced, Window};
 use super::texts;
-use super::values::{Part, drawable, numbers};
 use crate::gui::commands::Action;
 use crate::gui::grid::{
-    Cell, CellAt, CellKind, ColumnHead, CopyFormat, CopyRequest, Grid, GridModel, GridRows, GridState,
-    RowPosition, Side,
+    Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, RowPosition, Side,
 };
-
-/// The most cells that are copied at once.
-const COPIED: u64 = 2_000_000;
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,7 +149,7 @@ impl Numbers {
         cx: &mut ViewCx<'_>,
         array: &Arc<dyn Array>,
         slice: &Slice,
-        meaning: &Meaning,
+        coordinates: &AxisCoordinates,
     ) {
         let there = self.shows(slice);
         if self.shown.is_some() && self.pursuit.is_late(ui.ctx(), there) {
@@ -174,7 +167,7 @@ impl Numbers {
             heads: heads(array.dtype(), &slice),
             notation: self.notation,
             bits: self.bits,
-            meaning,
+            coordinates,
             title: format!("reading {}", cx.target.title()),
             block: None,
             old: None,
@@ -231,8 +224,8 @@ impl Numbers {
 
     fn start_copy(&mut self, cx: &mut ViewCx<'_>, request: CopyRequest) {
         let cells = (request.rows.end - request.rows.start).saturating_mul(request.columns.len() as u64);
-        if cells > COPIED {
-            let most = display::count(COPIED);
+        if cells > copy::CELLS {
+            let most = display::count(copy::CELLS);
             let words = format!(
                 "{} cells are too many for the clipboard (at most {most}). Export them instead.",
                 display::count(cells)
@@ -248,9 +241,9 @@ impl Numbers {
     fn finish_copy(&mut self, cx: &mut ViewCx<'_>, array: &Arc<dyn Array>, slice: &Slice) {
         let Some(request) = self.copy.clone() else { return };
         let (array, slice) = (array.clone(), slice.clone());
-        let shown = self
-            .copied
-            .get(cx.jobs, &self.copying, "copying", move |task| copy_text(&*array, task, &slice, &request));
+        let shown = self.copied.get(cx.jobs, &self.copying, "copying", move |task| {
+            copy::elements(&*array, task, &slice, &request)
+        });
         if let Some(text) = shown.value.filter(|_| shown.fresh) {
             cx.actions.push(Action::Copy((*text).clone()));
             self.copy = None;
@@ -274,11 +267,11 @@ impl Numbers {
         let part = slice.part(&window);
         let array = array.clone();
         let shown = self.sums.get(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
-            stats::readable(&Sliced::new(array, &part), task, None)
+            stats::readable(&part.view(array), task, None)
         });
         cx.status.facts = match shown.value.filter(|_| shown.fresh) {
             Some(stats) => {
-                let number = |value: Option<f64>| value.map_or("–".to_owned(), super::color::brief);
+                let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
                 let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
                 let unread = stats.unread.as_ref().map_or(String::new(), |unread| format!(" · {unread}"));
                 format!(
@@ -368,7 +361,7 @@ impl Head {
         Head {
             name: field.name.clone(),
             type_text,
-            side: if drawable(&field.dtype) && one { Side::Right } else { Side::Left },
+            side: if has_numbers(&field.dtype) && one { Side::Right } else { Side::Left },
             width: if one { likely_width(&field.dtype) } else { 30.0 },
             field: Some(field.clone()),
         }
@@ -387,7 +380,7 @@ struct Model<'a> {
     heads: Vec<Head>,
     notation: Notation,
     bits: bool,
-    meaning: &'a Meaning,
+    coordinates: &'a AxisCoordinates,
     title: String,
     /// Elements of the slice.
     block: Option<Arc<Block>>,
@@ -421,9 +414,9 @@ impl Model<'_> {
         let text = text.map_or_else(|| "…".to_owned(), |cell| cell.text.into_owned());
         let bytes = block.and_then(|block| self.bytes(block, row, column)).filter(|_| self.heads.is_empty());
         let dtype = self.array.dtype();
-        let bits = bytes.and_then(|bytes| probe::bits(dtype, bytes)).unwrap_or_default();
-        let text = bytes.map_or(text.clone(), |bytes| self.meaning.value(dtype, bytes, self.text(bytes)));
-        let lines = self.meaning.lines(&self.slice.index(row, self.across(column))).join("  ");
+        let bits = bytes.and_then(|bytes| bits(dtype, bytes)).unwrap_or_default();
+        let text = bytes.map_or(text.clone(), |bytes| self.coordinates.value(dtype, bytes, self.text(bytes)));
+        let lines = self.coordinates.lines(&self.slice.index(row, self.across(column))).join("  ");
         let lines = if lines.is_empty() { lines } else { format!("  ·  {lines}") };
         format!("{place} = {text}  {bits}").trim_end().to_owned() + &lines
     }
@@ -480,7 +473,7 @@ impl Model<'_> {
         if let Some(field) = self.heads.get(column).and_then(|head| head.field.as_ref()) {
             return Some(self.field_cell(field, bytes));
         }
-        let text = match self.meaning.value_words(self.array.dtype(), bytes) {
+        let text = match self.coordinates.value_words(self.array.dtype(), bytes) {
             Some(name) => format!("{}  {name}", self.text(bytes)),
             None => self.text(bytes),
         };
@@ -490,12 +483,12 @@ impl Model<'_> {
     fn text(&self, bytes: &[u8]) -> String {
         let dtype = self.array.dtype();
         let text = match self.notation {
-            Notation::Bits => probe::bits(dtype, bytes),
+            Notation::Bits => bits(dtype, bytes),
             Notation::Fixed | Notation::Scientific if *dtype != DType::Bool => self.digits(bytes),
             _ => None,
         };
-        let text = text.unwrap_or_else(|| self.meaning.text(dtype, bytes));
-        match probe::bits(dtype, bytes).filter(|_| self.bits && self.notation != Notation::Bits) {
+        let text = text.unwrap_or_else(|| self.coordinates.text(dtype, bytes));
+        match bits(dtype, bytes).filter(|_| self.bits && self.notation != Notation::Bits) {
             Some(bits) => format!("{text}  {bits}"),
             None => text,
         }
@@ -510,13 +503,13 @@ impl Model<'_> {
             _ => format!("{value:.4}"),
         };
         if dtype.is_complex() {
-            let (real, imaginary) = (part(Part::Real)?, part(Part::Imaginary)?);
+            let (real, imaginary) = (part(ComplexPart::Real)?, part(ComplexPart::Imaginary)?);
             let sign = if imaginary.is_sign_negative() { '-' } else { '+' };
             return Some(format!("{}{sign}{}j", text(real), text(imaginary.abs())));
         }
-        let value = part(Part::Real).filter(|_| dtype.is_real())?;
+        let value = part(ComplexPart::Real).filter(|_| dtype.is_real())?;
         let whole = self.notation == Notation::Fixed && !dtype.is_float();
-        Some(if whole { probe::text(dtype, bytes) } else { text(value) })
+        Some(if whole { element_text(dtype, bytes) } else { text(value) })
     }
 
     fn field_cell(&self, field: &Field, bytes: &[u8]) -> Cell<'static> {
@@ -551,12 +544,12 @@ impl GridModel for Model<'_> {
                 ..Default::default()
             };
         }
-        let side = if drawable(self.array.dtype()) { Side::Right } else { Side::Left };
+        let side = if has_numbers(self.array.dtype()) { Side::Right } else { Side::Left };
         let (name, type_text) = match self.slice.columns {
             None => ("value".to_owned(), self.array.dtype().to_string()),
             Some(axis) => {
                 let at = self.slice.along(Some(axis), index as u64);
-                (at.to_string(), self.meaning.coordinate_with_unit(axis, at).unwrap_or_default())
+                (at.to_string(), self.coordinates.coordinate_with_unit(axis, at).unwrap_or_default())
             }
         };
         ColumnHead {
@@ -622,7 +615,7 @@ impl GridModel for Model<'_> {
 
     fn row_label(&self, row: u64) -> std::borrow::Cow<'_, str> {
         let at = self.slice.along(self.slice.rows, row);
-        match self.slice.rows.and_then(|axis| self.meaning.coordinate(axis, at)) {
+        match self.slice.rows.and_then(|axis| self.coordinates.coordinate(axis, at)) {
             Some(stands) => format!("{at}  {stands}").into(),
             None => at.to_string().into(),
         }
@@ -646,12 +639,12 @@ impl GridModel for Model<'_> {
 
     fn default_width(&self) -> f32 {
         let dtype = self.array.dtype();
-        let bits = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
-        let beside = if self.bits && probe::bits(dtype, &[0; 16]).is_some() { bits } else { 0.0 };
+        let width = dtype.bits() as f32 / 4.0 + if dtype.is_complex() { 8.0 } else { 4.0 };
+        let beside = if self.bits && bits(dtype, &[0; 16]).is_some() { width } else { 0.0 };
         match self.notation {
-            Notation::Bits => bits,
+            Notation::Bits => width,
             Notation::Scientific => 14.0 + beside,
-            _ if self.meaning.has_value_words() => likely_width(dtype) + beside + 14.0,
+            _ if self.coordinates.has_value_words() => likely_width(dtype) + beside + 14.0,
             _ => likely_width(dtype) + beside,
         }
     }
@@ -686,7 +679,7 @@ fn kind_of(dtype: &DType, bytes: &[u8]) -> CellKind {
         DType::Struct(_) => CellKind::Nested,
         DType::DateTime(_) | DType::TimeDelta(_) => CellKind::Time,
         _ if (dtype.is_float() || dtype.is_complex())
-            && numbers(dtype, Part::Magnitude, bytes).iter().any(|v| !v.is_finite()) =>
+            && numbers(dtype, ComplexPart::Magnitude, bytes).iter().any(|v| !v.is_finite()) =>
         {
             CellKind::Nan
         }

@@ -2,17 +2,16 @@
 //! fold into one menu and the options into another.
 
 use egui::{DragValue, Rect, Sense, Ui, vec2};
-use gander::bytes::display;
+use gander::bytes::display::{self, brief};
+use gander::data::numbers::{ComplexPart, NonFinite};
+use gander::data::plane::color::{ColorMap, ColorRange, HeatMapSpec, ImageSpec, Norm, usual_window};
+use gander::data::plane::{Mapping, Slice, ValueSummary};
 
 use super::super::canvas::{Camera, Cells};
 use super::ArrayView;
 use super::Mode;
-use super::color::{Choice, Curve, Map, Photo, Range};
 use super::dims::{drop_down, drop_form};
-use super::mapping::Mapping;
 use super::pictured::Pictured;
-use super::slice::Slice;
-use super::values::{Odd, Part, Survey};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -75,16 +74,17 @@ pub(super) fn toolbar(view: &mut ArrayView, ui: &mut Ui) {
         Mode::Histogram => histogram(view, ui),
     }
     if view.mode == Mode::Heat {
-        odd_buttons(view, ui);
+        non_finite_buttons(view, ui);
     }
 }
 
 /// Which field of structured elements, and whether values are what is stored or what that stands for.
 fn seen(view: &mut ArrayView, ui: &mut Ui) {
-    if !view.lens.fields.is_empty() {
-        let names: Vec<String> = view.lens.fields.iter().map(|field| field.name.clone()).collect();
-        let text = view.lens.field.and_then(|n| names.get(n).cloned()).unwrap_or("all fields".to_owned());
-        let mut chosen = view.lens.field;
+    if !view.field_view.fields.is_empty() {
+        let names: Vec<String> = view.field_view.fields.iter().map(|field| field.name.clone()).collect();
+        let text =
+            view.field_view.field.and_then(|n| names.get(n).cloned()).unwrap_or("all fields".to_owned());
+        let mut chosen = view.field_view.field;
         drop_down(ui, &short(&text), "Field", |ui| {
             ui.set_max_width(320.0);
             egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
@@ -102,9 +102,9 @@ fn seen(view: &mut ArrayView, ui: &mut Ui) {
         });
         view.choose_field(chosen);
     }
-    let Some(scaling) = view.lens.scaling.clone() else { return };
+    let Some(scaling) = view.field_view.scaling.clone() else { return };
     let words = |stored| if stored { "stored values" } else { "scaled values" };
-    let mut stored = view.lens.stored;
+    let mut stored = view.field_view.stored;
     drop_down(ui, words(stored), "Scale, offset and missing values", |ui| {
         for choice in [false, true] {
             if ui.selectable_label(stored == choice, words(choice)).clicked() {
@@ -113,7 +113,7 @@ fn seen(view: &mut ArrayView, ui: &mut Ui) {
             }
         }
         ui.separator();
-        ui.label(theme::dim(Theme::of(ui), super::seen::words(&scaling)));
+        ui.label(theme::dim(Theme::of(ui), scaling.to_string()));
     });
     view.choose_stored(stored);
 }
@@ -162,7 +162,7 @@ pub(in super::super) fn zoom(ui: &mut Ui, pictured: &mut Pictured, slice: &Slice
 /// How cells are shaped: as large as the axes say, where these differ (`sides`), square, or as there is room.
 pub(super) fn cells_menu(ui: &mut Ui, chosen: Cells, sides: [f64; 2]) -> Option<Cells> {
     let least = sides[0].min(sides[1]);
-    let words = sides.map(|side| super::color::brief(side / least));
+    let words = sides.map(|side| brief(side / least));
     let choices = if sides[0] == sides[1] {
         vec![(Cells::True, "Square cells".to_owned())]
     } else {
@@ -224,35 +224,35 @@ fn turn_menu(ui: &mut Ui, camera: &mut Camera) {
 fn heat(view: &mut ArrayView, ui: &mut Ui) {
     let choice = &mut view.choice;
     drop_down(ui, choice.map.name(), "Colour map", |ui| map_menu(ui, choice));
-    drop_down(ui, choice.curve.word(), "Scale of the colours", |ui| {
-        for (curve, word) in Curve::ALL {
-            if ui.selectable_label(choice.curve == curve, word).clicked() {
-                choice.curve = curve;
+    drop_down(ui, choice.norm.word(), "Scale of the colours", |ui| {
+        for (curve, word) in Norm::ALL {
+            if ui.selectable_label(choice.norm == curve, word).clicked() {
+                choice.norm = curve;
                 ui.close();
             }
         }
         ui.separator();
         ui.add_enabled(
-            choice.curve != Curve::Log,
+            choice.norm != Norm::Log,
             egui::Checkbox::new(&mut choice.centred, "Zero in the middle"),
         );
     });
     part_menu(view, ui);
     if view.mode == Mode::Volume {
-        view.volume.toolbar(ui, &view.mapping, &view.dims.meaning);
+        view.volume.toolbar(ui, &view.mapping, &view.dims.coordinates);
     }
     let pictured = if view.mode == Mode::Volume { view.volume.first() } else { &view.heat };
-    let survey = pictured.known(&view.mapping.slice(false), view.choice.part);
+    let summary = pictured.known(&view.mapping.slice(false), view.choice.part);
     let choice = &mut view.choice;
     drop_form(ui, &choice.range.words(), "Range of the colours", |ui| {
-        range_menu(ui, choice, survey.as_deref())
+        range_menu(ui, choice, summary.as_deref())
     });
 }
 
 fn line(view: &mut ArrayView, ui: &mut Ui) {
     let slice = view.slice();
     part_menu(view, ui);
-    let along = view.lines.toolbar(ui, &slice, &view.mapping, &view.dims.meaning);
+    let along = view.lines.toolbar(ui, &slice, &view.mapping, &view.dims.coordinates);
     if let Some(axis) = along {
         view.line_along(axis);
     }
@@ -269,16 +269,16 @@ fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
         return;
     }
     let choice = &mut view.choice;
-    drop_down(ui, choice.part.word(), "Part of the complex numbers", |ui| {
-        for (part, word) in Part::ALL {
+    drop_down(ui, choice.part.word(), "ComplexPart of the complex numbers", |ui| {
+        for (part, word) in ComplexPart::ALL {
             if ui.selectable_label(choice.part == part, word).clicked() {
                 choice.part = part;
                 // Angles go round, and so do these colours.
-                let round = Map::named("sinebow").unwrap_or_default();
+                let round = ColorMap::named("sinebow").unwrap_or_default();
                 match part {
-                    Part::Phase if choice.map == Map::default() => choice.map = round,
-                    Part::Phase => {}
-                    _ if choice.map == round => choice.map = Map::default(),
+                    ComplexPart::Phase if choice.map == ColorMap::default() => choice.map = round,
+                    ComplexPart::Phase => {}
+                    _ if choice.map == round => choice.map = ColorMap::default(),
                     _ => {}
                 }
                 ui.close();
@@ -287,9 +287,9 @@ fn part_menu(view: &mut ArrayView, ui: &mut Ui) {
     });
 }
 
-fn map_menu(ui: &mut Ui, choice: &mut Choice) {
+fn map_menu(ui: &mut Ui, choice: &mut HeatMapSpec) {
     let mut group = "";
-    for map in Map::all() {
+    for map in ColorMap::all() {
         if std::mem::replace(&mut group, map.group()) != map.group() {
             ui.label(egui::RichText::new(map.group()).font(theme::small_font()).color(Theme::of(ui).dim));
         }
@@ -298,28 +298,33 @@ fn map_menu(ui: &mut Ui, choice: &mut Choice) {
             swatch(ui, rect, map);
             if ui.selectable_label(choice.map == map, map.name()).clicked() {
                 choice.map = map;
-                choice.centred = map.diverges() && choice.curve != Curve::Log;
+                choice.centred = map.diverges() && choice.norm != Norm::Log;
                 ui.close();
             }
         });
     }
 }
 
-fn swatch(ui: &Ui, rect: Rect, map: Map) {
+fn swatch(ui: &Ui, rect: Rect, map: ColorMap) {
     const STEPS: usize = 32;
     let width = rect.width() / STEPS as f32;
     let mut mesh = egui::Mesh::default();
     for n in 0..STEPS {
         let at = rect.min + vec2(n as f32 * width, 0.0);
         let part = Rect::from_min_size(at, vec2(width, rect.height()));
-        mesh.add_colored_rect(part, map.at(n as f64 / (STEPS - 1) as f64));
+        mesh.add_colored_rect(part, theme::picture_color(map.at(n as f64 / (STEPS - 1) as f64)));
     }
     ui.painter().add(egui::Shape::mesh(mesh));
 }
 
-fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
-    let fixed =
-        [Range::MinMax, Range::Percent(0.1), Range::Percent(1.0), Range::Percent(2.0), Range::Percent(5.0)];
+fn range_menu(ui: &mut Ui, choice: &mut HeatMapSpec, summary: Option<&ValueSummary>) {
+    let fixed = [
+        ColorRange::MinMax,
+        ColorRange::Percent(0.1),
+        ColorRange::Percent(1.0),
+        ColorRange::Percent(2.0),
+        ColorRange::Percent(5.0),
+    ];
     for range in fixed {
         if ui.selectable_label(choice.range == range, range.words()).clicked() {
             choice.range = range;
@@ -327,7 +332,7 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
         }
     }
     ui.horizontal(|ui| {
-        let mut share = if let Range::Percent(share) = choice.range { share } else { 1.0 };
+        let mut share = if let ColorRange::Percent(share) = choice.range { share } else { 1.0 };
         ui.label("without");
         let drag = DragValue::new(&mut share).range(0.0..=49.0).speed(0.05).max_decimals(3).suffix(" %");
         let response = ui.add(drag);
@@ -338,16 +343,16 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
         });
         ui.label("at either end");
         if response.changed() {
-            choice.range = Range::Percent(share);
+            choice.range = ColorRange::Percent(share);
         }
     });
     ui.separator();
-    let now = survey.map_or((0.0, 1.0), |survey| {
-        let scale = choice.scale(survey);
+    let now = summary.map_or((0.0, 1.0), |summary| {
+        let scale = choice.scale(summary);
         (scale.low, scale.high)
     });
     let (mut low, mut high) = match choice.range {
-        Range::Hand(low, high) => (low, high),
+        ColorRange::Hand(low, high) => (low, high),
         _ => now,
     };
     let speed = ((now.1 - now.0).abs() / 200.0).max(1e-9);
@@ -364,17 +369,17 @@ fn range_menu(ui: &mut Ui, choice: &mut Choice, survey: Option<&Survey>) {
             changed |= response.changed();
         }
         if changed {
-            choice.range = Range::Hand(low, high);
+            choice.range = ColorRange::Hand(low, high);
         }
     });
     if ui.button("Keep as it is now").on_hover_text("The same colours for every slice").clicked() {
-        choice.range = Range::Hand(now.0, now.1);
+        choice.range = ColorRange::Hand(now.0, now.1);
         ui.close();
     }
 }
 
 /// How many values are not finite, and the way from one to the next.
-fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
+fn non_finite_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let dtype = view.array.dtype();
     let times =
         matches!(dtype, gander::data::dtype::DType::DateTime(_) | gander::data::dtype::DType::TimeDelta(_));
@@ -384,15 +389,15 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
     let slice = view.mapping.slice(false);
     let part = view.choice.part;
     let theme = Theme::of(ui);
-    let Some(survey) = view.heat.survey(&slice, part) else {
+    let Some(summary) = view.heat.summary(&slice, part) else {
         scan_button(view, ui, &slice);
         return;
     };
     let more = view.mapping.others(false).iter().any(|&axis| view.mapping.shape()[axis] > 1);
-    for odd in Odd::ALL {
-        let (count, name) = (survey.odd[odd as usize], odd.word());
+    for kind in NonFinite::ALL {
+        let (count, name) = (summary.non_finite[kind as usize], kind.word());
         // NaN may also be in other slices; a search for infinities is not worth its place.
-        let worth = count > 0 || (more && odd == Odd::Nan);
+        let worth = count > 0 || (more && kind == NonFinite::Nan);
         if !worth || ui.available_width() < 84.0 {
             continue;
         }
@@ -400,12 +405,12 @@ fn odd_buttons(view: &mut ArrayView, ui: &mut Ui) {
         let text = format!("{name} {}", display::short_count(count));
         let color = if count > 0 { theme.bad } else { theme.dim };
         let label = ui.label(egui::RichText::new(text).color(color));
-        let words = (display::count(count), display::count(survey.count));
+        let words = (display::count(count), display::count(summary.count));
         label.on_hover_text(format!("{} of {} elements of this slice", words.0, words.1));
         for (glyph, word, forward) in [(Icon::CaretLeft, "Previous", false), (Icon::CaretRight, "Next", true)]
         {
             if theme::icon_button(ui, glyph, &format!("{word} {name}")).clicked() {
-                view.next_odd(odd, forward);
+                view.next_non_finite(kind, forward);
             }
         }
         ui.add_space(space::S2);
@@ -434,7 +439,7 @@ fn image(view: &mut ArrayView, ui: &mut Ui) {
     if depth > 1 {
         channel_menu(ui, &mut view.photo, depth);
     }
-    let known = view.image.known(&view.mapping.slice(true), Part::Magnitude);
+    let known = view.image.known(&view.mapping.slice(true), ComplexPart::Magnitude);
     window_menu(ui, &mut view.photo, view.array.dtype(), known.as_deref());
     turns(ui, &mut view.image.camera);
 }
@@ -464,7 +469,7 @@ pub(in super::super) fn turns(ui: &mut Ui, camera: &mut Camera) {
 }
 
 /// Which axis holds the channels, in the words of the field.
-fn layout_menu(ui: &mut Ui, mapping: &mut Mapping, photo: &mut Photo) {
+fn layout_menu(ui: &mut Ui, mapping: &mut Mapping, photo: &mut ImageSpec) {
     /// More channels than this are slices, not colours.
     const MOST: u64 = 16;
     let shape = mapping.shape().to_vec();
@@ -492,7 +497,7 @@ fn layout_menu(ui: &mut Ui, mapping: &mut Mapping, photo: &mut Photo) {
 }
 
 /// All channels as colours, or one of them in grey.
-pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usize) {
+pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut ImageSpec, depth: usize) {
     const NAMES: [&str; 4] = ["red", "green", "blue", "alpha"];
     let name = |n: usize| match depth {
         2 => ["grey", "alpha"].get(n).map_or(String::new(), |name| (*name).to_owned()),
@@ -522,13 +527,13 @@ pub(in super::super) fn channel_menu(ui: &mut Ui, photo: &mut Photo, depth: usiz
 /// Which value is black and which is white.
 pub(in super::super) fn window_menu(
     ui: &mut Ui,
-    photo: &mut Photo,
+    photo: &mut ImageSpec,
     dtype: &gander::data::dtype::DType,
-    survey: Option<&Survey>,
+    summary: Option<&ValueSummary>,
 ) {
-    let usual = survey.map_or((0.0, 1.0), |survey| super::color::usual_window(dtype, survey));
-    let ends = survey.and_then(|survey| survey.percentile(0.01).zip(survey.percentile(0.99)));
-    window_choice(ui, &mut photo.window, usual, survey.and_then(|survey| survey.range), ends);
+    let usual = summary.map_or((0.0, 1.0), |summary| usual_window(dtype, summary));
+    let ends = summary.and_then(|summary| summary.percentile(0.01).zip(summary.percentile(0.99)));
+    window_choice(ui, &mut photo.window, usual, summary.and_then(|summary| summary.range), ends);
 }
 
 /// A menu of windows: usual, all values, without the extreme ones, by hand as level and width.
@@ -539,10 +544,13 @@ pub(in super::super) fn window_choice(
     range: Option<(f64, f64)>,
     percent: Option<(f64, f64)>,
 ) {
-    let text = window.map_or("auto".to_owned(), |(low, high)| Range::Hand(low, high).words());
+    let text = window.map_or("auto".to_owned(), |(low, high)| ColorRange::Hand(low, high).words());
     drop_form(ui, &text, "Black and white: window and level", |ui| {
         if ui
-            .selectable_label(window.is_none(), format!("auto ({})", Range::Hand(usual.0, usual.1).words()))
+            .selectable_label(
+                window.is_none(),
+                format!("auto ({})", ColorRange::Hand(usual.0, usual.1).words()),
+            )
             .clicked()
         {
             *window = None;

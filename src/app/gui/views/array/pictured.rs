@@ -1,26 +1,27 @@
 //! A slice as a picture: the heat map and the image mode. Layers are asked for and drawn here, the
-//! pointer is answered, odd values are marked; colour bar and numbers are in [`super::marks`].
+//! pointer is answered, non-finite values are marked; colour bar and numbers are in [`super::marks`].
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Key, Rect, Sense, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::display::brief;
 use gander::bytes::error::Error;
+use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
+use gander::data::numbers::{ComplexPart, NonFinite, bits, is_nan};
+use gander::data::plane::color::{RenderSpec, usual_window};
+use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::Slot;
 use serde_json::{Value, json};
 
 use super::super::canvas::{self, Camera, Sight};
 use super::super::{Request, ViewCx};
 use super::ahead::{Ahead, Next};
-use super::color::usual_window;
-use super::layer::{Layer, Style, Wanted};
+use super::layer::{Layer, Wanted};
 use super::marks;
-use super::meaning::Meaning;
 use super::probe::{self, Probe};
 use super::pursuit::Pursuit;
-use super::slice::{Slice, Window};
-use super::values::{Odd, Part, Plane, Survey};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 use crate::gui::timings;
@@ -28,7 +29,7 @@ use crate::gui::timings;
 /// Samples each way of the overview.
 const OVERVIEW: u64 = 1024;
 /// Slices up to here are looked at whole without being asked, in bytes.
-const SURVEYED: u64 = 64 << 20;
+const SUMMARISED: u64 = 64 << 20;
 /// The largest element when all is in sight, in points.
 const LARGEST_FITTED: f64 = 64.0;
 
@@ -41,9 +42,9 @@ pub(crate) struct Pictured {
     layers: [Layer; 2],
     ahead: Ahead,
     pursuit: Pursuit<Slice>,
-    survey: Slot<(Slice, Part), Survey>,
+    summary: Slot<(Slice, ComplexPart), ValueSummary>,
     /// The slice of which every element is to be looked at, however large it is.
-    survey_asked: Option<Slice>,
+    summary_asked: Option<Slice>,
     probe: Probe,
     /// The framed element: column and row of the plane.
     cursor: Option<[u64; 2]>,
@@ -53,7 +54,7 @@ pub(crate) struct Pictured {
     /// Pixels of a point.
     pixels: f32,
     /// What was last known, so that the colour bar stands still while slices change.
-    before: Option<Arc<Survey>>,
+    before: Option<Arc<ValueSummary>>,
     /// Where the cross-hair was put in this frame: column and row of the plane.
     picked: Option<[u64; 2]>,
     /// The widget, once it was drawn.
@@ -75,12 +76,12 @@ impl Default for Number {
 pub(crate) struct Look<'a> {
     pub(crate) array: &'a Arc<dyn Array>,
     pub(crate) slice: &'a Slice,
-    pub(crate) style: Style,
+    pub(crate) style: RenderSpec,
     pub(crate) title: &'a str,
     /// The axes that are worth a word: not the frame or channel of an image that has but one.
     pub(crate) worded: Range<usize>,
     /// What indices and values mean.
-    pub(crate) meaning: &'a Meaning,
+    pub(crate) coordinates: &'a AxisCoordinates,
     /// Where the cross-hair stands, column and row, if there is one: then a drag moves it.
     pub(crate) cross: Option<[u64; 2]>,
     /// Whether the array holds the slices beside this one too, which are then read ahead.
@@ -98,18 +99,18 @@ struct Got {
 
 impl Pictured {
     /// What is known of every element of the slice, if all were looked at.
-    pub(crate) fn survey(&self, slice: &Slice, part: Part) -> Option<Arc<Survey>> {
-        let overview = self.layers[0].of(slice).filter(|plane| plane.survey.exact);
+    pub(crate) fn summary(&self, slice: &Slice, part: ComplexPart) -> Option<Arc<ValueSummary>> {
+        let overview = self.layers[0].of(slice).filter(|plane| plane.summary.exact);
         if let Some(plane) = overview {
-            return Some(plane.survey.clone());
+            return Some(plane.summary.clone());
         }
-        let whole = self.survey.peek(&(slice.clone(), part));
+        let whole = self.summary.peek(&(slice.clone(), part));
         whole.value.filter(|_| whole.fresh)
     }
 
     /// What the colours are chosen by: every element, or else the samples of the overview.
-    pub(crate) fn known(&self, slice: &Slice, part: Part) -> Option<Arc<Survey>> {
-        self.survey(slice, part).or_else(|| Some(self.layers[0].of(slice)?.survey.clone()))
+    pub(crate) fn known(&self, slice: &Slice, part: ComplexPart) -> Option<Arc<ValueSummary>> {
+        self.summary(slice, part).or_else(|| Some(self.layers[0].of(slice)?.summary.clone()))
     }
 
     /// How much of the overview of a slice was read, 0 to 1.
@@ -124,18 +125,18 @@ impl Pictured {
 
     /// Looks at every element of this slice, however large it is.
     pub(crate) fn scan(&mut self, slice: &Slice) {
-        self.survey_asked = Some(slice.clone());
+        self.summary_asked = Some(slice.clone());
     }
 
     /// Whether that is being done.
     pub(crate) fn scanning(&self, slice: &Slice) -> bool {
-        self.survey_asked.as_ref() == Some(slice)
+        self.summary_asked.as_ref() == Some(slice)
     }
 
     /// Stops every job: nobody looks any more.
     pub(crate) fn stop(&mut self) {
         self.layers.iter().for_each(Layer::stop);
-        self.survey.cancel();
+        self.summary.cancel();
         self.ahead.stop();
     }
 
@@ -143,9 +144,9 @@ impl Pictured {
     pub(crate) fn clear(&mut self) {
         self.stop();
         self.layers.iter_mut().for_each(Layer::clear);
-        self.survey.clear();
+        self.summary.clear();
         self.probe = Probe::default();
-        (self.before, self.survey_asked) = (None, None);
+        (self.before, self.summary_asked) = (None, None);
         self.pursuit = Pursuit::default();
         self.number = Number::default();
     }
@@ -174,10 +175,10 @@ impl Pictured {
     /// Whether a slice is so small that every element is looked at anyway.
     pub(crate) fn unasked(&self, array: &Arc<dyn Array>, slice: &Slice) -> bool {
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
-        slice.all().elements().saturating_mul(size) <= SURVEYED
+        slice.all().elements().saturating_mul(size) <= SUMMARISED
     }
 
-    fn ask_survey(&self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
+    fn ask_summary(&self, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice) {
         // An overview of every element has told it already.
         if slice.coarse(OVERVIEW) == slice.all() && slice.depth() == 1 {
             return;
@@ -188,7 +189,7 @@ impl Pictured {
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
         let title = format!("scanning {}", look.title);
         let key = (slice.clone(), part);
-        self.survey.get(cx.jobs, &key, &title, move |task| Survey::take(&*array, task, &slice, part));
+        self.summary.get(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
     }
 
     /// The slice to be made now: the one that is wanted, or the one before it while it comes.
@@ -208,15 +209,15 @@ impl Pictured {
             theme::empty_state(ui, Icon::Array, "No elements", "An axis of this array has the length 0.");
             return;
         }
-        let heat = matches!(look.style, Style::Heat(_));
-        let placed = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_placed(axis));
+        let heat = matches!(look.style, RenderSpec::HeatMap(_));
+        let placed = |axis: Option<usize>| axis.is_some_and(|axis| look.coordinates.is_placed(axis));
         let ruled = heat || placed(look.slice.rows) || placed(look.slice.columns);
         let rect = if ruled { frame(ui, outer, look, heat) } else { outer.shrink(space::S3) };
         let id = ui.scope_id().with("picture");
         self.id = Some(id);
         let response = ui.interact(rect, id, Sense::click_and_drag());
         let plane = [look.slice.width() as f64, look.slice.height() as f64];
-        self.camera.set_sides(look.meaning.proportions(look.slice).unwrap_or([1.0; 2]));
+        self.camera.set_sides(look.coordinates.proportions(look.slice).unwrap_or([1.0; 2]));
         self.aim(rect, plane);
         let sight = self.camera.sight(rect, plane);
         self.camera.input(ui, &response, &sight, look.cross.is_none());
@@ -232,7 +233,7 @@ impl Pictured {
         }
         let slice = self.pursue(ui, look.slice);
         let got = self.draw(ui, cx, look, &slice, &sight);
-        self.ask_survey(cx, look, &slice);
+        self.ask_summary(cx, look, &slice);
         self.read_ahead(cx, look);
         self.answer(ui, cx, look, &sight, &response, &got);
         describe(ui, &response, look, self.cursor);
@@ -262,12 +263,12 @@ impl Pictured {
     fn draw(&mut self, ui: &Ui, cx: &ViewCx<'_>, look: &Look<'_>, slice: &Slice, sight: &Sight) -> Got {
         let picture = sight.picture();
         match look.style {
-            Style::Photo(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
+            RenderSpec::Image(photo) if !photo.opaque && (slice.depth() == 2 || slice.depth() == 4) => {
                 canvas::checkerboard(ui, picture)
             }
             _ => _ = ui.painter_at(sight.rect).rect_filled(picture, 0.0, Theme::of(ui).bg3),
         }
-        let survey = self.survey(slice, look.style.part());
+        let summary = self.summary(slice, look.style.part());
         let overview = slice.coarse(OVERVIEW);
         let mut windows = [Some(overview), None];
         let [columns, rows] = sight.fine(ui.pixels_per_point());
@@ -282,8 +283,13 @@ impl Pictured {
             // What is in sight is not worth a job while nothing of the slice is there.
             let Some(window) = window.filter(|_| std::mem::take(&mut first) || got.drawn) else { continue };
             let key = (self.number.0, slice.clone(), window, look.style.part());
-            let wanted =
-                Wanted { array: look.array, title: &title, key, style: &look.style, survey: survey.as_ref() };
+            let wanted = Wanted {
+                array: look.array,
+                title: &title,
+                key,
+                style: &look.style,
+                summary: summary.as_ref(),
+            };
             let state = layer.update(ui, cx.jobs, &wanted);
             got.drawn |= layer.draw(ui, sight, slice);
             if got.drawn {
@@ -374,7 +380,7 @@ impl Pictured {
             _ => probe::place(index.get(look.worded.clone()).unwrap_or_default()),
         };
         let value = words.as_ref().map_or("…", |(value, _, _)| value.as_str());
-        let lines = look.meaning.lines(&index);
+        let lines = look.coordinates.lines(&index);
         let place = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
         cx.status.under = format!("{}{shown} = {value}{place}", look.title);
         if hovered.is_some() && !response.dragged() {
@@ -394,9 +400,9 @@ impl Pictured {
     ) -> Option<(String, String, bool)> {
         let dtype = look.array.dtype();
         let say = |bytes: &[u8]| {
-            let bits = probe::bits(dtype, bytes).unwrap_or_default();
-            let text = look.meaning.value(dtype, bytes, look.meaning.text(dtype, bytes));
-            (text, bits, probe::is_nan(dtype, bytes))
+            let bits = bits(dtype, bytes).unwrap_or_default();
+            let text = look.coordinates.value(dtype, bytes, look.coordinates.text(dtype, bytes));
+            (text, bits, is_nan(dtype, bytes))
         };
         let there = [&got.whole, &got.plane].into_iter().flatten().find_map(|p| p.element(row, column));
         match there {
@@ -448,24 +454,25 @@ impl Pictured {
         let slice = look.slice;
         let known = self.known(slice, look.style.part());
         if known.is_none()
-            && let (Style::Heat(choice), Some(survey)) = (&look.style, &self.before)
+            && let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, &self.before)
         {
-            marks::color_bar(ui, sight, outer, &choice.scale(survey), survey);
+            marks::color_bar(ui, sight, outer, &choice.scale(summary), summary);
         }
-        if let (Style::Heat(choice), Some(survey)) = (&look.style, known) {
-            self.before = Some(survey.clone());
-            let scale = choice.scale(&survey);
-            marks::odd_places(ui, sight, &survey);
+        if let (RenderSpec::HeatMap(choice), Some(summary)) = (&look.style, known) {
+            self.before = Some(summary.clone());
+            let scale = choice.scale(&summary);
+            marks::non_finite_places(ui, sight, &summary);
             if let Some(plane) = &got.whole {
-                marks::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.meaning);
+                marks::numbers_in_cells(ui, sight, plane, &scale, choice.part, look.coordinates);
             }
-            marks::color_bar(ui, sight, outer, &scale, &survey);
-            if let Some(unit) = look.meaning.unit.as_deref().filter(|_| choice.part != Part::Phase) {
+            marks::color_bar(ui, sight, outer, &scale, &summary);
+            if let Some(unit) = look.coordinates.unit.as_deref().filter(|_| choice.part != ComplexPart::Phase)
+            {
                 marks::unit_of_bar(ui, sight, outer, unit);
             }
         }
-        if let (Style::Photo(photo), Some(plane)) = (&look.style, &got.whole) {
-            let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.survey));
+        if let (RenderSpec::Image(photo), Some(plane)) = (&look.style, &got.whole) {
+            let window = photo.window.unwrap_or_else(|| usual_window(&plane.dtype, &plane.summary));
             marks::samples_in_cells(ui, sight, plane, window);
         }
         if let Some([column, row]) = look.cross.filter(|_| got.drawn) {
@@ -486,7 +493,7 @@ impl Pictured {
         if let Some(error) = got.error.as_ref().filter(|error| !error.is_cancelled()) {
             if failed(ui, rect, error, got.drawn) {
                 self.layers.iter_mut().for_each(Layer::clear);
-                self.survey.clear();
+                self.summary.clear();
             }
         } else if !got.drawn {
             let mut child = ui.new_child(UiBuilder::new().max_rect(rect).id_salt("pending"));
@@ -499,11 +506,8 @@ impl Pictured {
         let Some(sight) = &self.last else { return String::new() };
         let zoom = sight.zoom();
         let percent = zoom[0].max(zoom[1]) * f64::from(self.pixels) * 100.0;
-        let percent = if percent >= 10.0 {
-            format!("{percent:.0} %")
-        } else {
-            format!("{} %", super::color::brief(percent))
-        };
+        let percent =
+            if percent >= 10.0 { format!("{percent:.0} %") } else { format!("{} %", brief(percent)) };
         let overview = slice.coarse(OVERVIEW);
         let fine =
             zoom[0] * (overview.columns.step as f64) > 1.5 || zoom[1] * (overview.rows.step as f64) > 1.5;
@@ -518,16 +522,16 @@ impl Pictured {
 
     /// Goes to the next place of such a value in this slice, in the order of rows. False where there is
     /// none in this direction; with `round` it starts again at the other end.
-    pub(crate) fn next_odd(
+    pub(crate) fn next_non_finite(
         &mut self,
         slice: &Slice,
-        part: Part,
-        kind: Odd,
+        part: ComplexPart,
+        kind: NonFinite,
         forward: bool,
         round: bool,
     ) -> bool {
-        let Some(survey) = self.survey(slice, part) else { return false };
-        let of_kind = survey.places.iter().filter(|place| place.2 == kind);
+        let Some(summary) = self.summary(slice, part) else { return false };
+        let of_kind = summary.places.iter().filter(|place| place.2 == kind);
         let places: Vec<(u64, u64)> = of_kind.map(|place| (place.0, place.1)).collect();
         let from = self.cursor.map(|[column, row]| (row, column));
         let (first, last) = (places.first(), places.last());
@@ -584,7 +588,7 @@ fn ruler_label(look: &Look<'_>, rows: bool, n: u64) -> String {
     const MOST: usize = 20;
     let axis = if rows { look.slice.rows } else { look.slice.columns };
     let index = look.slice.along(axis, n);
-    match axis.and_then(|axis| look.meaning.coordinate(axis, index)) {
+    match axis.and_then(|axis| look.coordinates.coordinate(axis, index)) {
         Some(text) if text.chars().count() > MOST => text.chars().take(MOST - 1).chain(['…']).collect(),
         Some(text) => text,
         None => index.to_string(),
@@ -598,7 +602,7 @@ fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
     let (down, across) =
         if upright { (look.slice.rows, look.slice.columns) } else { (look.slice.columns, look.slice.rows) };
     let title = |axis: Option<usize>| {
-        axis.filter(|axis| look.meaning.is_named(*axis)).map(|axis| look.meaning.title(axis))
+        axis.filter(|axis| look.coordinates.is_named(*axis)).map(|axis| look.coordinates.title(axis))
     };
     let font = theme::small_font();
     let painter = ui.painter();
@@ -617,7 +621,7 @@ fn axis_titles(ui: &Ui, look: &Look<'_>, sight: &Sight, outer: Rect) {
 /// Where the picture may be: rulers stand left of and below it, the colour bar at its right.
 fn frame(ui: &Ui, outer: Rect, look: &Look<'_>, heat: bool) -> Rect {
     let slice = look.slice;
-    let named = |axis: Option<usize>| axis.is_some_and(|axis| look.meaning.is_named(axis));
+    let named = |axis: Option<usize>| axis.is_some_and(|axis| look.coordinates.is_named(axis));
     let (named, last) = (named(slice.rows) || named(slice.columns), slice.height().saturating_sub(1));
     // The longest of a few labels: they are not all asked for in each frame.
     let labels = [0, last / 2, last].map(|n| ruler_label(look, true, n).chars().count());
@@ -655,7 +659,7 @@ fn failed(ui: &mut Ui, rect: Rect, error: &Error, drawn: bool) -> bool {
 
 /// What a screen reader says of the picture.
 fn describe(ui: &Ui, response: &egui::Response, look: &Look<'_>, cursor: Option<[u64; 2]>) {
-    let kind = if matches!(look.style, Style::Heat(_)) { "Heat map" } else { "Image" };
+    let kind = if matches!(look.style, RenderSpec::HeatMap(_)) { "Heat map" } else { "Image" };
     let size = format!("{} rows, {} columns", look.slice.height(), look.slice.width());
     let at = cursor.map_or(String::new(), |[column, row]| {
         format!(", at {}", probe::place(&look.slice.index(row, column)))

@@ -1,8 +1,8 @@
 //! The array view in a harness: every kind of array shows something, slow ones never hold up a frame.
 
+mod coordinates;
 mod huge;
 mod made;
-mod meaning;
 mod modes;
 mod sliding;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
-use gander::bytes::error::{Error, Result};
+use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Array;
 use gander::data::dtype::Variable;
+use gander::data::plane::{Slice, Window};
 
-use super::slice::{Slice, Window};
 use crate::gui::grid::{Cell, CellKind, Side};
 
 /// Characters of a text that a cell keeps; the whole of it is shown when it is asked for.
@@ -20,8 +20,6 @@ const SHOWN: usize = 400;
 /// A window of such elements.
 pub(super) struct Texts {
     column: ArrayRef,
-    /// Rows and columns of the window where the array's order is columns first.
-    turned: Option<(usize, usize)>,
     /// A column of cells each field, or one.
     cells: Vec<Vec<Option<String>>>,
     kinds: Vec<CellKind>,
@@ -40,17 +38,7 @@ pub(super) fn fields(kind: &Variable) -> Vec<(String, String, Side)> {
 impl Texts {
     /// Reads a window of a slice.
     pub(super) fn read(array: &dyn Array, task: &Task, slice: &Slice, window: Window) -> Result<Self> {
-        let column = array.column(task, &slice.region(&window))?;
-        let expected = usize::try_from(window.elements()).unwrap_or(usize::MAX);
-        if column.len() != expected {
-            return Err(Error::bug(format!(
-                "array: {} elements came, {expected} were asked for",
-                column.len()
-            )));
-        }
-        // Columns of the plane before its rows: the elements come the other way round.
-        let turned = slice.rows.zip(slice.columns).filter(|(rows, columns)| columns < rows);
-        let turned = turned.map(|_| (window.rows.count as usize, window.columns.count as usize));
+        let column = slice.column(array, task, &window)?;
         let parts: Vec<ArrayRef> = match column.data_type() {
             DataType::Struct(_) if slice.width() <= 1 => column.as_struct().columns().to_vec(),
             _ => vec![column.clone()],
@@ -66,7 +54,7 @@ impl Texts {
             cells.push((0..part.len()).map(text).collect());
         }
         let kinds = parts.iter().map(|part| kind_of(part.data_type())).collect();
-        Ok(Texts { column, turned, cells, kinds })
+        Ok(Texts { column, cells, kinds })
     }
 
     /// Bytes of its texts, about.
@@ -75,17 +63,10 @@ impl Texts {
         self.column.get_array_memory_size() + cells.sum::<usize>()
     }
 
-    fn row(&self, at: usize) -> usize {
-        match self.turned {
-            Some((rows, columns)) => at % columns * rows + at / columns,
-            None => at,
-        }
-    }
-
     /// The n-th element of the window, or a field of it.
     pub(super) fn cell(&self, at: usize, field: Option<usize>) -> Option<Cell<'_>> {
         let field = field.unwrap_or(0);
-        let text = self.cells.get(field)?.get(self.row(at))?;
+        let text = self.cells.get(field)?.get(at)?;
         let kind = self.kinds.get(field)?.clone();
         Some(text.as_ref().map_or_else(Cell::null, |text| Cell::new(kind, text.as_str())))
     }
@@ -93,8 +74,8 @@ impl Texts {
     /// All of its text; `None` for null.
     pub(super) fn whole(&self, at: usize, field: Option<usize>) -> Option<String> {
         match (field, self.column.as_struct_opt()) {
-            (Some(field), Some(record)) => cell::text(&**record.columns().get(field)?, self.row(at)),
-            _ => cell::text(&*self.column, self.row(at)),
+            (Some(field), Some(record)) => cell::text(&**record.columns().get(field)?, at),
+            _ => cell::text(&*self.column, at),
         }
     }
 }

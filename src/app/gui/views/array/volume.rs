@@ -4,22 +4,20 @@
 use std::sync::Arc;
 
 use egui::{Align, DragValue, Label, Layout, Rect, Ui, UiBuilder, pos2, vec2};
+use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
+use gander::data::numbers::{ComplexPart, is_nan};
+use gander::data::plane::color::{ColorRange, HeatMapSpec, RenderSpec};
+use gander::data::plane::{Mapping, Slice};
 use gander::data::region::Span;
 use serde_json::{Value, json};
 
 use super::super::{Request, ViewCx};
-use super::color::{Choice, Range};
 use super::dims::drop_down;
-use super::layer::Style;
-use super::mapping::Mapping;
 use super::marks;
-use super::meaning::Meaning;
 use super::options;
 use super::pictured::{Look, Pictured};
 use super::probe::{self, Probe};
-use super::slice::Slice;
-use super::values::Part;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -37,9 +35,9 @@ pub(crate) struct Volume {
 /// What is shown.
 pub(crate) struct Shown<'a> {
     pub(crate) array: &'a Arc<dyn Array>,
-    pub(crate) choice: Choice,
+    pub(crate) choice: HeatMapSpec,
     pub(crate) title: &'a str,
-    pub(crate) meaning: &'a Meaning,
+    pub(crate) coordinates: &'a AxisCoordinates,
 }
 
 /// Whether there are three axes to cut through.
@@ -49,19 +47,19 @@ pub(crate) fn fits(shape: &[u64]) -> bool {
 
 impl Volume {
     /// The depth axis: the one that was chosen, else the last that could be, first of those through places.
-    fn depth(&self, mapping: &Mapping, meaning: &Meaning) -> Option<usize> {
+    fn depth(&self, mapping: &Mapping, coordinates: &AxisCoordinates) -> Option<usize> {
         let others = mapping.others(false);
         let long = |axis: &usize| mapping.shape()[*axis] > 1;
         let place =
-            |axis: &usize| long(axis) && meaning.kinds().get(*axis).is_some_and(|kind| kind.is_place());
+            |axis: &usize| long(axis) && coordinates.kinds().get(*axis).is_some_and(|kind| kind.is_place());
         let chosen = self.depth.filter(|axis| others.contains(axis));
         let last = |fits: &dyn Fn(&usize) -> bool| others.iter().copied().rfind(|axis| fits(axis));
         chosen.or_else(|| last(&place)).or_else(|| last(&long)).or(others.last().copied())
     }
 
     /// The planes: rows and columns, rows and depth, depth and columns.
-    fn planes(&self, mapping: &Mapping, meaning: &Meaning) -> Option<[Slice; 3]> {
-        let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping, meaning)?);
+    fn planes(&self, mapping: &Mapping, coordinates: &AxisCoordinates) -> Option<[Slice; 3]> {
+        let (rows, columns, depth) = (mapping.rows()?, mapping.columns()?, self.depth(mapping, coordinates)?);
         let shape = mapping.shape();
         let plane = |down: usize, across: usize| {
             let span = |(axis, &len): (usize, &u64)| match axis == down || axis == across || len == 0 {
@@ -80,21 +78,21 @@ impl Volume {
     }
 
     /// Whether the slice is on the screen.
-    pub(crate) fn shows(&self, mapping: &Mapping, meaning: &Meaning) -> bool {
-        self.planes(mapping, meaning).is_none_or(|planes| self.panes[0].shows(&planes[0]))
+    pub(crate) fn shows(&self, mapping: &Mapping, coordinates: &AxisCoordinates) -> bool {
+        self.planes(mapping, coordinates).is_none_or(|planes| self.panes[0].shows(&planes[0]))
     }
 
     /// Which axis is the depth.
-    pub(crate) fn toolbar(&mut self, ui: &mut Ui, mapping: &Mapping, meaning: &Meaning) {
-        let Some(depth) = self.depth(mapping, meaning) else { return };
+    pub(crate) fn toolbar(&mut self, ui: &mut Ui, mapping: &Mapping, coordinates: &AxisCoordinates) {
+        let Some(depth) = self.depth(mapping, coordinates) else { return };
         let others: Vec<usize> =
             mapping.others(false).into_iter().filter(|&axis| mapping.shape()[axis] > 1).collect();
         if others.len() < 2 {
             return;
         }
-        drop_down(ui, &meaning.name(depth), "Depth", |ui| {
+        drop_down(ui, &coordinates.name(depth), "Depth", |ui| {
             for axis in others {
-                if ui.selectable_label(axis == depth, meaning.name(axis)).clicked() {
+                if ui.selectable_label(axis == depth, coordinates.name(axis)).clicked() {
                     self.depth = Some(axis);
                     ui.close();
                 }
@@ -104,13 +102,13 @@ impl Volume {
 
     /// Draws the planes into all that is left of `ui`, and moves the cross-hair.
     pub(crate) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>, mapping: &mut Mapping) {
-        let (Some(planes), false) = (self.planes(mapping, shown.meaning), mapping.shape().contains(&0))
+        let (Some(planes), false) = (self.planes(mapping, shown.coordinates), mapping.shape().contains(&0))
         else {
             theme::empty_state(ui, Icon::Volume, "No volume", "Three axes with elements are needed.");
             return;
         };
         let common = self.common(&planes, shown.choice);
-        let style = Style::Heat(common);
+        let style = RenderSpec::HeatMap(common);
         let outer = ui.available_rect_before_wrap();
         let theme = Theme::of(ui);
         let middle = outer.center().round();
@@ -125,10 +123,10 @@ impl Volume {
             let cross = Some([place(slice.columns), place(slice.rows)]);
             let mut child = ui.new_child(UiBuilder::new().max_rect(quarter).id_salt(("plane", n)));
             child.shrink_clip_rect(quarter);
-            heading(&mut child, slice, shown.meaning, &before);
-            let (array, title, meaning) = (shown.array, shown.title, shown.meaning);
+            heading(&mut child, slice, shown.coordinates, &before);
+            let (array, title, coordinates) = (shown.array, shown.title, shown.coordinates);
             let (worded, neighbours) = (0..slice.spans.len(), true);
-            let look = Look { array, slice, style, title, worded, meaning, cross, neighbours };
+            let look = Look { array, slice, style, title, worded, coordinates, cross, neighbours };
             self.panes[n].ui(&mut child, cx, &look);
             if self.panes[n].has_focus(ui) {
                 self.keyed = n;
@@ -145,22 +143,22 @@ impl Volume {
         let mut child = ui.new_child(UiBuilder::new().max_rect(place).id_salt("place"));
         child.shrink_clip_rect(place);
         self.place(&mut child, cx, shown, mapping);
-        if let Some(survey) = self.panes[0].known(&planes[0], common.part) {
-            let unit = shown.meaning.unit.as_deref().filter(|_| common.part != Part::Phase);
-            marks::level_bar(&mut child, &common.scale(&survey), unit.unwrap_or(""));
+        if let Some(summary) = self.panes[0].known(&planes[0], common.part) {
+            let unit = shown.coordinates.unit.as_deref().filter(|_| common.part != ComplexPart::Phase);
+            marks::level_bar(&mut child, &common.scale(&summary), unit.unwrap_or(""));
         }
     }
 
     /// The colours of all three: they cover what is known of any of them.
-    fn common(&self, planes: &[Slice; 3], choice: Choice) -> Choice {
-        if matches!(choice.range, Range::Hand(..)) || choice.part == Part::Phase {
+    fn common(&self, planes: &[Slice; 3], choice: HeatMapSpec) -> HeatMapSpec {
+        if matches!(choice.range, ColorRange::Hand(..)) || choice.part == ComplexPart::Phase {
             return choice;
         }
         let known = self.panes.iter().zip(planes).filter_map(|(pane, slice)| pane.known(slice, choice.part));
-        let ends = known.filter(|survey| survey.range.is_some()).map(|survey| choice.scale(&survey));
+        let ends = known.filter(|summary| summary.range.is_some()).map(|summary| choice.scale(&summary));
         let all = ends.map(|scale| (scale.low, scale.high)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let range = all.map_or(choice.range, |(low, high)| Range::Hand(low, high));
-        Choice { range, ..choice }
+        let range = all.map_or(choice.range, |(low, high)| ColorRange::Hand(low, high));
+        HeatMapSpec { range, ..choice }
     }
 
     /// Where the cross-hair stands, and the value there.
@@ -172,7 +170,7 @@ impl Volume {
         let shape = mapping.shape().to_vec();
         let index: Vec<u64> = (0..shape.len()).map(|axis| mapping.position(axis)).collect();
         for (axis, &len) in shape.iter().enumerate().filter(|(_, len)| **len > 1) {
-            let name = shown.meaning.name(axis);
+            let name = shown.coordinates.name(axis);
             let row = vec2(ui.available_width(), size::ROW);
             ui.allocate_ui_with_layout(row, Layout::left_to_right(Align::Center), |ui| {
                 ui.add_sized(vec2(90.0, size::ROW), Label::new(theme::dim(theme, &name)).truncate());
@@ -184,7 +182,7 @@ impl Volume {
                     info
                 });
                 mapping.set_position(axis, at);
-                let words = shown.meaning.coordinate_with_unit(axis, at);
+                let words = shown.coordinates.coordinate_with_unit(axis, at);
                 let words = words.map_or(format!("/ {len}"), |words| format!("/ {len}   {words}"));
                 ui.add(Label::new(theme::mono(words).color(theme.dim)).truncate());
             });
@@ -193,8 +191,8 @@ impl Volume {
         let dtype = shown.array.dtype();
         let bytes = self.probe.get(cx.jobs, shown.array, &index);
         let value = bytes.map(|bytes| {
-            let text = shown.meaning.value(dtype, &bytes, shown.meaning.text(dtype, &bytes));
-            (text, probe::is_nan(dtype, &bytes))
+            let text = shown.coordinates.value(dtype, &bytes, shown.coordinates.text(dtype, &bytes));
+            (text, is_nan(dtype, &bytes))
         });
         let (text, nan) = value.unwrap_or_else(|| ("…".to_owned(), false));
         let words = format!("{}{} =", shown.title, probe::place(&index));
@@ -256,9 +254,9 @@ impl Volume {
 }
 
 /// Which plane it is: `lat × lon`, and where the third axis stands.
-fn heading(ui: &mut Ui, slice: &Slice, meaning: &Meaning, mapping: &Mapping) {
+fn heading(ui: &mut Ui, slice: &Slice, coordinates: &AxisCoordinates, mapping: &Mapping) {
     let theme = Theme::of(ui);
-    let name = |axis: Option<usize>| axis.map_or(String::new(), |axis| meaning.name(axis));
+    let name = |axis: Option<usize>| axis.map_or(String::new(), |axis| coordinates.name(axis));
     let mut words = format!("{} × {}", name(slice.rows), name(slice.columns));
     let still = |axis: &usize| {
         let shown = [slice.rows, slice.columns].contains(&Some(*axis));
@@ -267,8 +265,8 @@ fn heading(ui: &mut Ui, slice: &Slice, meaning: &Meaning, mapping: &Mapping) {
     for axis in (0..mapping.shape().len()).filter(still) {
         let at = mapping.position(axis);
         let stands =
-            meaning.coordinate_with_unit(axis, at).map_or(String::new(), |words| format!(": {words}"));
-        words += &format!("   {} = {at}{stands}", meaning.name(axis));
+            coordinates.coordinate_with_unit(axis, at).map_or(String::new(), |words| format!(": {words}"));
+        words += &format!("   {} = {at}{stands}", coordinates.name(axis));
     }
     let area = ui.available_rect_before_wrap();
     let row = Rect::from_min_size(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use egui_kittest::kittest::Queryable as _;
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
+use gander::data::adapt::FrameArray;
 use gander::data::content::array::Axis;
 use gander::data::content::image::{Image, ImageInfo, Pixels, Rect, Sample};
 use gander::data::content::{Array, Content};
@@ -13,7 +14,6 @@ use gander::data::format::Options;
 use gander::data::region::{Region, Span};
 
 use super::super::bench::{bench, frame_times, settle};
-use super::frame::Frame;
 
 /// Frames of 16-bit RGBA; slow to decode.
 struct Drawn {
@@ -149,7 +149,7 @@ fn decoding_never_holds_up_a_frame() {
 #[test]
 fn large_images_are_read_in_parts_from_the_level_that_is_fine_enough() {
     let side = 1 << 15;
-    let frame = Frame::read(drawn(side, side, 1, Duration::ZERO), &Task::new(), 0).unwrap();
+    let frame = FrameArray::read(drawn(side, side, 1, Duration::ZERO), &Task::new(), 0).unwrap();
     let read = |rows: Span, columns: Span| {
         let region = Region(vec![Span::range(0, 1), rows, columns, Span::range(0, 2)]);
         let raw = gander::data::content::array::read(&frame, &Task::new(), &region).unwrap();

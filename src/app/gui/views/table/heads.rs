@@ -465,7 +465,7 @@ pub(super) fn bar(histogram: &Histogram, at: usize) -> Option<Click> {
 
 /// Where a histogram begins and ends.
 fn ends(histogram: &Histogram) -> Option<(String, String)> {
-    histogram.ends(super::sums::short)
+    histogram.ends(gander::bytes::display::short_number)
 }
 
 fn summaries(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Vec<Summary>> {

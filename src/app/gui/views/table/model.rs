@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
+use gander::data::adapt::{LenientTyped, Typed};
 use gander::data::content::{Rows, Table};
 use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
@@ -48,6 +49,14 @@ pub(super) struct Sheet {
 /// Up to so many column chunks, what a file says of all its columns is gathered at once.
 const LOOKED_UP: u64 = 4_096;
 
+/// The same table with values of the types that were inferred for texts; itself where there are none.
+fn values_of(table: &Arc<dyn Table>) -> Arc<dyn Table> {
+    match Typed::applies(&**table) {
+        true => Arc::new(LenientTyped::new(table.clone())),
+        false => table.clone(),
+    }
+}
+
 /// What stands before the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Labels {
@@ -66,7 +75,7 @@ impl Sheet {
             pages: Pages::new(table.clone(), name),
             heads: Heads::default(),
             grid,
-            values: super::typed::typed(&table),
+            values: values_of(&table),
             names: gander::query::column_names(table.schema()),
             table,
             labels,

@@ -100,11 +100,11 @@ fn complex_numbers_have_four_faces() {
         .collect();
     let mut harness = show(plain(DType::C64, &[20, 30], bytes));
     for part in ["phase", "real", "imaginary", "amplitude"] {
-        harness.get_by_label_contains("Part of the complex numbers").click();
+        harness.get_by_label_contains("ComplexPart of the complex numbers").click();
         settle(&mut harness);
         harness.get_by_label(part).click();
         settle(&mut harness);
-        harness.get_by_label_contains(&format!("Part of the complex numbers: {part}"));
+        harness.get_by_label_contains(&format!("ComplexPart of the complex numbers: {part}"));
         picture(&mut harness, &format!("complex_{part}"));
     }
 }
@@ -130,7 +130,7 @@ fn complex_numbers_are_written_and_counted_by_part() {
     assert!(cell(&harness, "0x3f800000 0xc0000000").is_some());
     harness.get_by_label("Histogram").click();
     settle(&mut harness);
-    harness.get_by_label_contains("Part of the complex numbers").click();
+    harness.get_by_label_contains("ComplexPart of the complex numbers").click();
     settle(&mut harness);
     harness.get_by_label("imaginary").click();
     settle(&mut harness);

@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, TimeUnit};
 use egui_plot::{GridInput, GridMark, uniform_grid_spacer};
 use gander::data::cell;
 
-use crate::gui::views::short_number;
+use gander::bytes::display::short_number;
 
 /// The steps of an axis of times, in seconds.
 const STEPS: [f64; 18] = [

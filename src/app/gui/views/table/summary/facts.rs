@@ -8,10 +8,10 @@ use gander::data::content::Table;
 use gander::data::stats::Distinct;
 use gander::data::stats::summary::Summary;
 
-use super::super::sums::short;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_small_font, size, small_font, space};
+use gander::bytes::display::short_number as short;
 
 /// Lines of figures.
 const LINES: usize = 3;

@@ -1,46 +1,48 @@
-//! `Slice`: the part of an array that is on the screen, as a plane of rows, columns and perhaps
-//! channels; and `Window`: the part of a plane that is read at once.
+//! `Slice`: a part of an array as a plane of rows, columns and perhaps channels; and `Window`: the part of a plane that
+//! is read at once.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::adapt::ArrayView;
+use crate::data::content::Array;
+use crate::data::content::array::{self, MissingRegion};
+use crate::data::region::{Region, Span};
+use arrow::array::{Array as _, ArrayRef, UInt64Array};
 use std::sync::Arc;
 
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
-use gander::bytes::task::Task;
-use gander::data::content::array::{Axis, MissingRegion};
-use gander::data::content::{Array, ArrayFacts};
-use gander::data::dtype::DType;
-use gander::data::region::{Region, Span};
+/// Bytes of a band.
+const BAND: u64 = 4 << 20;
 
 /// A plane through an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Slice {
+pub struct Slice {
     /// The part of each axis.
-    pub(crate) spans: Vec<Span>,
+    pub spans: Vec<Span>,
     /// The axis that goes down.
-    pub(crate) rows: Option<usize>,
+    pub rows: Option<usize>,
     /// The axis that goes across.
-    pub(crate) columns: Option<usize>,
+    pub columns: Option<usize>,
     /// The axis of the channels.
-    pub(crate) channels: Option<usize>,
+    pub channels: Option<usize>,
 }
 
 /// Rows and columns of a plane, with steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Window {
+pub struct Window {
     /// Which rows of the plane.
-    pub(crate) rows: Span,
+    pub rows: Span,
     /// Which columns of the plane.
-    pub(crate) columns: Span,
+    pub columns: Span,
 }
 
 impl Window {
     /// How many elements it reads of each channel.
-    pub(crate) fn elements(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.rows.count.saturating_mul(self.columns.count)
     }
 
     /// The elements that the window stands for, steps filled in: left, top, width, height.
-    pub(crate) fn area(&self) -> [f64; 4] {
+    pub fn area(&self) -> [f64; 4] {
         let (rows, columns) = (&self.rows, &self.columns);
         [
             columns.start as f64,
@@ -51,7 +53,7 @@ impl Window {
     }
 
     /// Where the sample for an element lies in the window, if it is exactly there.
-    pub(crate) fn find(&self, row: u64, column: u64) -> Option<usize> {
+    pub fn find(&self, row: u64, column: u64) -> Option<usize> {
         let place = |span: &Span, at: u64| {
             let offset = at.checked_sub(span.start)?;
             let n = offset / span.step;
@@ -68,32 +70,32 @@ impl Slice {
     }
 
     /// Rows of the plane.
-    pub(crate) fn height(&self) -> u64 {
+    pub fn height(&self) -> u64 {
         if self.is_empty() { 0 } else { self.count(self.rows) }
     }
 
     /// Columns of the plane.
-    pub(crate) fn width(&self) -> u64 {
+    pub fn width(&self) -> u64 {
         if self.is_empty() { 0 } else { self.count(self.columns) }
     }
 
     /// Channels of the plane; 1 where there is no such axis.
-    pub(crate) fn depth(&self) -> u64 {
+    pub fn depth(&self) -> u64 {
         self.count(self.channels)
     }
 
     /// Whether nothing is in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.spans.iter().any(|span| span.count == 0)
     }
 
     /// All of it.
-    pub(crate) fn all(&self) -> Window {
+    pub fn all(&self) -> Window {
         Window { rows: Span::all(self.height()), columns: Span::all(self.width()) }
     }
 
     /// All of it with at most `side` samples each way.
-    pub(crate) fn coarse(&self, side: u64) -> Window {
+    pub fn coarse(&self, side: u64) -> Window {
         let thin = |len: u64| {
             let step = len.div_ceil(side.max(1)).max(1);
             Span { start: 0, count: len.div_ceil(step), step }
@@ -102,7 +104,7 @@ impl Slice {
     }
 
     /// The full index of an element of the plane, of the first channel.
-    pub(crate) fn index(&self, row: u64, column: u64) -> Vec<u64> {
+    pub fn index(&self, row: u64, column: u64) -> Vec<u64> {
         let mut index: Vec<u64> = self.spans.iter().map(|span| span.start).collect();
         for (axis, n) in [(self.rows, row), (self.columns, column)] {
             if let Some(axis) = axis {
@@ -113,56 +115,74 @@ impl Slice {
     }
 
     /// The index along the axis of the rows (or of the columns) of the n-th row.
-    pub(crate) fn along(&self, axis: Option<usize>, n: u64) -> u64 {
+    pub fn along(&self, axis: Option<usize>, n: u64) -> u64 {
         axis.and_then(|axis| self.spans.get(axis)).map_or(n, |span| span.index(n))
     }
 
     /// The distance in the array between two neighbours of the plane along an axis.
-    pub(crate) fn step(&self, axis: Option<usize>) -> u64 {
+    pub fn step(&self, axis: Option<usize>) -> u64 {
         axis.and_then(|axis| self.spans.get(axis)).map_or(1, |span| span.step.max(1))
     }
 
     /// The window as a region of the array.
-    pub(crate) fn region(&self, window: &Window) -> Region {
+    pub fn region(&self, window: &Window) -> Region {
         let mut spans = self.spans.clone();
         for (axis, part) in [(self.rows, &window.rows), (self.columns, &window.columns)] {
             if let Some(span) = axis.and_then(|axis| spans.get_mut(axis)) {
-                *span = Span {
-                    start: span.index(part.start),
-                    count: part.count,
-                    step: span.step.saturating_mul(part.step),
-                };
+                *span = span.part(part);
             }
         }
         Region(spans)
     }
 
     /// A window of it as a slice of its own.
-    pub(crate) fn part(&self, window: &Window) -> Slice {
+    pub fn part(&self, window: &Window) -> Slice {
         Slice { spans: self.region(window).0, ..self.clone() }
+    }
+
+    /// It in windows of about 4 MiB, elements of `size` bytes, in the order of rows.
+    pub(super) fn bands(&self, size: u64) -> impl DoubleEndedIterator<Item = Window> {
+        let (height, width) = (self.height(), self.width());
+        let size = size.max(1);
+        let columns = (BAND / size).clamp(1, width.max(1));
+        let rows = (BAND / size / columns).clamp(1, height.max(1));
+        let starts = |len: u64, step: u64| (0..len.div_ceil(step)).map(move |n| n * step);
+        starts(height, rows).flat_map(move |row| {
+            starts(width, columns).map(move |column| Window {
+                rows: Span::range(row, rows.min(height - row)),
+                columns: Span::range(column, columns.min(width - column)),
+            })
+        })
+    }
+
+    /// It as an array of its own, without the axes that stand still: what statistics, histograms and writers take.
+    pub fn view(&self, array: Arc<dyn Array>) -> ArrayView {
+        let shown = [self.rows, self.columns, self.channels];
+        let still = |(axis, span): (usize, &Span)| !shown.contains(&Some(axis)) && span.count == 1;
+        let single = self.spans.iter().enumerate().map(still).collect();
+        ArrayView::new(array, Region(self.spans.clone()), single)
     }
 
     /// All elements of a window.
     #[cfg(test)]
-    pub(crate) fn read(&self, array: &dyn Array, task: &Task, window: &Window) -> Result<Vec<u8>> {
+    pub(super) fn read(&self, array: &dyn Array, task: &Task, window: &Window) -> Result<Vec<u8>> {
         let (raw, gaps) = self.read_lenient(array, task, window)?;
         gaps.into_iter().next().map_or(Ok(raw), |(_, error)| Err(error))
     }
 
     /// The elements of a window, row by row, the channels of an element together. Parts that cannot be read are
     /// left as the array leaves them and listed, in rows and columns of the window.
-    pub(crate) fn read_lenient(
+    ///
+    /// # Errors
+    /// As [`array::read_lenient`].
+    pub fn read_lenient(
         &self,
         array: &dyn Array,
         task: &Task,
         window: &Window,
     ) -> Result<(Vec<u8>, Vec<(Window, Error)>)> {
         let region = self.region(window);
-        region.check(array.shape())?;
-        let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
-        let bytes = limits::check(bytes, limits::READ, "this part of the array")?;
-        let mut raw = limits::zeroed(bytes, "the array")?;
-        let gaps = array.read_lenient(task, &region, &mut raw)?;
+        let (raw, gaps) = array::read_lenient(array, task, &region)?;
         let place = |gap: MissingRegion| {
             let along = |axis: Option<usize>| axis.and_then(|axis| gap.part.0.get(axis).copied());
             let span = |axis| along(axis).unwrap_or(Span::range(0, 1));
@@ -174,6 +194,26 @@ impl Slice {
             return Ok((raw, gaps));
         }
         Ok((self.permuted(&raw, &region, array.dtype().size() as usize), gaps))
+    }
+
+    /// The elements of a window as an Arrow column, row by row: the way to those without a fixed size.
+    ///
+    /// # Errors
+    /// As [`Array::column`].
+    pub fn column(&self, array: &dyn Array, task: &Task, window: &Window) -> Result<ArrayRef> {
+        let column = array.column(task, &self.region(window))?;
+        let (rows, columns) = (window.rows.count, window.columns.count);
+        if column.len() as u64 != window.elements() {
+            let (came, expected) = (column.len(), window.elements());
+            return Err(Error::bug(format!("array: {came} elements came, {expected} were asked for")));
+        }
+        // Columns of the plane before its rows: the elements come the other way round.
+        if self.rows.zip(self.columns).is_none_or(|(rows, columns)| rows < columns) {
+            return Ok(column);
+        }
+        let place = |row| (0..columns).map(move |column| column * rows + row);
+        let places: UInt64Array = (0..rows).flat_map(place).collect::<Vec<u64>>().into();
+        Ok(arrow::compute::take(&column, &places, None)?)
     }
 
     /// Puts what came in the order of the axes into the order rows, columns, channels.
@@ -198,106 +238,11 @@ impl Slice {
     }
 }
 
-/// A slice as an array of its own: what statistics, histograms and *Export…* take.
-pub(crate) struct Sliced {
-    array: Arc<dyn Array>,
-    spans: Vec<Span>,
-    /// The axes that are left, in the array's order.
-    axes: Vec<usize>,
-    shape: Vec<u64>,
-}
-
-impl Sliced {
-    /// The slice of an array; axes that stand still are gone.
-    pub(crate) fn new(array: Arc<dyn Array>, slice: &Slice) -> Self {
-        let shown = [slice.rows, slice.columns, slice.channels];
-        let kept = |axis: &usize| shown.contains(&Some(*axis)) || slice.spans[*axis].count != 1;
-        let axes: Vec<usize> = (0..slice.spans.len()).filter(kept).collect();
-        let shape: Vec<u64> = axes.iter().map(|&axis| slice.spans[axis].count).collect();
-        Sliced { array, spans: slice.spans.clone(), axes, shape }
-    }
-
-    /// The region of the inner array that a region of this one is.
-    fn outer(&self, region: &Region) -> Region {
-        let mut spans = self.spans.clone();
-        for (&axis, part) in self.axes.iter().zip(&region.0) {
-            let span = &mut spans[axis];
-            *span = Span {
-                start: span.index(part.start),
-                count: part.count,
-                step: span.step.saturating_mul(part.step),
-            };
-        }
-        Region(spans)
-    }
-
-    /// What an axis means: coordinates hold only where all of it is left.
-    fn axis(&self, whole: &Axis, axis: usize) -> Axis {
-        if self.spans[axis] == Span::all(self.array.shape()[axis]) {
-            return whole.clone();
-        }
-        Axis { name: whole.name.clone(), unit: whole.unit.clone(), ..Axis::default() }
-    }
-}
-
-impl Array for Sliced {
-    fn dtype(&self) -> &DType {
-        self.array.dtype()
-    }
-
-    fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        if out.is_empty() {
-            return Ok(());
-        }
-        self.array.read(task, &self.outer(region), out)
-    }
-
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        if out.is_empty() {
-            return Ok(Vec::new());
-        }
-        let outer = self.outer(region);
-        let mut gaps = self.array.read_lenient(task, &outer, out)?;
-        for gap in &mut gaps {
-            let along =
-                |&axis: &usize| gap.part.0.get(axis).copied().unwrap_or(Span::all(outer.0[axis].count));
-            gap.part = Region(self.axes.iter().map(along).collect());
-        }
-        Ok(gaps)
-    }
-
-    fn column(&self, task: &Task, region: &Region) -> Result<arrow::array::ArrayRef> {
-        self.array.column(task, &self.outer(region))
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        let facts = self.array.facts();
-        let axes = match facts.axes.len() == self.spans.len() {
-            true => self.axes.iter().map(|&axis| self.axis(&facts.axes[axis], axis)).collect(),
-            false => Vec::new(),
-        };
-        // A view begins where a chunk does only if it is whole; elsewhere their shape still tells what is near.
-        let chunks = facts.chunks.filter(|chunks| chunks.len() == self.spans.len());
-        ArrayFacts {
-            chunks: chunks.map(|chunks| self.axes.iter().map(|&axis| chunks[axis]).collect()),
-            unit: facts.unit,
-            times: facts.times,
-            scaling: facts.scaling,
-            value_names: facts.value_names,
-            axes,
-            ..ArrayFacts::default()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use gander::bytes::source::Source;
-    use gander::data::content::array::{self, Plain};
+    use crate::bytes::source::Source;
+    use crate::data::content::array::Plain;
+    use crate::data::dtype::DType;
 
     use super::*;
 
@@ -328,7 +273,7 @@ mod tests {
         let window = Window { rows: Span::range(1, 1), columns: Span { start: 0, count: 2, step: 2 } };
         assert_eq!(numbers(&slice.read(&*array, &task, &window).unwrap()), [23, 223]);
         assert_eq!((window.find(1, 2), window.find(1, 1), window.find(0, 0)), (Some(1), None, None));
-        let sliced = Sliced::new(array, &slice);
+        let sliced = slice.view(array);
         assert_eq!(sliced.shape(), [3, 2]);
         let all = array::read(&sliced, &task, &Region::all(&[3, 2])).unwrap();
         assert_eq!(numbers(&all), [21, 23, 121, 123, 221, 223]);

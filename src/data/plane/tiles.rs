@@ -1,18 +1,18 @@
-//! A window of a slice, read tile by tile, coarse first: of a huge array something stands on the screen after
+//! A window of a slice, read tile by tile, coarse first: of a huge array there is something to show after
 //! the first few tiles, and what follows refines it. Tiles are whole chunks, where the array has chunks, so
 //! that each is decoded once; one that is broken leaves a hole and hides nothing else.
 
+use super::summary::SummaryBuilder;
+use super::{Gaps, Plane, Slice, Window};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::content::Array;
+use crate::data::numbers::{ComplexPart, numbers};
+use crate::data::region::Span;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-use gander::bytes::error::{Error, Result};
-use gander::bytes::task::Task;
-use gander::data::content::Array;
-use gander::data::region::Span;
-
-use super::slice::{Slice, Window};
-use super::values::{Gaps, Part, Plane, Tally, numbers};
 
 /// Windows that touch at most so many bytes are read at once.
 const AT_ONCE: u64 = 16 << 20;
@@ -35,7 +35,7 @@ const MOST: u64 = 64 << 30;
 
 /// How a window is cut into tiles: the first sample of each, and the end.
 #[derive(Debug, PartialEq)]
-struct Cut {
+struct Tiling {
     rows: Vec<u64>,
     columns: Vec<u64>,
     /// Bytes that a tile touches, about.
@@ -43,43 +43,43 @@ struct Cut {
 }
 
 /// Whether a window is worth to be read before it is asked for: it is not, where that takes seconds.
-pub(super) fn is_cheap(array: &dyn Array, slice: &Slice, window: &Window) -> bool {
+pub fn is_cheap(array: &dyn Array, slice: &Slice, window: &Window) -> bool {
     const MOST: u64 = 256 << 20;
-    let cut = Cut::of(array, slice, window);
-    cut.bytes.saturating_mul(cut.tiles() as u64) <= MOST
+    let tiling = Tiling::of(array, slice, window);
+    tiling.bytes.saturating_mul(tiling.tiles() as u64) <= MOST
 }
 
 /// Reads a window. `publish` is given what there is while more is read.
 ///
 /// # Errors
 /// What the array says, where nothing of the window can be read; `Cancelled`.
-pub(super) fn read(
+pub fn read(
     array: &dyn Array,
     task: &Task,
     slice: &Slice,
     window: Window,
-    part: Part,
+    part: ComplexPart,
     publish: &mut dyn FnMut(Plane),
 ) -> Result<Plane> {
-    let mut cut = Cut::of(array, slice, &window);
-    let mut mosaic = Mosaic::new(array, slice, window, part);
-    if cut.tiles() == 1 {
-        match mosaic.all(task) {
+    let mut tiling = Tiling::of(array, slice, &window);
+    let mut tiled = TiledRead::new(array, slice, window, part);
+    if tiling.tiles() == 1 {
+        match tiled.all(task) {
             Ok(plane) => return Ok(plane),
             Err(error) if error.is_cancelled() => return Err(error),
             // One broken chunk among several: the others are shown.
             Err(error) => {
-                cut = Cut::by_chunks(array, slice, &window, 1, 1);
-                if cut.tiles() == 1 {
+                tiling = Tiling::by_chunks(array, slice, &window, 1, 1);
+                if tiling.tiles() == 1 {
                     return Err(error);
                 }
             }
         }
     }
-    mosaic.by_tiles(task, &cut, publish)
+    tiled.by_tiles(task, &tiling, publish)
 }
 
-impl Cut {
+impl Tiling {
     fn tiles(&self) -> usize {
         self.down() * self.across()
     }
@@ -93,14 +93,14 @@ impl Cut {
     }
 
     fn whole(window: &Window) -> Self {
-        Cut { rows: vec![0, window.rows.count], columns: vec![0, window.columns.count], bytes: 0 }
+        Tiling { rows: vec![0, window.rows.count], columns: vec![0, window.columns.count], bytes: 0 }
     }
 
     fn of(array: &dyn Array, slice: &Slice, window: &Window) -> Self {
-        let whole = Cut::whole(window);
+        let whole = Tiling::whole(window);
         let size = array.dtype().size().max(1).saturating_mul(slice.depth().max(1));
         if array.facts().chunks.is_some_and(|chunks| chunks.len() == slice.spans.len()) {
-            return Cut::by_chunks(array, slice, window, TILE, AT_ONCE);
+            return Tiling::by_chunks(array, slice, window, TILE, AT_ONCE);
         }
         let extent = |span: &Span, axis| (span.end() - span.start).saturating_mul(slice.step(axis));
         let (height, width) = (extent(&window.rows, slice.rows), extent(&window.columns, slice.columns));
@@ -118,14 +118,14 @@ impl Cut {
         let cuts = (0..lines).step_by(each as usize).chain([lines]).collect();
         let bytes = each.saturating_mul(line);
         match across {
-            true => Cut { rows: cuts, bytes, ..whole },
-            false => Cut { columns: cuts, bytes, ..whole },
+            true => Tiling { rows: cuts, bytes, ..whole },
+            false => Tiling { columns: cuts, bytes, ..whole },
         }
     }
 
     /// Along the limits of chunks; several together where they are small.
     fn by_chunks(array: &dyn Array, slice: &Slice, window: &Window, tile: u64, at_once: u64) -> Self {
-        let whole = Cut::whole(window);
+        let whole = Tiling::whole(window);
         let facts = array.facts();
         let Some(chunks) = facts.chunks.filter(|chunks| chunks.len() == slice.spans.len()) else {
             return whole;
@@ -147,9 +147,9 @@ impl Cut {
             if columns <= rows && columns < across || rows >= down { columns *= 2 } else { rows *= 2 }
         }
         let group = |axis: Option<usize>, many: u64| of(axis).saturating_mul(many);
-        Cut {
-            rows: limits(slice, slice.rows, &window.rows, group(slice.rows, rows)),
-            columns: limits(slice, slice.columns, &window.columns, group(slice.columns, columns)),
+        Tiling {
+            rows: chunk_limits(slice, slice.rows, &window.rows, group(slice.rows, rows)),
+            columns: chunk_limits(slice, slice.columns, &window.columns, group(slice.columns, columns)),
             bytes: rows.saturating_mul(columns).saturating_mul(bytes),
         }
     }
@@ -187,7 +187,7 @@ impl Cut {
 }
 
 /// The first sample of each group of chunks along an axis, and the end. At most 512 tiles.
-fn limits(slice: &Slice, axis: Option<usize>, span: &Span, group: u64) -> Vec<u64> {
+fn chunk_limits(slice: &Slice, axis: Option<usize>, span: &Span, group: u64) -> Vec<u64> {
     let first = slice.along(axis, span.start);
     let step = span.step.saturating_mul(slice.step(axis)).max(1);
     let mut group = group;
@@ -214,28 +214,38 @@ fn limits(slice: &Slice, axis: Option<usize>, span: &Span, group: u64) -> Vec<u6
 type Read = (Vec<u8>, Vec<(Window, Error)>);
 
 /// A plane in the making.
-struct Mosaic<'a> {
+struct TiledRead<'a> {
     array: &'a dyn Array,
     slice: &'a Slice,
     window: Window,
-    part: Part,
+    part: ComplexPart,
     /// Bytes of an element with all its channels.
     size: usize,
     raw: Vec<u8>,
-    tally: Tally,
+    builder: SummaryBuilder,
     holes: Vec<Window>,
     error: Option<Error>,
 }
 
-impl<'a> Mosaic<'a> {
-    fn new(array: &'a dyn Array, slice: &'a Slice, window: Window, part: Part) -> Self {
+impl<'a> TiledRead<'a> {
+    fn new(array: &'a dyn Array, slice: &'a Slice, window: Window, part: ComplexPart) -> Self {
         let values = window.elements().saturating_mul(slice.depth());
         let size = (array.dtype().size() as usize).saturating_mul(slice.depth() as usize);
-        let tally = Tally::new(values, SAMPLE);
-        Mosaic { array, slice, window, part, size, raw: Vec::new(), tally, holes: Vec::new(), error: None }
+        let builder = SummaryBuilder::new(values, SAMPLE);
+        TiledRead {
+            array,
+            slice,
+            window,
+            part,
+            size,
+            raw: Vec::new(),
+            builder,
+            holes: Vec::new(),
+            error: None,
+        }
     }
 
-    /// Where odd values are is known of a plane that is the whole slice.
+    /// Where non-finite values are is known of a plane that is the whole slice.
     fn places(&self) -> bool {
         self.window == self.slice.all() && self.slice.depth() == 1
     }
@@ -252,7 +262,7 @@ impl<'a> Mosaic<'a> {
     fn tell(&mut self, tile: &Window, raw: &[u8], gaps: Vec<(Window, Error)>) {
         let values = numbers(self.array.dtype(), self.part, raw);
         let place = self.places().then(|| self.outer(tile));
-        self.tally.add_around(&values, &Gaps::new(&gaps, tile, self.slice.depth()), place);
+        self.builder.add_around(&values, &Gaps::new(&gaps, tile, self.slice.depth()), place);
         for (gap, error) in gaps {
             let shift = |span: &Span, by: u64| Span::range(span.start + by, span.end() - span.start);
             self.holes.push(Window {
@@ -265,24 +275,24 @@ impl<'a> Mosaic<'a> {
 
     fn plane(&self, raw: Vec<u8>, share: f32) -> Plane {
         let whole = self.window == self.slice.all() && share >= 1.0;
-        let survey = self.tally.clone().finish(whole);
-        let mut plane = Plane::new(self.slice, self.window, self.array.dtype(), raw, survey);
+        let summary = self.builder.clone().finish(whole);
+        let mut plane = Plane::new(self.slice, self.window, self.array.dtype(), raw, summary);
         plane.share = share;
         plane.holes.clone_from(&self.holes);
         plane.error.clone_from(&self.error);
         plane
     }
 
-    fn by_tiles(&mut self, task: &Task, cut: &Cut, publish: &mut dyn FnMut(Plane)) -> Result<Plane> {
+    fn by_tiles(&mut self, task: &Task, tiling: &Tiling, publish: &mut dyn FnMut(Plane)) -> Result<Plane> {
         let bytes = (self.window.elements() as usize).saturating_mul(self.size);
-        self.raw = gander::bytes::limits::zeroed(bytes, "a picture of the array")?;
-        let order = cut.order();
-        let most = usize::try_from(MOST / cut.bytes.max(1)).unwrap_or(usize::MAX).max(64);
+        self.raw = limits::zeroed(bytes, "a picture of the array")?;
+        let order = tiling.order();
+        let most = usize::try_from(MOST / tiling.bytes.max(1)).unwrap_or(usize::MAX).max(64);
         let order = &order[..order.len().min(most)];
-        let mut there = vec![false; cut.tiles()];
+        let mut there = vec![false; tiling.tiles()];
         task.set_total(order.len() as u64);
         let (next, (send, come)) = (AtomicUsize::new(0), mpsc::sync_channel(2 * READERS));
-        let windows: Vec<Window> = order.iter().map(|&at| self.outer(&cut.tile(at))).collect();
+        let windows: Vec<Window> = order.iter().map(|&at| self.outer(&tiling.tile(at))).collect();
         let (array, slice) = (self.array, self.slice);
         std::thread::scope(|scope| {
             let readers = std::thread::available_parallelism().map_or(1, usize::from).min(READERS);
@@ -292,7 +302,7 @@ impl<'a> Mosaic<'a> {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(window) = windows.get(n).filter(|_| !task.is_cancelled()) else { return };
                     // A reader that panics ends this window's job, not the others.
-                    let raw = gander::bytes::guard::guarded(|| slice.read_lenient(array, task, window));
+                    let raw = crate::bytes::guard::guarded(|| slice.read_lenient(array, task, window));
                     if send.send((n, raw)).is_err() {
                         return;
                     }
@@ -300,15 +310,15 @@ impl<'a> Mosaic<'a> {
                 std::thread::Builder::new().name("tiles".to_owned()).spawn_scoped(scope, read)?;
             }
             drop(send);
-            let done = self.collect(task, cut, order, &mut there, &come, publish);
+            let done = self.collect(task, tiling, order, &mut there, &come, publish);
             // What is left is not read: nobody takes it.
             next.store(order.len(), Ordering::Relaxed);
             drop(come);
             done
         })?;
-        if order.len() < cut.tiles() {
-            let share = order.len() as f32 / cut.tiles() as f32;
-            return Ok(self.plane(self.filled(cut, &there), share.min(0.999)));
+        if order.len() < tiling.tiles() {
+            let share = order.len() as f32 / tiling.tiles() as f32;
+            return Ok(self.plane(self.filled(tiling, &there), share.min(0.999)));
         }
         let raw = std::mem::take(&mut self.raw);
         Ok(self.plane(raw, 1.0))
@@ -318,7 +328,7 @@ impl<'a> Mosaic<'a> {
     fn collect(
         &mut self,
         task: &Task,
-        cut: &Cut,
+        tiling: &Tiling,
         order: &[(usize, usize)],
         there: &mut [bool],
         come: &mpsc::Receiver<(usize, Result<Read>)>,
@@ -332,15 +342,15 @@ impl<'a> Mosaic<'a> {
                 task.check()?;
                 return Err(self.error.clone().unwrap_or_else(|| Error::bug("array: tiles are missing")));
             };
-            let (at, tile) = (order[which], cut.tile(order[which]));
+            let (at, tile) = (order[which], tiling.tile(order[which]));
             match raw {
                 Ok((raw, gaps)) => {
                     self.put(&tile, &raw, gaps);
-                    there[at.0 * cut.across() + at.1] = true;
+                    there[at.0 * tiling.across() + at.1] = true;
                 }
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
-                    self.tally.miss(tile.elements().saturating_mul(self.slice.depth()), &error);
+                    self.builder.miss(tile.elements().saturating_mul(self.slice.depth()), &error);
                     self.holes.push(tile);
                     failed += 1;
                     let first = self.error.get_or_insert(error).clone();
@@ -352,8 +362,8 @@ impl<'a> Mosaic<'a> {
             }
             task.advance(1)?;
             if started.elapsed() >= patience && n + 1 < order.len() && n + 1 > failed {
-                let share = (n + 1) as f32 / cut.tiles() as f32;
-                publish(self.plane(self.filled(cut, there), share.min(0.999)));
+                let share = (n + 1) as f32 / tiling.tiles() as f32;
+                publish(self.plane(self.filled(tiling, there), share.min(0.999)));
                 patience = (patience * 2).min(LATEST);
                 started = Instant::now();
             }
@@ -387,16 +397,16 @@ impl<'a> Mosaic<'a> {
     }
 
     /// The samples, where tiles are missing those of the next coarser tile that is there.
-    fn filled(&self, cut: &Cut, there: &[bool]) -> Vec<u8> {
+    fn filled(&self, tiling: &Tiling, there: &[bool]) -> Vec<u8> {
         let mut raw = self.raw.clone();
         let width = self.window.columns.count as usize;
-        for row in 0..cut.down() {
-            for column in 0..cut.across() {
-                if there[row * cut.across() + column] {
+        for row in 0..tiling.down() {
+            for column in 0..tiling.across() {
+                if there[row * tiling.across() + column] {
                     continue;
                 }
-                let Some((i, j)) = above(cut, there, row, column) else { continue };
-                let (to, from) = (cut.tile((row, column)), cut.tile((i, j)));
+                let Some((i, j)) = above(tiling, there, row, column) else { continue };
+                let (to, from) = (tiling.tile((row, column)), tiling.tile((i, j)));
                 let middle = |span: &Span| (span.start + span.count / 2) as usize;
                 for y in to.rows.start as usize..to.rows.end() as usize {
                     let source = if i == row { y } else { middle(&from.rows) };
@@ -413,11 +423,11 @@ impl<'a> Mosaic<'a> {
 }
 
 /// The tile of the next coarser level that is there, for one that is not.
-fn above(cut: &Cut, there: &[bool], row: usize, column: usize) -> Option<(usize, usize)> {
+fn above(tiling: &Tiling, there: &[bool], row: usize, column: usize) -> Option<(usize, usize)> {
     let mut step = 2;
-    while step <= 2 * cut.down().max(cut.across()) {
+    while step <= 2 * tiling.down().max(tiling.across()) {
         let (i, j) = (row / step * step, column / step * step);
-        if there[i * cut.across() + j] {
+        if there[i * tiling.across() + j] {
             return Some((i, j));
         }
         step *= 2;
@@ -427,16 +437,16 @@ fn above(cut: &Cut, there: &[bool], row: usize, column: usize) -> Option<(usize,
 
 #[cfg(test)]
 mod tests {
-    use gander::bytes::source::Source;
-    use gander::data::content::array::Plain;
-    use gander::data::dtype::DType;
+    use crate::bytes::source::Source;
+    use crate::data::content::array::Plain;
+    use crate::data::dtype::DType;
 
     use super::*;
 
     #[test]
     fn tiles_cover_everything_once_coarse_first() {
-        let cut = Cut { rows: vec![0, 3, 6, 9], columns: (0..=40).collect(), bytes: 1 };
-        let mut order = cut.order();
+        let tiling = Tiling { rows: vec![0, 3, 6, 9], columns: (0..=40).collect(), bytes: 1 };
+        let mut order = tiling.order();
         assert_eq!(order[0], (0, 0));
         assert!(order[..5].iter().all(|at| at.1.is_multiple_of(8)), "{:?}", &order[..5]);
         order.sort_unstable();
@@ -450,7 +460,7 @@ mod tests {
         let slice = Slice { spans, rows: None, columns: Some(0), channels: None };
         // Elements 5, 8, … of chunks of 50: the samples at 50, 101, 152, 200, 251 and 302 begin new ones.
         let window = Span { start: 0, count: 100, step: 1 };
-        assert_eq!(limits(&slice, Some(0), &window, 50), [0, 15, 32, 49, 65, 82, 99, 100]);
+        assert_eq!(chunk_limits(&slice, Some(0), &window, 50), [0, 15, 32, 49, 65, 82, 99, 100]);
     }
 
     #[test]
@@ -469,15 +479,15 @@ mod tests {
         };
         let task = Task::new();
         let expected = slice.read(&array, &task, &window).unwrap();
-        let cut = Cut { rows: vec![0, 7, 30, 40], columns: vec![0, 50, 110], bytes: 1 };
-        let mut mosaic = Mosaic::new(&array, &slice, window, Part::Real);
-        let plane = mosaic.by_tiles(&task, &cut, &mut |_| {}).unwrap();
-        assert_eq!((plane.raw == expected, plane.survey.count, plane.is_whole()), (true, 4400, true));
+        let tiling = Tiling { rows: vec![0, 7, 30, 40], columns: vec![0, 50, 110], bytes: 1 };
+        let mut tiled = TiledRead::new(&array, &slice, window, ComplexPart::Real);
+        let plane = tiled.by_tiles(&task, &tiling, &mut |_| {}).unwrap();
+        assert_eq!((plane.raw == expected, plane.summary.count, plane.is_whole()), (true, 4400, true));
         // Before the rest came, every tile looks like the first.
         let mut there = vec![false; 6];
         there[0] = true;
-        mosaic.raw = expected.clone();
-        let filled = mosaic.filled(&cut, &there);
+        tiled.raw = expected.clone();
+        let filled = tiled.filled(&tiling, &there);
         let at = |row: usize, column: usize| filled[(row * 110 + column) * 2];
         assert_eq!((at(39, 109), at(3, 25)), (at(3, 25), expected[(3 * 110 + 25) * 2]));
     }

@@ -1,18 +1,16 @@
 //! Which axes of an array are rows and columns of the picture, and where the others stand. Text in
 //! NumPy's slice notation.
 
-use std::collections::BTreeSet;
-
-use gander::bytes::error::Result;
-use gander::data::region::{Region, Span};
-use serde_json::{Value, json};
-
-use super::kinds::Kind;
 use super::slice::Slice;
+use crate::bytes::error::Result;
+use crate::data::axes::AxisKind;
+use crate::data::region::{Region, Span};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The mapping of the dimensions of one shape onto the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Mapping {
+pub struct Mapping {
     shape: Vec<u64>,
     /// The part of each axis that shows while it is rows, columns or channels.
     spans: Vec<Span>,
@@ -25,7 +23,7 @@ pub(crate) struct Mapping {
 
 /// What an axis is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// Down the screen.
     Rows,
     /// Across the screen.
@@ -34,7 +32,7 @@ pub(crate) enum Role {
 
 impl Mapping {
     /// The last two axes as rows and columns; of a picture with channels, its height and width.
-    pub(crate) fn new(shape: &[u64]) -> Self {
+    pub fn new(shape: &[u64]) -> Self {
         let channels = likely_channels(shape);
         let mut free = (0..shape.len()).rev().filter(|axis| Some(*axis) != channels);
         let columns = free.next();
@@ -51,20 +49,22 @@ impl Mapping {
 
     /// The plane that the kinds of the axes suggest: places before time and channels, x across and y down. Where
     /// they say nothing, that of [`Mapping::new`].
-    pub(crate) fn meant(shape: &[u64], kinds: &[Kind]) -> Self {
+    pub fn meant(shape: &[u64], kinds: &[AxisKind]) -> Self {
         let mut mapping = Mapping::new(shape);
         let kind = |axis: usize| kinds.get(axis).copied().unwrap_or_default();
         // A few places or times are no colours.
-        mapping.channels = mapping.channels.filter(|&axis| matches!(kind(axis), Kind::Channel | Kind::Other));
+        mapping.channels =
+            mapping.channels.filter(|&axis| matches!(kind(axis), AxisKind::Channel | AxisKind::Other));
         let channels = mapping.channels;
         let free = || (0..shape.len()).filter(move |&axis| Some(axis) != channels);
-        let only = |wanted: Kind| {
+        let only = |wanted: AxisKind| {
             let mut found = free().filter(|&axis| kind(axis) == wanted && shape[axis] > 1);
             let first = found.next();
             first.filter(|_| found.next().is_none())
         };
-        let places: Vec<usize> = [Kind::X, Kind::Y, Kind::Z].into_iter().filter_map(only).collect();
-        let passes = |axis: &usize| matches!(kind(*axis), Kind::Time | Kind::Channel);
+        let places: Vec<usize> =
+            [AxisKind::X, AxisKind::Y, AxisKind::Z].into_iter().filter_map(only).collect();
+        let passes = |axis: &usize| matches!(kind(*axis), AxisKind::Time | AxisKind::Channel);
         let still: Vec<usize> = free().filter(|axis| !passes(axis)).collect();
         let all: Vec<usize> = free().collect();
         (mapping.rows, mapping.columns) = match (&places[..], &still[..], &all[..]) {
@@ -76,38 +76,38 @@ impl Mapping {
     }
 
     /// Frames by one axis or several, then row, column, channel: the axes of an image.
-    pub(crate) fn picture(shape: &[u64]) -> Self {
+    pub fn picture(shape: &[u64]) -> Self {
         let axis = |back: usize| shape.len().checked_sub(back);
         Mapping { rows: axis(3), columns: axis(2), channels: axis(1), ..Mapping::new(shape) }
     }
 
     /// The axis of the rows.
-    pub(crate) fn rows(&self) -> Option<usize> {
+    pub fn rows(&self) -> Option<usize> {
         self.rows
     }
 
     /// The axis of the columns.
-    pub(crate) fn columns(&self) -> Option<usize> {
+    pub fn columns(&self) -> Option<usize> {
         self.columns
     }
 
     /// The axis of the channels, in the image mode.
-    pub(crate) fn channels(&self) -> Option<usize> {
+    pub fn channels(&self) -> Option<usize> {
         self.channels
     }
 
     /// The length of each axis.
-    pub(crate) fn shape(&self) -> &[u64] {
+    pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
     /// Where an axis stands that is neither rows nor columns.
-    pub(crate) fn position(&self, axis: usize) -> u64 {
+    pub fn position(&self, axis: usize) -> u64 {
         self.at.get(axis).copied().unwrap_or(0)
     }
 
     /// Sets where an axis stands; beyond the end is the end.
-    pub(crate) fn set_position(&mut self, axis: usize, to: u64) {
+    pub fn set_position(&mut self, axis: usize, to: u64) {
         if let (Some(at), Some(&len)) = (self.at.get_mut(axis), self.shape.get(axis)) {
             *at = to.min(len.saturating_sub(1));
         }
@@ -115,7 +115,7 @@ impl Mapping {
 
     /// The first and the last place of an axis that stands still: of the range that was typed for it while it
     /// stands in it, else of all.
-    pub(crate) fn reach(&self, axis: usize) -> (u64, u64) {
+    pub fn reach(&self, axis: usize) -> (u64, u64) {
         let last = self.shape.get(axis).map_or(0, |len| len.saturating_sub(1));
         let at = self.position(axis);
         let range = self.spans.get(axis).filter(|span| at >= span.start && at < span.end());
@@ -123,7 +123,7 @@ impl Mapping {
     }
 
     /// Gives an axis a role; the axis that had it takes the other one's place.
-    pub(crate) fn assign(&mut self, role: Role, axis: usize) {
+    pub fn assign(&mut self, role: Role, axis: usize) {
         let (mine, other) = match role {
             Role::Rows => (&mut self.rows, &mut self.columns),
             Role::Columns => (&mut self.columns, &mut self.rows),
@@ -138,12 +138,12 @@ impl Mapping {
     }
 
     /// Rows become columns and columns rows.
-    pub(crate) fn transpose(&mut self) {
+    pub fn transpose(&mut self) {
         std::mem::swap(&mut self.rows, &mut self.columns);
     }
 
     /// Sets the axis of the channels; rows and columns move out of its way.
-    pub(crate) fn set_channels(&mut self, axis: Option<usize>) {
+    pub fn set_channels(&mut self, axis: Option<usize>) {
         self.channels = axis;
         let taken = |other: Option<usize>| other.is_some() && other == axis;
         if taken(self.rows) || taken(self.columns) {
@@ -154,7 +154,7 @@ impl Mapping {
     }
 
     /// The axes that stand still, in order: those that have a slider.
-    pub(crate) fn others(&self, image: bool) -> Vec<usize> {
+    pub fn others(&self, image: bool) -> Vec<usize> {
         let shown = |axis: usize| {
             let axis = Some(axis);
             axis == self.rows || axis == self.columns || (image && axis == self.channels)
@@ -163,7 +163,7 @@ impl Mapping {
     }
 
     /// What is on the screen; with the channels only in the image mode.
-    pub(crate) fn slice(&self, image: bool) -> Slice {
+    pub fn slice(&self, image: bool) -> Slice {
         let mut spans: Vec<Span> = self.at.iter().map(|&at| Span::range(at, 1)).collect();
         let channels = self.channels.filter(|_| image);
         for axis in [self.rows, self.columns, channels].into_iter().flatten() {
@@ -181,7 +181,7 @@ impl Mapping {
     }
 
     /// `3, :, ::2`, as between NumPy's brackets.
-    pub(crate) fn text(&self, image: bool) -> String {
+    pub fn text(&self, image: bool) -> String {
         let still: BTreeSet<usize> = self.others(image).into_iter().collect();
         let single: Vec<bool> = (0..self.shape.len()).map(|axis| still.contains(&axis)).collect();
         Region(self.slice(image).spans).text(&self.shape, &single)
@@ -189,7 +189,7 @@ impl Mapping {
 
     /// Takes NumPy's notation, with or without `a[…]`. Rows and columns stay where they are if they
     /// still have a range; else the last two ranges take their places.
-    pub(crate) fn parse(&mut self, text: &str) -> Result<()> {
+    pub fn parse(&mut self, text: &str) -> Result<()> {
         let inner = text.trim();
         let inner = inner.find('[').map_or(inner, |at| &inner[at..]);
         let (region, single) = Region::parse(inner, &self.shape)?;
@@ -223,7 +223,7 @@ impl Mapping {
     }
 
     /// Stands so that the element at this full index is shown, and gives its row and column.
-    pub(crate) fn reveal(&mut self, index: &[u64], image: bool) -> Option<[u64; 2]> {
+    pub fn reveal(&mut self, index: &[u64], image: bool) -> Option<[u64; 2]> {
         if index.len() != self.shape.len() || index.iter().zip(&self.shape).any(|(at, len)| at >= len) {
             return None;
         }
@@ -247,7 +247,7 @@ impl Mapping {
     }
 
     /// For the session, and for other arrays of this shape.
-    pub(crate) fn keep(&self) -> Value {
+    pub fn keep(&self) -> Value {
         let spans: Vec<Value> =
             self.spans.iter().map(|span| json!([span.start, span.count, span.step])).collect();
         json!({
@@ -257,7 +257,7 @@ impl Mapping {
     }
 
     /// What [`Mapping::keep`] gave, if it fits this shape.
-    pub(crate) fn restore(shape: &[u64], kept: &Value) -> Option<Self> {
+    pub fn restore(shape: &[u64], kept: &Value) -> Option<Self> {
         let mut mapping = Mapping::new(shape);
         let axis = |name: &str| -> Option<Option<usize>> {
             match kept.get(name)? {
@@ -290,7 +290,7 @@ impl Mapping {
 
 /// The axis that looks like the channels of a picture: one to four long, first or last of three axes
 /// of which the other two are clearly longer.
-pub(crate) fn likely_channels(shape: &[u64]) -> Option<usize> {
+fn likely_channels(shape: &[u64]) -> Option<usize> {
     let n = shape.len();
     let [.., first, second, last] = shape else { return None };
     let few = |len: u64| len == 3 || len == 4;
@@ -358,11 +358,12 @@ mod tests {
 
     #[test]
     fn the_first_plane_goes_through_places() {
-        let plane = |shape: &[u64], kinds: &[Kind]| {
+        let plane = |shape: &[u64], kinds: &[AxisKind]| {
             let mapping = Mapping::meant(shape, kinds);
             (mapping.rows(), mapping.columns(), mapping.channels())
         };
-        let (x, y, z, t, c, other) = (Kind::X, Kind::Y, Kind::Z, Kind::Time, Kind::Channel, Kind::Other);
+        let (x, y, z, t, c, other) =
+            (AxisKind::X, AxisKind::Y, AxisKind::Z, AxisKind::Time, AxisKind::Channel, AxisKind::Other);
         // A scanner's volume, with and without time; few slices or times are no colours.
         assert_eq!(plane(&[64, 60, 30], &[x, y, z]), (Some(1), Some(0), None));
         assert_eq!(plane(&[64, 60, 30, 200], &[x, y, z, t]), (Some(1), Some(0), None));

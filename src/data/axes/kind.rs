@@ -3,7 +3,7 @@
 
 /// What an axis goes through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum AxisKind {
     /// Places from left to right: x, columns, longitude.
     X,
     /// Places up and down a picture: y, rows, latitude.
@@ -19,34 +19,36 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl Kind {
+impl AxisKind {
     /// Whether it goes through places.
-    pub(crate) fn is_place(self) -> bool {
-        matches!(self, Kind::X | Kind::Y | Kind::Z)
+    pub fn is_place(self) -> bool {
+        matches!(self, AxisKind::X | AxisKind::Y | AxisKind::Z)
     }
 
-    fn named(name: &str) -> Option<Kind> {
+    fn named(name: &str) -> Option<AxisKind> {
         let name = name.trim().to_ascii_lowercase();
         Some(match name.strip_suffix("_stag").unwrap_or(&name) {
             "x" | "i" | "xc" | "lon" | "longitude" | "rlon" | "easting" | "west_east" | "ra" | "glon"
-            | "elon" | "column" | "columns" => Kind::X,
+            | "elon" | "column" | "columns" => AxisKind::X,
             "y" | "j" | "yc" | "lat" | "latitude" | "rlat" | "northing" | "south_north" | "dec" | "glat"
-            | "elat" | "row" | "rows" => Kind::Y,
+            | "elat" | "row" | "rows" => AxisKind::Y,
             "z" | "k" | "lev" | "level" | "plev" | "depth" | "height" | "altitude" | "alt" | "bottom_top" => {
-                Kind::Z
+                AxisKind::Z
             }
-            "t" | "time" | "frame" | "frames" => Kind::Time,
-            "c" | "ch" | "channel" | "channels" | "band" | "bands" => Kind::Channel,
+            "t" | "time" | "frame" | "frames" => AxisKind::Time,
+            "c" | "ch" | "channel" | "channels" | "band" | "bands" => AxisKind::Channel,
             _ => return None,
         })
     }
 
-    fn measured(unit: &str) -> Option<Kind> {
+    fn measured(unit: &str) -> Option<AxisKind> {
         let unit = unit.trim().to_ascii_lowercase().replace('_', "");
         Some(match unit.as_str() {
-            "degreeseast" | "degreeeast" | "degreee" | "degreese" => Kind::X,
-            "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Kind::Y,
-            other if matches!(short_unit(other), "s" | "ms" | "µs" | "ns" | "min" | "h" | "d") => Kind::Time,
+            "degreeseast" | "degreeeast" | "degreee" | "degreese" => AxisKind::X,
+            "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => AxisKind::Y,
+            other if matches!(short_unit(other), "s" | "ms" | "µs" | "ns" | "min" | "h" | "d") => {
+                AxisKind::Time
+            }
             _ => return None,
         })
     }
@@ -61,17 +63,20 @@ pub(super) struct Described<'a> {
 }
 
 /// The kinds of the axes of an array.
-pub(super) fn kinds(axes: &[Described<'_>]) -> Vec<Kind> {
+pub(super) fn kinds(axes: &[Described<'_>]) -> Vec<AxisKind> {
     // Without a third, i and j are the row and column of a matrix.
     let body = axes.iter().any(|axis| matches!(axis.name, "k" | "z"));
     let kind = |axis: &Described<'_>| {
         if axis.dated {
-            return Kind::Time;
+            return AxisKind::Time;
         }
         let name = Some(axis.name).filter(|name| body || !matches!(*name, "i" | "j"));
         let unit = axis.unit.unwrap_or_default();
-        let east_or_north = Kind::measured(unit).filter(|kind| kind.is_place());
-        east_or_north.or_else(|| Kind::named(name?)).or_else(|| Kind::measured(unit)).unwrap_or_default()
+        let east_or_north = AxisKind::measured(unit).filter(|kind| kind.is_place());
+        east_or_north
+            .or_else(|| AxisKind::named(name?))
+            .or_else(|| AxisKind::measured(unit))
+            .unwrap_or_default()
     };
     axes.iter().map(kind).collect()
 }
@@ -115,16 +120,16 @@ mod tests {
     fn names_and_units_tell_what_axes_go_through() {
         let plain = |name| Described { name, unit: None, dated: false };
         let of = |names: &[&'static str]| kinds(&names.iter().map(|name| plain(name)).collect::<Vec<_>>());
-        assert_eq!(of(&["x", "Y", "z", "t"]), [Kind::X, Kind::Y, Kind::Z, Kind::Time]);
-        assert_eq!(of(&["i", "j", "k"]), [Kind::X, Kind::Y, Kind::Z]);
-        assert_eq!(of(&["i", "j", "z"]), [Kind::X, Kind::Y, Kind::Z]);
-        assert_eq!(of(&["i", "j"]), [Kind::Other; 2]);
-        assert_eq!(of(&["c", "station", ""]), [Kind::Channel, Kind::Other, Kind::Other]);
+        assert_eq!(of(&["x", "Y", "z", "t"]), [AxisKind::X, AxisKind::Y, AxisKind::Z, AxisKind::Time]);
+        assert_eq!(of(&["i", "j", "k"]), [AxisKind::X, AxisKind::Y, AxisKind::Z]);
+        assert_eq!(of(&["i", "j", "z"]), [AxisKind::X, AxisKind::Y, AxisKind::Z]);
+        assert_eq!(of(&["i", "j"]), [AxisKind::Other; 2]);
+        assert_eq!(of(&["c", "station", ""]), [AxisKind::Channel, AxisKind::Other, AxisKind::Other]);
         let one = |name, unit, dated| kinds(&[Described { name, unit: Some(unit), dated }])[0];
-        assert_eq!(one("nav", "degrees_east", false), Kind::X);
-        assert_eq!(one("u", "second", false), Kind::Time);
-        assert_eq!(one("z", "days since 2000-01-01", true), Kind::Time);
-        assert_eq!(one("depth", "m", false), Kind::Z);
+        assert_eq!(one("nav", "degrees_east", false), AxisKind::X);
+        assert_eq!(one("u", "second", false), AxisKind::Time);
+        assert_eq!(one("z", "days since 2000-01-01", true), AxisKind::Time);
+        assert_eq!(one("depth", "m", false), AxisKind::Z);
     }
 
     #[test]

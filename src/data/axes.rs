@@ -1,46 +1,49 @@
-//! What indices and values of an array mean: the names, units and coordinates of its axes, the unit of its
-//! values, the names of enumerated ones. Coordinates are read by jobs, once.
+//! What indices and values of an array stand for: the names, units and coordinates of its axes, the unit of its values,
+//! the names of enumerated ones. Coordinates (CF's coordinate variables, dimension scales of HDF5) are read once, by
+//! [`AxisCoordinates::read`]; everything else answers from memory.
 
+mod kind;
+mod uneven;
+
+pub use kind::AxisKind;
+pub use uneven::{LinePositions, UnevenCoordinates};
+
+use self::kind::{Described, kinds, same_unit, short_unit};
+use self::uneven::even_step;
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::cell;
+use crate::data::cf::Times;
+use crate::data::content::array::{Axis, Scaling, World};
+use crate::data::content::{Array, ArrayFacts, array};
+use crate::data::dtype::DType;
+use crate::data::node::{Node, Value};
+use crate::data::numbers::{ComplexPart, element_text, has_numbers, numbers};
+use crate::data::plane::Slice;
+use crate::data::region::Region;
 use std::collections::HashMap;
-
-use gander::bytes::error::Result;
-use gander::bytes::task::Task;
-use gander::data::cell;
-use gander::data::cf::Times;
-use gander::data::content::array::{Axis, Scaling, World};
-use gander::data::content::{Array, ArrayFacts, array};
-use gander::data::dtype::DType;
-use gander::data::node::{Node, Value};
-use gander::data::region::Region;
-use gander::jobs::{Jobs, Slot};
-use std::sync::Arc;
-
-use super::kinds::{self, Kind, same_unit, short_unit};
-use super::probe;
-use super::ruler::{Uneven, even_step};
-use super::slice::Slice;
-use super::values::{Part, drawable, numbers};
+use std::sync::{Arc, OnceLock};
 
 /// Longer coordinates are not read: 16 MB of f64.
 const NUMBERS: u64 = 2 << 20;
 /// Longer coordinates of texts are not read.
 const TEXTS: u64 = 200_000;
 
-/// See the module.
+/// What indices and values of one array stand for.
 #[derive(Default)]
-pub(crate) struct Meaning {
+pub struct AxisCoordinates {
     axes: Vec<Dimension>,
     /// What goes through each axis, by its name and unit.
-    kinds: Vec<Kind>,
+    kinds: Vec<AxisKind>,
     /// What whole indices stand for.
     world: Option<Arc<dyn World>>,
     /// The unit of the values.
-    pub(crate) unit: Option<String>,
+    pub unit: Option<String>,
     /// How values are read that count time from a date.
     times: Option<Times>,
     names: HashMap<i64, String>,
     /// Whether values are whole numbers although their type is a float: integers of which some are missing.
-    pub(super) whole: bool,
+    pub whole: bool,
 }
 
 #[derive(Default)]
@@ -50,7 +53,7 @@ struct Dimension {
     times: Option<Times>,
     regular: Option<(f64, f64)>,
     coordinate: Option<Arc<dyn Array>>,
-    read: Slot<(), Coordinate>,
+    read: OnceLock<Coordinate>,
 }
 
 /// Coordinates in memory.
@@ -62,54 +65,55 @@ enum Coordinate {
         raw: Vec<u8>,
         scaling: Option<Scaling>,
         /// Those that rise or fall unevenly.
-        uneven: Option<Arc<Uneven>>,
+        uneven: Option<Arc<UnevenCoordinates>>,
         /// The step of those that do it evenly.
         step: Option<f64>,
     },
 }
 
-impl Meaning {
+impl AxisCoordinates {
     /// What an array's facts say, or else what the node's attributes say as xarray and Zarr write them.
-    pub(crate) fn of(node: &Node, facts: ArrayFacts, rank: usize) -> Self {
-        let mut meaning = Meaning {
+    pub fn of(node: &Node, facts: ArrayFacts, rank: usize) -> Self {
+        let mut coordinates = AxisCoordinates {
             world: facts.world,
             unit: facts.unit.filter(|unit| !unit.trim().is_empty() && unit != "1"),
             times: facts.times,
             names: facts.value_names.into_iter().collect(),
-            ..Meaning::default()
+            ..AxisCoordinates::default()
         };
         if facts.axes.len() == rank {
-            meaning.axes = facts.axes.into_iter().map(Dimension::of).collect();
+            coordinates.axes = facts.axes.into_iter().map(Dimension::of).collect();
         }
-        if meaning.axes.iter().all(|axis| axis.name.is_empty()) {
+        if coordinates.axes.iter().all(|axis| axis.name.is_empty()) {
             for (n, name) in names_of(node, rank).into_iter().enumerate() {
-                match meaning.axes.get_mut(n) {
+                match coordinates.axes.get_mut(n) {
                     Some(axis) => axis.name = name,
-                    None => meaning.axes.push(Dimension { name, ..Dimension::default() }),
+                    None => coordinates.axes.push(Dimension { name, ..Dimension::default() }),
                 }
             }
         }
-        meaning.settled()
+        coordinates.settled()
     }
 
     /// What these axes say, and nothing else.
-    pub(crate) fn of_axes(axes: Vec<Axis>) -> Self {
-        Meaning { axes: axes.into_iter().map(Dimension::of).collect(), ..Meaning::default() }.settled()
+    pub fn of_axes(axes: Vec<Axis>) -> Self {
+        AxisCoordinates { axes: axes.into_iter().map(Dimension::of).collect(), ..AxisCoordinates::default() }
+            .settled()
     }
 
     fn settled(mut self) -> Self {
-        self.kinds = kinds::kinds(&self.axes.iter().map(Dimension::described).collect::<Vec<_>>());
+        self.kinds = kinds(&self.axes.iter().map(Dimension::described).collect::<Vec<_>>());
         self
     }
 
     /// What the axes go through.
-    pub(crate) fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[AxisKind] {
         &self.kinds
     }
 
     /// Width and height of an element of a slice beside each other, the larger 1, where its axes have even steps
     /// in one unit.
-    pub(crate) fn proportions(&self, slice: &Slice) -> Option<[f64; 2]> {
+    pub fn proportions(&self, slice: &Slice) -> Option<[f64; 2]> {
         /// Longer elements would be threads.
         const LONGEST: f64 = 100.0;
         /// Less is what rounding leaves.
@@ -135,34 +139,37 @@ impl Meaning {
         (larger <= smaller * LONGEST).then_some([width / larger, height / larger])
     }
 
-    /// Asks for the coordinates.
-    pub(crate) fn load(&self, jobs: &Jobs) {
-        for axis in &self.axes {
-            if let Some(array) = &axis.coordinate {
-                let array = array.clone();
-                axis.read.get(jobs, &(), "coordinates", move |task| Coordinate::read(&*array, task));
-            }
-        }
+    /// The axes whose coordinates lie in an array, which is to be read.
+    pub fn stored(&self) -> impl Iterator<Item = usize> {
+        (0..self.axes.len()).filter(|&axis| self.axes[axis].coordinate.is_some())
     }
 
-    /// Stops reading.
-    pub(crate) fn stop(&self) {
-        self.axes.iter().for_each(|axis| axis.read.cancel());
+    /// Reads the coordinates of an axis into memory, once.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn read(&self, task: &Task, axis: usize) -> Result<()> {
+        let Some(axis) = self.axes.get(axis) else { return Ok(()) };
+        if let Some(array) = axis.coordinate.as_ref().filter(|_| axis.read.get().is_none()) {
+            // Whoever came first has read the same.
+            axis.read.set(Coordinate::read(&**array, task)?).ok();
+        }
+        Ok(())
     }
 
     /// The name of an axis, or its number.
-    pub(crate) fn name(&self, axis: usize) -> String {
+    pub fn name(&self, axis: usize) -> String {
         let name = self.axes.get(axis).map(|axis| axis.name.as_str()).filter(|name| !name.is_empty());
         name.map_or_else(|| format!("axis {axis}"), short_name)
     }
 
     /// Whether an axis has a name of its own.
-    pub(crate) fn is_named(&self, axis: usize) -> bool {
+    pub fn is_named(&self, axis: usize) -> bool {
         self.axes.get(axis).is_some_and(|axis| !axis.name.is_empty())
     }
 
     /// Whether an axis goes through a body in space: its unit is a small length, as microscopes and scanners have.
-    pub(crate) fn is_space(&self, axis: usize) -> bool {
+    pub fn is_space(&self, axis: usize) -> bool {
         const UNITS: [&str; 12] = [
             "mm",
             "um",
@@ -182,13 +189,13 @@ impl Meaning {
     }
 
     /// Whether the indices of an axis stand for something.
-    pub(crate) fn is_placed(&self, axis: usize) -> bool {
+    pub fn is_placed(&self, axis: usize) -> bool {
         self.axes.get(axis).is_some_and(Dimension::is_placed)
     }
 
     /// The name of an axis with the unit of its coordinates: `lat (degrees_north)`. Where there is a unit but no
     /// coordinate, what stands along it are indices.
-    pub(crate) fn title(&self, axis: usize) -> String {
+    pub fn title(&self, axis: usize) -> String {
         let name = self.name(axis);
         match self.axes.get(axis).and_then(Dimension::plain_unit) {
             Some(unit) if self.is_placed(axis) => format!("{name} ({unit})"),
@@ -198,20 +205,20 @@ impl Meaning {
     }
 
     /// What an index of an axis stands for, as text without its unit; `None` where that is not known (yet).
-    pub(crate) fn coordinate(&self, axis: usize, index: u64) -> Option<String> {
+    pub fn coordinate(&self, axis: usize, index: u64) -> Option<String> {
         self.axes.get(axis)?.text(index)
     }
 
     /// The coordinates of an axis that are known and not even.
-    pub(super) fn uneven(&self, axis: usize) -> Option<Arc<Uneven>> {
-        match &*self.axes.get(axis)?.read.peek(&()).value? {
+    pub fn uneven(&self, axis: usize) -> Option<Arc<UnevenCoordinates>> {
+        match self.axes.get(axis)?.read.get()? {
             Coordinate::Values { uneven, .. } => uneven.clone(),
             Coordinate::Texts(_) => None,
         }
     }
 
     /// A place between the coordinates of an axis as text, in the digits that `step` tells apart.
-    pub(super) fn place(&self, axis: usize, value: f64, step: f64) -> String {
+    pub fn place(&self, axis: usize, value: f64, step: f64) -> String {
         let Some(dimension) = self.axes.get(axis) else { return String::new() };
         if let Some(text) = dimension.times.as_ref().and_then(|times| times.text(value)) {
             return text;
@@ -225,14 +232,14 @@ impl Meaning {
     }
 
     /// The same with its unit: `45 degrees_north`.
-    pub(crate) fn coordinate_with_unit(&self, axis: usize, index: u64) -> Option<String> {
+    pub fn coordinate_with_unit(&self, axis: usize, index: u64) -> Option<String> {
         let dimension = self.axes.get(axis)?;
         let text = dimension.text(index)?;
         Some(dimension.plain_unit().map_or(text.clone(), |unit| format!("{text} {unit}")))
     }
 
     /// A line for each axis of which an index means something: `time 1950-01-18`.
-    pub(crate) fn lines(&self, index: &[u64]) -> Vec<String> {
+    pub fn lines(&self, index: &[u64]) -> Vec<String> {
         let line = |(axis, &at): (usize, &u64)| {
             let text = self.coordinate_with_unit(axis, at)?;
             Some(format!("{} {text}", self.name(axis)))
@@ -243,31 +250,31 @@ impl Meaning {
     }
 
     /// The name of a value, where values have names.
-    pub(crate) fn value_name(&self, dtype: &DType, bytes: &[u8]) -> Option<&str> {
+    pub fn value_name(&self, dtype: &DType, bytes: &[u8]) -> Option<&str> {
         if self.names.is_empty() || !dtype.is_real() {
             return None;
         }
         let value =
-            numbers(dtype, Part::Real, bytes).first().copied().filter(|value| value.fract() == 0.0)?;
+            numbers(dtype, ComplexPart::Real, bytes).first().copied().filter(|value| value.fract() == 0.0)?;
         self.names.get(&(value as i64)).map(String::as_str)
     }
 
     /// What stands beside a value: its name, or the date that it counts to.
-    pub(crate) fn value_words(&self, dtype: &DType, bytes: &[u8]) -> Option<String> {
+    pub fn value_words(&self, dtype: &DType, bytes: &[u8]) -> Option<String> {
         if let Some(name) = self.value_name(dtype, bytes) {
             return Some(name.to_owned());
         }
         let times = self.times.as_ref().filter(|_| dtype.is_real())?;
-        times.text(numbers(dtype, Part::Real, bytes).first().copied()?)
+        times.text(numbers(dtype, ComplexPart::Real, bytes).first().copied()?)
     }
 
     /// Whether something stands beside values.
-    pub(crate) fn has_value_words(&self) -> bool {
+    pub fn has_value_words(&self) -> bool {
         !self.names.is_empty() || self.times.is_some()
     }
 
     /// The date that a number stands for, where values count time.
-    pub(crate) fn date(&self, dtype: &DType, value: f64) -> Option<String> {
+    pub fn date(&self, dtype: &DType, value: f64) -> Option<String> {
         match dtype {
             DType::DateTime(_) | DType::TimeDelta(_) => {
                 Some(cell::element(dtype, &(value.round() as i64).to_le_bytes()))
@@ -277,13 +284,13 @@ impl Meaning {
     }
 
     /// The value as text.
-    pub(crate) fn text(&self, dtype: &DType, bytes: &[u8]) -> String {
-        let text = probe::text(dtype, bytes);
+    pub fn text(&self, dtype: &DType, bytes: &[u8]) -> String {
+        let text = element_text(dtype, bytes);
         if self.whole { trimmed(text) } else { text }
     }
 
     /// A value with its name and unit: `3 (forest)`, `281.4 K`.
-    pub(crate) fn value(&self, dtype: &DType, bytes: &[u8], text: String) -> String {
+    pub fn value(&self, dtype: &DType, bytes: &[u8], text: String) -> String {
         let text = match self.value_words(dtype, bytes) {
             Some(words) => format!("{text} ({words})"),
             None => text,
@@ -328,7 +335,7 @@ fn names_of(node: &Node, rank: usize) -> Vec<String> {
 impl Dimension {
     fn of(axis: Axis) -> Self {
         let short = |array: &Arc<dyn Array>| {
-            let most = if drawable(array.dtype()) { NUMBERS } else { TEXTS };
+            let most = if has_numbers(array.dtype()) { NUMBERS } else { TEXTS };
             array.shape().len() == 1 && array.shape()[0] <= most
         };
         Dimension {
@@ -337,12 +344,12 @@ impl Dimension {
             times: axis.times,
             regular: axis.regular,
             coordinate: axis.coordinate.filter(short),
-            read: Slot::default(),
+            read: OnceLock::new(),
         }
     }
 
-    fn described(&self) -> kinds::Described<'_> {
-        kinds::Described { name: &self.name, unit: self.unit.as_deref(), dated: self.times.is_some() }
+    fn described(&self) -> Described<'_> {
+        Described { name: &self.name, unit: self.unit.as_deref(), dated: self.times.is_some() }
     }
 
     /// The unit, where it is one of the numbers that are shown: not of dates.
@@ -357,7 +364,7 @@ impl Dimension {
     /// The distance between neighbours, where it is the same all along.
     fn step(&self) -> Option<f64> {
         if self.coordinate.is_some() {
-            return match &*self.read.peek(&()).value? {
+            return match self.read.get()? {
                 Coordinate::Values { step, .. } => *step,
                 Coordinate::Texts(_) => None,
             };
@@ -371,8 +378,7 @@ impl Dimension {
             None => plain(value),
         };
         if self.coordinate.is_some() {
-            let read = self.read.peek(&()).value?;
-            return match &*read {
+            return match self.read.get()? {
                 Coordinate::Texts(texts) => texts.get(index as usize).cloned(),
                 Coordinate::Values { dtype, size, raw, scaling, .. } => {
                     let at = usize::try_from(index).ok()?.checked_mul(*size)?;
@@ -380,7 +386,7 @@ impl Dimension {
                     if self.times.is_none() && scaling.is_none() {
                         return Some(trimmed(cell::element(dtype, bytes)));
                     }
-                    let value = numbers(dtype, Part::Real, bytes).first().copied()?;
+                    let value = numbers(dtype, ComplexPart::Real, bytes).first().copied()?;
                     Some(written(scaling.as_ref().map_or(value, |scaling| scaling.apply(value))))
                 }
             };
@@ -413,20 +419,21 @@ impl Coordinate {
         let raw = array::read(coordinate, task, &region)?;
         let size = dtype.size() as usize;
         let scaling = coordinate.facts().scaling;
-        let mut values = if drawable(dtype) { numbers(dtype, Part::Real, &raw) } else { Vec::new() };
+        let mut values =
+            if has_numbers(dtype) { numbers(dtype, ComplexPart::Real, &raw) } else { Vec::new() };
         if let Some(scaling) = &scaling {
             values.iter_mut().for_each(|value| *value = scaling.apply(*value));
         }
-        let (uneven, step) = (Uneven::of(&values).map(Arc::new), even_step(&values));
+        let (uneven, step) = (UnevenCoordinates::of(&values).map(Arc::new), even_step(&values));
         Ok(Coordinate::Values { dtype: dtype.clone(), size, raw, scaling, uneven, step })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use gander::bytes::source::Source;
-    use gander::data::content::array::Plain;
-    use gander::data::region::Span;
+    use crate::bytes::source::Source;
+    use crate::data::content::array::Plain;
+    use crate::data::region::Span;
 
     use super::*;
 
@@ -453,25 +460,28 @@ mod tests {
             value_names: vec![(3, "forest".to_owned())],
             ..ArrayFacts::default()
         };
-        let meaning = Meaning::of(&Node::new("a", "array"), facts, 2);
-        let jobs = Jobs::new(|| {});
-        meaning.load(&jobs);
-        while !jobs.list().is_empty() {
-            std::thread::yield_now();
-        }
-        assert_eq!(meaning.lines(&[1, 0]), ["time 1950-01-18", "lat -45.5 degrees_north"]);
-        assert_eq!(meaning.coordinate(1, 1).as_deref(), Some("0.1"));
-        assert_eq!((meaning.title(0).as_str(), meaning.title(1).as_str()), ("time", "lat (degrees_north)"));
-        assert_eq!(meaning.value(&DType::U8, &[3], "3".to_owned()), "3 (forest) K");
+        let coordinates = AxisCoordinates::of(&Node::new("a", "array"), facts, 2);
+        assert_eq!((coordinates.coordinate(1, 0), coordinates.stored().collect::<Vec<_>>()), (None, vec![1]));
+        coordinates.read(&Task::new(), 1).unwrap();
+        assert_eq!(coordinates.lines(&[1, 0]), ["time 1950-01-18", "lat -45.5 degrees_north"]);
+        assert_eq!(coordinates.coordinate(1, 1).as_deref(), Some("0.1"));
+        assert_eq!(
+            (coordinates.title(0).as_str(), coordinates.title(1).as_str()),
+            ("time", "lat (degrees_north)")
+        );
+        assert_eq!(coordinates.value(&DType::U8, &[3], "3".to_owned()), "3 (forest) K");
         // A unit without coordinates: what stands along such an axis are indices.
         let sky = Axis { name: "RA".to_owned(), unit: Some("deg".to_owned()), ..Axis::default() };
-        assert_eq!(Meaning::of_axes(vec![sky]).title(0), "RA (index)");
-        assert_eq!(meaning.coordinate(1, 2), None);
+        assert_eq!(AxisCoordinates::of_axes(vec![sky]).title(0), "RA (index)");
+        assert_eq!(coordinates.coordinate(1, 2), None);
         let times = Times::parse("hours since 2000-01-01", "");
         let unit = Some("hours since 2000-01-01".to_owned());
-        let meaning =
-            Meaning::of(&Node::new("t", "array"), ArrayFacts { times, unit, ..Default::default() }, 1);
-        assert_eq!(meaning.value(&DType::U8, &[48], "48".to_owned()), "48 (2000-01-03)");
+        let coordinates = AxisCoordinates::of(
+            &Node::new("t", "array"),
+            ArrayFacts { times, unit, ..Default::default() },
+            1,
+        );
+        assert_eq!(coordinates.value(&DType::U8, &[48], "48".to_owned()), "48 (2000-01-03)");
     }
 
     #[test]
@@ -485,7 +495,7 @@ mod tests {
         let of = |rows: Axis, columns: Axis, step: u64| {
             let spans = vec![Span { start: 0, count: 4, step }, Span::all(8)];
             let slice = Slice { spans, rows: Some(0), columns: Some(1), channels: None };
-            Meaning::of_axes(vec![rows, columns]).proportions(&slice)
+            AxisCoordinates::of_axes(vec![rows, columns]).proportions(&slice)
         };
         assert_eq!(of(axis("z", "mm", -5.0), axis("x", "mm", 1.0), 1), Some([0.2, 1.0]));
         assert_eq!(of(axis("z", "mm", 5.0), axis("x", "mm", 1.0), 2), Some([0.1, 1.0]));
@@ -500,9 +510,9 @@ mod tests {
     #[test]
     fn names_come_from_attributes_where_the_facts_have_none() {
         let node = Node::new("a", "array").attribute("_ARRAY_DIMENSIONS", "[\"y\", \"x\"]");
-        let meaning = Meaning::of(&node, ArrayFacts::default(), 2);
-        assert_eq!((meaning.name(1).as_str(), meaning.is_named(0)), ("x", true));
-        assert_eq!(Meaning::of(&node, ArrayFacts::default(), 3).name(2), "axis 2");
+        let coordinates = AxisCoordinates::of(&node, ArrayFacts::default(), 2);
+        assert_eq!((coordinates.name(1).as_str(), coordinates.is_named(0)), ("x", true));
+        assert_eq!(AxisCoordinates::of(&node, ArrayFacts::default(), 3).name(2), "axis 2");
         assert_eq!(plain(0.1 + 0.2), "0.3");
     }
 }

@@ -1,17 +1,17 @@
-//! Where to look at a large array when not all of it is looked at: runs of neighbours at places that are
-//! spread evenly over every dimension, each within one chunk where the array has chunks.
+//! Samples of large arrays: runs of neighbours at places that are spread evenly over every dimension, each within one
+//! chunk where the array has chunks.
 
-use gander::bytes::error::Result;
-use gander::bytes::source::Source;
-use gander::bytes::task::Task;
-use gander::data::content::array::Plain;
-use gander::data::content::{Array, ArrayFacts};
-use gander::data::dtype::DType;
-use gander::data::region::{Region, Span};
-use gander::data::stats::{self, ArrayStats};
+use super::ArrayStats;
+use crate::bytes::error::Result;
+use crate::bytes::source::Source;
+use crate::bytes::task::Task;
+use crate::data::content::array::Plain;
+use crate::data::content::{Array, ArrayFacts};
+use crate::data::dtype::DType;
+use crate::data::region::{Region, Span};
 
 /// At most `count` places with about `most` elements each.
-pub(crate) fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
+fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
     let shape = array.shape();
     let chunks = array.facts().chunks.filter(|chunks| chunks.len() == shape.len());
     let chunks = chunks.unwrap_or_else(|| shape.to_vec());
@@ -23,8 +23,12 @@ pub(crate) fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
     list
 }
 
-/// Statistics of the elements at [`places`] that can be read, also of what stored values stand for.
-pub(crate) fn statistics(
+/// Statistics of a sample: of the elements that can be read at `count` places, about `most` at each, also of what stored
+/// values stand for; with a histogram of so many `bins`.
+///
+/// # Errors
+/// `Cancelled`; what the array says, where nothing of the sample can be read.
+pub fn sampled(
     array: &dyn Array,
     task: &Task,
     count: u64,
@@ -35,7 +39,7 @@ pub(crate) fn statistics(
     let places = places(array, count, most);
     task.set_total(places.len() as u64);
     for region in &places {
-        bytes.extend(stats::readable_elements(array, task, region, &mut unread)?);
+        bytes.extend(super::readable_elements(array, task, region, &mut unread)?);
         task.advance(1)?;
     }
     if let Some(unread) = unread.as_ref().filter(|_| bytes.is_empty()) {
@@ -51,7 +55,7 @@ pub(crate) fn statistics(
     }
     let facts = ArrayFacts { scaling: array.facts().scaling, ..ArrayFacts::default() };
     let plain = Plain::new(Source::memory("sample", bytes), 0, dtype, vec![elements])?.with_facts(facts);
-    Ok(ArrayStats { unread, ..stats::array(&plain, task, bins)? })
+    Ok(ArrayStats { unread, ..super::array(&plain, task, bins)? })
 }
 
 fn place(shape: &[u64], chunks: &[u64], n: u64, count: u64, most: u64) -> Region {
@@ -112,16 +116,12 @@ mod tests {
     fn a_sample_knows_what_its_values_stand_for() {
         let stored: Vec<i16> = (0..4000).map(|n| if n % 10 == 0 { -99 } else { n % 7 }).collect();
         let bytes: Vec<u8> = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let scaling = gander::data::content::array::Scaling {
-            scale: 0.5,
-            offset: 10.0,
-            fill: vec![-99.0],
-            valid: None,
-        };
+        let scaling =
+            crate::data::content::array::Scaling { scale: 0.5, offset: 10.0, fill: vec![-99.0], valid: None };
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
         let plain =
             Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![4000]).unwrap().with_facts(facts);
-        let found = statistics(&plain, &Task::new(), 4, 100, Some(8)).unwrap();
+        let found = sampled(&plain, &Task::new(), 4, 100, Some(8)).unwrap();
         assert_eq!((found.count, found.min.as_deref()), (400, Some("-99")));
         let scaled = found.scaled.unwrap();
         assert_eq!((scaled.missing, scaled.min, scaled.max), (40, Some(10.0), Some(13.0)));

@@ -1,20 +1,18 @@
-//! The values of lines: all of them where they are few; of many, the least and the largest of each stretch, a
-//! few places first. What cannot be read is left out and counted.
+//! Rows and columns of a slice as lines: all values where they are few; of many an envelope, the least and the largest
+//! of each stretch, a few places first. What cannot be read is left out and counted.
 
+use super::{Gaps, Slice, Window};
+use crate::bytes::error::Result;
+use crate::bytes::task::Task;
+use crate::data::axes::LinePositions;
+use crate::data::content::Array;
+use crate::data::numbers::{ComplexPart, numbers};
+use crate::data::region::Span;
+use crate::data::stats::Unread;
 use std::time::{Duration, Instant};
 
-use gander::bytes::error::Result;
-use gander::bytes::task::Task;
-use gander::data::content::Array;
-use gander::data::region::Span;
-use gander::data::stats::Unread;
-
-use super::ruler::Ruler;
-use super::slice::{Slice, Window};
-use super::values::{Gaps, Part, numbers};
-
-/// Points of a line that are drawn as they are.
-pub(super) const POINTS: u64 = 8192;
+/// So many elements of a line come as they are.
+pub const POINTS: u64 = 8192;
 /// Stretches of an envelope.
 const STRETCHES: usize = 4096;
 /// Elements read for all lines together; beyond it only every n-th block is.
@@ -22,7 +20,7 @@ const MOST: u64 = 64 << 20;
 /// Elements read at a time.
 const BLOCK: u64 = 1 << 18;
 /// Longer lines are looked at in a few places first.
-pub(super) const LONG: u64 = 4 << 20;
+pub const LONG: u64 = 4 << 20;
 /// In so many places,
 const PLACES: u64 = 512;
 /// and so many elements at each.
@@ -32,26 +30,34 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Which lines: rows (or columns) of a slice, from an element on.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) slice: Slice,
-    pub(super) down: bool,
-    pub(super) picks: Vec<u64>,
-    pub(super) part: Part,
-    pub(super) from: u64,
-    pub(super) count: u64,
+pub struct LineRequest {
+    /// Of which slice.
+    pub slice: Slice,
+    /// Whether lines are columns; else rows.
+    pub down: bool,
+    /// Which of them.
+    pub picks: Vec<u64>,
+    /// What of complex numbers.
+    pub part: ComplexPart,
+    /// The first element along them.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
 }
 
-/// A line, ready to draw.
+/// The values of a line.
 #[derive(Clone, Default)]
-pub(super) struct Curve {
+pub struct LineValues {
     /// The row (or column) of the slice.
-    pub(super) pick: u64,
-    pub(super) name: String,
+    pub pick: u64,
+    /// `row 3`, by the index in the array.
+    pub name: String,
     /// x, least, largest; where both are equal it is a point.
-    pub(super) stretches: Vec<[f64; 3]>,
-    pub(super) envelope: bool,
+    pub extremes: Vec<[f64; 3]>,
+    /// Whether these are the extremes of stretches and not all values.
+    pub envelope: bool,
     /// Whether only a part of the elements was read.
-    pub(super) sampled: bool,
+    pub sampled: bool,
     /// Elements that were asked for.
     looked: u64,
     /// What of them could not be read, and where.
@@ -59,15 +65,15 @@ pub(super) struct Curve {
     holes: Vec<Span>,
 }
 
-impl Curve {
+impl LineValues {
     /// The same with places on the x axis instead of positions.
-    pub(super) fn placed(&self, ruler: &Ruler) -> Curve {
-        let place = |stretch: &[f64; 3]| [ruler.at(stretch[0]), stretch[1], stretch[2]];
-        Curve { stretches: self.stretches.iter().map(place).collect(), ..self.clone() }
+    pub fn placed(&self, positions: &LinePositions) -> LineValues {
+        let place = |stretch: &[f64; 3]| [positions.at(stretch[0]), stretch[1], stretch[2]];
+        LineValues { extremes: self.extremes.iter().map(place).collect(), ..self.clone() }
     }
 
     /// Why this element of the line could not be read, if it could not.
-    pub(super) fn hole(&self, at: u64) -> Option<&Unread> {
+    pub fn hole(&self, at: u64) -> Option<&Unread> {
         // The holes stand in the order of the line.
         let next = self.holes.partition_point(|hole| hole.end() <= at);
         self.unread.as_ref().filter(|_| self.holes.get(next).is_some_and(|hole| hole.start <= at))
@@ -75,7 +81,7 @@ impl Curve {
 }
 
 /// What of all lines could not be read.
-pub(super) fn unread(curves: &[Curve]) -> Option<Unread> {
+pub fn unread(curves: &[LineValues]) -> Option<Unread> {
     let mut all = None;
     for unread in curves.iter().filter_map(|curve| curve.unread.as_ref()) {
         Unread::add(&mut all, unread.count, &unread.error);
@@ -83,17 +89,17 @@ pub(super) fn unread(curves: &[Curve]) -> Option<Unread> {
     all
 }
 
-impl Key {
+impl LineRequest {
     /// Reads the lines; `publish` is given what there is while more is read.
     ///
     /// # Errors
     /// What the array says, where nothing of the lines can be read; `Cancelled`.
-    pub(super) fn read(
+    pub fn read(
         &self,
         array: &dyn Array,
         task: &Task,
-        publish: &mut dyn FnMut(Vec<Curve>),
-    ) -> Result<Vec<Curve>> {
+        publish: &mut dyn FnMut(Vec<LineValues>),
+    ) -> Result<Vec<LineValues>> {
         task.set_total(self.count.saturating_mul(self.picks.len() as u64));
         let mut curves = Vec::new();
         let mut last = Instant::now();
@@ -104,10 +110,10 @@ impl Key {
                 }
                 // The rough line, and over its beginning the finer one.
                 let reached = finer.last().map_or(f64::NEG_INFINITY, |stretch| stretch[0]);
-                let mut stretches = finer.to_vec();
-                stretches.extend(part.iter().filter(|stretch| stretch[0] > reached));
-                let mut so_far: Vec<Curve> = curves.clone();
-                so_far.push(Curve { stretches, envelope: true, sampled: true, ..self.empty(pick) });
+                let mut extremes = finer.to_vec();
+                extremes.extend(part.iter().filter(|stretch| stretch[0] > reached));
+                let mut so_far: Vec<LineValues> = curves.clone();
+                so_far.push(LineValues { extremes, envelope: true, sampled: true, ..self.empty(pick) });
                 publish(so_far);
                 last = Instant::now();
             })?;
@@ -121,13 +127,13 @@ impl Key {
         }
     }
 
-    fn empty(&self, pick: u64) -> Curve {
+    fn empty(&self, pick: u64) -> LineValues {
         let name = match (self.down, self.slice.rows, self.slice.columns) {
             (true, _, None) | (false, None, _) => "values".to_owned(),
             (true, _, columns) => format!("column {}", self.slice.along(columns, pick)),
             (false, rows, _) => format!("row {}", self.slice.along(rows, pick)),
         };
-        Curve { pick, name, envelope: self.count > POINTS, ..Curve::default() }
+        LineValues { pick, name, envelope: self.count > POINTS, ..LineValues::default() }
     }
 
     fn curve(
@@ -136,12 +142,12 @@ impl Key {
         task: &Task,
         pick: u64,
         publish: &mut dyn FnMut(&[[f64; 3]], &[[f64; 3]]),
-    ) -> Result<Curve> {
+    ) -> Result<LineValues> {
         let mut curve = self.empty(pick);
         if !curve.envelope {
             let values = self.values(array, task, &mut curve, self.from, self.count)?;
             let points = values.iter().enumerate().map(|(n, &v)| [(self.from + n as u64) as f64, v, v]);
-            curve.stretches = points.collect();
+            curve.extremes = points.collect();
             return Ok(curve);
         }
         let rough = match self.count > LONG {
@@ -161,11 +167,11 @@ impl Key {
             let values = self.values(array, task, &mut curve, self.from + at, count)?;
             for (n, part) in values.chunks(stretch as usize).enumerate() {
                 let x = (self.from + at + n as u64 * stretch) as f64 + (stretch - 1) as f64 / 2.0;
-                curve.stretches.push(ends(x, part));
+                curve.extremes.push(ends(x, part));
             }
             task.advance(end - at)?;
             at = end;
-            publish(&rough, &curve.stretches);
+            publish(&rough, &curve.extremes);
         }
         Ok(curve)
     }
@@ -200,7 +206,7 @@ impl Key {
         &self,
         array: &dyn Array,
         task: &Task,
-        curve: &mut Curve,
+        curve: &mut LineValues,
         from: u64,
         count: u64,
     ) -> Result<Vec<f64>> {
@@ -236,11 +242,11 @@ fn ends(x: f64, values: &[f64]) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use gander::bytes::error::Error;
-    use gander::bytes::source::Source;
-    use gander::data::content::array::{MissingRegion, Plain};
-    use gander::data::dtype::DType;
-    use gander::data::region::Region;
+    use crate::bytes::error::Error;
+    use crate::bytes::source::Source;
+    use crate::data::content::array::{MissingRegion, Plain};
+    use crate::data::dtype::DType;
+    use crate::data::region::Region;
 
     use super::*;
 
@@ -251,17 +257,24 @@ mod tests {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let array = Plain::new(Source::memory("a", bytes), 0, DType::F32, vec![100_000]).unwrap();
         let slice = Slice { spans: vec![Span::all(100_000)], rows: None, columns: Some(0), channels: None };
-        let key = Key { slice, down: false, picks: vec![0], part: Part::Real, from: 0, count: 100_000 };
+        let key = LineRequest {
+            slice,
+            down: false,
+            picks: vec![0],
+            part: ComplexPart::Real,
+            from: 0,
+            count: 100_000,
+        };
         let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
         let curve = &curves[0];
-        assert!(curve.envelope && !curve.sampled && curve.stretches.len() <= STRETCHES);
-        let low = curve.stretches.iter().map(|s| s[1]).fold(f64::INFINITY, f64::min);
-        let high = curve.stretches.iter().map(|s| s[2]).fold(f64::NEG_INFINITY, f64::max);
-        assert_eq!((low, high, curve.stretches.last().unwrap()[2]), (-7.0, 9.0, 4.0));
+        assert!(curve.envelope && !curve.sampled && curve.extremes.len() <= STRETCHES);
+        let low = curve.extremes.iter().map(|s| s[1]).fold(f64::INFINITY, f64::min);
+        let high = curve.extremes.iter().map(|s| s[2]).fold(f64::NEG_INFINITY, f64::max);
+        assert_eq!((low, high, curve.extremes.last().unwrap()[2]), (-7.0, 9.0, 4.0));
         // Few points come as they are.
-        let key = Key { from: 99_990, count: 10, ..key };
+        let key = LineRequest { from: 99_990, count: 10, ..key };
         let curves = key.read(&array, &Task::new(), &mut |_| {}).unwrap();
-        assert_eq!((curves[0].envelope, curves[0].stretches[9]), (false, [99_999.0, 4.0, 4.0]));
+        assert_eq!((curves[0].envelope, curves[0].extremes[9]), (false, [99_999.0, 4.0, 4.0]));
     }
 
     /// A line of which the elements from 4 to 8 cannot be read; in one piece, where all of it is wanted.
@@ -298,16 +311,17 @@ mod tests {
         let bytes: Vec<u8> = (0..20u8).collect();
         let torn = Torn(Plain::new(Source::memory("a", bytes), 0, DType::U8, vec![20]).unwrap());
         let slice = Slice { spans: vec![Span::all(20)], rows: None, columns: Some(0), channels: None };
-        let key = Key { slice, down: false, picks: vec![0], part: Part::Real, from: 2, count: 18 };
+        let key =
+            LineRequest { slice, down: false, picks: vec![0], part: ComplexPart::Real, from: 2, count: 18 };
         let curves = key.read(&torn, &Task::new(), &mut |_| {}).unwrap();
         let curve = &curves[0];
-        assert_eq!(curve.stretches[1], [3.0, 3.0, 3.0]);
-        assert!(curve.stretches[2][1].is_nan() && curve.stretches[5][1].is_nan());
-        assert_eq!(curve.stretches[6], [8.0, 8.0, 8.0]);
+        assert_eq!(curve.extremes[1], [3.0, 3.0, 3.0]);
+        assert!(curve.extremes[2][1].is_nan() && curve.extremes[5][1].is_nan());
+        assert_eq!(curve.extremes[6], [8.0, 8.0, 8.0]);
         assert!(curve.hole(3).is_none() && curve.hole(4).is_some() && curve.hole(8).is_none());
         assert_eq!(unread(&curves).unwrap().to_string(), "4 elements could not be read: the disk is gone");
         // Nothing but what cannot be read is an error.
-        let key = Key { from: 5, count: 2, ..key };
+        let key = LineRequest { from: 5, count: 2, ..key };
         assert!(key.read(&torn, &Task::new(), &mut |_| {}).is_err());
     }
 }

@@ -2,22 +2,20 @@
 //! ever asked for; where frames go through several axes (`t × c × z`) each of them is one of the array. Frames of
 //! usual size are decoded whole and kept; of larger ones parts are read, from the pyramid level that is fine enough.
 
+use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::content::array::Axis;
+use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect};
+use crate::data::dtype::DType;
+use crate::data::region::{Region, Span};
 use std::sync::Arc;
-
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
-use gander::bytes::task::Task;
-use gander::data::content::array::Axis;
-use gander::data::content::image::{Image, Pixels, Rect};
-use gander::data::content::{Array, ImageInfo};
-use gander::data::dtype::DType;
-use gander::data::region::{Region, Span};
 
 /// Frames up to here are decoded whole, in bytes.
 const WHOLE: u64 = 256 << 20;
 
-/// See the module.
-pub(super) struct Frame {
+/// A frame of an image, as `frames × height × width × channels`.
+pub struct FrameArray {
     image: Arc<dyn Image>,
     number: u64,
     dtype: DType,
@@ -31,32 +29,35 @@ fn bytes_of(info: &ImageInfo) -> u64 {
     info.width.saturating_mul(info.height).saturating_mul(pixel)
 }
 
-/// The axes that the frames of an image go through, with their lengths: one that counts them, where the file names
-/// none.
-pub(super) fn axes(info: &ImageInfo) -> Vec<(u64, Axis)> {
-    match info.frame_axes.is_empty() {
-        true => vec![(info.frames.max(1), Axis { name: "frame".to_owned(), ..Axis::default() })],
-        false => info.frame_axes.clone(),
+impl FrameArray {
+    /// The axes that the frames of an image go through, with their lengths: one that counts them, where the file names
+    /// none.
+    pub fn axes(info: &ImageInfo) -> Vec<(u64, Axis)> {
+        match info.frame_axes.is_empty() {
+            true => vec![(info.frames.max(1), Axis { name: "frame".to_owned(), ..Axis::default() })],
+            false => info.frame_axes.clone(),
+        }
     }
-}
 
-/// The shape of the array of frames of this size.
-pub(super) fn shape_of(info: &ImageInfo, height: u64, width: u64, channels: u32) -> Vec<u64> {
-    let frames = axes(info).into_iter().map(|(len, _)| len);
-    frames.chain([height, width, u64::from(channels.max(1))]).collect()
-}
+    /// The shape of the array of frames of this size.
+    pub fn shape_of(info: &ImageInfo, height: u64, width: u64, channels: u32) -> Vec<u64> {
+        let frames = Self::axes(info).into_iter().map(|(len, _)| len);
+        frames.chain([height, width, u64::from(channels.max(1))]).collect()
+    }
 
-impl Frame {
     /// Decodes a frame, or gets ready to read parts of it.
-    pub(super) fn read(image: Arc<dyn Image>, task: &Task, number: u64) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As [`Image::read`].
+    pub fn read(image: Arc<dyn Image>, task: &Task, number: u64) -> Result<Self> {
         let info = image.info();
         if bytes_of(info) > WHOLE {
-            let shape = shape_of(info, info.height, info.width, info.channels);
-            return Ok(Frame { dtype: info.sample.dtype(), number, shape, pixels: None, image });
+            let shape = Self::shape_of(info, info.height, info.width, info.channels);
+            return Ok(FrameArray { dtype: info.sample.dtype(), number, shape, pixels: None, image });
         }
         // Other pages than the first may be larger than it.
         let pixels = image.read(task, number, 0, Rect::all(u64::MAX, u64::MAX))?;
-        let shape = shape_of(info, pixels.height, pixels.width, pixels.channels);
+        let shape = Self::shape_of(info, pixels.height, pixels.width, pixels.channels);
         let sides = [pixels.height, pixels.width, u64::from(pixels.channels.max(1))];
         let expected = limits::bytes(&sides, pixels.sample.size() as u64)?;
         if pixels.data.len() as u64 != expected {
@@ -65,11 +66,11 @@ impl Frame {
                 pixels.data.len()
             )));
         }
-        Ok(Frame { dtype: pixels.sample.dtype(), number, shape, pixels: Some(pixels), image })
+        Ok(FrameArray { dtype: pixels.sample.dtype(), number, shape, pixels: Some(pixels), image })
     }
 
     /// Which frame.
-    pub(super) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.number
     }
 
@@ -126,8 +127,8 @@ impl Frame {
     }
 }
 
-/// Copies the samples of one row at `xs`.
-fn copy_line(
+/// Copies the samples of one row of pixels at `xs`, of each these channels.
+pub(super) fn copy_line(
     pixels: &Pixels,
     y: u64,
     xs: impl Iterator<Item = u64>,
@@ -147,7 +148,7 @@ fn copy_line(
     Ok(())
 }
 
-impl Array for Frame {
+impl Array for FrameArray {
     fn dtype(&self) -> &DType {
         &self.dtype
     }

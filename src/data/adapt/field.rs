@@ -1,119 +1,62 @@
-//! The array as it is seen: one field of structured elements, and what stored values stand for instead of
-//! what is stored. Both are arrays again, so that every mode shows them without knowing.
+//! One field of structured elements as an array of its own.
 
-use std::sync::Arc;
-
+use super::{NullRule, cell_bytes, column_dtype};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::task::Task;
+use crate::data::content::array::{Axis, MissingRegion};
+use crate::data::content::{Array, ArrayFacts, array};
+use crate::data::dtype::{DType, Variable};
+use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Fields};
-use gander::bytes::error::{Error, Result};
-use gander::bytes::limits;
-use gander::bytes::task::Task;
-use gander::data::adapt::{NullRule, cell_bytes, column_dtype};
-use gander::data::content::array::{Axis, MissingRegion, Scaling};
-use gander::data::content::{Array, ArrayFacts, array};
-use gander::data::dtype::{DType, Variable};
-use gander::data::node::Node;
-use gander::data::region::{Region, Span};
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use super::meaning::Meaning;
-
-/// What of an array is seen.
-pub(super) struct Lens {
-    whole: Arc<dyn Array>,
-    node: Arc<Node>,
-    /// The fields of structured elements.
-    pub(super) fields: Vec<FieldPath>,
-    /// The one that is seen alone.
-    pub(super) field: Option<usize>,
-    /// What stored values stand for, if that is another number.
-    pub(super) scaling: Option<Scaling>,
-    /// Whether they are seen as they are stored all the same.
-    pub(super) stored: bool,
-}
-
-impl Lens {
-    /// Scaled values, and of structured elements all fields.
-    pub(super) fn new(array: &Arc<dyn Array>, node: &Arc<Node>) -> Self {
-        let scaling = array.facts().scaling.filter(|_| array.dtype().is_real());
-        let fields = fields(array.dtype());
-        // Integers that f64 cannot hold stay as they are, unless somebody wants the missing ones marked.
-        let exact = matches!(array.dtype(), DType::I64 | DType::U64);
-        let stored = exact && scaling.as_ref().is_some_and(is_plain);
-        Lens { whole: array.clone(), node: node.clone(), fields, field: None, scaling, stored }
-    }
-
-    /// The field that is seen alone.
-    pub(super) fn chosen(&self) -> Option<&FieldPath> {
-        self.fields.get(self.field?)
-    }
-
-    /// The array, or the field, as it is stored.
-    pub(super) fn stored_array(&self) -> Arc<dyn Array> {
-        match self.chosen() {
-            Some(field) => Arc::new(OfField::new(self.whole.clone(), field.clone())),
-            None => self.whole.clone(),
-        }
-    }
-
-    /// The array as it is seen.
-    pub(super) fn array(&self) -> Arc<dyn Array> {
-        let array = self.stored_array();
-        match self.scaling.clone().filter(|_| !self.stored) {
-            Some(scaling) => match Scaled::new(array.clone(), scaling) {
-                Some(scaled) => Arc::new(scaled),
-                None => array,
-            },
-            None => array,
-        }
-    }
-
-    /// What its indices and values mean. The unit is that of what is meant, not of what is stored.
-    pub(super) fn meaning(&self, array: &dyn Array) -> Meaning {
-        let mut facts = array.facts();
-        let Some(scaling) = &self.scaling else {
-            return Meaning::of(&self.node, facts, array.shape().len());
-        };
-        if self.stored && !is_plain(scaling) {
-            facts.unit = None;
-        }
-        let mut meaning = Meaning::of(&self.node, facts, array.shape().len());
-        meaning.whole = !self.stored && is_plain(scaling) && !self.whole.dtype().is_float();
-        meaning
-    }
-
-    /// For the session.
-    pub(super) fn keep(&self) -> Value {
-        json!({ "field": self.chosen().map(|field| &field.name), "stored": self.stored })
-    }
-
-    /// What [`Lens::keep`] gave; true if the array is seen otherwise now.
-    pub(super) fn restore(&mut self, kept: &Value) -> bool {
-        let before = (self.field, self.stored);
-        let name = kept.get("field").and_then(Value::as_str);
-        self.field = name.and_then(|name| self.fields.iter().position(|field| field.name == name));
-        self.stored = kept.get("stored").and_then(Value::as_bool).unwrap_or(self.stored);
-        before != (self.field, self.stored)
-    }
-}
-
-/// Whether values stay the numbers that are stored, and only missing ones are marked.
-fn is_plain(scaling: &Scaling) -> bool {
-    (scaling.scale, scaling.offset) == (1.0, 0.0)
-}
-
-/// Fields that are offered, with those inside them.
+/// Fields that are listed, with those inside them.
 const FIELDS: usize = 500;
 
 /// A field of structured elements, perhaps inside another one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct FieldPath {
+pub struct FieldPath {
     /// `position.x`.
-    pub(super) name: String,
-    pub(super) dtype: DType,
+    pub name: String,
+    /// The type of its values, or of their elements.
+    pub dtype: DType,
     /// The shape of its values.
-    pub(super) shape: Vec<u64>,
+    pub shape: Vec<u64>,
     place: Place,
+}
+
+impl FieldPath {
+    /// The fields of a type, at most 500: of a record in a record its own, where there is one of it an element.
+    pub fn all(dtype: &DType) -> Vec<FieldPath> {
+        fn add(list: &mut Vec<FieldPath>, dtype: &DType, above: &str, offset: u64) {
+            let Some(record) = dtype.record() else { return };
+            for field in &record.fields {
+                if list.len() >= FIELDS {
+                    return;
+                }
+                let name =
+                    if above.is_empty() { field.name.clone() } else { format!("{above}.{}", field.name) };
+                let offset = offset.saturating_add(field.offset);
+                if field.dtype.record().is_some() && field.shape.is_empty() {
+                    add(list, &field.dtype, &name, offset);
+                } else {
+                    let (dtype, shape) = (field.dtype.clone(), field.shape.clone());
+                    list.push(FieldPath { name, dtype, shape, place: Place::Byte(offset) });
+                }
+            }
+        }
+        let mut list = Vec::new();
+        match dtype {
+            DType::Variable(kind) => {
+                if let DataType::Struct(fields) = &kind.arrow {
+                    column_fields(&mut list, fields, "", &[]);
+                }
+            }
+            _ => add(&mut list, dtype, "", 0),
+        }
+        list
+    }
 }
 
 /// Where a field lies in an element.
@@ -147,48 +90,18 @@ fn column_fields(list: &mut Vec<FieldPath>, fields: &Fields, above: &str, place:
     }
 }
 
-/// The fields of a type: of a record in a record its own, where there is one of it an element.
-pub(super) fn fields(dtype: &DType) -> Vec<FieldPath> {
-    fn add(list: &mut Vec<FieldPath>, dtype: &DType, above: &str, offset: u64) {
-        let Some(record) = dtype.record() else { return };
-        for field in &record.fields {
-            if list.len() >= FIELDS {
-                return;
-            }
-            let name = if above.is_empty() { field.name.clone() } else { format!("{above}.{}", field.name) };
-            let offset = offset.saturating_add(field.offset);
-            if field.dtype.record().is_some() && field.shape.is_empty() {
-                add(list, &field.dtype, &name, offset);
-            } else {
-                let (dtype, shape) = (field.dtype.clone(), field.shape.clone());
-                list.push(FieldPath { name, dtype, shape, place: Place::Byte(offset) });
-            }
-        }
-    }
-    let mut list = Vec::new();
-    match dtype {
-        DType::Variable(kind) => {
-            if let DataType::Struct(fields) = &kind.arrow {
-                column_fields(&mut list, fields, "", &[]);
-            }
-        }
-        _ => add(&mut list, dtype, "", 0),
-    }
-    list
-}
-
 /// One field of an array of structured elements; the field's own dimensions come last.
-pub(super) struct OfField {
+pub struct FieldArray {
     array: Arc<dyn Array>,
     field: FieldPath,
     shape: Vec<u64>,
 }
 
-impl OfField {
+impl FieldArray {
     /// The field of this array.
-    pub(super) fn new(array: Arc<dyn Array>, field: FieldPath) -> Self {
+    pub fn new(array: Arc<dyn Array>, field: FieldPath) -> Self {
         let shape = array.shape().iter().chain(&field.shape).copied().collect();
-        OfField { array, field, shape }
+        FieldArray { array, field, shape }
     }
 
     fn outer(&self, region: &Region) -> Region {
@@ -222,7 +135,7 @@ impl OfField {
         }
     }
 
-    /// Copies the field out of what [`OfField::raw`] gave.
+    /// Copies the field out of what [`FieldArray::raw`] gave.
     fn take(&self, region: &Region, raw: &[u8], out: &mut [u8]) {
         let size = self.field.dtype.size() as usize;
         let places = places(&self.field.shape, &region.0[self.array.shape().len()..]);
@@ -243,7 +156,7 @@ impl OfField {
     }
 }
 
-impl Array for OfField {
+impl Array for FieldArray {
     fn dtype(&self) -> &DType {
         &self.field.dtype
     }
@@ -279,7 +192,7 @@ impl Array for OfField {
             return Ok(Vec::new());
         }
         region.check(&self.shape)?;
-        let (raw, mut gaps) = lenient(&*self.array, task, &self.outer(region))?;
+        let (raw, mut gaps) = array::read_lenient(&*self.array, task, &self.outer(region))?;
         self.take(region, &raw, out);
         for gap in &mut gaps {
             let inner = region.0.iter().skip(gap.part.0.len()).map(|span| Span::all(span.count));
@@ -313,119 +226,11 @@ fn places(shape: &[u64], spans: &[Span]) -> Vec<usize> {
     places
 }
 
-/// What stored values stand for; NaN for missing ones.
-pub(super) struct Scaled {
-    array: Arc<dyn Array>,
-    scaling: Scaling,
-    dtype: DType,
-}
-
-impl Scaled {
-    /// The values of this array, if it has a scaling and holds real numbers.
-    pub(super) fn new(array: Arc<dyn Array>, scaling: Scaling) -> Option<Self> {
-        let stored = array.dtype();
-        if !stored.is_real() {
-            return None;
-        }
-        // As xarray chooses: no more digits than the stored ones are worth.
-        let few = matches!(
-            stored,
-            DType::Bool
-                | DType::I8
-                | DType::U8
-                | DType::I16
-                | DType::U16
-                | DType::F16
-                | DType::BF16
-                | DType::F32
-        );
-        let few = few || matches!(stored, DType::Mini(_));
-        let dtype = if few { DType::F32 } else { DType::F64 };
-        Some(Scaled { array, scaling, dtype })
-    }
-
-    fn apply(&self, raw: &[u8], out: &mut [u8]) {
-        let mut values = Vec::with_capacity(raw.len() / self.array.dtype().size().max(1) as usize);
-        self.array.dtype().decode(raw, &mut values);
-        let values = values.into_iter().map(|stored| self.scaling.apply(stored));
-        match self.dtype {
-            DType::F32 => {
-                for (to, value) in out.as_chunks_mut::<4>().0.iter_mut().zip(values) {
-                    *to = (value as f32).to_le_bytes();
-                }
-            }
-            _ => {
-                for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-                    *to = value.to_le_bytes();
-                }
-            }
-        }
-    }
-}
-
-/// Reads a region, with the parts that could not be read.
-fn lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
-    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
-    let mut raw = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
-    let gaps = array.read_lenient(task, region, &mut raw)?;
-    Ok((raw, gaps))
-}
-
-impl Array for Scaled {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.array.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let raw = array::read(&*self.array, task, region)?;
-        self.apply(&raw, out);
-        Ok(())
-    }
-
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        let (raw, gaps) = lenient(&*self.array, task, region)?;
-        self.apply(&raw, out);
-        Ok(gaps)
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        ArrayFacts { scaling: None, bytes_stored: None, ..self.array.facts() }
-    }
-
-    fn prefetch(&self, task: &Task, region: &Region) {
-        self.array.prefetch(task, region);
-    }
-}
-
-/// The words for a scaling: `× 0.01 + 273.15, −32768 is missing`.
-pub(super) fn words(scaling: &Scaling) -> String {
-    let number = |value: f64| gander::data::cell::float64(value).trim_end_matches(".0").to_owned();
-    let mut words = Vec::new();
-    if scaling.scale != 1.0 {
-        words.push(format!("stored × {}", number(scaling.scale)));
-    }
-    if scaling.offset != 0.0 {
-        words.push(format!("plus {}", number(scaling.offset)));
-    }
-    if !scaling.fill.is_empty() {
-        let fill: Vec<String> = scaling.fill.iter().take(4).map(|value| number(*value)).collect();
-        words.push(format!("{} missing", fill.join(", ")));
-    }
-    if let Some((low, high)) = scaling.valid {
-        words.push(format!("valid {} to {}", number(low), number(high)));
-    }
-    words.join("; ")
-}
-
 #[cfg(test)]
 mod tests {
-    use gander::bytes::source::Source;
-    use gander::data::content::array::Plain;
-    use gander::data::dtype::{Field, Record};
+    use crate::bytes::source::Source;
+    use crate::data::content::array::Plain;
+    use crate::data::dtype::{Field, Record};
 
     use super::*;
 
@@ -446,19 +251,19 @@ mod tests {
             field("p", point, &[], 6),
         ];
         let dtype = DType::Struct(Arc::new(Record { fields: fields_of, size: 8 }));
-        let list = fields(&dtype);
+        let list = FieldPath::all(&dtype);
         let names: Vec<&str> = list.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["id", "m", "p.x", "p.y"]);
         let bytes: Vec<u8> = (0..24).collect();
         let array: Arc<dyn Array> =
             Arc::new(Plain::new(Source::memory("a", bytes), 0, dtype, vec![3]).unwrap());
         let all = |field: usize, spans: Vec<Span>| {
-            let array = OfField::new(array.clone(), list[field].clone());
+            let array = FieldArray::new(array.clone(), list[field].clone());
             array::read(&array, &Task::new(), &Region(spans)).unwrap()
         };
         assert_eq!(all(3, vec![Span::all(3)]), [7, 15, 23]);
         assert_eq!(all(1, vec![Span::range(1, 2), Span::all(2), Span::range(1, 1)]), [11, 13, 19, 21]);
-        assert_eq!(OfField::new(array.clone(), list[1].clone()).shape(), [3, 2, 2]);
+        assert_eq!(FieldArray::new(array.clone(), list[1].clone()).shape(), [3, 2, 2]);
     }
 
     /// `a[i, j] = {"n": 10 i + j, "p": {"pair": [n, -n], "word": "w<n>"}}`, two rows of three.
@@ -504,11 +309,11 @@ mod tests {
         let arrow = Rows::fields(&[]).data_type().clone();
         let kind = Variable { word: "object".to_owned(), arrow, reference: false };
         let array: Arc<dyn Array> = Arc::new(Rows(DType::Variable(Arc::new(kind))));
-        let list = fields(array.dtype());
+        let list = FieldPath::all(array.dtype());
         let names: Vec<&str> = list.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["n", "p.pair", "p.word"]);
-        let of = |n: usize| OfField::new(array.clone(), list[n].clone());
-        let numbers = |array: &OfField, spans: Vec<Span>| -> Vec<i32> {
+        let of = |n: usize| FieldArray::new(array.clone(), list[n].clone());
+        let numbers = |array: &FieldArray, spans: Vec<Span>| -> Vec<i32> {
             let raw = array::read(array, &Task::new(), &Region(spans)).unwrap();
             raw.as_chunks::<4>().0.iter().map(|&b| i32::from_le_bytes(b)).collect()
         };
@@ -520,18 +325,5 @@ mod tests {
         let words = of(2).column(&Task::new(), &Region(vec![Span::range(1, 1), Span::all(3)])).unwrap();
         assert_eq!(words.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["w10", "w11", "w12"]);
         assert!(array::read(&of(2), &Task::new(), &Region::all(&[2, 3])).is_err());
-    }
-
-    #[test]
-    fn stored_values_become_what_they_mean() {
-        let bytes: Vec<u8> = [100i16, -1, 27315].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let array: Arc<dyn Array> =
-            Arc::new(Plain::new(Source::memory("a", bytes), 0, DType::I16, vec![3]).unwrap());
-        let scaling = Scaling { scale: 0.01, offset: 0.0, fill: vec![-1.0], valid: None };
-        assert_eq!(words(&scaling), "stored × 0.01; -1 missing");
-        let scaled = Scaled::new(array, scaling).unwrap();
-        let raw = array::read(&scaled, &Task::new(), &Region::all(&[3])).unwrap();
-        let values: Vec<f32> = raw.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
-        assert!(values[0] == 1.0 && values[1].is_nan() && values[2] == 273.15);
     }
 }
