@@ -1,6 +1,7 @@
 //! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
 
 use super::{Layout, Stretches};
+use crate::bytes::cache::Held;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -80,6 +81,15 @@ pub trait Table: Send + Sync {
     /// The exact count; reads what it must (a text file is indexed), with progress on the task.
     fn count(&self, _task: &Task) -> Result<u64> {
         self.rows().exact().ok_or_else(|| Error::bug("a table with an open end does not count itself"))
+    }
+
+    /// Learns what headers say that were not read yet, of a table of many files: more of them say then what
+    /// [`rows`](Table::rows) and [`facts`](Table::facts) are. Does nothing where more than `most` files are left.
+    ///
+    /// # Errors
+    /// Only that the work was cancelled.
+    fn look(&self, _task: &Task, _most: usize) -> Result<()> {
+        Ok(())
     }
 
     /// The last `count` rows, without counting all of them where that can be avoided. The index of
@@ -255,34 +265,38 @@ pub fn filled_step(schema: &Schema) -> u64 {
 }
 
 /// A table that is in memory.
-pub struct MemoryTable(pub RecordBatch, SchemaRef);
+pub struct MemoryTable {
+    batch: RecordBatch,
+    schema: SchemaRef,
+    _held: Held,
+}
 
 impl MemoryTable {
     /// Wraps a batch.
     pub fn new(batch: RecordBatch) -> Self {
-        let schema = batch.schema();
-        MemoryTable(batch, schema)
+        let held = Held::new(batch.get_array_memory_size());
+        MemoryTable { schema: batch.schema(), batch, _held: held }
     }
 }
 
 impl Table for MemoryTable {
     fn schema(&self) -> &SchemaRef {
-        &self.1
+        &self.schema
     }
 
     fn rows(&self) -> Rows {
-        Rows::Exact(self.0.num_rows() as u64)
+        Rows::Exact(self.batch.num_rows() as u64)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
         task.check()?;
-        let rows = cut(&rows, self.0.num_rows() as u64);
+        let rows = cut(&rows, self.batch.num_rows() as u64);
         let (start, len) = (rows.start as usize, (rows.end - rows.start) as usize);
-        Ok(self.0.project(columns)?.slice(start, len))
+        Ok(self.batch.project(columns)?.slice(start, len))
     }
 
     fn sample(&self, _task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
         // One row costs as little as its neighbours.
-        Ok(super::sample::spread_over(self.0.num_rows() as u64, most, most))
+        Ok(super::sample::spread_over(self.batch.num_rows() as u64, most, most))
     }
 }
