@@ -6,7 +6,7 @@
 //! | [`source`] | the only place that opens and maps files; identity checks; the guard against shrinking files |
 //! | [`codec`], [`stream`] | compression, filters and checksums of blocks; compressed streams, indexed for random access |
 //! | [`archive`] | ZIP and TAR: members as sources |
-//! | [`cache`] | decoded blocks that a second look finds again |
+//! | [`cache`] | decoded blocks that a second look finds again, in one budget for the process |
 //! | [`guard`] | a panic in a reader or a decoder is an error |
 //! | [`task`] | permission to block, progress, a stop |
 //! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |

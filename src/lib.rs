@@ -75,7 +75,8 @@
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.
 //! 2. Only [`source`](bytes::source) opens files for reading and maps memory.
-//! 3. Opening reads headers, never values; reading takes a range and gives owned data.
+//! 3. Opening reads headers, never values; reading takes a range and gives owned data. (Single buffers over
+//!    [`OWNED`](bytes::source::OWNED) bytes of a mapped file are views of its map: scans read such, nothing that is drawn.)
 //! 4. Whatever can touch bytes takes a [`Task`]; code that draws never has one.
 //! 5. Sizes, counts and offsets from a file go through [`limits`](bytes::limits) before anything is allocated.
 //! 6. An [`Error`] has a class, a sentence and a place; a partial tree beats an error; a broken node
@@ -83,7 +84,9 @@
 //! 7. Arrays deliver little-endian elements in C order, whatever the file does.
 //! 8. Kinds of content are a closed enum, matched exhaustively; formats are an open, ordered list.
 //! 9. Values are exact: texts come from [`cell`](data::cell), nothing is rounded on the way.
-//! 10. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
+//! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
+//!     [`Cache`](bytes::cache::Cache), or by [`Held`](bytes::cache::Held).
+//! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
 

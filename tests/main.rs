@@ -8,6 +8,7 @@ mod golden;
 mod hdf5;
 mod json;
 mod losses;
+mod memory;
 mod mutations;
 mod query;
 mod roundtrip;

@@ -10,6 +10,8 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod tree;
 
+use gander::bytes::limits;
+use gander::data::content::Content;
 use gander::data::format::{Format, Options};
 use gander::data::node::Node;
 use gander::data::region::Region;
@@ -21,6 +23,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+
+/// A table of not more files than this says its exact number of rows after the first of them are shown.
+const LOOKED_AT: usize = 1_000;
+
+/// Learns what the headers of all files say that are one table, before it is described.
+fn look(task: &Task, node: &Node) -> Result<(), Error> {
+    match &node.content {
+        Some(Content::Table(table)) => table.look(task, limits::LISTED as usize),
+        _ => Ok(()),
+    }
+}
 
 /// `PATH#NODE`, or a path whose name holds a `#` itself.
 pub(crate) fn split_target(target: &str) -> (PathBuf, &str) {
@@ -238,7 +251,7 @@ pub(crate) fn open(
 /// recognised and refused, with its bytes in sight, or a folder of files that nothing is known of.
 pub(crate) fn refused(document: &Document) -> Option<&Error> {
     let root = &document.root;
-    let bytes = matches!(root.content, Some(gander::data::content::Content::Bytes(_)));
+    let bytes = matches!(root.content, Some(Content::Bytes(_)));
     let unknown = root.content.is_none() && document.format.id == "folder";
     root.problem.as_ref().filter(|_| bytes || unknown)
 }

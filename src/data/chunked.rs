@@ -2,8 +2,7 @@
 //!
 //! A format implements [`Chunks`] — *give me the chunk at these grid coordinates, decoded* — and hands it
 //! to [`Chunked`], which is the [`Array`]: it finds the chunks of a region, decodes the ones that no cache
-//! has on all cores, copies what is wanted, and keeps what a second look may want in one cache that all
-//! arrays of the process share and that is bounded by bytes.
+//! has on all cores, copies what is wanted, and keeps what a second look may want in a [`Cache`] of its own.
 //!
 //! ```ignore
 //! let array = Chunked::new(dtype, shape, vec![512, 512], fill, Arc::new(MyChunks { … }))?.facts(facts);
@@ -13,15 +12,13 @@
 //! Elements without a fixed size ([`DType::Variable`]) come through [`Chunks::column`] as Arrow columns
 //! and go the same way.
 
-mod cache;
 mod column;
 mod copy;
 mod grid;
 #[cfg(test)]
 mod tests;
 
-pub use cache::BUDGET;
-
+use crate::bytes::cache::{Cache, DECODED};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -29,9 +26,8 @@ use crate::data::content::array::{self, MissingRegion};
 use crate::data::content::{Array, ArrayFacts, Layout};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
-use arrow::array::ArrayRef;
+use arrow::array::{Array as _, ArrayRef};
 use bytes::Bytes;
-use cache::{Kept, Key};
 use copy::Canvas;
 use grid::{Cut, Grid, Plan};
 use parking_lot::Mutex;
@@ -103,10 +99,37 @@ pub fn chunk_bytes(dtype: &DType, chunk: &[u64]) -> Result<usize> {
     limits::check(limits::bytes(chunk, dtype.size())?, limits::CHUNK, "a chunk")
 }
 
+/// The most bytes that an array keeps of its decoded chunks.
+const KEPT: usize = 384 << 20;
+/// What a chunk costs in the cache beyond its bytes.
+const OVERHEAD: usize = 160;
+
+/// A decoded chunk. `cut` tells whether its edge is cut to the array.
+#[derive(Clone)]
+enum Kept {
+    Missing,
+    Bytes { bytes: Bytes, cut: bool },
+    Column { column: ArrayRef, cut: bool },
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        OVERHEAD
+            + match self {
+                Kept::Missing => 0,
+                Kept::Bytes { bytes, .. } => bytes.len(),
+                Kept::Column { column, .. } => column.get_array_memory_size(),
+            }
+    }
+}
+
+/// How many bytes of chunks are much for the cache.
+fn much() -> u64 {
+    (KEPT.min(DECODED.most()) / 4) as u64
+}
+
 /// An array of chunks.
 pub struct Chunked {
-    /// Names the array in the cache.
-    id: u64,
     dtype: DType,
     grid: Grid,
     /// One element, as delivered.
@@ -117,6 +140,8 @@ pub struct Chunked {
     /// The chunks that are there, once somebody asked.
     there: OnceLock<Option<Vec<Vec<u64>>>>,
     facts: ArrayFacts,
+    /// Decoded chunks by their numbers in the grid.
+    kept: Cache<u64, Kept>,
 }
 
 /// So many chunks are looked for one by one; of more it is asked first which are there.
@@ -156,11 +181,10 @@ impl Chunked {
         }
         limits::bytes(&shape, dtype.size())?;
         let facts = ArrayFacts { chunks: Some(chunk_shape.clone()), ..ArrayFacts::default() };
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let grid = Grid::new(shape, chunk_shape)?;
         let there = OnceLock::new();
-        Ok(Chunked { id, dtype, grid, fill, fill_column: None, chunks, there, facts })
+        let kept = Cache::passing(KEPT);
+        Ok(Chunked { dtype, grid, fill, fill_column: None, chunks, there, facts, kept })
     }
 
     /// What a missing element of a variable type is: a column of one row, of the type that `column` gives.
@@ -182,14 +206,14 @@ impl Chunked {
 
     /// What the chunk `index` holds, from the cache or the file; `keep` says whether it may stay.
     fn decoded(&self, task: &Task, index: &[u64], keep: bool) -> Result<Kept> {
-        let key = Key { array: self.id, chunk: self.grid.number(index) };
-        if let Some(kept) = cache::get(key) {
+        let number = self.grid.number(index);
+        if let Some(kept) = self.kept.get(&number) {
             return Ok(kept);
         }
         task.check()?;
         let kept = self.decode(task, index).map_err(|error| self.of_chunk(index, error))?;
         if keep {
-            cache::put(key, kept.clone());
+            self.kept.put(number, kept.clone(), kept.size());
         }
         Ok(kept)
     }
@@ -323,13 +347,7 @@ impl Chunked {
     /// Whether so many chunks would fill much of the cache.
     fn is_large(&self, chunks: u64) -> bool {
         let bytes = limits::bytes(&self.grid.whole(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
-        bytes.saturating_mul(chunks) > (BUDGET / 4) as u64
-    }
-}
-
-impl Drop for Chunked {
-    fn drop(&mut self) {
-        cache::forget(self.id);
+        bytes.saturating_mul(chunks) > much()
     }
 }
 
@@ -429,7 +447,7 @@ impl Array for Chunked {
         }
         let plan = self.grid.plan(region);
         let bytes = limits::bytes(&self.grid.whole(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
-        let most = (BUDGET / 4) as u64 / bytes.max(1);
+        let most = much() / bytes.max(1);
         // The read that follows says what went wrong.
         (0..plan.count().min(most)).into_par_iter().for_each(|n| {
             let _ = self.decoded(task, &plan.at(n).0, true);

@@ -280,7 +280,7 @@ mod tests {
             self.0.schema()
         }
         fn rows(&self) -> Rows {
-            Rows::Exact(self.0.batch().num_rows() as u64 + self.1)
+            Rows::Exact(self.0.rows().number() + self.1)
         }
         fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
             self.0.read(task, rows, columns)

@@ -67,6 +67,7 @@ fn node(
         object.insert("value".into(), value.clone().into());
     }
     if let Some(content) = &node_.content {
+        super::look(task, node_)?;
         object.insert(content.kind().word().into(), facts(content));
     }
     if !matches!(node_.children, Children::None) {

@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::{Align, Layout, Rect, Role, Sense, Ui, WidgetInfo, vec2};
+use gander::bytes::cache::DECODED;
 use gander::bytes::display;
 use gander::jobs::{JobInfo, Jobs, Priority};
 use parking_lot::Mutex;
 
 use super::theme::{self, Theme, space};
 use super::views::Status;
-
-/// The memory that Gander means to stay below, in bytes.
-pub(crate) const BUDGET: u64 = 2_000_000_000;
 
 /// Jobs that end sooner than this are not shown: they would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -38,8 +36,9 @@ impl StatusBar {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S3;
             if let Some(used) = *self.memory.lock() {
-                let words = format!("{} of {}", display::bytes(used), short(BUDGET));
-                let color = if used > BUDGET { theme.warn } else { theme.dim };
+                let budget = DECODED.most() as u64;
+                let words = format!("{} of {}", display::bytes(used), short(budget));
+                let color = if used > budget { theme.warn } else { theme.dim };
                 let label = ui.label(egui::RichText::new(words).color(color));
                 label.on_hover_text("Memory in use, of what Gander means to stay below");
             }

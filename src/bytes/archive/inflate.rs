@@ -7,6 +7,7 @@
 //! of a member is reached, its length and CRC-32 are compared with what the directory promised.
 
 use super::zip::Member;
+use crate::bytes::cache::Held;
 use crate::bytes::error::{Error, ErrorKind, Result};
 use crate::bytes::limits;
 use crate::bytes::source::{ReadAt, Source};
@@ -91,6 +92,7 @@ struct State {
     crc: crc32fast::Hasher,
     /// Everything up to `position`, where the member is small enough.
     kept: Vec<u8>,
+    held: Held,
 }
 
 impl State {
@@ -192,6 +194,7 @@ impl Stream {
             state.crc.update(new);
             if self.member.size <= KEEP {
                 state.kept.extend_from_slice(new);
+                state.held.set(state.kept.len());
             }
             state.position += got as u64;
             done += got;

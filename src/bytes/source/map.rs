@@ -69,6 +69,23 @@ impl MappedFile {
         Ok(self.bytes.slice(range.start as usize..range.end as usize))
     }
 
+    /// A copy of a range that was checked against `len`, in memory that is not filled with zeros first.
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        self.check()?;
+        let want = usize::try_from(range.end - range.start).map_err(|_| Error::bug("a read without end"))?;
+        let mut out = Vec::with_capacity(want);
+        while out.len() < want {
+            let at = range.start + out.len() as u64;
+            match rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut out), at) {
+                Ok(0) => return Err(changed()),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(std::io::Error::from(error).into()),
+            }
+        }
+        out.truncate(want);
+        Ok(out)
+    }
+
     /// A copy through the kernel.
     pub(super) fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         self.check()?;

@@ -12,6 +12,7 @@ use super::gzip::{Bare, Gzip, Place};
 use super::raw::{Raw, WINDOW};
 use super::spooled::Progress;
 use super::{Codec, Feed, Notes};
+use crate::bytes::cache::Held;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
@@ -94,6 +95,7 @@ impl Before {
 struct Marks {
     list: Vec<Mark>,
     bytes: usize,
+    held: Held,
     spacing: u64,
 }
 
@@ -122,7 +124,7 @@ impl Indexed {
             bare,
             front: Mutex::default(),
             made: AtomicU64::new(0),
-            marks: RwLock::new(Marks { list: Vec::new(), bytes: 0, spacing: SPACING }),
+            marks: RwLock::new(Marks { list: Vec::new(), bytes: 0, held: Held::default(), spacing: SPACING }),
             readers: Mutex::default(),
             end: RwLock::new(None),
             told: AtomicBool::new(false),
@@ -380,6 +382,7 @@ impl Marks {
             self.bytes = self.list.iter().map(|mark| ENTRY + mark.before.bytes()).sum();
             self.spacing *= 2;
         }
+        self.held.set(self.bytes);
     }
 
     /// The last place at or before `offset`.
@@ -605,7 +608,7 @@ mod tests {
 
     #[test]
     fn too_many_places_are_thinned() {
-        let mut marks = Marks { list: Vec::new(), bytes: 0, spacing: SPACING };
+        let mut marks = Marks { list: Vec::new(), bytes: 0, held: Held::default(), spacing: SPACING };
         let noise = noise(WINDOW);
         let mut offset = 0;
         for _ in 0..5_000 {

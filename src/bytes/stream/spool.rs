@@ -1,6 +1,7 @@
 //! Where decoded bytes and results of queries are kept: the first ones in memory, the rest in a temporary file without a
 //! name, which the system removes when the process ends, however it ends.
 
+use crate::bytes::cache::Held;
 use crate::bytes::error::{Error, Result};
 use parking_lot::RwLock;
 use std::fs::{File, OpenOptions};
@@ -22,14 +23,14 @@ const LOOK: u64 = 64 << 20;
 pub(crate) struct Spool {
     /// What is kept, for errors.
     what: &'static str,
-    memory: RwLock<Vec<u8>>,
+    memory: RwLock<(Vec<u8>, Held)>,
     file: OnceLock<File>,
     len: AtomicU64,
 }
 
 impl Spool {
     pub(crate) fn new(what: &'static str) -> Self {
-        Spool { what, memory: RwLock::new(Vec::new()), file: OnceLock::new(), len: AtomicU64::new(0) }
+        Spool { what, memory: RwLock::default(), file: OnceLock::new(), len: AtomicU64::new(0) }
     }
 
     /// How many bytes are there.
@@ -43,7 +44,9 @@ impl Spool {
         let room = MEMORY.saturating_sub(usize::try_from(len).unwrap_or(usize::MAX));
         let (near, far) = bytes.split_at(room.min(bytes.len()));
         if !near.is_empty() {
-            self.memory.write().extend_from_slice(near);
+            let (memory, held) = &mut *self.memory.write();
+            memory.extend_from_slice(near);
+            held.set(memory.len());
         }
         if !far.is_empty() {
             let at = (len + near.len() as u64) - MEMORY as u64;
@@ -62,7 +65,7 @@ impl Spool {
         let mut done = 0;
         if offset < MEMORY as u64 {
             let memory = self.memory.read();
-            let from = memory.get(offset as usize..).unwrap_or_default();
+            let from = memory.0.get(offset as usize..).unwrap_or_default();
             done = from.len().min(want);
             if let (Some(to), Some(from)) = (out.get_mut(..done), from.get(..done)) {
                 to.copy_from_slice(from);

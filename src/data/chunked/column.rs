@@ -1,8 +1,7 @@
 //! Elements without a fixed size: columns of chunks, gathered into the column of a region.
 
-use super::cache::Kept;
 use super::copy::Runs;
-use super::{Chunked, Wanted, grid::Cut};
+use super::{Chunked, Kept, Wanted, grid::Cut};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;

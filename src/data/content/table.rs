@@ -1,6 +1,7 @@
 //! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
 
 use super::{ColumnStatistics, Layout, RowRanges};
+use crate::bytes::cache::Held;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -85,6 +86,15 @@ pub trait Table: Send + Sync {
     /// The exact count; reads what it must (a text file is indexed), with progress on the task.
     fn count(&self, _task: &Task) -> Result<u64> {
         self.rows().exact().ok_or_else(|| Error::bug("a table with an open end does not count itself"))
+    }
+
+    /// Learns what headers say that were not read yet, of a table of many files: more of them say then what
+    /// [`rows`](Table::rows) and [`facts`](Table::facts) are. Does nothing where more than `most` files are left.
+    ///
+    /// # Errors
+    /// Only that the work was cancelled.
+    fn look(&self, _task: &Task, _most: usize) -> Result<()> {
+        Ok(())
     }
 
     /// The last `count` rows, without counting all of them where that can be avoided. The index of
@@ -312,12 +322,14 @@ pub fn filled_step(schema: &Schema) -> u64 {
 pub struct MemoryTable {
     batch: RecordBatch,
     columns: Columns,
+    _held: Held,
 }
 
 impl MemoryTable {
     /// Wraps a batch.
     pub fn new(batch: RecordBatch) -> Self {
-        MemoryTable { columns: batch.schema().into(), batch }
+        let columns = batch.schema().into();
+        MemoryTable { columns, _held: Held::new(batch.get_array_memory_size()), batch }
     }
 
     /// The values of `columns`.
@@ -325,12 +337,8 @@ impl MemoryTable {
     /// # Errors
     /// `Bug` where they are of other types or lengths.
     pub fn of(columns: Columns, values: Vec<ArrayRef>) -> Result<Self> {
-        Ok(MemoryTable { batch: RecordBatch::try_new(columns.schema.clone(), values)?, columns })
-    }
-
-    /// All of it.
-    pub fn batch(&self) -> &RecordBatch {
-        &self.batch
+        let batch = RecordBatch::try_new(columns.schema.clone(), values)?;
+        Ok(MemoryTable { columns, ..MemoryTable::new(batch) })
     }
 }
 

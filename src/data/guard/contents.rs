@@ -63,6 +63,10 @@ impl Table for GuardedTable {
         guarded(|| self.0.sample(task, most))
     }
 
+    fn look(&self, task: &Task, most: usize) -> Result<()> {
+        guarded(|| self.0.look(task, most))
+    }
+
     fn facts(&self) -> TableFacts {
         known(TableFacts::default(), || self.0.facts())
     }

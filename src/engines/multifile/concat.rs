@@ -1,10 +1,10 @@
 //! Several tables of one schema, one after the other, as one table: the parts of a dataset, files that
 //! were dropped together.
 //!
-//! Parts are opened when their rows are needed (the first [`EAGER`] of them at once, in parallel, since
-//! their row counts stand in their headers) and only so many stay open. A part whose columns differ but
-//! fit — another order, a wider type, a column missing — is read as the common schema says; one that
-//! does not fit is left out. Both are said. A value that the common type would round is an error, and fields
+//! Parts are opened when their rows are needed, or when somebody wants to know what their headers say ([`Table::look`]);
+//! [`SEEN`] of them are opened at once, in parallel, for the columns. Only so many of the process stay open. A part
+//! whose columns differ but fit — another order, a wider type, a column missing — is read as the common schema says;
+//! one that does not fit is left out. Both are said. A value that the common type would round is an error, and fields
 //! that a part of JSON has no column for are looked for among its rests. Parts of which metadata says how many
 //! rows they have ([`known`]) are not opened before that.
 //!
@@ -20,7 +20,7 @@ mod unify;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::cache::Cache;
+use crate::bytes::cache::{Budget, Cache};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::table::{Columns, batch, cut, filled_step, project};
@@ -33,14 +33,21 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use unify::Difference;
 
-/// How many parts are opened at once; further ones when their rows are asked for.
-const EAGER: usize = 1_000;
+/// How many parts are opened at once for their columns: all where there are not more, else the first ones, and others
+/// from all over the rest with the last, since columns change as time goes on.
+pub const SEEN: usize = 64;
 /// How many of the rest are opened together.
 const STEP: usize = 64;
-/// How many parts stay open: each holds a file.
+/// How many parts of a table stay open: each holds a file.
 const OPEN: usize = 256;
+/// How many parts of all tables stay open. A process may have about a thousand files.
+static PARTS: Budget = Budget::new(512);
+/// How many problems and differences of parts are told.
+const SAID: usize = 20;
 /// Of parts that are known, these are opened at once, for what their headers say.
 const LOOKED: usize = 16;
+/// The most suspect ones of them that are opened at once.
+const SUSPECT: usize = 1_000;
 
 /// Opens a part.
 pub type Opener = Box<dyn Fn(&Task) -> Result<Arc<dyn Table>> + Send + Sync>;
@@ -71,6 +78,17 @@ impl Part {
     }
 }
 
+/// Which columns a table of parts has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those of the first part.
+    First,
+    /// Those of all parts that are opened at once.
+    Seen,
+    /// Those of all parts: every one is opened at once.
+    All,
+}
+
 /// What [`tables`] gives.
 pub struct Joined {
     /// The one table.
@@ -88,29 +106,54 @@ pub struct Joined {
     pub scattered: bool,
 }
 
-/// Several tables as one; `constants` are columns that each part has one value of (its partition).
+/// Several tables as one, with the columns of the first; `constants` are columns that each part has one value of (its
+/// partition). All are opened.
 ///
 /// # Errors
 /// What the parts give, if none of them can be opened.
 pub fn tables(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>) -> Result<Joined> {
-    join(task, parts, constants, false)
+    let seen = (0..parts.len()).collect();
+    of_seen(task, parts, seen, constants, false)
 }
 
-/// The same; with `union` also the columns that the first part does not have but others do, of the parts that
-/// are opened at once. The column for what has no other is there in any case, if one of them has it.
+/// Several tables as one, with the columns that are asked for. The column for what has no other is there in any case,
+/// if one of the opened parts has it.
 ///
 /// # Errors
 /// What the parts give, if none of them can be opened.
-pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool) -> Result<Joined> {
-    task.set_total(parts.len().min(EAGER) as u64);
-    let open_one = |part: &Part| -> Result<Result<Arc<dyn Table>>> {
+pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, wanted: Wanted) -> Result<Joined> {
+    let seen = if wanted == Wanted::All { (0..parts.len()).collect() } else { sample(parts.len()) };
+    of_seen(task, parts, seen, constants, wanted != Wanted::First)
+}
+
+/// The numbers of those of `count` parts that are opened at once, in order.
+fn sample(count: usize) -> Vec<usize> {
+    if count <= SEEN {
+        return (0..count).collect();
+    }
+    let (first, others) = (SEEN / 2, SEEN - SEEN / 2);
+    (0..first).chain((1..=others).map(|n| first - 1 + (count - first) * n / others)).collect()
+}
+
+/// The table of parts of which those of `seen` are opened at once.
+fn of_seen(
+    task: &Task,
+    parts: Vec<Part>,
+    seen: Vec<usize>,
+    constants: Vec<FieldRef>,
+    union: bool,
+) -> Result<Joined> {
+    task.set_total(seen.len() as u64);
+    let all_seen = seen.len() == parts.len();
+    let open_one = |&number: &usize| -> Result<Result<Arc<dyn Table>>> {
         task.advance(1)?;
+        let part = parts.get(number).ok_or_else(|| Error::bug("a part that is not there"))?;
         match open(task, part) {
             Err(error) if error.is_cancelled() => Err(error),
             other => Ok(other),
         }
     };
-    let first: Vec<_> = parts.par_iter().take(EAGER).map(open_one).collect::<Result<_>>()?;
+    let first: Vec<_> = seen.par_iter().map(open_one).collect::<Result<_>>()?;
     let schemas: Vec<Columns> = first.iter().flatten().map(|table| Columns::of(table.as_ref())).collect();
     let Some(base) = schemas.first() else {
         return Err(first
@@ -118,14 +161,13 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, union: bool
             .find_map(Result::err)
             .unwrap_or_else(|| Error::malformed("dataset: it has no parts")));
     };
-    let all_seen = parts.len() <= EAGER;
     let more = unify::additional(base, &schemas, union);
     let wide = base.and(more);
     let schema = unify::schema(&wide, &schemas, &constants, all_seen);
     let own = project(&schema.schema, &(0..base.schema.fields().len()).collect::<Vec<_>>())?;
     let scattered = unify::is_scattered(&wide, &schemas);
     let shared = Shared::new(schema, base.clone(), own, &constants, parts);
-    let joined = joined(&shared, first.into_iter().enumerate().collect()).of(shared);
+    let joined = joined(&shared, seen.into_iter().zip(first).collect()).of(shared);
     Ok(Joined { scattered, ..joined })
 }
 
@@ -142,7 +184,7 @@ pub fn known(
 ) -> Result<Joined> {
     let shared = Shared::new(schema.clone().into(), schema.clone().into(), schema.clone(), &[], parts);
     let chosen: Vec<usize> =
-        (0..shared.entries.len()).filter(|&n| n < LOOKED || suspect(n)).take(EAGER).collect();
+        (0..shared.entries.len()).filter(|&n| n < LOOKED || suspect(n)).take(SUSPECT).collect();
     let look = |&number: &usize| match open(task, &shared.entry(number)?.part) {
         Err(error) if error.is_cancelled() => Err(error),
         other => Ok((number, other)),
@@ -242,6 +284,8 @@ struct Shared {
     constants: Vec<Option<usize>>,
     entries: Vec<Entry>,
     cached: Cache<usize, Arc<dyn Table>>,
+    /// How parts differ that were opened later, the first of it.
+    late: Mutex<Vec<String>>,
 }
 
 struct Concat {
@@ -264,7 +308,15 @@ impl Shared {
     ) -> Self {
         let constants = constant_places(&columns.schema, constants);
         let entries = parts.into_iter().map(|part| Entry { part, summary: OnceLock::new() }).collect();
-        Shared { columns, base, own, constants, entries, kept: Cache::new(OPEN) }
+        Shared {
+            columns,
+            base,
+            own,
+            constants,
+            entries,
+            cached: Cache::within(&PARTS, OPEN),
+            late: Mutex::default(),
+        }
     }
 
     fn entry(&self, number: usize) -> Result<&Entry> {
@@ -442,20 +494,28 @@ impl Concat {
         self.shared.table(task, *number)
     }
 
+    /// The parts at and after a place that were never open.
+    fn closed(&self, from: usize) -> impl Iterator<Item = usize> {
+        let is_closed = |number: &usize| {
+            self.shared.entries.get(*number).is_some_and(|entry| entry.summary.get().is_none())
+        };
+        self.members.get(from..).unwrap_or_default().iter().copied().filter(is_closed)
+    }
+
     /// Opens the next parts, so that their summaries are there.
     fn open_more(&self, task: &Task, from: usize) -> Result<()> {
-        let closed = |&&number: &&usize| {
-            self.shared.entries.get(number).is_some_and(|entry| entry.summary.get().is_none())
-        };
-        let rest = self.members.get(from..).unwrap_or_default();
-        let next: Vec<usize> = rest.iter().filter(closed).take(STEP).copied().collect();
-        next.par_iter().try_for_each(|&number| match open(task, &self.shared.entry(number)?.part) {
+        let next: Vec<usize> = self.closed(from).take(STEP).collect();
+        let one = |&number: &usize| match open(task, &self.shared.entry(number)?.part) {
             Err(error) if error.is_cancelled() => Err(error),
-            other => {
-                self.shared.summarise(number, other);
-                Ok(())
-            }
-        })
+            other => Ok(self.shared.summarise(number, other)),
+        };
+        let differences: Vec<Option<String>> = next.par_iter().map(one).collect::<Result<_>>()?;
+        let mut late = self.shared.late.lock();
+        let room = SAID.saturating_sub(late.len());
+        late.extend(differences.into_iter().flatten().take(room));
+        drop(late);
+        self.extend_exact();
+        Ok(())
     }
 
     /// Adds the parts to the certain ones whose rows are certain.
@@ -487,7 +547,6 @@ impl Concat {
             let Some(entry) = self.entry(next) else { return Ok(()) };
             if entry.summary.get().is_none() {
                 self.open_more(task, next)?;
-                self.extend_exact();
                 continue;
             }
             let table = self.table(task, next)?;
@@ -594,6 +653,24 @@ impl Table for Concat {
         Ok(self.rows().number())
     }
 
+    fn look(&self, task: &Task, most: usize) -> Result<()> {
+        let closed = self.closed(0).take(most.saturating_add(1)).count();
+        if closed > most {
+            return Ok(());
+        }
+        task.expect(closed as u64);
+        let mut left = closed;
+        while left > 0 {
+            // Whoever reads meanwhile waits for one step.
+            let _growing = self.growing.lock();
+            self.open_more(task, 0)?;
+            let now = self.closed(0).count();
+            task.advance(left.saturating_sub(now) as u64)?;
+            left = now;
+        }
+        Ok(())
+    }
+
     fn scan_step(&self, at: u64) -> u64 {
         let found = self.pieces(&(at..at.saturating_add(1)));
         let Some((place, rows)) = found.first() else { return 65_536 };
@@ -621,9 +698,11 @@ impl Table for Concat {
         if out > 0 {
             details.push(("parts left out".to_owned(), crate::bytes::display::count(out as u64)));
         }
-        for problem in summaries().flatten().filter_map(|s| s.problem.as_ref()).take(20) {
+        for problem in summaries().flatten().filter_map(|s| s.problem.as_ref()).take(SAID) {
             details.push(("left out".to_owned(), problem.clone()));
         }
+        let late = self.shared.late.lock();
+        details.extend(late.iter().map(|difference| ("met later".to_owned(), difference.clone())));
         TableFacts { row_groups, codecs, details, columns: Vec::new() }
     }
 

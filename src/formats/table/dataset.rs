@@ -20,7 +20,7 @@ use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::json::record::REST;
 use crate::engines::multifile::concat::partition::{self, Keys};
 use crate::engines::multifile::concat::partition::{LOGS, are_levels, is_hidden};
-use crate::engines::multifile::concat::{self, Part};
+use crate::engines::multifile::concat::{self, Part, Wanted};
 use crate::formats::open_source;
 use arrow::datatypes::FieldRef;
 use parking_lot::Mutex;
@@ -40,8 +40,8 @@ pub static FORMAT: Format = Format {
 /// Which columns the table has where files differ.
 const COLUMNS: OptionSpec = OptionSpec {
     name: "columns",
-    help: "those of the first file or of all files, where they differ; auto: of all, but of the first one for \
-           Parquet files side by side, as other readers do",
+    help: "those of the first file or of all files, where they differ; auto: of all (of many files: of some that are \
+           opened for it), but of the first one for Parquet files side by side, as other readers do",
     values: &["auto", "first", "all"],
     default: "auto",
 };
@@ -152,7 +152,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let (mut parts, others): (Vec<File>, Vec<File>) =
         files.into_iter().partition(|f| family(&f.name) == Some(kind));
     let unlike = FAMILIES[kind].unlike;
-    // Most folders of JSON are no tables: the first file tells before a thousand are opened.
+    // Most folders of JSON are no tables: the first file tells before others are opened.
     if levels || unlike == Unlike::Merged {
         let Some(first) = table_at(task, &root, parts.first())? else { return Err(Error::other_format("")) };
         if levels {
@@ -166,12 +166,16 @@ fn open(opening: &Opening) -> Result<Node> {
     let columns = partition::columns(parts.iter().map(|file| &file.keys));
     let said: Said = Arc::new(Mutex::new(Some(BTreeMap::new())));
     let made = parts.iter().enumerate().map(|(n, file)| part(&root, n, file, &columns, &said)).collect();
-    let union = match opening.options.choice(&COLUMNS)? {
-        "first" => false,
-        "all" => true,
-        _ => unlike != Unlike::Drifted || !columns.is_empty() || FAMILIES[kind].name != PARQUET,
+    let auto = match unlike != Unlike::Drifted || !columns.is_empty() || FAMILIES[kind].name != PARQUET {
+        true => Wanted::Seen,
+        false => Wanted::First,
     };
-    let joined = match concat::join(task, made, columns.clone(), union) {
+    let wanted = match opening.options.choice(&COLUMNS)? {
+        "first" => Wanted::First,
+        "all" => Wanted::All,
+        _ => auto,
+    };
+    let joined = match concat::join(task, made, columns.clone(), wanted) {
         Ok(joined) => joined,
         Err(error) if error.is_cancelled() => return Err(error),
         // Nothing of it opens: its files are shown, each with its own error.
@@ -191,8 +195,9 @@ fn open(opening: &Opening) -> Result<Node> {
     }
     let mut node = described(task, folder, &root, &parts, kind, &columns)?;
     let named = levels.then_some(columns.as_slice());
-    let hides = joined.hides && !union;
+    let hides = joined.hides && wanted == Wanted::First;
     node.remarks = remarks(joined.differences, own_remarks(&said, &parts), hides, named);
+    node.remarks.extend((joined.opened < parts.len()).then(|| sampled(joined.opened, parts.len())));
     let mut listed = parts;
     listed.extend(others);
     Ok(node.content(Content::Table(joined.table)).lazy(Files { root, files: listed }))
@@ -220,6 +225,15 @@ fn remarks(
         remarks.push(format!("the folders of each file are columns: {}", names.join(", ")));
     }
     remarks
+}
+
+/// That not all files were opened.
+fn sampled(opened: usize, files: usize) -> String {
+    let (opened, files) = (display::count(opened as u64), display::count(files as u64));
+    format!(
+        "the columns are those of {opened} of the {files} files, the others are opened when their rows are read; with \
+         the option columns=all the table has the columns of every file"
+    )
 }
 
 /// What the parts that were opened say of themselves, the first of it; from now on it is not asked for.

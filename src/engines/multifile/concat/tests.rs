@@ -193,7 +193,7 @@ fn late() -> [Part; 2] {
 
 #[test]
 fn fields_without_a_column_in_their_part_are_taken_out_of_its_rests() {
-    let joined = join(&Task::new(), late().into(), vec![], true).unwrap();
+    let joined = join(&Task::new(), late().into(), vec![], Wanted::Seen).unwrap();
     assert_eq!(joined.differences, ["schema differs: b: late is additional"]);
     let expected = [
         [Some("1"), None, None],
@@ -300,6 +300,58 @@ fn parts_that_are_known_are_opened_when_they_are_read() {
     assert_eq!(opened.load(Ordering::Relaxed), 20);
     let none = joined.table.only(&vec![false; 10_000]).unwrap();
     assert_eq!((none.rows(), texts(&*none, 0..9).len()), (Rows::Exact(0), 0));
+}
+
+#[test]
+fn of_many_parts_a_few_are_opened_for_the_columns() {
+    let task = Task::new();
+    let (mut parts, opened) = lazy(10_000);
+    parts.iter_mut().for_each(|part| (part.rows, part.bounds) = (None, None));
+    // One has a further column, one another type that does not fit; neither is among the first ones.
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+    parts[40] = part("more", vec![("a", ints(&[7])), ("b", ints(&[8]))], vec![]);
+    parts[41] = part("other", vec![("a", text)], vec![]);
+    let joined = join(&task, parts, vec![], Wanted::Seen).unwrap();
+    assert_eq!((joined.opened, opened.load(Ordering::Relaxed)), (SEEN, SEEN));
+    let table = joined.table;
+    assert_eq!(table.rows(), Rows::AtLeast(SEEN as u64 / 2 * 3));
+    assert_eq!(texts(&*table, 0..20).len(), 20);
+    assert_eq!(opened.load(Ordering::Relaxed), SEEN, "their rows are known and they are open");
+    let _ = table.read(&task, 119..125, &[0]).unwrap();
+    assert!(opened.load(Ordering::Relaxed) <= SEEN + STEP);
+    let details = table.facts().details;
+    let said: Vec<&str> = details.iter().map(|(_, text)| text.as_str()).collect();
+    assert!(said.contains(&"schema differs: more: b is additional and not shown"), "{said:?}");
+    assert!(said.iter().any(|text| text.contains("other: a is string instead of int64")), "{said:?}");
+    // What headers say is learned where it is asked for; not of more parts than may be.
+    table.look(&task, 1_000).unwrap();
+    assert!(opened.load(Ordering::Relaxed) <= SEEN + STEP);
+    table.look(&task, 10_000).unwrap();
+    assert_eq!(table.rows(), Rows::Exact(9_998 * 3 + 1));
+    assert_eq!(texts(&*table, 29_993..29_995), [[owned(Some("29998"))], [owned(Some("29999"))]]);
+    let kept = opened.load(Ordering::Relaxed);
+    assert!(kept <= 10_000 + 2, "{kept}");
+}
+
+#[test]
+fn the_parts_opened_for_columns_are_the_first_and_some_of_the_rest() {
+    for count in [0, 1, SEEN, SEEN + 1, 1_000, 1_000_000] {
+        let seen = sample(count);
+        assert_eq!(seen.len(), count.min(SEEN));
+        assert!(
+            seen.is_sorted_by(|a, b| a < b)
+                && seen.iter().take(SEEN / 2).eq(&(0..count.min(SEEN / 2)).collect::<Vec<_>>())
+        );
+        assert_eq!(seen.last().copied(), count.checked_sub(1));
+    }
+    // Whoever wants the columns of all has all of them opened.
+    let (mut parts, opened) = lazy(200);
+    parts.iter_mut().for_each(|part| (part.rows, part.bounds) = (None, None));
+    parts[150] = part("more", vec![("a", ints(&[7])), ("b", ints(&[8]))], vec![]);
+    let joined = join(&Task::new(), parts, vec![], Wanted::All).unwrap();
+    assert_eq!((joined.opened, opened.load(Ordering::Relaxed)), (200, 199));
+    assert_eq!(joined.table.schema().fields().len(), 2);
+    assert_eq!(joined.table.rows(), Rows::Exact(598));
 }
 
 #[test]

@@ -3,25 +3,24 @@
 
 use super::file::File;
 use super::message::HeapId;
+use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The bytes of collections that are kept.
-const KEPT: u64 = 64 << 20;
+const KEPT: usize = 64 << 20;
 
 /// The collections that were read so far, the latest ones up to a limit.
-#[derive(Default)]
-pub struct GlobalHeaps(Mutex<Kept>);
+pub struct GlobalHeaps(Cache<u64, Arc<Collection>>);
 
-#[derive(Default)]
-struct Kept {
-    collections: HashMap<u64, Arc<Collection>>,
-    bytes: u64,
+impl Default for GlobalHeaps {
+    fn default() -> Self {
+        GlobalHeaps(Cache::with_last(KEPT))
+    }
 }
 
 /// One collection: its bytes, and where each object lies in them.
@@ -48,19 +47,12 @@ impl GlobalHeaps {
     }
 
     fn collection(&self, file: &File, task: &Task, address: u64) -> Result<Arc<Collection>> {
-        if let Some(collection) = self.0.lock().collections.get(&address) {
-            return Ok(collection.clone());
+        if let Some(collection) = self.0.get(&address) {
+            return Ok(collection);
         }
         let collection = Arc::new(Collection::read(file, task, address)?);
-        let size = collection.bytes.len() as u64;
-        let mut kept = self.0.lock();
-        if kept.bytes + size > KEPT {
-            kept.collections.clear();
-            kept.bytes = 0;
-        }
-        if kept.collections.insert(address, collection.clone()).is_none() {
-            kept.bytes += size;
-        }
+        let size = collection.bytes.len() + collection.objects.len() * 32;
+        self.0.put(address, collection.clone(), size);
         Ok(collection)
     }
 }

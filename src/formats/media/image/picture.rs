@@ -1,6 +1,7 @@
-//! What all picture formats share: the [`Image`] over a codec, the bounded store of decoded frames,
+//! What all picture formats share: the [`Image`] over a codec with its decoded frames,
 //! and the way from a header to a node.
 
+use crate::bytes::cache::{Cache, Held};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -12,11 +13,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of decoded frames that are kept, of all pictures together. The frame read last is kept
-/// whatever its size, so that a picture shown by tiles is decoded once.
+/// Bytes of decoded frames that a picture keeps. The frame read last is kept whatever its size, so that a picture shown
+/// by tiles is decoded once.
 const KEPT: usize = 256 << 20;
 /// Animations whose decoder is kept at its place, so that playing on does not start again.
-const PLAYERS: usize = 4;
+const WAITING: usize = 4;
 /// Bytes of an animation's canvas: it is held by what composes it, and once more as the frame that is shown.
 const CANVAS: u64 = 384 << 20;
 
@@ -87,6 +88,8 @@ struct Picture {
     info: ImageInfo,
     codec: Box<dyn Codec>,
     partial: bool,
+    /// Decoded frames by their numbers.
+    frames: Cache<u64, Arc<Pixels>>,
 }
 
 /// The node of a picture.
@@ -107,12 +110,20 @@ pub(super) fn node(source: &Source, header: Header, codec: impl Codec + 'static)
         info,
         codec: Box::new(codec),
         partial: header.problem.is_some(),
+        frames: Cache::with_last(KEPT),
     };
     let mut node = Node::new(source.name(), "image").content(Content::Image(Arc::new(picture)));
     node.attributes = header.attributes;
     node.remarks = header.remarks;
     node.problem = header.problem;
     Ok(node)
+}
+
+/// What a decoded frame takes, about.
+fn frame_bytes(info: &ImageInfo) -> usize {
+    let pixel = u64::from(info.channels).saturating_mul(info.sample.size() as u64);
+    let bytes = info.width.saturating_mul(info.height).saturating_mul(pixel);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 impl Image for Picture {
@@ -128,7 +139,7 @@ impl Image for Picture {
         let (width, height) = self.codec.size(frame).unwrap_or((self.info.width, self.info.height));
         let rect = rect.cut(width, height);
         let all = rect == Rect::all(width, height);
-        if let Some(pixels) = STORE.lock().frame(self.id, frame) {
+        if let Some(pixels) = self.frames.get(&frame) {
             return Ok(if all { (*pixels).clone() } else { pixels.crop(rect) });
         }
         if !all && let Some(pixels) = self.codec.region(task, &self.source, frame, rect)? {
@@ -136,7 +147,7 @@ impl Image for Picture {
         }
         check_pixels(width, height)?;
         let pixels = Arc::new(self.decode(task, frame)?);
-        STORE.lock().keep(self.id, frame, pixels.clone());
+        self.frames.put(frame, pixels.clone(), pixels.data.len());
         Ok(if all { (*pixels).clone() } else { pixels.crop(rect) })
     }
 
@@ -166,7 +177,7 @@ impl Picture {
 
     /// Plays up to `frame`, from where an earlier read stopped if that lies before it.
     fn play(&self, task: &Task, frame: u64) -> Result<Option<Pixels>> {
-        let (mut player, mut at) = match STORE.lock().player(self.id, frame) {
+        let (mut player, mut at) = match waiting(self.id, frame) {
             Some(kept) => kept,
             None => match self.codec.play(task, &self.source, self.partial)? {
                 Some(player) if self.info.frames > 1 => {
@@ -181,7 +192,7 @@ impl Picture {
             task.check()?;
             let pixels = player.next(task)?;
             if at == frame {
-                STORE.lock().keep_player(self.id, at + 1, player);
+                self.keep(at + 1, player);
                 return Ok(Some(pixels));
             }
             at += 1;
@@ -189,54 +200,42 @@ impl Picture {
     }
 }
 
+impl Picture {
+    /// Lets a player wait for whoever plays on.
+    fn keep(&self, next: u64, player: Box<dyn Player>) {
+        let canvas = Held::new(frame_bytes(&self.info));
+        let mut players = PLAYERS.lock();
+        players.retain(|waiting| waiting.id != self.id);
+        players.push_back(Waiting { id: self.id, next, player, _canvas: canvas });
+        if players.len() > WAITING {
+            players.pop_front();
+        }
+    }
+}
+
 impl Drop for Picture {
     fn drop(&mut self) {
-        STORE.lock().forget(self.id);
+        PLAYERS.lock().retain(|waiting| waiting.id != self.id);
     }
 }
 
-/// Decoded frames and waiting players of all pictures, the ones used last at the back.
-struct Store {
-    frames: VecDeque<(u64, u64, Arc<Pixels>)>,
-    players: VecDeque<(u64, u64, Box<dyn Player>)>,
+/// A player that stands before a frame of a picture.
+struct Waiting {
+    id: u64,
+    next: u64,
+    player: Box<dyn Player>,
+    /// What it composes frames on.
+    _canvas: Held,
 }
 
-static STORE: Mutex<Store> = Mutex::new(Store { frames: VecDeque::new(), players: VecDeque::new() });
+/// The players of all pictures, the ones used last at the back.
+static PLAYERS: Mutex<VecDeque<Waiting>> = Mutex::new(VecDeque::new());
 
-impl Store {
-    fn frame(&mut self, id: u64, frame: u64) -> Option<Arc<Pixels>> {
-        let at = self.frames.iter().position(|(i, f, _)| (*i, *f) == (id, frame))?;
-        let entry = self.frames.remove(at)?;
-        let pixels = entry.2.clone();
-        self.frames.push_back(entry);
-        Some(pixels)
-    }
-
-    fn keep(&mut self, id: u64, frame: u64, pixels: Arc<Pixels>) {
-        self.frames.push_back((id, frame, pixels));
-        let mut bytes: usize = self.frames.iter().map(|(_, _, p)| p.data.len()).sum();
-        while bytes > KEPT && self.frames.len() > 1 {
-            bytes -= self.frames.pop_front().map_or(0, |(_, _, p)| p.data.len());
-        }
-    }
-
-    fn player(&mut self, id: u64, frame: u64) -> Option<(Box<dyn Player>, u64)> {
-        let at = self.players.iter().position(|(i, next, _)| *i == id && *next <= frame)?;
-        self.players.remove(at).map(|(_, next, player)| (player, next))
-    }
-
-    fn keep_player(&mut self, id: u64, next: u64, player: Box<dyn Player>) {
-        self.players.retain(|(i, _, _)| *i != id);
-        self.players.push_back((id, next, player));
-        if self.players.len() > PLAYERS {
-            self.players.pop_front();
-        }
-    }
-
-    fn forget(&mut self, id: u64) {
-        self.frames.retain(|(i, _, _)| *i != id);
-        self.players.retain(|(i, _, _)| *i != id);
-    }
+/// The player of a picture that has not passed a frame yet, and the frame that it gives next.
+fn waiting(id: u64, frame: u64) -> Option<(Box<dyn Player>, u64)> {
+    let mut players = PLAYERS.lock();
+    let at = players.iter().position(|waiting| waiting.id == id && waiting.next <= frame)?;
+    players.remove(at).map(|waiting| (waiting.player, waiting.next))
 }
 
 /// Refuses pictures with more pixels than are decoded at once.

@@ -12,6 +12,7 @@ mod page;
 
 use super::jpeg;
 use super::picture::{self, Codec, Header, blank, check_pixels};
+use crate::bytes::cache::Cache;
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -99,7 +100,7 @@ fn node(
     picture::node(
         source,
         header,
-        Tiff { order, pages, partial, chunk: Mutex::new(None), places: Mutex::new(None) },
+        Tiff { order, pages, partial, chunks: Cache::with_last(KEPT), places: Mutex::new(None) },
     )
 }
 
@@ -325,8 +326,8 @@ fn inks(page: &Page, pixels: &Pixels, most: u32) -> Result<Pixels> {
     Ok(seen)
 }
 
-/// The chunk that was decoded last: page, number, samples.
-type LastChunk = (u64, u64, Arc<Vec<u8>>);
+/// Bytes of decoded strips and tiles that are kept: a rectangle begins and ends within them.
+const KEPT: usize = 16 << 20;
 /// Offset and length of each chunk of a page.
 type Places = Arc<Vec<(u64, u64)>>;
 
@@ -334,7 +335,8 @@ struct Tiff {
     order: Order,
     pages: Vec<Page>,
     partial: bool,
-    chunk: Mutex<Option<LastChunk>>,
+    /// The samples of strips and tiles, by page and number.
+    chunks: Cache<(u64, u64), Arc<Vec<u8>>>,
     /// Of the page that was read last: a page of a million tiles is read by many rectangles.
     places: Mutex<Option<(u64, Places)>>,
 }
@@ -407,10 +409,8 @@ impl Tiff {
         place: Option<(u64, u64)>,
     ) -> Result<Option<Arc<Vec<u8>>>> {
         task.check()?;
-        if let Some((_, _, data)) =
-            self.chunk.lock().as_ref().filter(|last| (last.0, last.1) == (frame, number))
-        {
-            return Ok(Some(data.clone()));
+        if let Some(data) = self.chunks.get(&(frame, number)) {
+            return Ok(Some(data));
         }
         let page = self.page(frame)?;
         let Some((at, count)) = place else {
@@ -438,7 +438,7 @@ impl Tiff {
             Err(error) if self.partial && !error.is_cancelled() => return Ok(None),
             Err(error) => return Err(error.at(at)),
         };
-        *self.chunk.lock() = Some((frame, number, data.clone()));
+        self.chunks.put((frame, number), data.clone(), data.len());
         Ok(Some(data))
     }
 
@@ -643,7 +643,7 @@ mod tests {
             order: chain.order,
             pages: vec![page],
             partial: false,
-            chunk: Mutex::new(None),
+            chunks: Cache::with_last(KEPT),
             places: Mutex::new(None),
         };
         for rect in [Rect { x: 3, y: 5, width: 30, height: 14 }, Rect { x: 39, y: 23, width: 1, height: 1 }] {

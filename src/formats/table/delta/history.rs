@@ -13,8 +13,9 @@ use serde_json::Value as Json;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Commits whose information is kept.
-const KEPT: usize = 10_000;
+/// What is kept of commits' information, in bytes, and what is counted for each.
+const KEPT: usize = 10 << 20;
+const INFO: usize = 1 << 10;
 
 /// What a column takes of a commit's information.
 #[derive(Clone, Copy)]
@@ -77,7 +78,7 @@ impl History {
         }
         let info = Arc::new(self.log.raw_info(task, version).unwrap_or(Json::Null));
         task.check()?;
-        self.infos.put(version, info.clone(), 1);
+        self.infos.put(version, info.clone(), INFO);
         Ok(info)
     }
 }

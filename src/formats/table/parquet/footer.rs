@@ -24,9 +24,6 @@ pub(super) const ENCRYPTED: &[u8] = b"PARE";
 /// How many bytes a page's header has at most.
 const LEFT_OUT: i64 = 100;
 
-/// The longest piece that is copied out of the file rather than mapped, in bytes.
-const COPIED: usize = 16 << 20;
-
 /// A source as the Parquet crate wants it. Carries the task, so that a cancelled read stops at its
 /// next page.
 #[derive(Clone)]
@@ -52,16 +49,8 @@ impl ChunkReader for Chunks {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let outer = |e| ParquetError::External(Box::new(e));
-        let end = start.saturating_add(length as u64);
-        // Pages are copied: of a map that is not in memory, the kernel would fetch megabytes around
-        // each, and a scan would leave the whole file in the process' resident memory.
-        if length > COPIED || end > self.len {
-            return self.source.read(&self.task, start..end).map_err(outer);
-        }
-        let mut out = limits::buffer(length as u64, "a page").map_err(outer)?;
-        self.source.read_into(&self.task, start, &mut out).map_err(outer)?;
-        Ok(out.into())
+        let range = start..start.saturating_add(length as u64);
+        self.source.read(&self.task, range).map_err(|error| ParquetError::External(Box::new(error)))
     }
 }
 

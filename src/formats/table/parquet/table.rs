@@ -7,7 +7,7 @@ use super::ParquetFile;
 use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
-use crate::bytes::cache::Cache;
+use crate::bytes::cache::{Cache, Held};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
@@ -17,7 +17,6 @@ use crate::data::content::table::{batch, cut};
 use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::datatypes::SchemaRef;
-use parking_lot::Mutex;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelectionPolicy,
@@ -49,7 +48,7 @@ pub(super) struct ParquetTable {
     footer: ArrowReaderMetadata,
     plain_schema: bool,
     /// With the offset indexes, once something was read.
-    indexed: Mutex<Option<ArrowReaderMetadata>>,
+    indexed: Cache<(), ArrowReaderMetadata>,
     /// The first row of each row group, and the end of the last.
     starts: Vec<u64>,
     /// The index of each column among the file's top-level fields.
@@ -61,6 +60,8 @@ pub(super) struct ParquetTable {
     corrected: Corrected,
     cache: Cache<(usize, u64), ArrayRef>,
     facts: OnceLock<TableFacts>,
+    /// The footer's own bytes.
+    _held: Held,
 }
 
 impl ParquetTable {
@@ -87,12 +88,13 @@ impl ParquetTable {
             len: footer.len,
             schema,
             plain_schema: footer.plain_schema,
-            indexed: Mutex::new(None),
+            indexed: Cache::with_last(0),
             starts,
             roots,
             windows,
             cache: Cache::new(KEPT),
             facts: OnceLock::new(),
+            _held: Held::new(metadata.memory_size()),
             footer: footer.metadata,
         })
     }
@@ -114,9 +116,8 @@ impl ParquetTable {
     /// The metadata with offset indexes, read at the first need. An index that does not parse is
     /// done without.
     fn indexed(&self, task: &Task) -> Result<ArrowReaderMetadata> {
-        let mut slot = self.indexed.lock();
-        if let Some(metadata) = &*slot {
-            return Ok(metadata.clone());
+        if let Some(metadata) = self.indexed.get(&()) {
+            return Ok(metadata);
         }
         let chunks = self.chunks(task);
         let loaded = catch_decoder_panic("the page index", || {
@@ -131,7 +132,7 @@ impl ParquetTable {
             Err(error) if error.is_cancelled() => return Err(error),
             _ => self.footer.clone(),
         };
-        *slot = Some(metadata.clone());
+        self.indexed.put((), metadata.clone(), metadata.metadata().memory_size());
         Ok(metadata)
     }
 

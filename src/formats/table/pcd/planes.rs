@@ -2,6 +2,7 @@
 //! It is decoded as a whole when values are first asked for, and kept.
 
 use super::header::Header;
+use crate::bytes::cache::Cache;
 use crate::bytes::codec::lzf;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -13,7 +14,6 @@ use crate::data::dtype::Field;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::ops::Range;
 
 /// Bytes of the two lengths.
@@ -35,7 +35,7 @@ pub(super) struct Planes {
     /// Bytes of all columns.
     raw: u64,
     /// Decoded columns, and the place where decoding had to stop.
-    decoded: Mutex<Option<(Bytes, Option<u64>)>>,
+    decoded: Cache<(), (Bytes, Option<u64>)>,
 }
 
 impl Planes {
@@ -80,7 +80,7 @@ impl Planes {
         let end = at + LENGTHS + packed;
         let there = source.known_len().map_or(end, |len| len.clamp(at, end)).max(at + LENGTHS).min(end);
         let stream = at + LENGTHS..there;
-        Ok(Planes { source, schema, points, size, columns, stream, end, raw, decoded: Mutex::new(None) })
+        Ok(Planes { source, schema, points, size, columns, stream, end, raw, decoded: Cache::with_last(0) })
     }
 
     /// How many compressed bytes the file lacks.
@@ -90,16 +90,15 @@ impl Planes {
 
     /// All columns, as far as they can be decoded.
     fn decoded(&self, task: &Task) -> Result<(Bytes, Option<u64>)> {
-        let mut decoded = self.decoded.lock();
-        if let Some(decoded) = &*decoded {
-            return Ok(decoded.clone());
+        if let Some(decoded) = self.decoded.get(&()) {
+            return Ok(decoded);
         }
         task.set_message("decompressing the points");
         let most = (self.stream.end - self.stream.start) as usize;
         let packed = self.source.read_up_to(task, self.stream.start, most)?;
         let made = lzf::partial(task, &packed, self.raw)?;
         let made = (Bytes::from(made.bytes), made.stopped.map(|at| self.stream.start + at));
-        *decoded = Some(made.clone());
+        self.decoded.put((), made.clone(), made.0.len());
         Ok(made)
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
+use gander::bytes::cache::DECODED;
 use gander::bytes::error::Error;
 use gander::bytes::task::Task;
 use gander::data::content::Table;
@@ -23,7 +24,6 @@ use serde_json::{Value, json};
 use crate::gui::commands::Action;
 use crate::gui::grid::{SortMark, thousands};
 use crate::gui::icons::Icon;
-use crate::gui::status::BUDGET;
 use crate::gui::theme::{self, Theme, size, space};
 use draft::Draft;
 pub(super) use numbers::Numbers;
@@ -40,7 +40,7 @@ pub(crate) fn engine() -> Arc<Engine> {
 /// within the window's budget. The command line, which shows nothing beside it, takes more.
 pub(crate) fn settings() -> Settings {
     let all = Settings::default();
-    Settings { memory: all.memory.min(BUDGET as usize / 4), ..all }
+    Settings { memory: all.memory.min(DECODED.most() / 4), ..all }
 }
 
 /// Narrower bars say less.
