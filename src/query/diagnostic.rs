@@ -490,8 +490,10 @@ fn sentence(error: &DataFusionError) -> String {
             | ArrowError::ComputeError(text)
             | ArrowError::InvalidArgumentError(text)
             | ArrowError::ArithmeticOverflow(text) => lowered(text),
+            ArrowError::ExternalError(inner) => lowered(&inner.to_string()),
             other => lowered(&other.to_string()),
         },
+        DataFusionError::External(inner) => lowered(&inner.to_string()),
         other => lowered(&other.strip_backtrace()),
     }
 }

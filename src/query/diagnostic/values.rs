@@ -60,12 +60,13 @@ impl ExpressionError {
     /// What an error of the engine says of an expression by its kind; `None` for errors of other things.
     pub(super) fn of_engine(root: &DataFusionError) -> Option<Self> {
         let cause = match root {
-            DataFusionError::Execution(_) => Cause::Other,
+            // Errors of other libraries that functions use, such as that for regular expressions.
+            DataFusionError::Execution(_) | DataFusionError::External(_) => Cause::Other,
             DataFusionError::ArrowError(arrow, _) => match arrow.as_ref() {
                 ArrowError::CastError(_) | ArrowError::ParseError(_) => {
                     Cause::Cast { column: None, value: None, to: None }
                 }
-                ArrowError::ComputeError(_) => Cause::Other,
+                ArrowError::ComputeError(_) | ArrowError::ExternalError(_) => Cause::Other,
                 _ => kind_of(root)?,
             },
             _ => return None,
