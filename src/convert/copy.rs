@@ -139,14 +139,13 @@ fn check(request: &CopyRequest) -> Result<()> {
 mod tests {
     use super::value::{numpy_dtype, numpy_record};
     use super::*;
-    use crate::data::content::table::MemoryTable;
+    use crate::data::content::table::{Columns, MemoryTable};
     use crate::data::dtype::DType;
-    use crate::data::infer;
     use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    use arrow::datatypes::{DataType, Schema};
+    use arrow::datatypes::DataType;
 
-    fn copied_of(batch: RecordBatch, request: &CopyRequest) -> Copied {
-        let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
+    fn copied_of(table: MemoryTable, request: &CopyRequest) -> Copied {
+        let table: Arc<dyn Table> = Arc::new(table);
         super::table(&table, &Task::new(), request).unwrap()
     }
 
@@ -157,7 +156,7 @@ mod tests {
         ])
         .unwrap();
         let request = CopyRequest { rows: 0..2, columns: vec![0, 1], headers, format };
-        copied_of(batch, &request).text
+        copied_of(MemoryTable::new(batch), &request).text
     }
 
     #[test]
@@ -231,12 +230,11 @@ mod tests {
 
     #[test]
     fn cells_that_do_not_fit_their_type_are_counted() {
-        let schema = Schema::new(vec![infer::field("n", &DataType::Int64)]);
         let cells: ArrayRef = Arc::new(StringArray::from(vec!["1", "x", ""]));
-        let batch = RecordBatch::try_new(Arc::new(schema), vec![cells]).unwrap();
         let copied = |format| {
             let request = CopyRequest { rows: 0..3, columns: vec![0], headers: false, format };
-            copied_of(batch.clone(), &request)
+            let columns = std::iter::once(Columns::text("n", DataType::Int64)).collect();
+            copied_of(MemoryTable::of(columns, vec![cells.clone()]).unwrap(), &request)
         };
         let json = copied(CopyFormat::Json);
         let read: serde_json::Value = serde_json::from_str(&json.text).unwrap();

@@ -19,7 +19,18 @@ pub use histogram::{Binning, Counter, Histogram, histograms};
 pub use image::{ChannelStats, ImageStats, image};
 pub use sample::sampled;
 pub use selection::{SelectionStats, Total, selection};
-pub use table::{ColumnStats, Distinct, TableStats, table};
+pub use table::{ColumnStats, TableStats, table};
+
+/// How many values are different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distinct {
+    /// All were counted.
+    Exactly(u64),
+    /// Counting stopped here.
+    AtLeast(u64),
+    /// An estimate that errs by about 1 %.
+    About(u64),
+}
 
 /// Moments of numbers that can be merged (Chan, Golub and LeVeque 1979).
 #[derive(Clone, Copy, Debug, Default)]

@@ -116,7 +116,10 @@ mod tests {
         let lists = [Some("[1, 2]"), None, Some("[]"), Some("null"), Some("[null, -3]")];
         assert_eq!(of(&list(DataType::Int64), &lists).matches('∅').count(), 2);
         assert_eq!(of(&list(DataType::Int64), &[Some("[1]"), Some("[1.5]")]), "mismatch [1.5]");
-        assert_eq!(of(&list(DataType::Float64), &[Some("[9007199254740993]")]), "mismatch [9007199254740993]");
+        assert_eq!(
+            of(&list(DataType::Float64), &[Some("[9007199254740993]")]),
+            "mismatch [9007199254740993]"
+        );
         let objects = [Some("{\"a\": 1, \"b\": \"x\\n\"}"), Some("{\"b\": null}")];
         assert!(
             !of(&object(&[("a", DataType::Int64), ("b", DataType::Utf8)]), &objects).starts_with("mismatch")

@@ -217,7 +217,11 @@ pub fn column_of_bytes<A: Array + ?Sized>(array: &A, task: &Task, region: &Regio
 }
 
 /// Reads `region` with [`Array::read_lenient`] into a fresh buffer of at most [`limits::READ`] bytes.
-pub fn read_lenient(array: &dyn Array, task: &Task, region: &Region) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
+pub fn read_lenient(
+    array: &dyn Array,
+    task: &Task,
+    region: &Region,
+) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
     region.check(array.shape())?;
     let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
     let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;

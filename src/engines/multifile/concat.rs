@@ -33,9 +33,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use unify::Difference;
 
-/// How many parts are opened at once for their columns: all where there are not more, else the first ones, and others
-/// from all over the rest with the last, since columns change as time goes on.
-pub const SEEN: usize = 64;
+/// Up to so many parts are all opened at once for their columns,
+const WHOLE: usize = 1_000;
+/// and of more so many: the first ones, and others from all over the rest with the last, since columns change as time
+/// goes on.
+const SEEN: usize = 64;
 /// How many of the rest are opened together.
 const STEP: usize = 64;
 /// How many parts of a table stay open: each holds a file.
@@ -128,7 +130,7 @@ pub fn join(task: &Task, parts: Vec<Part>, constants: Vec<FieldRef>, wanted: Wan
 
 /// The numbers of those of `count` parts that are opened at once, in order.
 fn sample(count: usize) -> Vec<usize> {
-    if count <= SEEN {
+    if count <= WHOLE {
         return (0..count).collect();
     }
     let (first, others) = (SEEN / 2, SEEN - SEEN / 2);
@@ -509,10 +511,10 @@ impl Concat {
             Err(error) if error.is_cancelled() => Err(error),
             other => Ok(self.shared.summarise(number, other)),
         };
-        let differences: Vec<Option<String>> = next.par_iter().map(one).collect::<Result<_>>()?;
+        let differences: Vec<Option<Difference>> = next.par_iter().map(one).collect::<Result<_>>()?;
         let mut late = self.shared.late.lock();
         let room = SAID.saturating_sub(late.len());
-        late.extend(differences.into_iter().flatten().take(room));
+        late.extend(differences.into_iter().flatten().map(|of| of.text).take(room));
         drop(late);
         self.extend_exact();
         Ok(())
@@ -658,7 +660,7 @@ impl Table for Concat {
         if closed > most {
             return Ok(());
         }
-        task.expect(closed as u64);
+        task.set_total(closed as u64);
         let mut left = closed;
         while left > 0 {
             // Whoever reads meanwhile waits for one step.

@@ -38,14 +38,14 @@ impl Plain {
     /// `Malformed` where shape and type overflow or reach beyond the source.
     pub fn new(source: Source, offset: u64, dtype: DType, shape: Vec<u64>) -> Result<Self> {
         let plain = Self::cut(source, offset, dtype, shape)?;
-        match plain.lack() {
+        match plain.missing() {
             Some(error) => Err(error),
             None => Ok(plain),
         }
     }
 
     /// The same, but where the file is cut off its elements beyond the end fail when they are read, and no
-    /// others; [`Plain::lack`] says so.
+    /// others; [`Plain::missing`] says so.
     ///
     /// # Errors
     /// `Malformed` where shape and type overflow.
@@ -111,7 +111,7 @@ impl Plain {
     }
 
     /// What is to be said where not all of its bytes are there.
-    pub fn lack(&self) -> Option<Error> {
+    pub fn missing(&self) -> Option<Error> {
         self.there?;
         let (shape, dtype) = (&self.shape, &self.dtype);
         let bytes = limits::elements(shape).and_then(|elements| packed_bytes(elements, dtype)).unwrap_or(0);
@@ -130,7 +130,7 @@ impl Plain {
             region.0.iter().zip(&self.strides).map(|(span, stride)| last(span).saturating_mul(*stride));
         let end = ends.fold(0u64, u64::saturating_add);
         let missing = end.checked_div(self.dtype.size()).unwrap_or(0) >= there;
-        self.lack().filter(|_| missing).map_or(Ok(()), Err)
+        self.missing().filter(|_| missing).map_or(Ok(()), Err)
     }
 
     /// Stored big-endian, all of it.
@@ -281,7 +281,7 @@ impl Array for Plain {
     }
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        let (Some(there), Some(error)) = (self.there, self.lack()) else {
+        let (Some(there), Some(error)) = (self.there, self.missing()) else {
             self.read(task, region, out)?;
             return Ok(Vec::new());
         };
@@ -467,7 +467,7 @@ mod tests {
             let whole = Plain::new(Source::memory("a", all.clone()), 0, DType::U16, shape.clone()).unwrap().axes(axes.clone());
             let there = cut.min(all.len());
             let part = Plain::cut(Source::memory("a", all[..there].to_vec()), 0, DType::U16, shape).unwrap().axes(axes);
-            prop_assert_eq!(part.lack().is_some(), there < all.len());
+            prop_assert_eq!(part.missing().is_some(), there < all.len());
             let wanted = read(&whole, &task, &region).unwrap();
             let mut got = vec![0xff; wanted.len()];
             let gaps = part.read_lenient(&task, &region, &mut got).unwrap();
