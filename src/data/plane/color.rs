@@ -70,8 +70,8 @@ impl ColorMap {
     }
 
     /// 256 colours from end to end.
-    fn table(self) -> [[u8; 3]; 256] {
-        std::array::from_fn(|n| self.at(n as f64 / 255.0))
+    fn table(self) -> [[u8; 4]; 256] {
+        std::array::from_fn(|n| opaque(self.at(n as f64 / 255.0)))
     }
 }
 
@@ -261,9 +261,9 @@ impl ColorScale {
         let color = |(n, &value): (usize, &f64)| match NonFinite::of(value) {
             // A float to integer cast saturates.
             None => table[usize::from(((self.bend(value) - low) * slope + flat) as u8)],
-            Some(kind) => non_finite_color(kind, n % width.max(1) + n / width.max(1)),
+            Some(kind) => opaque(non_finite_color(kind, n % width.max(1) + n / width.max(1))),
         };
-        values.iter().step_by(plane.channels.max(1)).enumerate().map(color).map(opaque).collect()
+        values.iter().step_by(plane.channels.max(1)).enumerate().map(color).collect()
     }
 }
 

@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn integers_sum_exactly_and_odd_values_are_left_out() {
         let integers: ArrayRef = Arc::new(Int64Array::from(vec![Some(i64::MAX), Some(1), None]));
-        let found = of(&[integers.clone()]);
+        let found = of(std::slice::from_ref(&integers));
         assert_eq!((found.sum, found.numbers), (Some(Total::Exact(9_223_372_036_854_775_808)), 2));
         assert_eq!(found.mean(), Some(Total::Exact(1 << 62)));
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, 0.5, f64::INFINITY]));
