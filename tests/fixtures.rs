@@ -74,7 +74,7 @@ fn read_node(task: &Task, node: &Arc<Node>) -> Result<(), Error> {
 }
 
 /// The documents below a folder: files, and folders that are recognised as one thing.
-fn documents(folder: &Path, out: &mut Vec<(PathBuf, &'static str)>) {
+fn documents(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()).collect();
     entries.sort();
     for path in entries {
@@ -89,10 +89,52 @@ fn documents(folder: &Path, out: &mut Vec<(PathBuf, &'static str)>) {
         let opened = gander::open(&Task::new(), &path, &Options::default());
         match opened.map(|document| document.format.id) {
             Ok("folder") => documents(&path, out),
-            Ok(id) => out.push((path, id)),
+            Ok(_) => out.push(path),
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+/// Fixtures that another format opens than the one in whose folder they lie.
+const OTHERS: [(&str, &str); 12] = [
+    ("parquet/hive", "dataset"),
+    ("parquet/hive_escaped", "dataset"),
+    ("parquet/parts", "dataset"),
+    ("parquet/parts_drift", "dataset"),
+    ("parquet/with_metadata_files", "dataset"),
+    ("safetensors/sharded", "safetensors_sharded"),
+    ("safetensors/sharded_shard_missing", "safetensors_sharded"),
+    // What others refer to: raw data of a data set, the pixels behind a picture, a log beside a database.
+    ("hdf5/layouts_raw.bin", "bytes"),
+    ("fits/compressed_floats.raw", "gzip"),
+    ("fits/compressed_integers.raw", "gzip"),
+    ("fits/compressed_steps.raw", "gzip"),
+    ("sqlite/logged.sqlite-wal", "known"),
+];
+
+/// Fixtures in which a part is not to be read, on purpose: what is said of it is in the golden files.
+const PARTLY: [&str; 15] = [
+    "bzip2/empty.bz2",
+    "gzip/empty.gz",
+    "lz4/empty.lz4",
+    "xz/empty.xz",
+    "zlib/empty.zz",
+    "zstd/empty.zst",
+    "hdf5/layouts.h5",
+    "hdf5/links.h5",
+    "hdf5/links_target.h5",
+    "jpeg/mosaics.raw",
+    "n5/cases.n5",
+    "safetensors/sharded_shard_missing",
+    "sqlite/logged.sqlite-wal",
+    "zarr/v3_types.zarr.zip",
+    "zip/encrypted.zip",
+];
+
+/// Whether a document is of a format, or a compressed file or an archive that has one.
+fn is_of(document: &Document, path: &str, id: &str) -> bool {
+    let inner = document.root.formats.last().map(|format| format.id);
+    document.format.id == id || inner == Some(id) || OTHERS.contains(&(path, document.format.id))
 }
 
 #[test]
@@ -106,15 +148,18 @@ fn every_good_fixture_is_recognised_and_reads() {
         let mut paths = Vec::new();
         documents(&folder, &mut paths);
         assert!(!paths.is_empty(), "no fixtures in {}", folder.display());
-        for (path, id) in &paths {
-            if *id != format.id {
-                wrong.push(format!("{}: it opens as {id}", path.display()));
-            }
+        for path in &paths {
+            let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
             let document = gander::open(&Task::new(), path, &Options::default()).unwrap();
-            let named = |e: &Error| format!("{}: {e}", path.display());
-            match read_all(&document) {
-                Err(error) => wrong.push(named(&error)),
-                Ok(errors) => wrong.extend(errors.iter().map(named)),
+            if !is_of(&document, &name, format.id) {
+                wrong.push(format!("{name}: it opens as {}", document.format.id));
+            }
+            let errors = read_all(&document).unwrap_or_else(|error| vec![error]);
+            let expected = PARTLY.contains(&name.as_str());
+            let is_wrong = |e: &&Error| !expected || e.kind() == ErrorKind::Bug;
+            wrong.extend(errors.iter().filter(is_wrong).map(|error| format!("{name}: {error}")));
+            if expected && errors.is_empty() {
+                wrong.push(format!("{name}: all of it can be read"));
             }
         }
     }

@@ -7,7 +7,7 @@
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field};
 use gander::convert::{self, Consent, Item, Plan, Selection, TARGETS, Target};
-use gander::data::adapt::{ArrayTable, ImageArray, Typed};
+use gander::data::adapt::{ArrayTable, ImageArray, Typed, column_dtype};
 use gander::data::cell;
 use gander::data::content::table::{Columns, MemoryTable, Table};
 use gander::data::content::{Array, Content, array};
@@ -281,27 +281,70 @@ fn same_day(day: Option<&str>, time: Option<&str>) -> bool {
     day.zip(time).is_some_and(|(day, time)| time.strip_prefix(day) == Some("T00:00:00"))
 }
 
-/// A column that became an array of its own.
+/// Columns that became an array: one of its own, or all that an array can hold together.
 fn compare_column(table: &Arc<dyn Table>, name: &str, content: &Content) -> Result<usize, String> {
     let Content::Array(array) = content else { return Err(format!("{name:?} is no array")) };
     let back = ArrayTable::new("x", array.clone()).map_err(|error| format!("{name:?}: {error}"))?;
-    let (Some(back), Some(from)) =
+    let (Some(mut back), Some(from)) =
         (cells_of(&(Arc::new(back) as Arc<dyn Table>), false), cells_of(table, true))
     else {
         return Err(format!("{name:?} cannot be read"));
     };
-    let from = from.iter().find(|(column, _)| column == name);
-    let (Some((_, from)), [(_, back)]) = (from, back.as_slice()) else {
-        return Err(format!("{name:?} is no column of its source"));
-    };
+    if let Some((_, from)) = from.iter().find(|(column, _)| column == name) {
+        // The elements of lists stand side by side.
+        let back = if back.len() == 1 { back.remove(0).1 } else { rows_of(&back) };
+        return compare_cells(name, from, &back).map(|()| 1);
+    }
+    let fits = |column: &usize| column_dtype(table.column_type(*column)).is_some();
+    let kept: Vec<&Cells> = (0..from.len()).filter(fits).filter_map(|column| from.get(column)).collect();
+    if kept.len() == 1 && back.len() > 1 {
+        return compare_cells(name, &kept[0].1, &rows_of(&back)).map(|()| 1);
+    }
+    if kept.len() != back.len() {
+        return Err(format!("{name:?} has {} columns, not {}", back.len(), kept.len()));
+    }
+    for ((column, from), (_, back)) in kept.iter().zip(&back) {
+        compare_cells(column, from, back)?;
+    }
+    Ok(kept.len())
+}
+
+/// Cells side by side as one list each row.
+fn rows_of(columns: &[Cells]) -> Vec<Option<String>> {
+    let rows = columns.first().map_or(0, |(_, cells)| cells.len());
+    let cell = |cells: &[Option<String>], row: usize| cells[row].clone().unwrap_or_else(|| "null".to_owned());
+    let row = |row| columns.iter().map(|(_, cells)| cell(cells, row)).collect::<Vec<_>>().join(", ");
+    (0..rows).map(|n| Some(format!("[{}]", row(n)))).collect()
+}
+
+/// The cells of a column and what became of them. Null cells were filled; days have become moments; moments have lost
+/// their zone.
+fn compare_cells(name: &str, from: &[Option<String>], back: &[Option<String>]) -> Result<(), String> {
+    /// The numbers in a text, whatever lists they stand in.
+    fn numbers(text: &str) -> Option<Vec<String>> {
+        fn gather(json: &Json, out: &mut Vec<String>) {
+            match json {
+                Json::Array(items) => items.iter().for_each(|item| gather(item, out)),
+                Json::Number(number) => out.push(number.as_f64().map_or(String::new(), |n| n.to_string())),
+                other => out.push(other.to_string()),
+            }
+        }
+        let json: Json = serde_json::from_str(text).ok().filter(Json::is_array)?;
+        let mut out = Vec::new();
+        gather(&json, &mut out);
+        Some(out)
+    }
+    if from.len() != back.len() {
+        return Err(format!("column {name:?} has {} rows, not {}", back.len(), from.len()));
+    }
     for (row, (a, b)) in from.iter().zip(back).enumerate() {
-        // Null cells were filled; days have become moments; moments have lost their zone.
         let (Some(a), Some(b)) = (a, b) else { continue };
-        if a != b && !b.starts_with(a.as_str()) && !a.contains('+') {
+        let is_same_list = || numbers(a).is_some_and(|list| Some(list) == numbers(b));
+        if a != b && !b.starts_with(a.as_str()) && !a.contains('+') && !is_same_list() {
             return Err(format!("column {name:?}, row {row}: {b}, not {a}"));
         }
     }
-    Ok(1)
+    Ok(())
 }
 
 /// Whether there is not a value in it.

@@ -254,15 +254,15 @@ fn one(kind: &str) {
         assert!(memory() <= MEMORY, "{kind} keeps {} MB", memory() >> 20);
     }
     let left = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-    let left: Vec<PathBuf> = left.map(|entry| entry.path()).filter(|path| spilled(path)).collect();
+    let left: Vec<PathBuf> = left.map(|entry| entry.path()).filter(|path| is_spilled(path)).collect();
     assert!(left.is_empty(), "temporary files are left: {left:?}");
 }
 
 /// What a process has beside its results: the program itself, caches of decoded blocks.
 const MEMORY: u64 = 300 << 20;
 
-fn spilled(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("datafusion-"))
+fn is_spilled(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("gander-query-"))
 }
 
 /// The name of the kind in a process that this test started.

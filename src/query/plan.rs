@@ -3,6 +3,7 @@
 use super::catalog::TypeOverrides;
 use super::diagnostic::{ExpressionError, Failure, Scope, of_planner};
 use super::provider::{Provider, QueryTask};
+use super::spill::SpillFolder;
 use super::statement::{Bound, Parsed, parse};
 use super::stop::Watch;
 use super::threads::Threads;
@@ -16,6 +17,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::{SQLOptions, SessionContext};
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::object_store::memory::InMemory;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -26,6 +28,7 @@ use datafusion::physical_plan::{
 };
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement as Planable;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -86,7 +89,8 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
     let Parsed { statement, tables } = parse(engine, task, sql, only.map(|only| only.table))?;
     let watch = Watch::default();
     let inner = watch.task.clone();
-    let session = session(engine, &inner)?;
+    let spill = SpillFolder::create()?;
+    let session = session(engine, &inner, spill.path())?;
     let mut total = 0u64;
     let mut guessed = Vec::new();
     let schemas: Vec<SchemaRef> = tables.iter().map(|bound| bound.table.schema().clone()).collect();
@@ -116,7 +120,7 @@ fn prepare_here(engine: &Engine, task: &Task, sql: &str, only: Option<Only<'_>>)
         let physical = super::stop::stoppable(&physical, &watch)?;
         Ok::<_, DataFusionError>((physical, state.task_ctx()))
     };
-    let threads = Threads::start(engine.settings.threads)?;
+    let threads = Threads::start(engine.settings.threads, spill)?;
     let (whole, context) =
         threads.handle().block_on(plan).map_err(|error| of_planner(&scope, &session.state(), error))?;
     task.check()?;
@@ -181,8 +185,8 @@ fn peeled(plan: &Arc<dyn ExecutionPlan>) -> (Arc<dyn ExecutionPlan>, u64, Option
     (body, skip, fetch)
 }
 
-fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
-    let environment = environment(engine).map_err(super::diagnostic::of_run)?;
+fn session(engine: &Engine, task: &Task, spill: &Path) -> Result<SessionContext> {
+    let environment = environment(engine, spill).map_err(super::diagnostic::of_run)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(engine.settings.threads)
         .with_extension(Arc::new(QueryTask(task.clone())));
@@ -207,11 +211,14 @@ fn session(engine: &Engine, task: &Task) -> Result<SessionContext> {
     Ok(session)
 }
 
-/// Memory from the engine's pool, temporary files in a folder of this query that goes when it ends.
-fn environment(engine: &Engine) -> Result<Arc<RuntimeEnv>, DataFusionError> {
+/// Memory from the engine's pool, temporary files in the folder of this query.
+fn environment(engine: &Engine, spill: &Path) -> Result<Arc<RuntimeEnv>, DataFusionError> {
+    let folder = DiskManagerMode::Directories(vec![spill.to_owned()]);
+    let disk =
+        DiskManagerBuilder::default().with_mode(folder).with_max_temp_directory_size(engine.settings.spill);
     let environment = RuntimeEnvBuilder::new()
         .with_memory_pool(engine.pool.clone())
-        .with_max_temp_directory_size(engine.settings.spill)
+        .with_disk_manager_builder(disk)
         .build_arc()?;
     // Files come through our own sources; the engine only wants a store to be there.
     environment.register_object_store(super::parquet::store().as_ref(), Arc::new(InMemory::new()));

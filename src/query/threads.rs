@@ -2,6 +2,7 @@
 //! and the system shares the processors fairly between the queries that run.
 
 use super::STACK;
+use super::spill::SpillFolder;
 use crate::bytes::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -29,16 +30,16 @@ pub fn settled(most: Duration) -> bool {
 
 /// The threads of a query. Dropping them ends what runs on them: each at its next step.
 pub(super) struct Threads {
-    runtime: Option<Runtime>,
+    runtime: Option<(Runtime, SpillFolder)>,
     handle: Handle,
 }
 
 impl Threads {
-    /// Starts `count` threads.
+    /// Starts `count` threads, with a folder that goes when they have ended.
     ///
     /// # Errors
     /// `Io` where the system gives none.
-    pub(super) fn start(count: usize) -> Result<Threads> {
+    pub(super) fn start(count: usize, spill: SpillFolder) -> Result<Threads> {
         let made = Builder::new_multi_thread()
             .worker_threads(count.max(1))
             .thread_name("query")
@@ -49,7 +50,7 @@ impl Threads {
         let runtime =
             made.map_err(|error| Error::io(format!("the threads for a query do not start: {error}")))?;
         let handle = runtime.handle().clone();
-        Ok(Threads { runtime: Some(runtime), handle })
+        Ok(Threads { runtime: Some((runtime, spill)), handle })
     }
 
     /// What starts work on them.
@@ -66,8 +67,9 @@ impl Drop for Threads {
         let taken = place.clone();
         let wait = move || {
             let runtime = taken.lock().take();
-            if let Some(runtime) = runtime {
+            if let Some((runtime, spill)) = runtime {
                 runtime.shutdown_timeout(LAST);
+                drop(spill);
                 trim();
             }
             *ENDING.lock() -= 1;
@@ -75,7 +77,7 @@ impl Drop for Threads {
         };
         *ENDING.lock() += 1;
         if std::thread::Builder::new().name("query end".to_owned()).spawn(wait).is_err()
-            && let Some(runtime) = place.lock().take()
+            && let Some((runtime, _)) = place.lock().take()
         {
             runtime.shutdown_background();
             *ENDING.lock() -= 1;

@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     interrupt::stops(&task);
     let done = work(args, &task, rows);
     if task.is_cancelled() {
-        // Temporary files go with the last step that works.
+        // Temporary files go with the last step that works, or now.
         gander::query::settled(PATIENCE);
+        gander::query::remove_spilled();
         return Ok(interrupt::status());
     }
     done
