@@ -284,10 +284,12 @@ fn same_day(day: Option<&str>, time: Option<&str>) -> bool {
 /// Columns that became an array: one of its own, or all that an array can hold together.
 fn compare_column(table: &Arc<dyn Table>, name: &str, content: &Content) -> Result<usize, String> {
     let Content::Array(array) = content else { return Err(format!("{name:?} is no array")) };
-    let back = ArrayTable::new("x", array.clone()).map_err(|error| format!("{name:?}: {error}"))?;
-    let (Some(mut back), Some(from)) =
-        (cells_of(&(Arc::new(back) as Arc<dyn Table>), false), cells_of(table, true))
-    else {
+    let back = match ArrayTable::new("x", array.clone()) {
+        Ok(table) => cells_of(&(Arc::new(table) as Arc<dyn Table>), false),
+        // More dimensions than a table has.
+        Err(_) => Some(vec![(name.to_owned(), rows_of_elements(array.as_ref()))]),
+    };
+    let (Some(mut back), Some(from)) = (back, cells_of(table, true)) else {
         return Err(format!("{name:?} cannot be read"));
     };
     if let Some((_, from)) = from.iter().find(|(column, _)| column == name) {
@@ -309,6 +311,14 @@ fn compare_column(table: &Arc<dyn Table>, name: &str, content: &Content) -> Resu
     Ok(kept.len())
 }
 
+/// What stands at each place of the first dimension, as one list.
+fn rows_of_elements(array: &dyn Array) -> Vec<Option<String>> {
+    let column = array.column(&Task::new(), &Region::all(array.shape())).unwrap();
+    let cells: Vec<String> = (0..column.len()).map(|n| cell::text(column.as_ref(), n).unwrap()).collect();
+    let each = array.shape().iter().skip(1).product::<u64>().max(1) as usize;
+    cells.chunks(each).map(|row| Some(format!("[{}]", row.join(", ")))).collect()
+}
+
 /// Cells side by side as one list each row.
 fn rows_of(columns: &[Cells]) -> Vec<Option<String>> {
     let rows = columns.first().map_or(0, |(_, cells)| cells.len());
@@ -325,6 +335,7 @@ fn compare_cells(name: &str, from: &[Option<String>], back: &[Option<String>]) -
         fn gather(json: &Json, out: &mut Vec<String>) {
             match json {
                 Json::Array(items) => items.iter().for_each(|item| gather(item, out)),
+                Json::String(text) => out.push(text.parse::<f64>().map_or(text.clone(), |n| n.to_string())),
                 Json::Number(number) => out.push(number.as_f64().map_or(String::new(), |n| n.to_string())),
                 other => out.push(other.to_string()),
             }

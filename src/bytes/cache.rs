@@ -92,6 +92,7 @@ impl Budget {
         Budget {
             most: AtomicUsize::new(most),
             used: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             clock: AtomicU64::new(1),
             members: Mutex::new(Members { list: Vec::new(), crowded: 64 }),
             shrinking: Mutex::new(()),
@@ -114,6 +115,12 @@ impl Budget {
         self.shrink();
     }
 
+    /// How much may be kept by now: what is in use leaves caches an eighth at least.
+    fn allowed(&self) -> usize {
+        let most = self.most();
+        most.max(self.held.load(Relaxed).saturating_add(most / 8))
+    }
+
     fn add(&self, bytes: usize) {
         self.used.fetch_add(bytes, Relaxed);
     }
@@ -134,7 +141,7 @@ impl Budget {
     /// Makes room, if more is kept than may be.
     fn shrink(&self) {
         // Who comes while another makes room does not wait for it: that one looks again.
-        while self.used() > self.most() && self.make_room() {}
+        while self.used() > self.allowed() && self.make_room() {}
     }
 
     /// Drops what was used longest ago in all caches; whether there was something to drop.
@@ -144,7 +151,7 @@ impl Budget {
             self.members.lock().list.iter().filter_map(Weak::upgrade).collect();
         let mut ages = Ages::default();
         members.iter().for_each(|member| member.ages(&mut ages));
-        let most = self.most();
+        let most = self.allowed();
         let until = ages.until(self.used().saturating_sub(most - most / 8), most / 4);
         members.iter().map(|member| member.drop_old(until)).sum::<usize>() > 0
     }
@@ -165,6 +172,8 @@ impl Held {
     /// Counts `bytes` instead of those before.
     pub fn set(&mut self, bytes: usize) {
         let before = std::mem::replace(&mut self.0, bytes);
+        DECODED.held.fetch_add(bytes, Relaxed);
+        DECODED.held.fetch_sub(before, Relaxed);
         DECODED.add(bytes);
         DECODED.give_back(before);
         if bytes > before {
@@ -175,6 +184,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        DECODED.held.fetch_sub(self.0, Relaxed);
         DECODED.give_back(self.0);
     }
 }
@@ -255,7 +265,7 @@ where
     pub fn put(&self, key: K, value: V, bytes: usize) {
         let shelf = &*self.0;
         let budget = shelf.budget;
-        if bytes > shelf.largest || bytes > budget.most() / 4 * 3 {
+        if bytes > shelf.largest || !shelf.pinned() && bytes > budget.most() / 4 * 3 {
             return;
         }
         // Counted before others can see and drop it.
@@ -281,6 +291,11 @@ where
         budget.shrink();
     }
 
+    /// The value of a key, if it is still there; this does not count as a use.
+    pub fn peek(&self, key: &K) -> Option<V> {
+        self.0.inner.lock().entries.get(key).map(|entry| entry.value.clone())
+    }
+
     /// How many bytes are kept now.
     pub fn bytes(&self) -> usize {
         self.0.inner.lock().bytes
@@ -295,8 +310,15 @@ impl<K: Eq + Hash + Clone, V> Inner<K, V> {
         Some(entry)
     }
 
-    fn ages(&self, ages: &mut Ages) {
-        for entry in self.entries.values() {
+    /// The entry that was used last.
+    fn last(&self) -> Option<u64> {
+        self.entries.values().map(|entry| entry.used).max()
+    }
+
+    /// Adds when its entries were used; without the last one, where that is pinned.
+    fn ages(&self, ages: &mut Ages, pinned: bool) {
+        let last = self.last().filter(|_| pinned);
+        for entry in self.entries.values().filter(|entry| Some(entry.used) != last) {
             let list = if entry.proven { &mut ages.proven } else { &mut ages.new };
             list.push((entry.used, entry.bytes));
         }
@@ -312,12 +334,15 @@ impl<K: Eq + Hash + Clone, V> Inner<K, V> {
             return Vec::new();
         };
         let mut ages = Ages::default();
-        self.ages(&mut ages);
-        self.take_old(ages.until(wanted, spare))
+        self.ages(&mut ages, false);
+        self.take_old(ages.until(wanted, spare), false)
     }
 
-    fn take_old(&mut self, until: Until) -> Vec<Entry<V>> {
-        let is_old = |entry: &Entry<V>| entry.used <= if entry.proven { until.proven } else { until.new };
+    fn take_old(&mut self, until: Until, pinned: bool) -> Vec<Entry<V>> {
+        let last = self.last().filter(|_| pinned);
+        let is_old = |entry: &Entry<V>| {
+            entry.used <= if entry.proven { until.proven } else { until.new } && Some(entry.used) != last
+        };
         let old: Vec<K> =
             self.entries.iter().filter(|(_, entry)| is_old(entry)).map(|(key, _)| key.clone()).collect();
         old.iter().filter_map(|key| self.remove(key)).collect()
@@ -330,14 +355,21 @@ where
     V: Send + 'static,
 {
     fn ages(&self, ages: &mut Ages) {
-        self.inner.lock().ages(ages);
+        self.inner.lock().ages(ages, self.pinned());
     }
 
     fn drop_old(&self, until: Until) -> usize {
-        let gone = self.inner.lock().take_old(until);
+        let gone = self.inner.lock().take_old(until, self.pinned());
         let bytes = gone.iter().map(|entry| entry.bytes).sum();
         self.budget.give_back(bytes);
         bytes
+    }
+}
+
+impl<K, V> Shelf<K, V> {
+    /// Whether the entry that came last stays whatever the budget says.
+    fn pinned(&self) -> bool {
+        self.largest == usize::MAX
     }
 }
 

@@ -124,7 +124,7 @@ impl Source {
     /// one's. One level of nesting.
     pub fn decompressed(&self, name: impl Into<String>, bytes: Arc<dyn ReadAt>) -> Result<Source> {
         let packed = self.0.path.clone().or_else(|| self.0.packed.clone());
-        let (name, backing) = (name.into(), Backing::Stream(bytes));
+        let (name, backing) = (name.into(), Backing::Stream(Arc::new(GuardedStream(bytes))));
         Ok(Source(Arc::new(Inner { name, path: None, packed, depth: self.deeper()?, backing })))
     }
 

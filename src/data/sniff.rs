@@ -181,7 +181,8 @@ pub fn detect(head: &Head, formats: Formats, others: &[&'static Format]) -> Opti
     }
     let named = possible.iter().find(|f| head.has_extension(f.extensions));
     let open_to_all = || possible.iter().find(|f| f.extensions.is_empty());
-    let format = named.or_else(open_to_all).or(formats.0.last())?;
+    let last = formats.0.last().filter(|last| others.iter().all(|other| other.id != last.id));
+    let format = named.or_else(open_to_all).or(last)?;
     Some(remark(head, format, formats))
 }
 

@@ -126,6 +126,14 @@ impl<const N: usize> Copy<N> {
             if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
                 to.copy_from_slice(from);
             }
+        } else if from_step < size {
+            // Elements that share bytes: those of broadcast dimensions stand at one place.
+            for (n, to) in to.chunks_mut(to_step.max(1)).take(count).enumerate() {
+                let from = from.get(n.saturating_mul(from_step)..).and_then(|from| from.get(..size));
+                if let (Some(to), Some(from)) = (to.get_mut(..size), from) {
+                    to.copy_from_slice(from);
+                }
+            }
         } else if N > 0 && to_step == N {
             // The compiler knows the size: no call for each element.
             let to = to.as_chunks_mut::<N>().0.iter_mut().take(count);

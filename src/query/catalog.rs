@@ -185,11 +185,11 @@ impl Catalog {
         if let Some(entry) = self.visited.lock().get(text) {
             return Ok(entry.clone());
         }
-        let files = self.files(task, text)?;
+        let (files, found) = self.files(task, text)?;
         if files.is_empty() {
             return Err(self.missing(text, quoted).into());
         }
-        let (path, node) = split_node(text);
+        let (path, node) = found;
         // What a pattern finds keeps what its folders say of it, be it one file or many.
         let parted = |file: &PathBuf| node.is_empty() && !partition::of_path(file).is_empty();
         let table = match glob::is_pattern(path) && files.iter().any(parted) {
@@ -202,29 +202,30 @@ impl Catalog {
         Ok(entry)
     }
 
-    /// The files that a path or a pattern means, in natural order.
-    fn files(&self, task: &Task, text: &str) -> Result<Vec<PathBuf>> {
+    /// The files that a path or a pattern means, in natural order, with that path and the node that is named behind it.
+    fn files<'t>(&self, task: &Task, text: &'t str) -> Result<(Vec<PathBuf>, (&'t str, &'t str))> {
         if text.contains("://") {
             let what = format!("{text}: files are read from this machine only, not from a network");
             return Err(Error::unsupported(what));
         }
         let mut here = vec![PathBuf::new()];
         here.extend(self.folders.iter().cloned());
-        for path in [text, split_node(text).0] {
+        let split = text.split_once('#');
+        for (path, node) in std::iter::once((text, "")).chain(split) {
             for folder in &here {
                 let whole = folder.join(path);
                 if !path.is_empty() && whole.exists() {
-                    return Ok(vec![whole]);
+                    return Ok((vec![whole], (path, node)));
                 }
                 if glob::is_pattern(path) {
                     let found = glob::files(task, &whole)?;
                     if !found.is_empty() {
-                        return Ok(found);
+                        return Ok((found, (path, node)));
                     }
                 }
             }
         }
-        Ok(Vec::new())
+        Ok((Vec::new(), (text, "")))
     }
 
     fn missing(&self, text: &str, quoted: bool) -> SqlDiagnostic {
@@ -248,17 +249,12 @@ impl Catalog {
     }
 }
 
-/// `path#node`.
-fn split_node(text: &str) -> (&str, &str) {
-    text.split_once('#').unwrap_or((text, ""))
-}
-
 /// The table that one file, a node of it, or several files together are.
 fn table_at(task: &Task, files: &[PathBuf], node: &str) -> Result<Arc<dyn Table>> {
     let [path] = files else { return open::table_of(&crate::formats::together(task, files)?) };
     let named = |e: Error| e.in_file(path.display());
     let document = crate::formats::open(task, path, &Options::default())?;
-    if !node.is_empty() && !path.to_string_lossy().ends_with(node) {
+    if !node.is_empty() {
         let found = document.root.find(task, node).map_err(named)?;
         let found = found.ok_or_else(|| named(Error::io(format!("there is no node {node:?} in it"))))?;
         let table = found.content.as_ref().and_then(|content| as_table(&found.name, content));

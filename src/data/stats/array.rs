@@ -383,12 +383,9 @@ fn each_piece<T: Send>(
         && let Some((stored, left)) = sparse(array, task, bytes)?
         && let Some(element) = stored.element.clone().filter(fits)
     {
+        let pieces = stored.elements().saturating_mul(size) / PIECE;
+        limits::check(pieces, PIECES, "a pass over what is stored")?;
         for region in &stored.regions {
-            limits::check(
-                stored.elements().saturating_mul(size) / PIECE,
-                PIECES,
-                "a pass over what is stored",
-            )?;
             let parts = blocks(&region.shape(), None, size, 4 * LARGE);
             regions.extend(parts.into_iter().map(|part| {
                 Region(region.0.iter().zip(&part.0).map(|(span, part)| span.part(part)).collect())

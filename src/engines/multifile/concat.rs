@@ -296,8 +296,6 @@ struct Concat {
     members: Vec<usize>,
     /// The first row of each part whose place is certain, and the end of the last of them.
     starts: RwLock<Vec<u64>>,
-    /// Held by whoever adds to `starts`.
-    growing: Mutex<()>,
 }
 
 impl Shared {
@@ -360,8 +358,8 @@ impl Shared {
                 (Summary { rows, columns, groups, codecs: facts.codecs, problem }, difference)
             }
         };
-        let _ = entry.summary.set(summary);
-        difference
+        // Another may have opened it meanwhile, and told how it differs.
+        entry.summary.set(summary).ok().and(difference)
     }
 
     /// Where a part's columns are; `None` where they do not fit.
@@ -430,7 +428,7 @@ impl Shared {
         let table = self.table(task, number)?;
         let read = table.read(task, rows.clone(), &needed).map_err(named)?;
         let count = if needed.is_empty() {
-            (rows.end.min(table.rows().number()) - rows.start) as usize
+            rows.end.min(table.rows().number()).saturating_sub(rows.start) as usize
         } else {
             read.num_rows()
         };
@@ -476,7 +474,7 @@ fn places(origins: &[Origin], columns: &[usize]) -> Vec<usize> {
 
 impl Concat {
     fn new(shared: Arc<Shared>, members: Vec<usize>) -> Self {
-        let concat = Concat { shared, members, starts: RwLock::new(vec![0]), growing: Mutex::new(()) };
+        let concat = Concat { shared, members, starts: RwLock::new(vec![0]) };
         concat.extend_exact();
         concat
     }
@@ -530,7 +528,16 @@ impl Concat {
         }
     }
 
-    /// Makes sure that the places of the rows before `end` are certain.
+    /// Notes where a part ends, unless another did.
+    fn certain(&self, place: usize, end: u64) {
+        let mut starts = self.starts.write();
+        if starts.len() == place + 1 {
+            starts.push(end);
+        }
+    }
+
+    /// Makes sure that the places of the rows before `end` are certain. No lock is held while parts are opened or
+    /// counted: that is shared by threads, one of which may read this table itself.
     fn reach(&self, task: &Task, end: u64) -> Result<()> {
         let certain = || {
             let starts = self.starts.read();
@@ -541,10 +548,6 @@ impl Concat {
             let (next, known) = certain();
             if next >= self.members.len() || known >= end {
                 return Ok(());
-            }
-            let _growing = self.growing.lock();
-            if certain().0 != next {
-                continue;
             }
             let Some(entry) = self.entry(next) else { return Ok(()) };
             if entry.summary.get().is_none() {
@@ -558,7 +561,7 @@ impl Concat {
                 return Ok(());
             }
             let rows = table.count(task).map_err(|e| e.in_file(&entry.part.name))?;
-            self.starts.write().push(known.saturating_add(rows));
+            self.certain(next, known.saturating_add(rows));
             self.extend_exact();
         }
     }
@@ -604,7 +607,7 @@ impl Table for Concat {
         let mut inside = Some(());
         for (&number, entry) in self.members.iter().zip(self.entries()).skip(certain) {
             let Some(summary) = entry.summary.get() else { return Rows::AtLeast(known) };
-            let now = self.shared.cached.get(&number).filter(|_| summary.columns.is_some());
+            let now = self.shared.cached.peek(&number).filter(|_| summary.columns.is_some());
             let theirs = now.map_or(summary.rows, |table| table.rows());
             rows = rows.saturating_add(theirs.number());
             if inside.take().is_some() {
@@ -663,8 +666,6 @@ impl Table for Concat {
         task.set_total(closed as u64);
         let mut left = closed;
         while left > 0 {
-            // Whoever reads meanwhile waits for one step.
-            let _growing = self.growing.lock();
             self.open_more(task, 0)?;
             let now = self.closed(0).count();
             task.advance(left.saturating_sub(now) as u64)?;
@@ -680,7 +681,7 @@ impl Table for Concat {
             let starts = self.starts.read();
             starts.get(place + 1).map_or(u64::MAX, |end| end.saturating_sub(at))
         };
-        match self.members.get(*place).and_then(|number| self.shared.cached.get(number)) {
+        match self.members.get(*place).and_then(|number| self.shared.cached.peek(number)) {
             Some(table) => table.scan_step(rows.start).min(left).min(filled_step(self.schema())).max(1),
             None => left.clamp(1, 65_536),
         }
