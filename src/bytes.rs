@@ -21,3 +21,10 @@ pub mod limits;
 pub mod source;
 pub mod stream;
 pub mod task;
+
+/// The entry of a table that has one for every byte.
+#[inline]
+#[allow(clippy::indexing_slicing, reason = "a byte is less than 256")]
+pub fn entry<T>(table: &[T; 256], byte: u8) -> &T {
+    &table[usize::from(byte)]
+}

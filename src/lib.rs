@@ -89,6 +89,16 @@
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "what a hostile file leads to is an error or a value, no panic"
+    )
+)]
 
 pub mod bytes;
 pub mod convert;

@@ -38,15 +38,17 @@ pub fn short_count(n: u64) -> String {
 
 /// Bytes in decimal units, three significant digits: `612 MB`, `1.80 GB`.
 pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    const LARGER: [&str; 5] = ["MB", "GB", "TB", "PB", "EB"];
     if n < 1000 {
         return format!("{n} B");
     }
     let mut value = n as f64 / 1000.0;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
+    let mut unit = "kB";
+    for larger in LARGER {
+        if value < 999.5 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, larger);
     }
     let digits = if value < 9.995 {
         2
@@ -55,7 +57,7 @@ pub fn bytes(n: u64) -> String {
     } else {
         0
     };
-    format!("{value:.digits$} {}", UNITS[unit])
+    format!("{value:.digits$} {unit}")
 }
 
 /// A number in few characters, for colour bars and axes.
@@ -126,7 +128,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
                 if by_letter != Ordering::Equal {
                     return by_letter;
                 }
-                (x, y) = (&x[1..], &y[1..]);
+                (x, y) = (x.get(1..).unwrap_or_default(), y.get(1..).unwrap_or_default());
             }
         }
     }
@@ -135,9 +137,11 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
 /// The digits at the start without leading zeros, and what follows them.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
-    let (run, rest) = text.split_at(end);
-    let zeros = run.iter().take_while(|&&b| b == b'0').count();
-    (&run[zeros..], rest)
+    let (mut run, rest) = text.split_at(end);
+    while let [b'0', significant @ ..] = run {
+        run = significant;
+    }
+    (run, rest)
 }
 
 /// An Arrow type in Arrow's words (`int64`, `double`, `list<item: string>`, `timestamp[us, tz=UTC]`).
@@ -189,8 +193,8 @@ pub fn arrow_type(data_type: &arrow::datatypes::DataType) -> String {
             format!("struct<{}>", fields.iter().map(|f| field(f)).collect::<Vec<_>>().join(", "))
         }
         D::Map(entries, _) => match entries.data_type() {
-            D::Struct(pair) if pair.len() == 2 => {
-                format!("map<{}, {}>", arrow_type(pair[0].data_type()), arrow_type(pair[1].data_type()))
+            D::Struct(pair) if let [key, value] = &pair[..] => {
+                format!("map<{}, {}>", arrow_type(key.data_type()), arrow_type(value.data_type()))
             }
             other => format!("map<{}>", arrow_type(other)),
         },

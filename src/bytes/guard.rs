@@ -68,7 +68,7 @@ fn note_places() {
 
 /// The path of a source file from its crate on, whatever machine it was built on.
 fn in_crate(file: &str) -> &str {
-    let start = file.rfind("/src/").and_then(|src| file[..src].rfind('/'));
+    let start = file.rfind("/src/").and_then(|src| file.get(..src)?.rfind('/'));
     start.and_then(|start| file.get(start + 1..)).unwrap_or(file)
 }
 

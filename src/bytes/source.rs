@@ -260,7 +260,8 @@ impl Source {
             }
             Backing::Memory(bytes) => {
                 self.within(&range)?;
-                out.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
+                let part = bytes.get(range.start as usize..range.end as usize);
+                out.copy_from_slice(part.ok_or_else(|| ends(bytes.len() as u64, &range))?);
                 Ok(())
             }
             Backing::File(file) => {

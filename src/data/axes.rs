@@ -141,7 +141,7 @@ impl AxisCoordinates {
 
     /// The axes whose coordinates lie in an array, which is to be read.
     pub fn stored(&self) -> impl Iterator<Item = usize> {
-        (0..self.axes.len()).filter(|&axis| self.axes[axis].coordinate.is_some())
+        self.axes.iter().enumerate().filter(|(_, axis)| axis.coordinate.is_some()).map(|(n, _)| n)
     }
 
     /// Reads the coordinates of an axis into memory, once.
@@ -336,7 +336,7 @@ impl Dimension {
     fn of(axis: Axis) -> Self {
         let short = |array: &Arc<dyn Array>| {
             let most = if has_numbers(array.dtype()) { NUMBERS } else { TEXTS };
-            array.shape().len() == 1 && array.shape()[0] <= most
+            matches!(array.shape(), [len] if *len <= most)
         };
         Dimension {
             name: axis.name,

@@ -1,6 +1,7 @@
 //! Values as text, exactly (CLI.md, *A value as text*): cells of Arrow arrays and elements of arrays.
 //! The window, the command line and the text writers all use these.
 
+use crate::bytes::entry;
 use crate::data::dtype::{DType, TimeBase, TimeUnit as Unit};
 use arrow::array::timezone::Tz;
 use arrow::array::*;
@@ -246,6 +247,14 @@ fn time(array: &dyn Array, row: usize) -> Option<String> {
     }
 }
 
+/// Bytes without the zeros that pad them.
+pub(crate) fn without_padding(mut bytes: &[u8]) -> &[u8] {
+    while let [rest @ .., 0] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
 fn date(days: i64) -> String {
     let day = NaiveDate::from_ymd_opt(1970, 1, 1)
         .and_then(|epoch| epoch.checked_add_signed(Duration::try_days(days)?));
@@ -362,17 +371,17 @@ fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
         DType::F32 => float32(f32_at(0)?),
         DType::F64 => float64(f64_at(0)?),
         // So few values are exact in few digits; the shortest would read as another number (448 as 450).
-        DType::Mini(kind) => float32(kind.table()[usize::from(*bytes.first()?)]),
+        DType::Mini(kind) => float32(*entry(kind.table(), *bytes.first()?)),
         DType::Long(kind) => kind.text(bytes)?,
         DType::C64 => complex(float32(f32_at(0)?), float32(f32_at(4)?)),
         DType::C128 => complex(float64(f64_at(0)?), float64(f64_at(8)?)),
         DType::Bytes(_) => {
-            let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
-            match std::str::from_utf8(&bytes[..end]) {
+            let bytes = without_padding(bytes);
+            match std::str::from_utf8(bytes) {
                 Ok(text) if !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t') => {
                     text.to_owned()
                 }
-                _ => hex(&bytes[..end]),
+                _ => hex(bytes),
             }
         }
         DType::Str(_) => {

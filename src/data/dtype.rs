@@ -10,6 +10,7 @@ mod order;
 pub use long::Long;
 pub use order::{ByteOrder, swap_bytes};
 
+use crate::bytes::entry;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use std::fmt;
@@ -246,6 +247,7 @@ impl Mini {
     }
 
     /// The values of all bit patterns (16, 64 or 256 of them, the rest repeats by masking).
+    #[allow(clippy::indexing_slicing, reason = "there is a table for each of all")]
     pub fn table(self) -> &'static [f32; 256] {
         static TABLES: OnceLock<Vec<[f32; 256]>> = OnceLock::new();
         let tables = TABLES.get_or_init(|| {
@@ -403,7 +405,7 @@ impl DType {
             }
             DType::Mini(kind) => {
                 let table = kind.table();
-                out.extend(bytes.iter().map(|&b| f64::from(table[usize::from(b)])));
+                out.extend(bytes.iter().map(|&b| f64::from(*entry(table, b))));
             }
             DType::Long(kind) => {
                 out.extend(bytes.chunks_exact(kind.size() as usize).map(|b| kind.to_f64(b)));

@@ -467,7 +467,7 @@ impl Node {
             Children::Listed(list) => {
                 let end = range.end.min(list.len() as u64) as usize;
                 let start = (range.start.min(end as u64)) as usize;
-                Ok(list[start..end].to_vec())
+                Ok(list.get(start..end).unwrap_or_default().to_vec())
             }
             Children::Lazy(list) => list.page(task, range),
         }
@@ -538,11 +538,11 @@ impl Node {
                 Children::Listed(list) => list.as_slice(),
                 _ => &[],
             };
-            let mut fits: Vec<&Arc<Node>> =
-                list.iter().filter(|n| rest.starts_with(n.name.as_str())).collect();
-            fits.sort_by_key(|n| std::cmp::Reverse(n.name.len()));
-            for node in fits {
-                if let Some(found) = node.find_exact(task, &rest[node.name.len()..])? {
+            let fit = |n: &'_ Arc<Node>| Some((n.clone(), rest.strip_prefix(n.name.as_str())?));
+            let mut fits: Vec<(Arc<Node>, &str)> = list.iter().filter_map(fit).collect();
+            fits.sort_by_key(|(n, _)| std::cmp::Reverse(n.name.len()));
+            for (node, below) in fits {
+                if let Some(found) = node.find_exact(task, below)? {
                     return Ok(Some(found));
                 }
             }
@@ -551,12 +551,13 @@ impl Node {
         // Lazy children are asked by name: the whole rest first, then up to each place where a name may end.
         let mut end = rest.len();
         loop {
-            if let Some(node) = lazy.find(task, &rest[..end])?
-                && let Some(found) = node.find_exact(task, &rest[end..])?
+            let (name, below) = rest.split_at(end);
+            if let Some(node) = lazy.find(task, name)?
+                && let Some(found) = node.find_exact(task, below)?
             {
                 return Ok(Some(found));
             }
-            match rest[..end].rfind(lazy.boundaries()) {
+            match name.rfind(lazy.boundaries()) {
                 // Names may be empty too: `a..b` lies in `a`, in a nameless module.
                 Some(at) => end = at,
                 None => return Ok(None),

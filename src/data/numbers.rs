@@ -93,7 +93,11 @@ impl NonFinite {
 
     /// The word on the screen.
     pub fn word(self) -> &'static str {
-        ["NaN", "+Inf", "−Inf"][self as usize]
+        match self {
+            NonFinite::Nan => "NaN",
+            NonFinite::PositiveInfinity => "+Inf",
+            NonFinite::NegativeInfinity => "−Inf",
+        }
     }
 
     /// How a number is not finite, if it is not.
@@ -126,7 +130,7 @@ fn bits_of_one(dtype: &DType, bytes: &[u8]) -> Option<String> {
     }
     let digits = (dtype.bits() as usize).div_ceil(4);
     let text: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
-    Some(format!("0x{}", &text[text.len().saturating_sub(digits)..]))
+    Some(format!("0x{}", text.get(text.len().saturating_sub(digits)..)?))
 }
 
 /// Whether an element is NaN (or not-a-time).

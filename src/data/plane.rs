@@ -128,7 +128,8 @@ fn marks<'a>(parts: impl Iterator<Item = &'a Window>, window: &Window) -> Vec<bo
     for part in parts {
         let (left, right) = (part.columns.start.min(width), part.columns.end().min(width));
         for row in part.rows.start..part.rows.end().min(height) {
-            marks[(row * width + left) as usize..(row * width + right) as usize].fill(true);
+            let line = (row * width + left) as usize..(row * width + right) as usize;
+            marks.get_mut(line).unwrap_or_default().fill(true);
         }
     }
     marks

@@ -272,9 +272,12 @@ pub fn pieces(shape: &[u64], most: u64) -> Pieces {
     // The first axis from which on everything fits into one piece.
     let mut inner = 1u64;
     let mut axis = shape.len();
-    while axis > 0 && inner.saturating_mul(shape[axis - 1]) <= most {
-        inner *= shape[axis - 1];
-        axis -= 1;
+    for &len in shape.iter().rev() {
+        let more = inner.saturating_mul(len);
+        if more > most {
+            break;
+        }
+        (inner, axis) = (more, axis - 1);
     }
     let step = if axis == 0 { 1 } else { (most / inner.max(1)).max(1) };
     Pieces { shape: shape.to_vec(), axis, step, next: (!empty).then(|| vec![0; axis]) }
@@ -295,21 +298,22 @@ impl Iterator for Pieces {
         let index = self.next.take()?;
         let mut spans = Vec::with_capacity(self.shape.len());
         for (axis, &len) in self.shape.iter().enumerate() {
-            spans.push(match axis + 1 {
-                n if n < self.axis => Span::range(index[axis], 1),
-                n if n == self.axis => Span::range(index[axis], self.step.min(len - index[axis])),
-                _ => Span::all(len),
+            spans.push(match index.get(axis) {
+                Some(&at) if axis + 1 < self.axis => Span::range(at, 1),
+                Some(&at) => Span::range(at, self.step.min(len - at)),
+                None => Span::all(len),
             });
         }
-        let mut after = index;
-        for axis in (0..self.axis).rev() {
-            after[axis] += if axis + 1 == self.axis { self.step } else { 1 };
-            if after[axis] < self.shape[axis] {
-                self.next = Some(after);
-                break;
+        let (mut after, mut step) = (index, self.step);
+        let more = after.iter_mut().zip(&self.shape).rev().any(|(at, &len)| {
+            *at += std::mem::replace(&mut step, 1);
+            let inside = *at < len;
+            if !inside {
+                *at = 0;
             }
-            after[axis] = 0;
-        }
+            inside
+        });
+        self.next = more.then_some(after);
         Some(Region(spans))
     }
 }

@@ -40,8 +40,8 @@ impl Clauses {
         let is = |word: &Range<usize>, what: &str| {
             text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case(what))
         };
-        let order = words.windows(2).find(|two| is(&two[0], "ORDER") && is(&two[1], "BY"));
-        let (end, keys) = order.map_or((text.len(), text.len()), |two| (two[0].start, two[1].end));
+        let order = words.array_windows().find(|[first, second]| is(first, "ORDER") && is(second, "BY"));
+        let (end, keys) = order.map_or((text.len(), text.len()), |[first, second]| (first.start, second.end));
         let start = match words.first() {
             Some(first) if is(first, "WHERE") => first.end,
             _ if text.get(..end).is_none_or(|before| before.trim().is_empty()) => end,

@@ -214,22 +214,22 @@ impl Filtered {
 
     /// The rows of these numbers from the table itself: runs of neighbours in one read each.
     fn gather(&self, task: &Task, numbers: &[u64], columns: &[usize]) -> Result<Vec<ArrayRef>> {
-        let mut order: Vec<usize> = (0..numbers.len()).collect();
-        order.sort_by_key(|&i| numbers[i]);
+        let mut place = vec![0u32; numbers.len()];
+        let mut order: Vec<(u64, &mut u32)> = numbers.iter().copied().zip(&mut place).collect();
+        order.sort_by_key(|(n, _)| *n);
         // Rows that stand near each other are read together, those between them too.
         let mut runs: Vec<(Range<u64>, u64)> = Vec::new();
-        let (mut read_rows, mut place) = (0u64, vec![0u32; numbers.len()]);
-        for &i in &order {
-            let n = numbers[i];
+        let mut read_rows = 0u64;
+        for (n, place) in order {
             match runs.last_mut() {
                 Some((run, first)) if n < run.end.saturating_add(64) => {
                     run.end = run.end.max(n + 1);
-                    place[i] = (*first + (n - run.start)) as u32;
+                    *place = (*first + (n - run.start)) as u32;
                     read_rows = *first + (run.end - run.start);
                 }
                 _ => {
                     runs.push((n..n + 1, read_rows));
-                    place[i] = read_rows as u32;
+                    *place = read_rows as u32;
                     read_rows += 1;
                 }
             }

@@ -70,7 +70,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     let (mut p, mut n) = (0, 0);
     // Where the last star stood, and how much of the name it has taken.
     let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
+    while let Some(&letter) = name.get(n) {
         let one = match pattern.get(p) {
             Some('*') => {
                 star = Some((p, n));
@@ -78,8 +78,8 @@ fn matches(pattern: &str, name: &str) -> bool {
                 continue;
             }
             Some('?') => Some(p + 1),
-            Some('[') => set(&pattern, p, name[n]),
-            Some(c) => (*c == name[n]).then_some(p + 1),
+            Some('[') => set(&pattern, p, letter),
+            Some(c) => (*c == letter).then_some(p + 1),
             None => None,
         };
         match (one, star) {
@@ -95,7 +95,7 @@ fn matches(pattern: &str, name: &str) -> bool {
             (None, None) => return false,
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    pattern.iter().skip(p).all(|c| *c == '*')
 }
 
 /// Behind a set `[abc]`, `[a-z]`, `[!a]` at `at` if the letter is in it; a bracket without its end is a
@@ -105,17 +105,20 @@ fn set(pattern: &[char], at: usize, letter: char) -> Option<usize> {
         return (letter == '[').then_some(at + 1);
     };
     let not = matches!(pattern.get(at + 1), Some('!' | '^'));
-    let inside = &pattern[at + 1 + usize::from(not)..end];
+    let mut inside = pattern.get(at + 1 + usize::from(not)..end).unwrap_or_default();
     let mut has = false;
-    let mut i = 0;
-    while i < inside.len() {
-        if let (Some('-'), Some(&high)) = (inside.get(i + 1), inside.get(i + 2)) {
-            has |= (inside[i]..=high).contains(&letter);
-            i += 3;
-        } else {
-            has |= inside[i] == letter;
-            i += 1;
-        }
+    loop {
+        inside = match inside {
+            [low, '-', high, rest @ ..] => {
+                has |= (*low..=*high).contains(&letter);
+                rest
+            }
+            [one, rest @ ..] => {
+                has |= *one == letter;
+                rest
+            }
+            [] => break,
+        };
     }
     (has != not).then_some(end + 1)
 }

@@ -171,8 +171,8 @@ impl Scan {
         }
         let total = table.rows().exact().map_or_else(|| table.count(task), Ok)?;
         Ok(split(table, total, parts)
-            .windows(2)
-            .map(|ends| std::iter::once(ends[0]..ends[1]).collect())
+            .array_windows()
+            .map(|[start, end]| std::iter::once(*start..*end).collect())
             .collect())
     }
 
@@ -232,22 +232,26 @@ impl Scan {
 /// Ranges of rows in `parts` parts of about as many rows.
 fn divided(ranges: &[Range<u64>], parts: usize) -> Places {
     let total: u64 = ranges.iter().map(|rows| rows.end - rows.start).sum();
-    let each = total.div_ceil(parts.max(1) as u64).max(FIRST);
-    let mut places: Vec<Vec<Range<u64>>> = vec![Vec::new(); parts.max(1)];
-    let (mut part, mut taken) = (0, 0);
+    let parts = parts.max(1);
+    let each = total.div_ceil(parts as u64).max(FIRST);
+    let mut places: Vec<Vec<Range<u64>>> = Vec::with_capacity(parts);
+    let (mut part, mut taken) = (Vec::new(), 0);
     for rows in ranges {
         let mut at = rows.start;
         while at < rows.end {
-            if taken == each && part + 1 < places.len() {
-                (part, taken) = (part + 1, 0);
+            if taken == each && places.len() + 1 < parts {
+                places.push(std::mem::take(&mut part));
+                taken = 0;
             }
-            let most = if part + 1 < places.len() { each - taken } else { u64::MAX };
+            let most = if places.len() + 1 < parts { each - taken } else { u64::MAX };
             let end = at.saturating_add(most).min(rows.end);
-            places[part].push(at..end);
+            part.push(at..end);
             taken += end - at;
             at = end;
         }
     }
+    places.push(part);
+    places.resize(parts, Vec::new());
     places.into()
 }
 

@@ -43,7 +43,7 @@ fn join_bits(rows: &[u8], row: usize, plane: &mut [u8]) {
         *lane = bits;
     }
     for (n, to) in plane.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        let eight: [u8; 8] = std::array::from_fn(|k| lanes[k].get(n).copied().unwrap_or(0));
+        let eight: [u8; 8] = lanes.map(|lane| lane.get(n).copied().unwrap_or(0));
         *to = transposed(u64::from_le_bytes(eight)).to_le_bytes();
     }
 }

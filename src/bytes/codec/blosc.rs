@@ -69,8 +69,8 @@ impl Header {
         };
         if flags & 5 == 5 {
             let more: &[u8; EXTENDED] = input.first_chunk().ok_or_else(|| cut_off("Blosc header"))?;
-            for (n, filter) in header.filters.iter_mut().enumerate() {
-                *filter = (more[16 + n], more[24 + n]);
+            for (filter, (id, meta)) in header.filters.iter_mut().zip(more[16..].iter().zip(&more[24..])) {
+                *filter = (*id, *meta);
             }
             if version == 3 {
                 // The first versions of Blosc 2 left the last one undefined.

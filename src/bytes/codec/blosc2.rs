@@ -241,10 +241,13 @@ fn index(n: usize, counts: &[usize]) -> Vec<usize> {
 fn put(block: &[u8], shape: &Shape, corner: &[usize], inner: &[usize], out: &mut [u8], size: usize) {
     let rank = shape.shape.len();
     // What is padding along a dimension: beyond the chunk, or beyond the array.
-    let ends = (0..rank).map(|d| {
-        let chunk_end = shape.chunk[d].min(shape.shape[d].saturating_sub(corner[d]));
-        shape.block[d].min(chunk_end.saturating_sub(inner[d]))
-    });
+    let starts = || shape.shape.iter().zip(corner).zip(inner);
+    let ends = starts().zip(shape.chunk.iter().zip(&shape.block)).map(
+        |(((side, corner), inner), (chunk, block))| {
+            let chunk_end = (*chunk).min(side.saturating_sub(*corner));
+            (*block).min(chunk_end.saturating_sub(*inner))
+        },
+    );
     let ends: Vec<usize> = ends.collect();
     if ends.contains(&0) {
         return;
@@ -255,7 +258,9 @@ fn put(block: &[u8], shape: &Shape, corner: &[usize], inner: &[usize], out: &mut
         let mut at = index(row, outer);
         at.resize(rank, 0);
         let from = at.iter().zip(&shape.block).fold(0, |flat, (i, side)| flat * side + i);
-        let to = (0..rank).fold(0, |flat, d| flat * shape.shape[d] + corner[d] + inner[d] + at[d]);
+        let to = starts()
+            .zip(&at)
+            .fold(0, |flat, (((side, corner), inner), at)| flat * side + corner + inner + at);
         let to = out.get_mut(to * size..).and_then(|rest| rest.get_mut(..run * size));
         let from = block.get(from * size..).and_then(|rest| rest.get(..run * size));
         if let (Some(to), Some(from)) = (to, from) {

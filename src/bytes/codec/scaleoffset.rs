@@ -84,7 +84,8 @@ pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
         out.copy_from_slice(from);
     } else {
         let stored = usize::from(head[4]).min(8);
-        let least = (0..stored).fold(0u64, |value, n| value | u64::from(head[5 + n]) << (8 * n));
+        let least =
+            head[5..].iter().take(stored).rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
         let mut bits = Bits::new(body);
         for element in out.chunks_exact_mut(kind.size) {
             let packed = take(&mut bits, width).ok_or_else(|| cut_off("scale-offset data"))?;

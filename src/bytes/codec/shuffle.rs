@@ -49,6 +49,7 @@ pub fn unshuffle_into(input: &[u8], size: usize, out: &mut [u8]) {
 /// Interleaves N planes, 16 elements at a time, by unpacking neighbours log₂ N times. Returns how many
 /// elements that were, a multiple of [`TILE`] or all.
 #[cfg(target_arch = "x86_64")]
+#[allow(clippy::indexing_slicing, reason = "2k + 1 and k + N/2 are below N where k is below N/2")]
 fn wide<const N: usize>(planes: &[u8], elements: &mut [u8], count: usize) -> usize {
     use std::arch::x86_64::{__m128i, _mm_unpackhi_epi8, _mm_unpacklo_epi8};
     let whole = count / TILE * TILE;
@@ -59,7 +60,7 @@ fn wide<const N: usize>(planes: &[u8], elements: &mut [u8], count: usize) -> usi
     let (outs, _) = elements.as_chunks_mut::<16>();
     for (n, to) in outs.chunks_exact_mut(N).take(whole / 16).enumerate() {
         let mut rows: [__m128i; N] =
-            std::array::from_fn(|k| bytemuck::cast(lanes[k].get(n).copied().unwrap_or_default()));
+            lanes.map(|lane| bytemuck::cast(lane.get(n).copied().unwrap_or_default()));
         // Each step interleaves row k with row k + N/2, so that after log₂ N of them elements are whole.
         let mut step = 1;
         while step < N {

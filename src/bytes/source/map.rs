@@ -126,7 +126,7 @@ fn changed() -> Error {
 /// A memory map and its line in the table.
 struct Map {
     map: memmap2::Mmap,
-    line: Option<usize>,
+    line: Option<&'static Line>,
 }
 
 impl Map {
@@ -140,8 +140,8 @@ impl Map {
         let start = map.as_ptr() as usize;
         let line = TABLE
             .iter()
-            .position(|line| line.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
-        if let Some(line) = line.map(|i| &TABLE[i]) {
+            .find(|line| line.start.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
+        if let Some(line) = line {
             line.torn.store(false, Ordering::Relaxed);
             line.end.store(start + map.len(), Ordering::Relaxed);
             line.start.store(start, Ordering::Release);
@@ -150,13 +150,13 @@ impl Map {
     }
 
     fn torn(&self) -> bool {
-        self.line.is_some_and(|i| TABLE[i].torn.load(Ordering::Relaxed))
+        self.line.is_some_and(|line| line.torn.load(Ordering::Relaxed))
     }
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        if let Some(line) = self.line.map(|i| &TABLE[i]) {
+        if let Some(line) = self.line {
             line.end.store(0, Ordering::Relaxed);
             line.start.store(0, Ordering::Release);
         }

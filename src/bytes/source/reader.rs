@@ -43,9 +43,7 @@ impl BufRead for Reader {
 
 impl Read for Reader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let n = available.len().min(out.len());
-        out[..n].copy_from_slice(&available[..n]);
+        let n = self.fill_buf()?.read(out)?;
         self.consume(n);
         Ok(n)
     }

@@ -1,6 +1,7 @@
 //! One value of a copy, and how JSON, Python and SQL write it.
 
 use crate::data::cell;
+use crate::data::cell::without_padding;
 use crate::data::dtype::{DType, TimeBase, TimeUnit};
 use arrow::array::Array;
 use arrow::datatypes::DataType;
@@ -163,9 +164,8 @@ fn counted(word: &str, unit: &TimeUnit, bytes: &[u8]) -> Option<String> {
 
 /// Bytes of Python, without the zeros that pad them.
 fn bytes_literal(bytes: &[u8]) -> String {
-    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
     let mut out = String::from("b'");
-    for &byte in &bytes[..end] {
+    for &byte in without_padding(bytes) {
         match byte {
             b'\'' | b'\\' => out.extend(['\\', char::from(byte)]),
             b' '..=b'~' => out.push(char::from(byte)),

@@ -161,7 +161,9 @@ impl Array for Columns {
                 .map_err(|e| e.in_node(&format!("column {:?}", field.name())))?;
             if *size > 0 {
                 for (to, from) in whole.chunks_exact_mut(row).zip(bytes.chunks_exact(*size)) {
-                    to[at..at + size].copy_from_slice(from);
+                    if let Some(to) = to.get_mut(at..at + size) {
+                        to.copy_from_slice(from);
+                    }
                 }
             }
             at += size;
@@ -172,16 +174,18 @@ impl Array for Columns {
 
 /// The elements of `region` from the rows that were read for it.
 fn pick(task: &Task, whole: Vec<u8>, columns: &Columns, region: &Region, out: &mut [u8]) -> Result<()> {
-    let rest = &columns.shape[1..];
-    let plain = region.0[0].step == 1 && region.0[1..].iter().zip(rest).all(|(s, &n)| *s == Span::all(n));
+    let ([rows, inner @ ..], [_, rest @ ..]) = (&region.0[..], &columns.shape[..]) else {
+        return Err(Error::bug("columns: a region without rows"));
+    };
+    let plain = rows.step == 1 && inner.iter().zip(rest).all(|(s, &n)| *s == Span::all(n));
     if plain {
         out.copy_from_slice(&whole);
         return Ok(());
     }
-    let mut shape = vec![region.0[0].end() - region.0[0].start];
+    let mut shape = vec![rows.end() - rows.start];
     shape.extend(rest);
-    let mut spans = region.0.clone();
-    spans[0].start = 0;
+    let mut spans = vec![Span { start: 0, ..*rows }];
+    spans.extend(inner);
     let source = crate::bytes::source::Source::memory("rows", whole);
     let inner = crate::data::content::array::Plain::new(source, 0, columns.dtype.clone(), shape)?;
     inner.read(task, &Region(spans), out)
@@ -296,7 +300,7 @@ fn raw(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
         }
         DataType::Timestamp(_, _) | DataType::Duration(_) => {
             let counts = array.to_data();
-            counts.buffer::<i64>(0)[..array.len()].iter().flat_map(|n| n.to_le_bytes()).collect()
+            counts.buffer::<i64>(0).iter().take(array.len()).flat_map(|n| n.to_le_bytes()).collect()
         }
         DataType::FixedSizeBinary(size) => {
             let fixed = array.as_fixed_size_binary();

@@ -138,7 +138,7 @@ impl FieldArray {
     /// Copies the field out of what [`FieldArray::raw`] gave.
     fn take(&self, region: &Region, raw: &[u8], out: &mut [u8]) {
         let size = self.field.dtype.size() as usize;
-        let places = places(&self.field.shape, &region.0[self.array.shape().len()..]);
+        let places = places(&self.field.shape, region.0.get(self.array.shape().len()..).unwrap_or_default());
         let alone = size.saturating_mul(self.field.shape.iter().product::<u64>() as usize);
         let (element, start) = match self.field.place {
             Place::Byte(start) => ((self.array.dtype().size() as usize).max(1), start as usize),

@@ -95,16 +95,16 @@ impl ArrayImage {
     /// # Errors
     /// `Unsupported` for other arrays.
     pub fn new(array: Arc<dyn Array>) -> Result<Self> {
-        if !is_picture(array.dtype(), array.shape()) {
+        let ([height, width, ..], true) = (array.shape(), is_picture(array.dtype(), array.shape())) else {
             return Err(Error::unsupported(format!(
                 "{} of shape {:?} is no picture: that is uint8 or uint16, height × width or × 1 to 4 channels",
                 array.dtype(),
                 array.shape()
             )));
-        }
+        };
+        let (height, width) = (*height, *width);
         let (sample, bits) = if *array.dtype() == DType::U8 { (Sample::U8, 8) } else { (Sample::U16, 16) };
         let channels = array.shape().get(2).copied().unwrap_or(1) as u32;
-        let (height, width) = (array.shape()[0], array.shape()[1]);
         let info = ImageInfo {
             width,
             height,

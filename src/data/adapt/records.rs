@@ -1,9 +1,11 @@
 //! An array as a table: one dimension is a column, two are rows × columns, structured elements are
 //! records.
 
+use crate::bytes::entry;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
+use crate::data::cell::without_padding;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, array};
 use crate::data::dtype::{DType, TimeBase, TimeUnit};
@@ -313,14 +315,14 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
         }
         DType::Mini(kind) => {
             let table = kind.table();
-            Arc::new(Float32Array::from_iter_values(bytes.iter().map(|&b| table[usize::from(b)])))
+            Arc::new(Float32Array::from_iter_values(bytes.iter().map(|&b| *entry(table, b))))
         }
         DType::C64 => parts(&DType::F32, bytes, count)?,
         DType::C128 => parts(&DType::F64, bytes, count)?,
         DType::Bytes(n) => {
             let mut out = BinaryBuilder::with_capacity(count, bytes.len());
             for row in 0..count {
-                out.append_value(trimmed(element(bytes, row, *n as usize)));
+                out.append_value(without_padding(element(bytes, row, *n as usize)));
             }
             Arc::new(out.finish())
         }
@@ -351,11 +353,6 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
 
 fn element(bytes: &[u8], row: usize, size: usize) -> &[u8] {
     bytes.get(row * size..(row + 1) * size).unwrap_or_default()
-}
-
-fn trimmed(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
-    &bytes[..end]
 }
 
 /// Complex numbers as structs.

@@ -105,7 +105,8 @@ impl Typed {
 
     /// Reads all rows only to see what does not fit, in every column.
     pub fn try_all(&self, task: &Task) -> Result<()> {
-        let columns: Vec<usize> = (0..self.kinds.len()).filter(|&c| self.kinds[c].is_some()).collect();
+        let columns: Vec<usize> =
+            self.kinds.iter().enumerate().filter(|(_, kind)| kind.is_some()).map(|(c, _)| c).collect();
         let view = TableView::new(self.inner.clone(), 0..u64::MAX, columns.clone())?;
         let look = |batch: RecordBatch| {
             let mut arrays = batch.columns().iter().zip(&columns);

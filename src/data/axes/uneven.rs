@@ -18,8 +18,8 @@ pub struct UnevenCoordinates {
 /// The distance between neighbours of coordinates that rise or fall evenly.
 pub(super) fn even_step(values: &[f64]) -> Option<f64> {
     let mean = (values.last()? - values.first()?) / (values.len() as f64 - 1.0);
-    let even = |pair: &[f64]| (pair[1] - pair[0] - mean).abs() <= mean.abs() * EVEN;
-    (mean.is_finite() && mean != 0.0 && values.windows(2).all(even)).then_some(mean.abs())
+    let even = |[here, next]: &[f64; 2]| (next - here - mean).abs() <= mean.abs() * EVEN;
+    (mean.is_finite() && mean != 0.0 && values.array_windows().all(even)).then_some(mean.abs())
 }
 
 impl UnevenCoordinates {
@@ -28,7 +28,7 @@ impl UnevenCoordinates {
         let (first, last) = (values.first()?, values.last()?);
         let falling = last < first;
         let places: Vec<f64> = values.iter().map(|value| if falling { -value } else { *value }).collect();
-        let steps = || places.windows(2).map(|pair| pair[1] - pair[0]);
+        let steps = || places.array_windows().map(|[here, next]| next - here);
         let rising = places.iter().all(|place| place.is_finite()) && steps().all(|step| step > 0.0);
         let even = even_step(values).is_some() || !(last - first).is_finite();
         (values.len() > 2 && rising && !even).then_some(UnevenCoordinates { places, falling })

@@ -228,7 +228,9 @@ impl Pixels {
         let mut data = Vec::with_capacity((rect.width * rect.height) as usize * pixel);
         for y in rect.y..rect.y + rect.height {
             let start = y as usize * row + rect.x as usize * pixel;
-            data.extend_from_slice(&self.data[start..start + rect.width as usize * pixel]);
+            data.extend_from_slice(
+                self.data.get(start..start + rect.width as usize * pixel).unwrap_or_default(),
+            );
         }
         Pixels { width: rect.width, height: rect.height, data, ..*self }
     }
@@ -238,12 +240,12 @@ impl Pixels {
     /// the first three of more than four, are taken for the colours.
     pub fn to_rgb8(&self) -> Vec<u8> {
         let size = self.sample.size();
-        let byte = |sample: &[u8]| self.sample.byte(&sample[..size]);
         let channels = self.channels as usize;
         let colours = channels - usize::from(self.alpha && channels > 1);
         let mut out = Vec::with_capacity(self.data.len() / size.max(1));
         for pixel in self.data.chunks_exact(size * channels.max(1)) {
-            let at = |channel: usize| byte(&pixel[channel * size..]);
+            let sample = |channel: usize| pixel.get(channel * size..channel * size + size);
+            let at = |channel: usize| sample(channel).map_or(0, |sample| self.sample.byte(sample));
             let rgb = if colours >= 3 { [at(0), at(1), at(2)] } else { [at(0); 3] };
             out.extend_from_slice(&rgb);
             if self.alpha && channels > 1 {

@@ -131,7 +131,10 @@ fn layout(digits: &str, point: i32) -> String {
     match point {
         p if p <= 0 => format!("0.{}{digits}", "0".repeat(-p as usize)),
         p if p >= count => format!("{digits}{}.0", "0".repeat((p - count) as usize)),
-        p => format!("{}.{}", &digits[..p as usize], &digits[p as usize..]),
+        p => {
+            let (whole, rest) = digits.split_at(p as usize);
+            format!("{whole}.{rest}")
+        }
     }
 }
 

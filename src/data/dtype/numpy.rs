@@ -113,7 +113,7 @@ fn time_unit(text: &str) -> Option<TimeUnit> {
     }
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     let letters = inner.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count = match &inner[..inner.len() - letters.len()] {
+    let count = match inner.strip_suffix(letters)? {
         "" => 1,
         digits => digits.parse().ok().filter(|&count| count > 0)?,
     };

@@ -3,6 +3,7 @@
 
 use super::{Plane, ValueSummary};
 use crate::bytes::display::brief;
+use crate::bytes::entry;
 use crate::data::content::{Array, Pixels, Sample};
 use crate::data::dtype::DType;
 use crate::data::numbers::{ComplexPart, NonFinite, numbers};
@@ -41,14 +42,19 @@ impl ColorMap {
         MAPS.iter().position(|map| map.0 == name).map(ColorMap)
     }
 
+    #[allow(clippy::indexing_slicing, reason = "only places in the list are made into colour maps")]
+    fn facts(self) -> (&'static str, colorous::Gradient, bool, bool) {
+        MAPS[self.0]
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
-        MAPS[self.0].0
+        self.facts().0
     }
 
     /// Whether it has a middle that means zero.
     pub fn diverges(self) -> bool {
-        MAPS[self.0].2
+        self.facts().2
     }
 
     /// What it is good for, in a word or two. All but the last two groups can be told apart by the
@@ -64,7 +70,7 @@ impl ColorMap {
 
     /// The colour at `t`, 0 to 1.
     pub fn at(self, t: f64) -> [u8; 3] {
-        let (_, gradient, _, backwards) = MAPS[self.0];
+        let (_, gradient, _, backwards) = self.facts();
         let color = gradient.eval_continuous(if backwards { 1.0 - t } else { t });
         [color.r, color.g, color.b]
     }
@@ -260,7 +266,7 @@ impl ColorScale {
         let width = plane.window.columns.count as usize;
         let color = |(n, &value): (usize, &f64)| match NonFinite::of(value) {
             // A float to integer cast saturates.
-            None => table[usize::from(((self.bend(value) - low) * slope + flat) as u8)],
+            None => *entry(&table, ((self.bend(value) - low) * slope + flat) as u8),
             Some(kind) => opaque(non_finite_color(kind, n % width.max(1) + n / width.max(1))),
         };
         values.iter().step_by(plane.channels.max(1)).enumerate().map(color).collect()
@@ -382,7 +388,9 @@ impl Rendering {
             for row in hole.rows.start as usize..hole.rows.end() as usize {
                 for column in left..right {
                     let striped = (row + column) % 6 < 2;
-                    pixels[row * width + column] = if striped { [128, 128, 128, 255] } else { [0; 4] };
+                    if let Some(pixel) = pixels.get_mut(row * width + column) {
+                        *pixel = if striped { [128, 128, 128, 255] } else { [0; 4] };
+                    }
                 }
             }
         }

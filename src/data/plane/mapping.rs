@@ -58,7 +58,7 @@ impl Mapping {
         let channels = mapping.channels;
         let free = || (0..shape.len()).filter(move |&axis| Some(axis) != channels);
         let only = |wanted: AxisKind| {
-            let mut found = free().filter(|&axis| kind(axis) == wanted && shape[axis] > 1);
+            let mut found = free().filter(|&axis| kind(axis) == wanted && shape.get(axis) > Some(&1));
             let first = found.next();
             first.filter(|_| found.next().is_none())
         };
@@ -191,15 +191,18 @@ impl Mapping {
     /// still have a range; else the last two ranges take their places.
     pub fn parse(&mut self, text: &str) -> Result<()> {
         let inner = text.trim();
-        let inner = inner.find('[').map_or(inner, |at| &inner[at..]);
+        let inner = inner.find('[').and_then(|at| inner.get(at..)).unwrap_or(inner);
         let (region, single) = Region::parse(inner, &self.shape)?;
         let ranged = |axis: usize| !single.get(axis).copied().unwrap_or(true);
         for (axis, span) in region.0.iter().enumerate() {
-            if ranged(axis) {
-                self.spans[axis] = *span;
-            } else if span.start != self.at[axis] {
-                // Another place than where it stands: a range that was typed before holds no more.
-                self.spans[axis] = Span::all(self.shape[axis]);
+            let moved = span.start != self.position(axis);
+            if let (Some(shown), Some(&len)) = (self.spans.get_mut(axis), self.shape.get(axis)) {
+                if ranged(axis) {
+                    *shown = *span;
+                } else if moved {
+                    // Another place than where it stands: a range that was typed before holds no more.
+                    *shown = Span::all(len);
+                }
             }
             if !ranged(axis) || span.start > 0 || self.position(axis) >= span.end() {
                 self.set_position(axis, span.start);
@@ -228,21 +231,19 @@ impl Mapping {
             return None;
         }
         for axis in self.others(image) {
-            self.set_position(axis, index[axis]);
+            self.set_position(axis, *index.get(axis)?);
         }
         let mut place = |axis: Option<usize>| {
-            let Some(axis) = axis else { return 0 };
-            let span = &mut self.spans[axis];
-            let inside = index[axis] >= span.start
-                && index[axis] < span.end()
-                && (index[axis] - span.start).is_multiple_of(span.step);
+            let Some(axis) = axis else { return Some(0) };
+            let (span, &at) = (self.spans.get_mut(axis)?, index.get(axis)?);
+            let inside = at >= span.start && at < span.end() && (at - span.start).is_multiple_of(span.step);
             if !inside {
-                *span = Span::all(self.shape[axis]);
+                *span = Span::all(*self.shape.get(axis)?);
             }
-            (index[axis] - span.start) / span.step
+            Some((at - span.start) / span.step)
         };
-        let row = place(self.rows);
-        let column = place(self.columns);
+        let row = place(self.rows)?;
+        let column = place(self.columns)?;
         Some([row, column])
     }
 
@@ -281,7 +282,7 @@ impl Mapping {
         for (axis, (at, span)) in at.iter().zip(spans).enumerate() {
             mapping.set_position(axis, at.as_u64()?);
             let number = |n: usize| span.get(n)?.as_u64();
-            mapping.spans[axis] = Span { start: number(0)?, count: number(1)?, step: number(2)? };
+            *mapping.spans.get_mut(axis)? = Span { start: number(0)?, count: number(1)?, step: number(2)? };
         }
         Region(mapping.spans.clone()).check(shape).ok()?;
         Some(mapping)

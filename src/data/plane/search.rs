@@ -51,7 +51,7 @@ impl NonFiniteSearch {
     pub fn find(&self, array: &dyn Array, task: &Task) -> Result<SearchResult> {
         let mut mapping = self.mapping.clone();
         let axes = mapping.others(false);
-        let lengths: Vec<u64> = axes.iter().map(|&axis| mapping.shape()[axis]).collect();
+        let lengths: Vec<u64> = axes.iter().filter_map(|&axis| mapping.shape().get(axis).copied()).collect();
         let count = lengths.iter().fold(1u64, |product, &len| product.saturating_mul(len.max(1)));
         let here = axes.iter().zip(&lengths).fold(0u64, |flat, (&axis, &len)| {
             flat.saturating_mul(len.max(1)).saturating_add(mapping.position(axis))
@@ -107,17 +107,17 @@ impl NonFiniteSearch {
             let width = window.columns.count.max(1);
             let place =
                 |n: usize| (window.rows.index(n as u64 / width), window.columns.index(n as u64 % width));
-            let hit = |n: &usize| {
-                NonFinite::of(values[*n]) == Some(self.kind) && beyond(place(*n)) && gaps.at(*n).is_none()
+            let hit = |(n, value): &(usize, &f64)| {
+                NonFinite::of(**value) == Some(self.kind) && beyond(place(*n)) && gaps.at(*n).is_none()
             };
-            let all = 0..values.len();
-            let found = if self.forward { all.clone().find(hit) } else { all.clone().rev().find(hit) };
-            if let Some((row, column)) = found.map(place) {
+            let mut each = values.iter().enumerate();
+            let found = if self.forward { each.find(hit) } else { each.rev().find(hit) };
+            if let Some((row, column)) = found.map(|(n, _)| place(n)) {
                 return Ok(Some(slice.index(row, column)));
             }
             // What is looked through in two parts is counted with the second.
             if from.is_none() && !list.is_empty() {
-                all.filter_map(|n| gaps.at(n)).for_each(|error| Unread::add(unread, 1, error));
+                (0..values.len()).filter_map(|n| gaps.at(n)).for_each(|error| Unread::add(unread, 1, error));
             }
         }
         Ok(None)

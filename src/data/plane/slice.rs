@@ -107,8 +107,10 @@ impl Slice {
     pub fn index(&self, row: u64, column: u64) -> Vec<u64> {
         let mut index: Vec<u64> = self.spans.iter().map(|span| span.start).collect();
         for (axis, n) in [(self.rows, row), (self.columns, column)] {
-            if let Some(axis) = axis {
-                index[axis] = self.spans[axis].index(n);
+            if let Some(axis) = axis
+                && let (Some(at), Some(span)) = (index.get_mut(axis), self.spans.get(axis))
+            {
+                *at = span.index(n);
             }
         }
         index
@@ -217,11 +219,17 @@ impl Slice {
     }
 
     /// Puts what came in the order of the axes into the order rows, columns, channels.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the axes are those of the region, of which all elements were read"
+    )]
     fn permuted(&self, raw: &[u8], region: &Region, size: usize) -> Vec<u8> {
         let shape: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
         let mut strides = vec![1usize; shape.len()];
-        for axis in (1..shape.len()).rev() {
-            strides[axis - 1] = strides[axis] * shape[axis];
+        let mut below = 1;
+        for (stride, len) in strides.iter_mut().zip(&shape).rev() {
+            *stride = below;
+            below *= len;
         }
         let along = |axis: Option<usize>| axis.map_or((1, 0), |axis| (shape[axis], strides[axis]));
         let (rows, columns, channels) = (along(self.rows), along(self.columns), along(self.channels));

@@ -44,7 +44,7 @@ impl ValueSummary {
     /// Whether the place of every element of a kind is kept.
     pub fn lists(&self, kind: NonFinite) -> bool {
         let listed = self.places.iter().filter(|place| place.2 == kind).count();
-        listed as u64 == self.non_finite[kind as usize]
+        self.non_finite.get(kind as usize) == Some(&(listed as u64))
     }
 
     /// Looks at every element of a slice that can be read.
@@ -100,7 +100,7 @@ impl SummaryBuilder {
             let end = (start..values.len()).find(|n| !same(n)).unwrap_or(values.len());
             match gap {
                 Some(error) => self.miss((end - start) as u64, error),
-                None => self.add(&values[start..end], start, place.as_ref()),
+                None => self.add(values.get(start..end).unwrap_or_default(), start, place.as_ref()),
             }
             start = end;
         }
@@ -142,7 +142,7 @@ impl SummaryBuilder {
     fn sample(&mut self, values: &[f64]) {
         let end = self.seen + values.len() as u64;
         while self.next < end {
-            let value = values[(self.next - self.seen) as usize];
+            let Some(&value) = values.get((self.next - self.seen) as usize) else { break };
             if value.is_finite() {
                 self.summary.sample.push(value);
             }
@@ -155,7 +155,7 @@ impl SummaryBuilder {
     fn note_non_finite(&mut self, run: &[f64], first: usize, place: Option<&Window>) {
         for (n, &value) in run.iter().enumerate() {
             let Some(kind) = NonFinite::of(value) else { continue };
-            let count = &mut self.summary.non_finite[kind as usize];
+            let Some(count) = self.summary.non_finite.get_mut(kind as usize) else { continue };
             *count += 1;
             if let Some(window) = place
                 && *count <= LISTED as u64

@@ -131,7 +131,9 @@ impl Tiling {
             return whole;
         };
         let bytes = chunks.iter().fold(array.dtype().size().max(1), |bytes, &len| bytes.saturating_mul(len));
-        let of = |axis: Option<usize>| axis.map_or(u64::MAX, |axis| chunks[axis].max(1));
+        let of = |axis: Option<usize>| {
+            axis.and_then(|axis| chunks.get(axis)).map_or(u64::MAX, |len| (*len).max(1))
+        };
         let touched = |span: &Span, axis: Option<usize>| {
             let step = span.step.saturating_mul(slice.step(axis));
             let extent = span.count.saturating_mul(step);
@@ -181,7 +183,10 @@ impl Tiling {
 
     /// A tile as a window of samples.
     fn tile(&self, (row, column): (usize, usize)) -> Window {
-        let span = |cuts: &[u64], n: usize| Span::range(cuts[n], cuts[n + 1] - cuts[n]);
+        let span = |cuts: &[u64], n: usize| match cuts.get(n..) {
+            Some([start, end, ..]) => Span::range(*start, end - start),
+            _ => Span::range(0, 0),
+        };
         Window { rows: span(&self.rows, row), columns: span(&self.columns, column) }
     }
 }
@@ -286,9 +291,9 @@ impl<'a> TiledRead<'a> {
     fn by_tiles(&mut self, task: &Task, tiling: &Tiling, publish: &mut dyn FnMut(Plane)) -> Result<Plane> {
         let bytes = (self.window.elements() as usize).saturating_mul(self.size);
         self.raw = limits::zeroed(bytes, "a picture of the array")?;
-        let order = tiling.order();
+        let mut order = tiling.order();
         let most = usize::try_from(MOST / tiling.bytes.max(1)).unwrap_or(usize::MAX).max(64);
-        let order = &order[..order.len().min(most)];
+        order.truncate(most);
         let mut there = vec![false; tiling.tiles()];
         task.set_total(order.len() as u64);
         let (next, (send, come)) = (AtomicUsize::new(0), mpsc::sync_channel(2 * READERS));
@@ -310,7 +315,7 @@ impl<'a> TiledRead<'a> {
                 std::thread::Builder::new().name("tiles".to_owned()).spawn_scoped(scope, read)?;
             }
             drop(send);
-            let done = self.collect(task, tiling, order, &mut there, &come, publish);
+            let done = self.collect(task, tiling, &order, &mut there, &come, publish);
             // What is left is not read: nobody takes it.
             next.store(order.len(), Ordering::Relaxed);
             drop(come);
@@ -342,11 +347,16 @@ impl<'a> TiledRead<'a> {
                 task.check()?;
                 return Err(self.error.clone().unwrap_or_else(|| Error::bug("array: tiles are missing")));
             };
-            let (at, tile) = (order[which], tiling.tile(order[which]));
+            let Some(&at) = order.get(which) else {
+                return Err(Error::bug("array: no such tile was asked for"));
+            };
+            let tile = tiling.tile(at);
             match raw {
                 Ok((raw, gaps)) => {
                     self.put(&tile, &raw, gaps);
-                    there[at.0 * tiling.across() + at.1] = true;
+                    if let Some(there) = there.get_mut(at.0 * tiling.across() + at.1) {
+                        *there = true;
+                    }
                 }
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
@@ -392,7 +402,9 @@ impl<'a> TiledRead<'a> {
         let left = tile.columns.start as usize * self.size;
         for (n, from) in raw.chunks_exact(line.max(1)).enumerate() {
             let at = (tile.rows.start as usize + n) * whole + left;
-            self.raw[at..at + line].copy_from_slice(from);
+            if let Some(to) = self.raw.get_mut(at..at + line) {
+                to.copy_from_slice(from);
+            }
         }
     }
 
@@ -402,7 +414,7 @@ impl<'a> TiledRead<'a> {
         let width = self.window.columns.count as usize;
         for row in 0..tiling.down() {
             for column in 0..tiling.across() {
-                if there[row * tiling.across() + column] {
+                if there.get(row * tiling.across() + column) == Some(&true) {
                     continue;
                 }
                 let Some((i, j)) = above(tiling, there, row, column) else { continue };
@@ -413,7 +425,10 @@ impl<'a> TiledRead<'a> {
                     for x in to.columns.start as usize..to.columns.end() as usize {
                         let across = if j == column { x } else { middle(&from.columns) };
                         let (at, from) = ((y * width + x) * self.size, (source * width + across) * self.size);
-                        raw[at..at + self.size].copy_from_slice(&self.raw[from..from + self.size]);
+                        let from = self.raw.get(from..from + self.size);
+                        if let (Some(to), Some(from)) = (raw.get_mut(at..at + self.size), from) {
+                            to.copy_from_slice(from);
+                        }
                     }
                 }
             }
@@ -427,7 +442,7 @@ fn above(tiling: &Tiling, there: &[bool], row: usize, column: usize) -> Option<(
     let mut step = 2;
     while step <= 2 * tiling.down().max(tiling.across()) {
         let (i, j) = (row / step * step, column / step * step);
-        if there[i * tiling.across() + j] {
+        if there.get(i * tiling.across() + j) == Some(&true) {
             return Some((i, j));
         }
         step *= 2;

@@ -8,6 +8,7 @@ use self::texts::variable;
 use super::blocks::{blocks, crc_share, crc_share_of_same};
 use super::floats::{self, Float};
 use super::{Binning, Counter, Histogram, Moments};
+use crate::bytes::entry;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -447,9 +448,8 @@ fn packed<'a>(dtype: &DType, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     for (n, &byte) in bytes.iter().enumerate() {
         let bit = n * bits as usize;
         let wide = u16::from(byte) << (bit % 8);
-        out[bit / 8] |= wide as u8;
-        if let Some(next) = out.get_mut(bit / 8 + 1) {
-            *next |= (wide >> 8) as u8;
+        for (place, part) in out.iter_mut().skip(bit / 8).zip(wide.to_le_bytes()) {
+            *place |= part;
         }
     }
     out.into()
@@ -471,9 +471,10 @@ fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
         let start = left.len();
         let more = limits::check(region.elements()?, limits::CHUNK, "a piece")?;
         left.resize(start + more, 0);
-        array.read(task, &region, &mut left[start..])?;
-        let whole = left.len() / 8 * 8;
-        crc.update(&packed(dtype, &left[..whole]));
+        array.read(task, &region, left.get_mut(start..).unwrap_or_default())?;
+        let whole = left.as_chunks::<8>().0.as_flattened();
+        crc.update(&packed(dtype, whole));
+        let whole = whole.len();
         left.drain(..whole);
     }
     crc.update(&packed(dtype, &left));
@@ -502,14 +503,14 @@ fn measure(dtype: &DType, bytes: &[u8]) -> Part {
         DType::F16 => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
         DType::Mini(kind) => {
             let table = kind.table();
-            floats(bytes, |[byte]: [u8; 1]| table[usize::from(byte)])
+            floats(bytes, |[byte]: [u8; 1]| *entry(table, byte))
         }
         DType::Long(kind @ Long::X87(10)) => floats(bytes, |b: [u8; 10]| kind.to_f64(&b)),
         DType::Long(kind @ Long::X87(12)) => floats(bytes, |b: [u8; 12]| kind.to_f64(&b)),
         DType::Long(kind) => floats(bytes, |b: [u8; 16]| kind.to_f64(&b)),
-        DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|b| {
-            let part = |at: usize| f64::from(f32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]));
-            (part(0), part(4))
+        DType::C64 => complex(bytes.as_chunks::<8>().0.iter().map(|&[a, b, c, d, e, f, g, h]| {
+            let part = |bytes| f64::from(f32::from_le_bytes(bytes));
+            (part([a, b, c, d]), part([e, f, g, h]))
         })),
         DType::C128 => complex(bytes.as_chunks::<16>().0.iter().map(|b| {
             let (real, imaginary) = (b.first_chunk::<8>(), b.last_chunk::<8>());

@@ -20,12 +20,11 @@ pub(super) fn blocks(shape: &[u64], chunk: Option<&[u64]>, size: u64, piece: u64
     let mut block: Vec<u64> = chunk.iter().zip(shape).map(|(side, len)| *side.min(len)).collect();
     let mut bytes = block.iter().fold(size.max(1), |product, side| product.saturating_mul(*side));
     // The last dimensions grow first: the runs get longer, and slabs of whole rows of chunks come about.
-    for (axis, &side) in chunk.iter().enumerate().rev() {
-        let Some(&len) = shape.get(axis) else { break };
+    for ((block, &side), &len) in block.iter_mut().zip(chunk).zip(shape).rev() {
         let times = (BLOCK / bytes.max(1)).clamp(1, len.div_ceil(side).max(1));
         let grown = side.saturating_mul(times).min(len);
-        bytes = (bytes / block[axis].max(1)).saturating_mul(grown);
-        block[axis] = grown;
+        bytes = (bytes / (*block).max(1)).saturating_mul(grown);
+        *block = grown;
         if grown < len {
             break;
         }
@@ -86,12 +85,12 @@ pub(super) fn crc_share(packed: &[u8], region: &Region, shape: &[u64], bits: u64
         }
         share = times(last.1, share) ^ crc32fast::hash(part);
         end = to;
-        for axis in (0..outer).rev() {
-            index[axis] += 1;
-            if index[axis] < region.0.get(axis).map_or(0, |span| span.count) {
+        for (at, span) in index.iter_mut().zip(&region.0).rev() {
+            *at += 1;
+            if *at < span.count {
                 break;
             }
-            index[axis] = 0;
+            *at = 0;
         }
     }
     let total = shape.iter().fold(1u128, |product, &len| product * u128::from(len));

@@ -43,18 +43,18 @@ pub(super) fn measure<const N: usize, T: Float>(bytes: &[u8], get: impl Fn([u8; 
     let mut shift = None;
     let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<BLOCK>();
     for block in blocks.iter().map(|b| &b[..]).chain(std::iter::once(rest)) {
-        let values = &mut values[..block.len()];
+        let Some(values) = values.get_mut(..block.len()) else { continue };
         values.iter_mut().zip(block).for_each(|(value, &bytes)| *value = get(bytes));
         if !add(values, &mut shift, &mut total) {
-            let kept = compact(values, &mut total);
-            add(&values[..kept], &mut shift, &mut total);
+            add(compact(values, &mut total), &mut shift, &mut total);
         }
     }
     total
 }
 
-/// Moves the finite values to the front, counts the others; how many there are.
-fn compact<T: Float>(values: &mut [T], total: &mut Floats) -> usize {
+/// Moves the finite values to the front, counts the others; those that are finite.
+#[allow(clippy::indexing_slicing, reason = "no more are kept than were looked at")]
+fn compact<'a, T: Float>(values: &'a mut [T], total: &mut Floats) -> &'a [T] {
     let mut kept = 0;
     for i in 0..values.len() {
         let value = values[i];
@@ -64,7 +64,7 @@ fn compact<T: Float>(values: &mut [T], total: &mut Floats) -> usize {
         values[kept] = value;
         kept += usize::from(wide.is_finite());
     }
-    kept
+    &values[..kept]
 }
 
 /// Adds the values if all are finite. `shift` is what squares are taken about.
@@ -92,6 +92,10 @@ fn add<T: Float>(values: &[T], shift: &mut Option<f64>, total: &mut Floats) -> b
 }
 
 /// The sum of the distances from `about`, and of their squares.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a chunk has as many values as there are lanes, the rest has fewer"
+)]
 fn sums<T: Float>(values: &[T], about: f64) -> (f64, f64) {
     let (mut gaps, mut squares) = ([0f64; LANES], [0f64; LANES]);
     let (chunks, rest) = values.as_chunks::<LANES>();
@@ -111,6 +115,10 @@ fn sums<T: Float>(values: &[T], about: f64) -> (f64, f64) {
 }
 
 /// The least and the greatest of finite values, and how many are zero.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a chunk has as many values as there are lanes, the rest has fewer"
+)]
 fn ends<T: Float>(values: &[T], first: T) -> (T, T, u64) {
     let zero = T::default();
     let (mut low, mut high, mut zeros) = ([first; LANES], [first; LANES], [0u32; LANES]);

@@ -81,6 +81,7 @@ fn place(shape: &[u64], chunks: &[u64], n: u64, count: u64, most: u64) -> Region
 
 /// The n-th place along an axis, 0 to 1: evenly along the first, and along the others so that no two axes go
 /// together (an additive recurrence).
+#[allow(clippy::indexing_slicing, reason = "a remainder by their number is a place in the steps")]
 fn spread(n: u64, count: u64, axis: usize) -> f64 {
     // The golden ratio, and its kin for three and four dimensions.
     const STEPS: [f64; 3] = [0.618_033_988_75, 0.569_840_290_998, 0.819_172_513_396];

@@ -177,7 +177,9 @@ impl Spread {
         for (i, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let middle = self.low + self.width * (i as f64 + 0.5);
             let place = (((middle - low) / wide) as usize).min(BINS - 1);
-            counts[place] += count;
+            if let Some(bin) = counts.get_mut(place) {
+                *bin += count;
+            }
         }
         (self.low, self.width, self.counts) = (low, wide, counts);
     }
@@ -218,7 +220,9 @@ impl Spread {
         }
         for (i, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let place = ((place(&other, i) + other.width * 0.5 - self.low) / self.width).max(0.0) as usize;
-            self.counts[place.min(BINS - 1)] += count;
+            if let Some(bin) = self.counts.get_mut(place.min(BINS - 1)) {
+                *bin += count;
+            }
         }
     }
 
@@ -227,7 +231,7 @@ impl Spread {
         let first = self.counts.iter().position(|count| *count > 0)?;
         let last = self.counts.iter().rposition(|count| *count > 0)?;
         let each = (last + 1 - first).div_ceil(bins.max(1));
-        let counts: Vec<u64> = self.counts[first..=last].chunks(each).map(|c| c.iter().sum()).collect();
+        let counts: Vec<u64> = self.counts.get(first..=last)?.chunks(each).map(|c| c.iter().sum()).collect();
         let edge = |i: usize| self.low + self.width * (first + i * each) as f64;
         Some(Histogram { edges: (0..=counts.len()).map(edge).collect(), counts, whole: None })
     }

@@ -452,8 +452,9 @@ impl Fold {
         self.moments = self.moments.merge(Moments::of_sums(count, shift, off, squares));
         if low <= -1.0 || high >= 999.0 {
             let ends = NOTHING_NUMBERS.map(|n| n == low || n == high);
-            for (slot, &candidate) in NOTHING_NUMBERS.iter().enumerate().filter(|(slot, _)| ends[*slot]) {
-                self.numbers_as_nothing[slot] += numbers().filter(|value| *value == candidate).count() as u64;
+            let slots = self.numbers_as_nothing.iter_mut().zip(NOTHING_NUMBERS).zip(ends);
+            for ((slot, candidate), _) in slots.filter(|(_, is_end)| *is_end) {
+                *slot += numbers().filter(|value| *value == candidate).count() as u64;
             }
         }
         for row in picks(first, array.len(), self.stride).filter(|row| valid(*row)) {

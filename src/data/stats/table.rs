@@ -159,7 +159,7 @@ impl ColumnFold {
         }
         let data = array.to_data();
         let width = array.data_type().primitive_width();
-        let values = data.buffers().first().map(|b| &b.as_slice()[data.offset() * width.unwrap_or(0)..]);
+        let values = data.buffers().first().and_then(|b| b.get(data.offset() * width.unwrap_or(0)..));
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
         let rows = (0..array.len()).filter(valid);
@@ -271,7 +271,7 @@ impl Hasher for Mixer {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.mix(u64::from_le_bytes(*word)));
         let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
     }
 

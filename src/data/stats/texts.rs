@@ -26,26 +26,20 @@ impl<'a, O: OffsetSizeTrait> Cells<'a, O> {
     }
 
     fn bounds(&self, row: usize) -> (usize, usize) {
-        (self.offsets[row].as_usize(), self.offsets[row + 1].as_usize())
+        match self.offsets.get(row..) {
+            Some([start, end, ..]) => (start.as_usize(), end.as_usize()),
+            _ => (0, 0),
+        }
     }
 
     /// At most eight bytes as a number, the first one in its lowest bits.
     fn word(&self, start: usize, len: usize) -> u64 {
-        const KEPT: [u64; 9] = [
-            0,
-            0xff,
-            0xffff,
-            0xff_ffff,
-            0xffff_ffff,
-            0xff_ffff_ffff,
-            0xffff_ffff_ffff,
-            0xff_ffff_ffff_ffff,
-            u64::MAX,
-        ];
+        const KEPT: [u64; 8] =
+            [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff, 0xff_ffff_ffff_ffff];
         let rest = self.data.get(start..).unwrap_or_default();
         match rest.first_chunk() {
             // What belongs to the next cells is cut off.
-            Some(word) => u64::from_le_bytes(*word) & KEPT[len.min(8)],
+            Some(word) => u64::from_le_bytes(*word) & KEPT.get(len).copied().unwrap_or(u64::MAX),
             None => short(rest.get(..len).unwrap_or_default()),
         }
     }

@@ -220,7 +220,7 @@ impl Growing {
             // Not through the middle of a character.
             let whole = kept.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0);
             self.left_out += (kept.len() - whole) as u64;
-            kept = &kept[..whole];
+            kept = kept.get(..whole).unwrap_or_default();
         }
         let line = Line { text: encoding::decode(encoding, kept).into_owned(), left_out: self.left_out };
         self.kept.clear();

@@ -282,6 +282,10 @@ impl Scan {
     }
 
     /// A block with quotes: from quote to quote.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "a next quote at 64 or behind it has returned before its place is used"
+    )]
     fn quoted(&mut self, rules: &Rules, block: &[u8; 64], ends: u64, quotes: u64, before: Before) {
         let mut at = 0u32;
         loop {

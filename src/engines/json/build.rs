@@ -402,34 +402,36 @@ fn escaped(task: &Task, source: &Source, at: u64) -> Result<bool> {
 /// Whether a text more likely begins inside of a string: by what would then stand outside of strings. Behind
 /// a string comes a comma, a colon or a closing bracket; everywhere only what numbers and words are made of.
 fn guess(bytes: &[u8], mut escaped: bool) -> bool {
-    let mut odd = [0u32; 2];
-    let (mut turned, mut behind) = (0, false);
+    // What is odd if the bytes stand as they do here, and if they stand the other way round.
+    let (mut odd, mut other) = (0u32, 0u32);
+    let (mut turned, mut behind) = (false, false);
     for &byte in bytes.iter().take(GUESSED) {
         if std::mem::take(&mut escaped) {
-            odd[turned] += 1;
+            odd += 1;
             continue;
         }
         match byte {
             b'"' => {
                 // Two quotes in a row are no end of a string and a beginning.
-                odd[turned] += if behind { 8 } else { 0 };
-                (turned, behind) = (1 - turned, true);
+                odd += if behind { 8 } else { 0 };
+                (odd, other) = (other, odd);
+                (turned, behind) = (!turned, true);
             }
             b'\\' => {
-                odd[turned] += if std::mem::take(&mut behind) { 8 } else { 1 };
+                odd += if std::mem::take(&mut behind) { 8 } else { 1 };
                 escaped = true;
             }
             b' ' | b'\t' | b'\n' | b'\r' => {}
             b',' | b':' | b']' | b'}' | b'/' => behind = false,
             _ if behind => {
-                odd[turned] += 8;
+                odd += 8;
                 behind = false;
             }
             b'[' | b'{' | b'0'..=b'9' | b'+' | b'-' | b'.' => {}
             b'a' | b'e' | b'f' | b'i' | b'l' | b'n' | b'r' | b's' | b't' | b'u' | b'y' => {}
             b'E' | b'I' | b'N' => {}
-            _ => odd[turned] += 1,
+            _ => odd += 1,
         }
     }
-    odd[0] > odd[1]
+    if turned { other > odd } else { odd > other }
 }

@@ -112,7 +112,9 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<&str> {
 pub(crate) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(b"0x");
     for byte in bytes {
-        out.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+        out.extend(
+            [byte >> 4, byte & 15].map(|digit| if digit < 10 { b'0' + digit } else { b'a' - 10 + digit }),
+        );
     }
 }
 
@@ -173,7 +175,7 @@ pub(crate) fn value(array: &dyn Array, row: usize, special: NotFinite, out: &mut
 
 /// Replaces a word that is no JSON number, written from `start` on.
 fn finite(start: usize, special: NotFinite, out: &mut Vec<u8>) {
-    let (quoted, python): (&[u8], &[u8]) = match &out[start..] {
+    let (quoted, python): (&[u8], &[u8]) = match out.get(start..).unwrap_or_default() {
         b"nan" => (b"\"nan\"", b"NaN"),
         b"inf" => (b"\"inf\"", b"Infinity"),
         b"-inf" => (b"\"-inf\"", b"-Infinity"),

@@ -212,7 +212,7 @@ fn sniff_tga(head: &Head) -> Match {
     if head.ends_with(b"TRUEVISION-XFILE.\0") {
         return Match::Yes;
     }
-    let Some(h) = head.first.get(..18) else { return Match::No };
+    let Some(h) = head.first.first_chunk::<18>() else { return Match::No };
     let (map, kind, depth, flags) = (h[1], h[2], h[16], h[17]);
     let pairs = matches!((map, kind), (0 | 1, 1 | 9) | (0 | 1, 2 | 3 | 10 | 11));
     let depths = matches!(depth, 8 | 15 | 16 | 24 | 32);

@@ -66,7 +66,7 @@ enum Unlike {
 
 const PARQUET: &str = "Parquet";
 /// The kinds of parts, by their extensions.
-const FAMILIES: [Family; 5] = [
+static FAMILIES: [Family; 5] = [
     Family { name: PARQUET, extensions: &["parquet", "pq", "parq"], unlike: Unlike::Drifted },
     Family { name: "Arrow", extensions: &["arrow", "feather", "arrows", "ipc"], unlike: Unlike::Drifted },
     Family {
@@ -148,10 +148,10 @@ fn open(opening: &Opening) -> Result<Node> {
     let root = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?.to_owned();
     let levels = are_levels(opening.head);
     let files = if levels { levels::files(task, folder, &opening.head.entries)? } else { listed(opening)? };
-    let Some(kind) = main_family(&files) else { return Err(Error::other_format("")) };
+    let Some((kind, main)) = main_family(&files) else { return Err(Error::other_format("")) };
     let (mut parts, others): (Vec<File>, Vec<File>) =
         files.into_iter().partition(|f| family(&f.name) == Some(kind));
-    let unlike = FAMILIES[kind].unlike;
+    let unlike = main.unlike;
     // Most folders of JSON are no tables: the first file tells before others are opened.
     if levels || unlike == Unlike::Merged {
         let Some(first) = table_at(task, &root, parts.first())? else { return Err(Error::other_format("")) };
@@ -166,7 +166,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let columns = partition::columns(parts.iter().map(|file| &file.keys));
     let said: Said = Arc::new(Mutex::new(Some(BTreeMap::new())));
     let made = parts.iter().enumerate().map(|(n, file)| part(&root, n, file, &columns, &said)).collect();
-    let auto = match unlike != Unlike::Drifted || !columns.is_empty() || FAMILIES[kind].name != PARQUET {
+    let auto = match unlike != Unlike::Drifted || !columns.is_empty() || main.name != PARQUET {
         true => Wanted::Seen,
         false => Wanted::First,
     };
@@ -193,7 +193,7 @@ fn open(opening: &Opening) -> Result<Node> {
     if strangers * 2 > joined.opened || too_strange {
         return Err(Error::other_format(""));
     }
-    let mut node = described(task, folder, &root, &parts, kind, &columns)?;
+    let mut node = described(task, folder, &root, &parts, main, &columns)?;
     let named = levels.then_some(columns.as_slice());
     let hides = joined.hides && wanted == Wanted::First;
     node.remarks = remarks(joined.differences, own_remarks(&said, &parts), hides, named);
@@ -258,12 +258,12 @@ fn described(
     folder: &Source,
     root: &std::path::Path,
     parts: &[File],
-    kind: usize,
+    family: &Family,
     columns: &[FieldRef],
 ) -> Result<Node> {
     let mut node = Node::new(folder.name(), "dataset").parts();
     node.attributes = first_attributes(task, root, parts)?;
-    node.reader.push(("parts".to_owned(), format!("{} {} files", parts.len(), FAMILIES[kind].name).into()));
+    node.reader.push(("parts".to_owned(), format!("{} {} files", parts.len(), family.name).into()));
     if !columns.is_empty() {
         let names: Vec<&str> = columns.iter().map(|c| c.name().as_str()).collect();
         node.reader.push(("partitioned by".to_owned(), names.join(", ").into()));
@@ -306,11 +306,15 @@ fn collect(
     Ok(())
 }
 
-/// The family that most files are of.
-fn main_family(files: &[File]) -> Option<usize> {
-    let mut counts = [0usize; FAMILIES.len()];
-    files.iter().filter_map(|file| family(&file.name)).for_each(|n| counts[n] += 1);
-    let (best, &count) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count)?;
+/// The family that most files are of, with its place.
+fn main_family(files: &[File]) -> Option<(usize, &'static Family)> {
+    let mut counts = FAMILIES.each_ref().map(|_| 0usize);
+    for place in files.iter().filter_map(|file| family(&file.name)) {
+        if let Some(count) = counts.get_mut(place) {
+            *count += 1;
+        }
+    }
+    let (best, &count) = FAMILIES.iter().enumerate().zip(&counts).rev().max_by_key(|(_, count)| **count)?;
     (count > 0).then_some(best)
 }
 

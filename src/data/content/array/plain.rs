@@ -223,7 +223,8 @@ impl Plain {
         let together = together(slowest, inner, size);
         for n in (0..slowest.count).step_by(together as usize) {
             let count = together.min(slowest.count - n);
-            let axes = [&[Axis { count, ..slowest }][usize::from(count == 1)..], inner].concat();
+            let outer = (count != 1).then_some(Axis { count, ..slowest });
+            let axes: Vec<Axis> = outer.into_iter().chain(inner.iter().copied()).collect();
             let rest = out.get_mut((n * slowest.to) as usize..).ok_or_else(short)?;
             self.gather(task, &axes, first + n * slowest.from, rest, part)?;
         }

@@ -11,6 +11,10 @@ use std::ops::Range;
 impl Fold {
     /// Hashes an array whose first cell stands in row `first`: for the different values, the frequent ones, and
     /// to tell equal columns.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "rows below the length of the array are asked for, which has a value each"
+    )]
     pub(super) fn hashes(&mut self, array: &ArrayRef, first: u64) {
         let seed = self.seed;
         macro_rules! words {

@@ -1,5 +1,6 @@
 //! Texts that often stand for a missing value.
 
+use crate::bytes::entry;
 use crate::data::stats::sketch::short;
 
 /// Texts that stand for nothing.
@@ -8,6 +9,7 @@ pub(super) const TEXTS: [&str; 20] = [
     "None", "none", "NIL", "missing",
 ];
 /// The same as numbers.
+#[allow(clippy::indexing_slicing, reason = "counted up to the number of texts, when compiled")]
 const CODES: [u64; TEXTS.len()] = {
     let mut codes = [0; TEXTS.len()];
     let mut n = 0;
@@ -24,6 +26,7 @@ const fn code(text: &str) -> u64 {
 }
 
 /// The bytes that one of [`TEXTS`] begins with.
+#[allow(clippy::indexing_slicing, reason = "counted up to the number of texts, when compiled")]
 const BEGINS: [bool; 256] = {
     let mut begins = [false; 256];
     let mut n = 0;
@@ -39,7 +42,7 @@ const BEGINS: [bool; 256] = {
 /// Which of [`TEXTS`] a text is.
 pub(super) fn slot(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    if bytes.len() > 7 || bytes.first().is_some_and(|first| !BEGINS[usize::from(*first)]) {
+    if bytes.len() > 7 || bytes.first().is_some_and(|first| !*entry(&BEGINS, *first)) {
         return None;
     }
     let code = code(text);

@@ -28,8 +28,8 @@ pub(super) fn decode(input: &[u8], count: usize, smooth: bool) -> Result<Vec<i64
     if head[..2] != MAGIC {
         return Err(Error::malformed("H-compressed tile: it does not begin with its magic"));
     }
-    let word = |at: usize| head[at..at + 4].iter().fold(0i32, |n, b| n << 8 | i32::from(*b));
-    let (rows, columns, scale) = (word(2), word(6), word(10));
+    let word = |bytes: &[u8]| bytes.iter().fold(0i32, |n, b| n << 8 | i32::from(*b));
+    let (rows, columns, scale) = (word(&head[2..6]), word(&head[6..10]), word(&head[10..14]));
     let sum = head[14..22].iter().fold(0i64, |n, b| n << 8 | i64::from(*b));
     let size = (rows as u64).checked_mul(columns as u64);
     if rows <= 0 || columns <= 0 || size != Some(count as u64) {

@@ -218,8 +218,8 @@ impl BTree2 {
                 children.push(self.child(&mut cursor, height)?);
             }
         }
-        let covered = cursor.taken();
-        if checksum::lookup3(&bytes[..covered], 0) != cursor.u32()? {
+        let covered = bytes.get(..cursor.taken()).unwrap_or_default();
+        if checksum::lookup3(covered, 0) != cursor.u32()? {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         Ok(Node { bytes, start, children, records })
@@ -263,9 +263,9 @@ fn levels(
     }
     let leaf = (node_size - prefix) / record;
     let count_size = enough(leaf);
-    let mut levels = vec![Level { most: leaf, total_size: 0 }];
-    for height in 1..=usize::from(depth) {
-        let below = levels[height - 1];
+    let mut below = Level { most: leaf, total_size: 0 };
+    let mut levels = vec![below];
+    for _ in 0..depth {
         let pointer = (file.offset_size() + count_size + below.total_size) as u64;
         let room = node_size.checked_sub(prefix + pointer);
         let here = room.map_or(0, |room| room / (record + pointer));
@@ -273,7 +273,8 @@ fn levels(
             return Err(cursor.error(format!("nodes of {node_size} bytes hold no record of {record}")));
         }
         let most = (here + 1).saturating_mul(below.most).saturating_add(here);
-        levels.push(Level { most, total_size: enough(most) });
+        below = Level { most, total_size: enough(most) };
+        levels.push(below);
     }
     Ok((levels, count_size))
 }

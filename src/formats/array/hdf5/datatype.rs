@@ -405,11 +405,12 @@ fn old_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
         return Err(cursor.error(format!("a member of {rank} dimensions, 4 are allowed")));
     }
     cursor.skip(3 + 4 + 4)?;
-    let mut dims = [0; 4];
-    for dim in &mut dims {
-        *dim = u64::from(cursor.u32()?);
+    let mut dims = Vec::with_capacity(4);
+    for _ in 0..4 {
+        dims.push(u64::from(cursor.u32()?));
     }
-    Ok(dims[..rank].to_vec())
+    dims.truncate(rank);
+    Ok(dims)
 }
 
 /// How many bytes hold any offset in an element of `size` bytes.

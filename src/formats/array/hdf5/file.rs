@@ -182,18 +182,17 @@ impl<'a> Cursor<'a> {
 
     /// The next `len` bytes.
     pub fn bytes(&mut self, len: usize) -> Result<&'a [u8]> {
-        let end = self.at.checked_add(len).filter(|end| *end <= self.bytes.len());
-        let Some(end) = end else {
+        let part = self.at.checked_add(len).and_then(|end| self.bytes.get(self.at..end));
+        let Some(part) = part else {
             return Err(self.error(format!("{len} bytes are needed, {} are left", self.left())));
         };
-        let part = &self.bytes[self.at..end];
-        self.at = end;
+        self.at += len;
         Ok(part)
     }
 
     /// All bytes that are left.
     pub fn rest(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.at = self.bytes.len();
         rest
     }
@@ -298,9 +297,9 @@ impl<'a> Cursor<'a> {
 
     /// Bytes up to a zero byte, which is taken too; all that is left where there is none.
     pub fn until_zero(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
-        let len = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-        self.at += (len + 1).min(rest.len());
-        &rest[..len]
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.at += (text.len() + 1).min(rest.len());
+        text
     }
 }

@@ -108,7 +108,7 @@ impl FractalHeap {
         let mut place = [0; 8];
         let len = self.head.offset_size.min(8);
         if let Some(offset) = id.get(1..1 + len) {
-            place[..len].copy_from_slice(offset);
+            place.iter_mut().zip(offset).for_each(|(to, from)| *to = *from);
         }
         u64::from_le_bytes(place)
     }
@@ -144,9 +144,8 @@ impl FractalHeap {
             let key = key.uint(id.len().min(8))?;
             // The id stands at the end of a record.
             let number = |record: &[u8]| {
-                let len = usize::from(sizes.length).min(record.len());
-                let tail = &record[record.len() - len..];
-                tail.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte))
+                let tail = record.iter().rev().take(usize::from(sizes.length));
+                tail.fold(0u64, |n, byte| n << 8 | u64::from(*byte))
             };
             found = tree.find(task, &|record| number(record).cmp(&key))?;
             found.first().ok_or_else(|| self.error(format!("there is no large object {key}")))?
@@ -337,8 +336,8 @@ impl Head {
             let mut inner = Cursor::new("filter pipeline", place, message, cursor.sizes());
             pipeline = FilterPipeline::parse(&mut inner)?;
         }
-        let covered = cursor.taken();
-        if checksum::lookup3(&bytes[..covered], 0) != cursor.u32()? {
+        let covered = bytes.get(..cursor.taken()).unwrap_or_default();
+        if checksum::lookup3(covered, 0) != cursor.u32()? {
             return Err(cursor.error("its checksum is wrong; it is damaged"));
         }
         let power = |size: u64| size.is_power_of_two();

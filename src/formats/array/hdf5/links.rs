@@ -203,7 +203,7 @@ impl Links {
 fn part(links: &[Link], range: &Range<u64>) -> Vec<Link> {
     let end = range.end.min(links.len() as u64);
     let start = range.start.min(end);
-    links[start as usize..end as usize].to_vec()
+    links.get(start as usize..end as usize).unwrap_or_default().to_vec()
 }
 
 /// Links in the object header.

@@ -454,6 +454,6 @@ impl ExternalFiles {
 
 /// Text of the file up to its first zero byte; what is no UTF-8 is shown with the replacement sign.
 pub(super) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }

@@ -279,9 +279,8 @@ impl Object {
     /// Reads all blocks that continuation messages name.
     fn follow(&mut self, file: &File, task: &Task, blocks: &mut Blocks) -> Result<()> {
         let mut next = 0;
-        while next < blocks.pending.len() {
+        while let Some(&block) = blocks.pending.get(next) {
             task.check()?;
-            let block = blocks.pending[next];
             next += 1;
             if next > BLOCKS {
                 self.problems.push(Error::limit(format!("an object header of over {BLOCKS} blocks")));

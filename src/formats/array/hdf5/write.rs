@@ -325,7 +325,8 @@ fn all_arrays<'a>(
         if let Some(inner) = taken.range(below.clone()..).next().filter(|other| other.starts_with(&below)) {
             return Err(Error::unsupported(format!("{path:?} is an array and the group of {inner:?}")));
         }
-        let above = path.match_indices('/').map(|(at, _)| &path[..at]).find(|group| taken.contains(*group));
+        let above =
+            path.match_indices('/').filter_map(|(at, _)| path.get(..at)).find(|group| taken.contains(*group));
         if let Some(group) = above {
             return Err(Error::unsupported(format!("{group:?} is an array and the group of {path:?}")));
         }

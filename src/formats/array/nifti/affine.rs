@@ -27,20 +27,16 @@ impl Affine {
             [twice * (b * d - a * c), twice * (c * d + a * b), 1.0 - twice * (b * b + c * c)],
         ];
         let [x, y, z] = zooms;
-        let row = |n: usize| [turned[n][0] * x, turned[n][1] * y, turned[n][2] * z * flip, shift[n]];
-        Affine([row(0), row(1), row(2)])
+        let row = |[a, b, c]: [f64; 3], shift: f64| [a * x, b * y, c * z * flip, shift];
+        Affine([row(turned[0], shift[0]), row(turned[1], shift[1]), row(turned[2], shift[2])])
     }
 
     /// Voxels along the axes, the one at `middle` at the origin, the first axis turned round: what nibabel takes
     /// where the file says nothing.
     pub(super) fn of_zooms(middle: [f64; 3], zooms: [f64; 3]) -> Self {
-        let step = [-zooms[0], zooms[1], zooms[2]];
-        let row = |n: usize| {
-            let mut row = [0.0, 0.0, 0.0, -middle[n] * step[n]];
-            row[n] = step[n];
-            row
-        };
-        Affine([row(0), row(1), row(2)])
+        let [x, y, z] = [-zooms[0], zooms[1], zooms[2]];
+        let [i, j, k] = middle;
+        Affine([[x, 0.0, 0.0, -i * x], [0.0, y, 0.0, -j * y], [0.0, 0.0, z, -k * z]])
     }
 
     /// All four rows.

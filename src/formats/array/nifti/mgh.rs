@@ -50,8 +50,10 @@ fn parse(bytes: &[u8]) -> Option<Header> {
     };
     let delta = [0, 1, 2].map(|n| if placed { float(bytes, 30 + 4 * n) } else { 1.0 });
     // As nibabel.
-    let usual = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0];
-    let space = std::array::from_fn(|n| if placed { float(bytes, 42 + 4 * n) } else { usual[n] });
+    let mut space = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0];
+    if placed {
+        space = std::array::from_fn(|n| float(bytes, 42 + 4 * n));
+    }
     Some(Header { sides: [side(0)?, side(1)?, side(2)?, side(3)?], kind, placed, delta, space })
 }
 
@@ -96,7 +98,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     }
     let axis = |n: usize| {
         let along = (n < 3).then(|| affine.along(n)).flatten();
-        let name = along.map_or(["i", "j", "k", "t"][n.min(3)], |(d, ..)| ["x", "y", "z"][d.min(2)]);
+        let (names, place) = along.map_or((["i", "j", "k", "t"], n), |(d, ..)| (["x", "y", "z", "z"], d));
+        let name = names.get(place).copied().unwrap_or_default();
         let step = header.delta.get(n).copied().filter(|step| *step != 0.0);
         Axis {
             name: name.to_owned(),
@@ -114,11 +117,14 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
 impl Header {
     /// The middle voxel lies at the given place.
     fn affine(&self) -> Affine {
-        let row = |n: usize| {
-            let step = |axis: usize| self.space[3 * axis + n] * self.delta[axis];
-            let middle: f64 = (0..3).map(|axis| step(axis) * (self.sides[axis] as f64 / 2.0)).sum();
-            [step(0), step(1), step(2), self.space[9 + n] - middle]
+        let [xr, xa, xs, yr, ya, ys, zr, za, zs, cr, ca, cs] = self.space;
+        let [i, j, k] = self.delta;
+        let row = |x: f64, y: f64, z: f64, centre: f64| {
+            let steps = [x * i, y * j, z * k];
+            let halves = self.sides.iter().map(|side| *side as f64 / 2.0);
+            let middle: f64 = steps.iter().zip(halves).map(|(step, half)| step * half).sum();
+            [steps[0], steps[1], steps[2], centre - middle]
         };
-        Affine([row(0), row(1), row(2)])
+        Affine([row(xr, yr, zr, cr), row(xa, ya, za, ca), row(xs, ys, zs, cs)])
     }
 }

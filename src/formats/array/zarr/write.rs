@@ -114,8 +114,8 @@ fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn 
         }
     }
     let mut root = group_document(spelled(&payload.attributes, &DType::U8));
-    root["consolidated_metadata"] =
-        json!({"kind": "inline", "must_understand": false, "metadata": documents});
+    let consolidated = json!({"kind": "inline", "must_understand": false, "metadata": documents});
+    insert(&mut root, "consolidated_metadata", consolidated);
     keys.put("zarr.json", &bytes_of(&root)?)?;
     for (path, document) in &documents {
         keys.put(&format!("{path}/zarr.json"), &bytes_of(document)?)?;
@@ -200,9 +200,16 @@ fn document(
     let axes = array.facts().axes;
     if axes.len() == array.shape().len() && axes.iter().any(|axis| !axis.name.is_empty()) {
         let name = |name: &String| if name.is_empty() { Json::Null } else { Json::from(name.as_str()) };
-        document["dimension_names"] = axes.iter().map(|axis| name(&axis.name)).collect();
+        insert(&mut document, "dimension_names", axes.iter().map(|axis| name(&axis.name)).collect());
     }
     document
+}
+
+/// Sets an entry of a document, which is an object.
+fn insert(document: &mut Json, name: &str, value: Json) {
+    if let Some(entries) = document.as_object_mut() {
+        entries.insert(name.to_owned(), value);
+    }
 }
 
 /// How bytes are compressed.

@@ -6,6 +6,7 @@
 
 use super::batch::Body;
 use super::schema::{Cursor, Plan};
+use crate::bytes::entry;
 use crate::bytes::error::{Error, Result};
 use crate::data::dtype::swap_bytes;
 use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array};
@@ -305,9 +306,11 @@ impl Decoder<'_> {
         at.buffer += 1;
         let mut child_of = [None; 256];
         for (n, (id, _)) in fields.iter().enumerate() {
-            child_of[usize::from(id as u8)] = Some(n);
+            if let Some(child) = child_of.get_mut(usize::from(id as u8)) {
+                *child = Some(n);
+            }
         }
-        let children: Option<Vec<usize>> = ids.iter().map(|&id| child_of[usize::from(id)]).collect();
+        let children: Option<Vec<usize>> = ids.iter().map(|&id| *entry(&child_of, id)).collect();
         let children =
             children.ok_or_else(|| wrong("a union's value is of no type that it has".to_owned()))?;
         let mut build = build.add_buffer(Buffer::from_slice_ref(&ids));

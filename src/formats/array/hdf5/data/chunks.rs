@@ -180,12 +180,12 @@ impl Chunks for Stored {
                 raw: self.raw,
                 missing: record.is_none(),
             });
-            for axis in (0..index.len()).rev() {
-                index[axis] += 1;
-                if index[axis] < counts[axis] {
+            for (at, &count) in index.iter_mut().zip(&counts).rev() {
+                *at += 1;
+                if *at < count {
                     break;
                 }
-                index[axis] = 0;
+                *at = 0;
             }
         }
         Ok(Layout { unit: "chunk", blocks, grid: counts })

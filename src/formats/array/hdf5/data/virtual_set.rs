@@ -247,10 +247,13 @@ impl Virtual {
         };
         let (to_lens, from_lens) = (lens(target, &self.shape), lens(from, source));
         let long = |lens: &[u64], slabs: &[Slab]| -> Vec<usize> {
-            (0..lens.len()).filter(|&n| lens[n] != 1 || slabs[n].is_unlimited()).collect()
+            let both = lens.iter().zip(slabs).enumerate();
+            both.filter(|(_, (len, slab))| **len != 1 || slab.is_unlimited()).map(|(n, _)| n).collect()
         };
         let (to_axes, from_axes) = (long(&to_lens, target), long(&from_lens, from));
-        let alike = |(&a, &b): (&usize, &usize)| to_lens[a] == from_lens[b] || target[a].is_unlimited();
+        let alike = |(&a, &b): (&usize, &usize)| {
+            to_lens.get(a) == from_lens.get(b) || target.get(a).is_some_and(Slab::is_unlimited)
+        };
         if to_axes.len() != from_axes.len() || !to_axes.iter().zip(&from_axes).all(alike) {
             return None;
         }
@@ -259,7 +262,7 @@ impl Virtual {
         for (axis, slab) in target.iter().enumerate() {
             let partner = to_axes.iter().position(|&a| a == axis).and_then(|n| from_axes.get(n));
             let (most, other) = match partner {
-                Some(&b) => (to_lens[axis].min(from_lens[b]), Some(from.get(b)?)),
+                Some(&b) => ((*to_lens.get(axis)?).min(*from_lens.get(b)?), Some(from.get(b)?)),
                 None => (1, None),
             };
             runs.push(runs_of(slab, other, most, region.0.get(axis)?));
@@ -273,18 +276,25 @@ impl Virtual {
             return None;
         }
         loop {
-            let chosen: Vec<Run> = index.iter().zip(&runs).map(|(&n, runs)| runs[n]).collect();
+            let chosen: Option<Vec<Run>> =
+                index.iter().zip(&runs).map(|(&n, runs)| runs.get(n).copied()).collect();
+            let chosen = chosen?;
             let mut spans: Vec<Span> = from.iter().map(|slab| Span::range(slab.start, 1)).collect();
             for (&a, &b) in to_axes.iter().zip(&from_axes) {
-                spans[b] = Span { start: chosen[a].from.0, count: chosen[a].count, step: chosen[a].from.1 };
+                let run = chosen.get(a)?;
+                *spans.get_mut(b)? = Span { start: run.from.0, count: run.count, step: run.from.1 };
             }
             let out = chosen.iter().map(|run| Span { start: run.out.0, count: run.count, step: run.out.1 });
             pieces.push(Piece { from: Region(spans), out: out.collect() });
-            let Some(axis) = (0..index.len()).rev().find(|&axis| index[axis] + 1 < runs[axis].len()) else {
-                return Some(pieces);
-            };
-            index[axis] += 1;
-            index.iter_mut().skip(axis + 1).for_each(|n| *n = 0);
+            let mut steps = index.iter_mut().zip(&runs).rev();
+            loop {
+                let Some((n, runs)) = steps.next() else { return Some(pieces) };
+                *n += 1;
+                if *n < runs.len() {
+                    break;
+                }
+                *n = 0;
+            }
         }
     }
 
@@ -417,12 +427,12 @@ impl Piece {
                 .zip(shape)
                 .fold(0, |to, ((span, &at), &len)| to * len + span.index(at));
             each(n as usize, to as usize);
-            for axis in (0..index.len()).rev() {
-                index[axis] += 1;
-                if index[axis] < counts[axis] {
+            for (at, &count) in index.iter_mut().zip(&counts).rev() {
+                *at += 1;
+                if *at < count {
                     break;
                 }
-                index[axis] = 0;
+                *at = 0;
             }
         }
     }
