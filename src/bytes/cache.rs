@@ -24,6 +24,8 @@ pub static DECODED: Budget = Budget::new(2_000_000_000);
 pub struct Budget {
     most: AtomicUsize,
     used: AtomicUsize,
+    /// How much of it is in use and cannot be dropped.
+    held: AtomicUsize,
     clock: AtomicU64,
     members: Mutex<Members>,
     /// Held by the one thread that makes room.

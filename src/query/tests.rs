@@ -619,6 +619,11 @@ fn tables_beside_a_table_have_names() {
     engine.add_document(&task, &document).unwrap();
     let joined = "SELECT count(*) FROM c JOIN c_images i ON i.id = c.image_id";
     assert_eq!(texts(&engine, joined), ["2"]);
+    // A node whose name the file's ends with.
+    let arrays = folder.path().join("my_labels");
+    std::fs::copy(Path::new(root).join("npz/stored.npz"), &arrays).unwrap();
+    let count = |path: &Path| texts(&engine, &format!("SELECT count(*) FROM '{}#labels'", path.display()));
+    assert_eq!(count(&arrays), count(&Path::new(root).join("npz/stored.npz")));
 }
 
 fn add_lines(engine: &Engine, name: &str, lines: &str) {

@@ -408,6 +408,22 @@ mod tests {
         assert!(strided(&[3], &[6, 2]).is_err());
     }
 
+    /// As NumPy's `broadcast_to` and windows over a signal lie.
+    #[test]
+    fn elements_may_share_bytes() {
+        let of = |shape: &[u64], strides: &[u64]| {
+            let bytes: Vec<u8> = (0..8u32).flat_map(u32::to_le_bytes).collect();
+            let source = Source::memory("a", bytes);
+            let plain = Plain::strided(source, 4, DType::U32, shape.to_vec(), strides.to_vec()).unwrap();
+            let got = read(&plain, &Task::new(), &Region::all(shape)).unwrap();
+            got.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[2, 3], &[0, 4]), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(of(&[2, 3], &[4, 0]), [1, 1, 1, 2, 2, 2]);
+        assert_eq!(of(&[3], &[0]), [1, 1, 1]);
+        assert_eq!(of(&[3, 3], &[4, 4]), [1, 2, 3, 2, 3, 4, 3, 4, 5]);
+    }
+
     /// Parts that are read together, by themselves and in groups, of an array that is longer than one of them.
     #[test]
     fn large_arrays_in_any_order_are_read_in_parts() {
