@@ -87,6 +87,8 @@
 //! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
 //!     [`Cache`](bytes::cache::Cache), or by [`Held`](bytes::cache::Held).
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
+//! 12. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
+//!     checked (clippy's lints below); where one is allowed, the reason says why it holds.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read their fixtures whole"))]
 #![cfg_attr(

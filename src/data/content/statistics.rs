@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(ends(&bounds().merged(&[Some(7), Some(3)])), (None, None, Some(2)));
         let both = (Some("1".into()), Some("900".into()), Some(2));
         assert_eq!(ends(&bounds().merged(&[None, Some(2)])), both);
-        assert!(bounds().inexact().merged(&[None, None]).exact == false);
+        assert!(!bounds().inexact().merged(&[None, None]).exact);
         let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.1, -2.0]));
         let found = ColumnStatistics::new(floats.clone(), floats, UInt64Array::new_null(2));
         assert_eq!(ends(&found.merged(&[None, None])), (Some("-2.0".into()), Some("0.1".into()), None));
