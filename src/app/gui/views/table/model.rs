@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use gander::data::adapt::{LenientTyped};
+use gander::data::adapt::LenientTyped;
 use gander::data::content::{Rows, Table};
 use gander::jobs::Jobs;
 use gander::query::{Condition, Order, Test};
