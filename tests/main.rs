@@ -7,6 +7,7 @@ mod fixtures;
 mod golden;
 mod hdf5;
 mod json;
+mod lazy;
 mod losses;
 mod memory;
 mod mutations;

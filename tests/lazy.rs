@@ -1,0 +1,413 @@
+//! Opening reads headers: of a gigabyte of each format, less than a megabyte.
+//!
+//! The documents exist only as what they begin with, what they end with, and what is repeated in between, so that
+//! every byte that is asked for is counted. A format that is not here says why in [`NOT_HERE`]; one that must read more
+//! in [`READ_MORE`].
+
+use crate::fixtures::root;
+use gander::Task;
+use gander::bytes::error::Result;
+use gander::bytes::source::{ReadAt, Source};
+use gander::data::format::Options;
+use gander::formats::{ALL, FORMATS};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const SIZE: u64 = 1 << 30;
+const AT_MOST: u64 = 1 << 20;
+
+/// Formats that have no file of a gigabyte.
+const NOT_HERE: &[(&str, &str)] = &[
+    ("safetensors_sharded", "a folder"),
+    ("delta", "a folder"),
+    ("iceberg", "a folder"),
+    ("dataset", "a folder"),
+    ("zarr", "a folder"),
+    ("n5", "a folder"),
+    ("folder", "a folder"),
+    ("sqlite", "SQLite opens the file by its path and reads the pages of the schema"),
+    ("known", "nothing but the first bytes of such a file is read at all"),
+];
+
+const DECOMPRESSED: &str = "the first 8 MB are decompressed, so that a small damaged file says so at once";
+
+/// Formats whose opening reads more than [`AT_MOST`], and what for.
+const READ_MORE: &[(&str, &str)] = &[
+    ("jpeg", "its decoder gets the whole file, of a mapped one as a slice of the map"),
+    ("gzip", DECOMPRESSED),
+    ("zstd", DECOMPRESSED),
+    ("bzip2", DECOMPRESSED),
+    ("xz", DECOMPRESSED),
+    ("lz4", DECOMPRESSED),
+    ("zlib", DECOMPRESSED),
+    ("json", "the first hundred elements are found in steps of a megabyte"),
+];
+
+/// A document that is made as it is read: how it begins, a pattern that is repeated, how it ends.
+struct Document {
+    id: &'static str,
+    name: &'static str,
+    head: Vec<u8>,
+    fill: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+struct Counted {
+    document: Document,
+    len: u64,
+    read: Arc<AtomicU64>,
+}
+
+impl ReadAt for Counted {
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len)
+    }
+
+    fn len(&self, _: &Task) -> Result<u64> {
+        Ok(self.len)
+    }
+
+    fn read_at(&self, _: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let Document { head, fill, tail, .. } = &self.document;
+        let (start, end) = (head.len() as u64, self.len - tail.len() as u64);
+        let count = (self.len.saturating_sub(offset) as usize).min(out.len());
+        for (at, byte) in (offset..).zip(&mut out[..count]) {
+            *byte = match at {
+                _ if at < start => head[at as usize],
+                _ if at >= end => tail[(at - end) as usize],
+                _ => fill[((at - start) % fill.len() as u64) as usize],
+            };
+        }
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// The document of a gigabyte, whole repetitions of its pattern.
+fn counted(document: Document) -> (Counted, Arc<AtomicU64>) {
+    let read = Arc::new(AtomicU64::new(0));
+    let around = (document.head.len() + document.tail.len()) as u64;
+    let fill = document.fill.len() as u64;
+    let len = around + (SIZE - around).div_ceil(fill) * fill;
+    (Counted { document, len, read: read.clone() }, read)
+}
+
+fn fixture(path: &str) -> Vec<u8> {
+    let path = root().join(path);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A file of zeros behind what is made by hand.
+fn zeros(id: &'static str, name: &'static str, head: Vec<u8>) -> Document {
+    Document { id, name, head, fill: vec![0], tail: Vec::new() }
+}
+
+/// A fixture with nothing but zeros behind it.
+fn longer(id: &'static str, path: &'static str) -> Document {
+    zeros(id, path.rsplit('/').next().unwrap(), fixture(path))
+}
+
+/// A fixture with a hole in front of its last bytes, which say by their distance from the end where they are.
+fn hollow(id: &'static str, path: &'static str, tail: impl Fn(&[u8]) -> usize) -> Document {
+    let mut head = fixture(path);
+    let tail = head.split_off(head.len() - tail(&head));
+    Document { id, name: path.rsplit('/').next().unwrap(), head, fill: vec![0], tail }
+}
+
+fn number(bytes: &[u8]) -> usize {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
+}
+
+/// Parquet: the footer, its length and the magic.
+fn parquet_tail(file: &[u8]) -> usize {
+    number(&file[file.len() - 8..file.len() - 4]) + 8
+}
+
+/// Arrow files: the same with a longer magic.
+fn arrow_tail(file: &[u8]) -> usize {
+    number(&file[file.len() - 10..file.len() - 6]) + 10
+}
+
+/// ORC: statistics, footer and postscript; the lengths are the fields 1 and 5 of the postscript.
+fn orc_tail(file: &[u8]) -> usize {
+    let length = usize::from(file[file.len() - 1]);
+    let mut rest = &file[file.len() - 1 - length..file.len() - 1];
+    let varint = |rest: &mut &[u8]| {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (first, others) = rest.split_first().unwrap();
+            *rest = others;
+            value |= usize::from(first & 0x7f) << shift;
+            shift += 7;
+            if first & 0x80 == 0 {
+                return value;
+            }
+        }
+    };
+    let mut tail = length + 1;
+    while !rest.is_empty() {
+        let tag = varint(&mut rest);
+        let value = varint(&mut rest);
+        if tag & 7 == 2 {
+            rest = &rest[value..];
+        } else if [1, 5].contains(&(tag >> 3)) {
+            tail += value;
+        }
+    }
+    tail
+}
+
+/// ZIP: the hole lies between the last member and the central directory, whose new place the end record tells.
+fn zip(id: &'static str, path: &'static str) -> Document {
+    let mut head = fixture(path);
+    let end = head.windows(4).rposition(|bytes| bytes == b"PK\x05\x06").unwrap();
+    let directory = number(&head[end + 16..end + 20]);
+    let mut tail = head.split_off(directory);
+    let place = (SIZE - tail.len() as u64) as u32;
+    tail[end - directory + 16..end - directory + 20].copy_from_slice(&place.to_le_bytes());
+    Document { id, name: path.rsplit('/').next().unwrap(), head, fill: vec![0], tail }
+}
+
+/// A fixture that is repeated: compressed members, frames and streams may follow each other.
+fn repeated(id: &'static str, path: &'static str) -> Document {
+    Document { fill: fixture(path), head: Vec::new(), ..longer(id, path) }
+}
+
+/// An Avro file whose first block is repeated.
+fn avro() -> Document {
+    let mut head = fixture("avro/codec_deflate.avro");
+    let sync = head.split_off(head.len() - 16);
+    let mut ends = head.windows(16).enumerate().filter(|(_, bytes)| *bytes == sync).map(|(at, _)| at + 16);
+    let start = ends.next().unwrap();
+    let end = ends.next().unwrap_or(head.len());
+    let mut fill = head[start..end].to_vec();
+    if end == head.len() {
+        fill.extend_from_slice(&sync);
+    }
+    head.truncate(start);
+    Document { id: "avro", name: "large.avro", head, fill, tail: Vec::new() }
+}
+
+/// Blocks of text that are stored as they are.
+fn zlib() -> Document {
+    let text = b"The quick brown fox jumps over the lazy dog.\n".repeat(1_000);
+    let length = text.len() as u16;
+    let fill = bytes(&[&[0], &length.to_le_bytes(), &(!length).to_le_bytes(), &text]);
+    Document {
+        id: "zlib",
+        name: "large.txt.zz",
+        head: vec![0x78, 1],
+        fill,
+        tail: vec![1, 0, 0, 255, 255, 0, 0, 0, 1],
+    }
+}
+
+/// A text that goes on in the same manner.
+fn text(id: &'static str, name: &'static str, head: &str, fill: &str, tail: &str) -> Document {
+    let (head, fill, tail) = (head.into(), fill.into(), tail.into());
+    Document { id, name, head, fill, tail }
+}
+
+/// Pieces of a binary header behind each other.
+fn bytes(pieces: &[&[u8]]) -> Vec<u8> {
+    pieces.concat()
+}
+
+fn padded(mut bytes: Vec<u8>, len: usize, with: u8) -> Vec<u8> {
+    bytes.resize(len, with);
+    bytes
+}
+
+fn npy() -> Vec<u8> {
+    let dict = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (268435456,), }");
+    bytes(&[b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes(), dict.as_bytes()])
+}
+
+/// One variable of 32-bit floats along one dimension (the specification's grammar, 64-bit offsets).
+fn netcdf3() -> Vec<u8> {
+    let be = |n: u32| n.to_be_bytes();
+    let name = bytes(&[&be(1), b"x\0\0\0"]);
+    let dimension = bytes(&[&be(10), &be(1), &name, &be(1 << 28)]);
+    let place = 8u64 + dimension.len() as u64 + 8 + 8 + 8 + 4 + 4 + 8 + 4 + 4 + 8;
+    let variable = bytes(&[
+        &be(11),
+        &be(1),
+        &name,
+        &be(1),
+        &be(0),
+        &be(0),
+        &be(0),
+        &be(5),
+        &be(1 << 30),
+        &place.to_be_bytes(),
+    ]);
+    bytes(&[b"CDF\x02", &be(0), &dimension, &be(0), &be(0), &variable])
+}
+
+/// One matrix of doubles, not compressed.
+fn mat() -> Vec<u8> {
+    let le = |n: u32| n.to_le_bytes();
+    let head = padded(b"MATLAB 5.0 MAT-file".to_vec(), 124, b' ');
+    let count = 1u32 << 27;
+    let flags = bytes(&[&le(6), &le(8), &le(6), &le(0)]);
+    let shape = bytes(&[&le(5), &le(8), &le(count), &le(1)]);
+    let name = bytes(&[&le(1), &le(1), b"x\0\0\0\0\0\0\0"]);
+    let values = bytes(&[&le(9), &le(count * 8 - 256)]);
+    let inside = (flags.len() + shape.len() + name.len() + values.len()) as u32 + count * 8 - 256;
+    bytes(&[&head, b"\x00\x01IM", &le(14), &le(inside), &flags, &shape, &name, &values])
+}
+
+fn nifti() -> Vec<u8> {
+    let mut head = vec![0u8; 352];
+    head[..4].copy_from_slice(&348u32.to_le_bytes());
+    for (at, side) in [3u16, 1024, 1024, 256, 1, 1, 1, 1].into_iter().enumerate() {
+        head[40 + 2 * at..42 + 2 * at].copy_from_slice(&side.to_le_bytes());
+    }
+    head[70] = 16; // float32
+    head[72] = 32;
+    head[108..112].copy_from_slice(&352f32.to_le_bytes());
+    head[344..347].copy_from_slice(b"n+1");
+    head
+}
+
+fn mgh() -> Vec<u8> {
+    let numbers = [1i32, 1024, 1024, 256, 1, 3, 0].map(i32::to_be_bytes).concat();
+    padded(numbers, 284, 0)
+}
+
+fn fits() -> Vec<u8> {
+    let cards = [
+        "SIMPLE  =                    T",
+        "BITPIX  =                  -32",
+        "NAXIS   =                    2",
+        "NAXIS1  =                16384",
+        "NAXIS2  =                16384",
+        "END",
+    ];
+    let text: String = cards.iter().map(|card| format!("{card:<80}")).collect();
+    padded(text.into_bytes(), 2880, b' ')
+}
+
+fn safetensors() -> Vec<u8> {
+    let json = r#"{"x":{"dtype":"F32","shape":[268435456],"data_offsets":[0,1073741824]}}"#;
+    bytes(&[&(json.len() as u64).to_le_bytes(), json.as_bytes()])
+}
+
+fn png() -> Document {
+    let header = bytes(&[b"IHDR", &16384u32.to_be_bytes(), &16384u32.to_be_bytes(), &[8, 6, 0, 0, 0]]);
+    let mut sum = flate2::Crc::new();
+    sum.update(&header);
+    let data = (SIZE as u32 - 57).to_be_bytes();
+    let head = bytes(&[
+        b"\x89PNG\r\n\x1a\n",
+        &13u32.to_be_bytes(),
+        &header,
+        &sum.sum().to_be_bytes(),
+        &data,
+        b"IDAT",
+    ]);
+    let tail = b"\0\0\0\0\0\0\0\0IEND\xae\x42\x60\x82".to_vec();
+    Document { id: "png", name: "large.png", head, fill: vec![0], tail }
+}
+
+fn bmp() -> Vec<u8> {
+    let le = |n: u32| n.to_le_bytes();
+    bytes(&[
+        b"BM",
+        &le(SIZE as u32),
+        &le(0),
+        &le(54),
+        &le(40),
+        &le(16384),
+        &le(21840),
+        b"\x01\0\x18\0",
+        &[0; 24],
+    ])
+}
+
+fn tar() -> Vec<u8> {
+    let mut head = padded(b"large.bin".to_vec(), 512, 0);
+    head[100..108].copy_from_slice(b"0000644\0");
+    head[124..136].copy_from_slice(b"07777776000\0");
+    head[156] = b'0';
+    head[257..265].copy_from_slice(b"ustar\x0000");
+    head[148..156].copy_from_slice(b"        ");
+    let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+    head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    head
+}
+
+fn documents() -> Vec<Document> {
+    vec![
+        hollow("parquet", "parquet/all_types.parquet", parquet_tail),
+        hollow("arrow", "arrow/all_types.arrow", arrow_tail),
+        hollow("feather", "feather/v1.feather", parquet_tail),
+        hollow("orc", "orc/codec_zlib.orc", orc_tail),
+        avro(),
+        longer("netcdf4", "netcdf4/weather.nc"),
+        longer("mat73", "mat73/whole.mat"),
+        longer("hdf5", "hdf5/groups_latest.h5"),
+        zeros("npy", "large.npy", npy()),
+        longer("bloscpack", "bloscpack/c.blp"),
+        zip("npz", "npz/stored.npz"),
+        zip("zip", "zip/deflated.zip"),
+        zip("xlsx", "xlsx/birds.xlsx"),
+        zeros("netcdf3", "large.nc", netcdf3()),
+        zeros("mat", "large.mat", mat()),
+        zeros("nifti", "large.nii", nifti()),
+        zeros("mgh", "large.mgh", mgh()),
+        zeros("fits", "large.fits", fits()),
+        zeros("safetensors", "large.safetensors", safetensors()),
+        longer("pcd", "pcd/fields_binary.pcd"),
+        png(),
+        longer("jpeg", "jpeg/comment.jpg"),
+        longer("webp", "webp/lossy.webp"),
+        longer("gif", "gif/still.gif"),
+        zeros("bmp", "large.bmp", bmp()),
+        longer("tiff", "tiff/codec_lzw.tif"),
+        zeros("ppm", "large.ppm", b"P6\n16384 21845\n255\n".to_vec()),
+        longer("qoi", "qoi/rgb.qoi"),
+        longer("hdr", "hdr/flat.hdr"),
+        longer("exr", "exr/codec_zip.exr"),
+        longer("ico", "ico/one.ico"),
+        longer("tga", "tga/rgb_24.tga"),
+        repeated("gzip", "gzip/members_3.txt.gz"),
+        repeated("zstd", "zstd/checksum.txt.zst"),
+        repeated("bzip2", "bzip2/text.txt.bz2"),
+        repeated("xz", "xz/check_crc32.txt.xz"),
+        repeated("lz4", "lz4/checksums.txt.lz4"),
+        zlib(),
+        zeros("tar", "large.tar", tar()),
+        zeros("raw", "large_16384x16384_f32.raw", Vec::new()),
+        text("jsonl", "large.jsonl", "", "{\"a\": 1, \"b\": [\"x\", 2]}\n", ""),
+        text("json", "large.json", "[1", ", {\"a\": 1, \"b\": [\"x\", 2]}", "]"),
+        text("csv", "large.csv", "a,b,c\n", "1,2.5,three\n", ""),
+        text("text", "large.txt", "", "The quick brown fox jumps over the lazy dog.\n", ""),
+        zeros("bytes", "large.bin", vec![0xfe, 1, 2, 3]),
+    ]
+}
+
+#[test]
+fn a_gigabyte_opens_with_less_than_a_megabyte() {
+    let task = Task::new();
+    let (mut seen, mut wrong) = (Vec::new(), Vec::new());
+    for document in documents() {
+        let (id, name) = (document.id, document.name);
+        let (counted, read) = counted(document);
+        let source = Source::memory(name, Vec::new()).stream(name, Arc::new(counted)).unwrap();
+        let opened = ALL.open_source(&task, &source, &Options::default());
+        let opened = opened.unwrap_or_else(|error| panic!("{name}: {error}"));
+        opened.root.child_page(&task, 0..100).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let read = read.load(Ordering::Relaxed);
+        let more = READ_MORE.iter().any(|(format, _)| *format == id);
+        if opened.format.id != id || (read >= AT_MOST) != more {
+            wrong.push(format!("{name}: {} bytes read as {}", read, opened.format.id));
+        }
+        seen.push(id);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let left: Vec<&str> = FORMATS.iter().map(|format| format.id).collect();
+    let left =
+        left.into_iter().filter(|id| !seen.contains(id) && !NOT_HERE.iter().any(|(here, _)| here == id));
+    assert_eq!(left.collect::<Vec<_>>(), [""; 0], "formats without a document of a gigabyte");
+}
