@@ -36,9 +36,10 @@ $(CURDIR)/.venv-build/bin/cmake:
 	python3 -m venv .venv-build
 	.venv-build/bin/pip install --quiet 'cmake>=3.26,<4'
 
-# LEAN: further words for the build without the window.
+# LINTED: what stands before the tests' build, which may be compiled by clippy. LEAN: further words for the build without
+# the window.
 test: tools
-	cargo test
+	$(LINTED) cargo test
 	cargo build --no-default-features $(LEAN)
 
 run: tools
