@@ -275,12 +275,13 @@ fn pattern(statement: &Statement) -> Option<Located> {
     use BinaryOperator::{PGRegexIMatch, PGRegexMatch, PGRegexNotIMatch, PGRegexNotMatch};
     let wrong = |expr: &Expr| {
         let (pattern, span) = literal(expr)?;
-        let why = match regex::Regex::new(pattern).err()? {
-            // Lines that show the place in the pattern, and then the reason.
-            regex::Error::Syntax(text) => text.lines().last().unwrap_or_default().to_owned(),
-            other => other.to_string(),
+        let why = match regex_syntax::parse(pattern) {
+            Err(regex_syntax::Error::Parse(error)) => error.kind().to_string(),
+            Err(regex_syntax::Error::Translate(error)) => error.kind().to_string(),
+            Err(other) => other.to_string(),
+            // Sound, but too large.
+            Ok(_) => regex::Regex::new(pattern).err()?.to_string(),
         };
-        let why = why.trim_start_matches("error: ");
         Some((format!("the regular expression {pattern:?}: {why}"), span))
     };
     first(statement, |expr| match expr {
