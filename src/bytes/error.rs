@@ -142,6 +142,11 @@ impl Error {
         self.0.file.as_deref()
     }
 
+    /// What is wrong, without class and place: to be part of another error's words.
+    pub fn what(&self) -> &str {
+        &self.0.message
+    }
+
     /// The sentence without the file's name: class, what, node and byte.
     pub fn message(&self) -> String {
         let inner = &*self.0;

@@ -29,6 +29,9 @@ pub struct Format {
     /// Decides where magic alone does not, and then in its place: `magic` is not looked at. Pure; sees only the
     /// head. `Yes` wins in the order of the list, `Maybe` needs the extension.
     pub sniff: Option<fn(&Head) -> Match>,
+    /// Takes nearly any bytes or text: a file whose name promises a format with a magic of its own was damaged or
+    /// misnamed if it ends up here.
+    pub takes_any: bool,
     /// The kinds of content that its nodes hold.
     pub reads: &'static [Kind],
     /// What may be set when opening (a CSV's delimiter).
@@ -49,6 +52,7 @@ impl Format {
             mime: &[],
             magic: &[],
             sniff: None,
+            takes_any: false,
             reads: &[],
             options: &[],
             open,

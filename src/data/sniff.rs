@@ -205,10 +205,9 @@ fn remark(head: &Head, format: &'static Format, formats: Formats) -> Verdict {
         && !head.is_folder
     {
         let extension = head.name.rsplit('.').next().unwrap_or_default();
-        broken_promise =
-            !promised.magic.is_empty() && (format.id == "text" || format.id == "csv" || format.id == "bytes");
+        broken_promise = !promised.magic.is_empty() && format.takes_any;
         remark = Some(if broken_promise {
-            let opened = if format.id == "bytes" {
+            let opened = if formats.0.last().is_some_and(|last| std::ptr::eq(*last, format)) {
                 "shown as bytes".to_owned()
             } else {
                 format!("opened as {}", format.name)

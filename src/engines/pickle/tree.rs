@@ -41,13 +41,14 @@ struct Tree {
 /// One value.
 fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize) -> Node {
     let pickle = &tree.pickle;
-    let mut node = Node::new(name, label(pickle, id));
+    let known = label(pickle, id);
+    let mut node = Node::new(name, known.unwrap_or("object"));
     match pickle.value(id).is_open().then(|| tree.resolver.resolve(pickle, id, name)).flatten() {
         Some(Ok(Resolved { label, content })) => return Node { label, ..node }.content(content),
         Some(Err(error)) => node.problem = Some(error),
         None => {}
     }
-    if node.label == "object" {
+    if known.is_none() {
         node = node.read_as("type", pickle.type_name(id));
     }
     let count: u64 = runs(pickle, id).iter().map(Run::count).sum();
@@ -62,20 +63,16 @@ fn of(tree: &Arc<Tree>, id: Id, name: &str, depth: usize) -> Node {
     node.lazy(Below { tree: tree.clone(), id, count, depth })
 }
 
-/// The type's name: one of those that are known, since labels are fixed words.
-fn label(pickle: &Pickle, id: Id) -> &'static str {
+/// The type's name if it is one of those that are known, since labels are fixed words.
+fn label(pickle: &Pickle, id: Id) -> Option<&'static str> {
     let value = pickle.value(id);
-    if let Some(word) = value.builtin() {
-        return word;
-    }
-    match value {
-        Value::Object(_) => match pickle.type_name(id).as_str() {
-            "numpy.ndarray" => "numpy.ndarray",
-            "collections.OrderedDict" => "collections.OrderedDict",
-            _ => "object",
-        },
-        _ => "object",
-    }
+    value.builtin().or_else(|| match value {
+        Value::Object(_) => {
+            let name = pickle.type_name(id);
+            ["numpy.ndarray", "collections.OrderedDict"].into_iter().find(|known| *known == name)
+        }
+        _ => None,
+    })
 }
 
 /// A stretch of what a value holds. The names are not made here: many values may hold the same million entries.

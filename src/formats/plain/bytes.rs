@@ -13,6 +13,7 @@ pub static FORMAT: Format = Format {
     extensions: &["bin"],
     mime: &["application/octet-stream"],
     sniff: Some(sniff),
+    takes_any: true,
     reads: &[Kind::Bytes],
     targets: &[Target::new("raw", "Raw bytes", &["bin", "raw", "dat"], &write::WRITER)],
     ..Format::new("bytes", "Bytes", open)

@@ -26,6 +26,7 @@ pub static FORMAT: Format = Format {
     ],
     mime: &["text/plain"],
     sniff: Some(sniff),
+    takes_any: true,
     reads: &[Kind::Text],
     options: &[ENCODING],
     ..Format::new("text", "Text", open)

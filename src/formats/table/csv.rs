@@ -37,6 +37,7 @@ pub static FORMAT: Format = Format {
     extensions: &["csv", "tsv", "tab", "psv"],
     mime: &["text/csv", "text/tab-separated-values"],
     sniff: Some(sniff),
+    takes_any: true,
     reads: &[Kind::Table],
     options: &[dialect::DELIMITER, dialect::QUOTE, dialect::HEADER, dialect::ENCODING],
     ..Format::new("csv", "CSV", open)

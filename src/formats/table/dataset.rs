@@ -51,6 +51,8 @@ struct Family {
     name: &'static str,
     extensions: &'static [&'static str],
     unlike: Unlike,
+    /// Whether files side by side that differ have the columns of the first one, as other readers take them.
+    columns_of_first: bool,
 }
 
 /// What it means that files side by side, in no partitions, differ.
@@ -64,15 +66,25 @@ enum Unlike {
     Unrelated,
 }
 
-const PARQUET: &str = "Parquet";
 /// The kinds of parts, by their extensions.
 static FAMILIES: [Family; 5] = [
-    Family { name: PARQUET, extensions: &["parquet", "pq", "parq"], unlike: Unlike::Drifted },
-    Family { name: "Arrow", extensions: &["arrow", "feather", "arrows", "ipc"], unlike: Unlike::Drifted },
+    Family {
+        name: "Parquet",
+        extensions: &["parquet", "pq", "parq"],
+        unlike: Unlike::Drifted,
+        columns_of_first: true,
+    },
+    Family {
+        name: "Arrow",
+        extensions: &["arrow", "feather", "arrows", "ipc"],
+        unlike: Unlike::Drifted,
+        columns_of_first: false,
+    },
     Family {
         name: "CSV",
         extensions: &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "csv.bz2", "csv.xz"],
         unlike: Unlike::Unrelated,
+        columns_of_first: false,
     },
     Family {
         name: "JSON Lines",
@@ -88,11 +100,13 @@ static FAMILIES: [Family; 5] = [
             "jsonl.xz",
         ],
         unlike: Unlike::Merged,
+        columns_of_first: false,
     },
     Family {
         name: "JSON",
         extensions: &["json", "geojson", "json.gz", "json.zst", "json.bz2", "json.xz"],
         unlike: Unlike::Merged,
+        columns_of_first: false,
     },
 ];
 /// How deep partitions nest.
@@ -166,9 +180,9 @@ fn open(opening: &Opening) -> Result<Node> {
     let columns = partition::columns(parts.iter().map(|file| &file.keys));
     let said: Said = Arc::new(Mutex::new(Some(BTreeMap::new())));
     let made = parts.iter().enumerate().map(|(n, file)| part(&root, n, file, &columns, &said)).collect();
-    let auto = match unlike != Unlike::Drifted || !columns.is_empty() || main.name != PARQUET {
-        true => Wanted::Seen,
-        false => Wanted::First,
+    let auto = match main.columns_of_first && columns.is_empty() {
+        true => Wanted::First,
+        false => Wanted::Seen,
     };
     let wanted = match opening.options.choice(&COLUMNS)? {
         "first" => Wanted::First,

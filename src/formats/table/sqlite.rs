@@ -151,17 +151,38 @@ fn attributes(task: &Task, database: &Database, header: &[u8]) -> Vec<(String, V
     attributes
 }
 
+/// What rows are selected from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// A table that SQLite stores.
+    Table,
+    /// A table that a module makes.
+    Virtual,
+    /// A stored query.
+    View,
+}
+
+impl Relation {
+    fn label(self) -> &'static str {
+        match self {
+            Relation::Table => "table",
+            Relation::Virtual => "virtual table",
+            Relation::View => "view",
+        }
+    }
+}
+
 /// The node of a table or view; why it cannot be read is its problem.
 fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], look: Look) -> Result<Node> {
     let is_virtual = object.sql.trim_start().to_uppercase().starts_with("CREATE VIRTUAL");
-    let label = match (object.kind.as_str(), is_virtual) {
-        ("view", _) => "view",
-        (_, true) => "virtual table",
-        _ => "table",
+    let relation = match (object.kind.as_str(), is_virtual) {
+        ("view", _) => Relation::View,
+        (_, true) => Relation::Virtual,
+        _ => Relation::Table,
     };
-    let mut node = Node::new(&object.name, label).read_as("sql", object.sql.as_str());
+    let mut node = Node::new(&object.name, relation.label()).read_as("sql", object.sql.as_str());
     let read = database.with(task, |db| {
-        let (columns, key) = described(db, object, label)?;
+        let (columns, key) = described(db, object, relation)?;
         let in_order = !matches!(key, Key::Columns(_)) || is_ascending(db, &object.name)?;
         Ok((columns, key, foreign_keys(db, &object.name)?, in_order))
     });
@@ -214,7 +235,7 @@ fn part(task: &Task, database: &Database, object: &Object) -> Node {
 }
 
 /// The columns of a table or view, and how its rows are found.
-fn described(db: &Connection, object: &Object, label: &str) -> rusqlite::Result<(Vec<Column>, Key)> {
+fn described(db: &Connection, object: &Object, relation: Relation) -> rusqlite::Result<(Vec<Column>, Key)> {
     struct Told {
         declared: String,
         needed: bool,
@@ -238,13 +259,13 @@ fn described(db: &Connection, object: &Object, label: &str) -> rusqlite::Result<
     primary.sort_unstable();
     let taken = |rowid: &str| names.iter().any(|name| name.eq_ignore_ascii_case(rowid));
     let free = ["rowid", "_rowid_", "oid"].into_iter().find(|rowid| !taken(rowid));
-    let key = match (label, without_rowid, free) {
-        ("table", true, _) => Key::Columns(primary.iter().map(|(_, name)| (*name).clone()).collect()),
-        ("table", false, Some(rowid)) => Key::RowId(rowid),
+    let key = match (relation, without_rowid, free) {
+        (Relation::Table, true, _) => Key::Columns(primary.iter().map(|(_, name)| (*name).clone()).collect()),
+        (Relation::Table, false, Some(rowid)) => Key::RowId(rowid),
         _ => Key::None,
     };
     // An INTEGER PRIMARY KEY is the row number itself.
-    let alone = primary.len() == 1 && !without_rowid && label == "table";
+    let alone = primary.len() == 1 && !without_rowid && relation == Relation::Table;
     let column = |name: &String| {
         let told = told.get(name);
         let declared = told.map(|told| told.declared.clone()).unwrap_or_default();

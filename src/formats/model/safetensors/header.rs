@@ -290,8 +290,7 @@ impl Parser {
         if let Some(first) = self.header.tensors.iter().find_map(|tensor| tensor.problem.as_ref())
             && overlaps.is_empty()
         {
-            let (what, at) = (first.message(), first.offset().unwrap_or(0));
-            let (what, _) = what.rsplit_once(" (at byte").unwrap_or((&what, ""));
+            let (what, at) = (first.what(), first.offset().unwrap_or(0));
             let count = display::plural(broken, "tensor");
             let what = format!("header: {count} with problems; the first: {what}");
             self.header.problems.push(Error::malformed(what).at(at));

@@ -120,11 +120,7 @@ pub(in super::super) fn undo(
 fn named(filter: &Filter, error: Error) -> Error {
     use crate::bytes::error::ErrorKind;
     match error.kind() {
-        ErrorKind::Malformed => {
-            let message = error.message();
-            let message = message.strip_prefix("malformed ").unwrap_or(&message);
-            Error::malformed(format!("{} data: {message}", word(filter)))
-        }
+        ErrorKind::Malformed => Error::malformed(format!("{} data: {}", word(filter), error.what())),
         _ => error,
     }
 }

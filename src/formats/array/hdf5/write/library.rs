@@ -27,34 +27,56 @@ impl Drop for Handle {
     }
 }
 
-/// Runs calls under the lock; a negative answer is a failure, told with the innermost words of the library.
+/// Runs a call under the lock; a negative answer is a failure, told with the innermost words of the library.
 fn handle(what: &str, call: impl FnOnce() -> hid_t) -> Result<Handle> {
     hdf5::sync::sync(|| match call() {
         id if id >= 0 => Ok(Handle(id)),
-        _ => Err(failed(what)),
+        _ => Err(Error::io(failed(what))),
     })
 }
 
+/// [`handle`] for an answer that is none but "done".
 fn done(what: &str, call: impl FnOnce() -> i32) -> Result<()> {
-    hdf5::sync::sync(|| if call() >= 0 { Ok(()) } else { Err(failed(what)) })
+    hdf5::sync::sync(|| if call() >= 0 { Ok(()) } else { Err(Error::io(failed(what))) })
 }
 
-fn failed(what: &str) -> Error {
+/// [`handle`] for a datatype: what the library will not make of a type is no failure of the disk.
+fn datatype(call: impl FnOnce() -> hid_t) -> Result<Type> {
+    hdf5::sync::sync(|| match call() {
+        id if id >= 0 => Ok(Type(Handle(id))),
+        _ => Err(Error::unsupported(failed(TYPE))),
+    })
+}
+
+/// [`done`] for a datatype.
+fn described(what: &str, call: impl FnOnce() -> i32) -> Result<()> {
+    hdf5::sync::sync(|| if call() >= 0 { Ok(()) } else { Err(Error::unsupported(failed(what))) })
+}
+
+/// What failed, and why.
+fn failed(what: &str) -> String {
     let said = hdf5::Error::query().ok();
     let said = said.map(|error| error.to_string()).filter(|text| !text.is_empty());
     // The cause stands in the system's error number where a write failed.
     let full = std::io::Error::last_os_error();
     let full = if full.kind() == std::io::ErrorKind::StorageFull { ": the disk is full" } else { "" };
-    let text = format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"));
-    // What the library will not make of a type is no failure of the disk.
-    if what == TYPE || what.starts_with(MEMBER) { Error::unsupported(text) } else { Error::io(text) }
+    format!("{what}{full} ({})", said.as_deref().unwrap_or("libhdf5 does not say why"))
 }
 
-/// A dataset that was refused because its description does not fit into an object header.
-fn refused(error: Error) -> Error {
-    let message = error.message();
-    match message.contains("too large") {
-        true => Error::unsupported(format!("{message}; tables=columns gives each column its own dataset")),
+/// The most bytes of a message in an object header: its size is a 16-bit number (specification, IV.A.1).
+const MESSAGE: usize = 65_535;
+
+/// A dataset that was refused, because its type's description does not fit into an object header if that is so.
+fn refused(error: Error, datatype: &Type) -> Error {
+    let mut size = 0;
+    // SAFETY: a live handle; without a buffer the call only counts.
+    let counted =
+        hdf5::sync::sync(|| unsafe { h5t::H5Tencode(datatype.0.0, std::ptr::null_mut(), &raw mut size) });
+    match counted >= 0 && size > MESSAGE {
+        true => Error::unsupported(format!(
+            "{}; tables=columns gives each column its own dataset",
+            error.message()
+        )),
         false => error,
     }
 }
@@ -133,7 +155,7 @@ impl File {
         let dataset = handle(&what, || unsafe {
             h5d::H5Dcreate2(self.0.0, path.as_ptr(), datatype.0.0, space.0, links.0, create.0, DEFAULT)
         });
-        Ok(Dataset(dataset.map_err(refused)?))
+        Ok(Dataset(dataset.map_err(|error| refused(error, datatype))?))
     }
 
     /// The group at `path`; it and those above it are made where they are not there.
@@ -344,12 +366,11 @@ pub(super) struct Layout {
 }
 
 const TYPE: &str = "HDF5: no datatype could be made";
-const MEMBER: &str = "HDF5: the member";
 
 impl Type {
     fn copy(id: hid_t) -> Result<Self> {
         // SAFETY: a type of the library's own.
-        Ok(Type(handle(TYPE, || unsafe { h5t::H5Tcopy(id) })?))
+        datatype(|| unsafe { h5t::H5Tcopy(id) })
     }
 
     /// A little-endian integer of 1, 2, 4 or 8 bytes.
@@ -377,7 +398,7 @@ impl Type {
             false => h5t::H5T_norm_t::H5T_NORM_IMPLIED,
         };
         let fields = (precision - 1, mantissa_bits, exponent_bits, 0, mantissa_bits);
-        done(TYPE, || {
+        described(TYPE, || {
             // SAFETY: a live handle of our own. A type may only grow before its fields are set, and shrink after.
             unsafe {
                 let mut ok = 0;
@@ -404,11 +425,11 @@ impl Type {
     /// Booleans as h5py writes them: an enumeration of FALSE and TRUE.
     pub(super) fn bool() -> Result<Self> {
         // SAFETY: a type of the library's own.
-        let kind = Type(handle(TYPE, || unsafe { h5t::H5Tenum_create(*g::H5T_STD_I8LE) })?);
+        let kind = datatype(|| unsafe { h5t::H5Tenum_create(*g::H5T_STD_I8LE) })?;
         for (text, value) in [("FALSE", 0i8), ("TRUE", 1)] {
             let text = name(text)?;
             // SAFETY: a value of the enumeration's base type.
-            done(TYPE, || unsafe {
+            described(TYPE, || unsafe {
                 h5t::H5Tenum_insert(kind.0.0, text.as_ptr(), (&raw const value).cast())
             })?;
         }
@@ -439,7 +460,7 @@ impl Type {
     fn string(&self, size: usize, padding: h5t::H5T_str_t, utf8: bool) -> Result<()> {
         let set = if utf8 { h5t::H5T_cset_t::H5T_CSET_UTF8 } else { h5t::H5T_cset_t::H5T_CSET_ASCII };
         // SAFETY: a live handle of our own.
-        done(TYPE, || unsafe {
+        described(TYPE, || unsafe {
             h5t::H5Tset_size(self.0.0, size)
                 .min(h5t::H5Tset_strpad(self.0.0, padding))
                 .min(h5t::H5Tset_cset(self.0.0, set))
@@ -449,7 +470,7 @@ impl Type {
     /// Sequences of bytes; in memory a length and a pointer.
     pub(super) fn byte_lists() -> Result<Self> {
         // SAFETY: a type of the library's own.
-        Ok(Type(handle(TYPE, || unsafe { h5t::H5Tvlen_create(*g::H5T_STD_U8LE) })?))
+        datatype(|| unsafe { h5t::H5Tvlen_create(*g::H5T_STD_U8LE) })
     }
 
     /// What refers to objects.
@@ -460,36 +481,34 @@ impl Type {
     /// Sequences of this type; in memory a length and a pointer.
     pub(super) fn list(&self) -> Result<Self> {
         // SAFETY: a live handle.
-        Ok(Type(handle(TYPE, || unsafe { h5t::H5Tvlen_create(self.0.0) })?))
+        datatype(|| unsafe { h5t::H5Tvlen_create(self.0.0) })
     }
 
     /// Opaque bytes with a tag.
     pub(super) fn opaque(size: usize, tag: &str) -> Result<Self> {
         let tag = name(tag)?;
         // SAFETY: plain numbers; then a live handle and a text that ends with zero.
-        let kind = Type(handle(TYPE, || unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_OPAQUE, size) })?);
+        let kind = datatype(|| unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_OPAQUE, size) })?;
         // SAFETY: as above.
-        done(TYPE, || unsafe { h5t::H5Tset_tag(kind.0.0, tag.as_ptr()) })?;
+        described(TYPE, || unsafe { h5t::H5Tset_tag(kind.0.0, tag.as_ptr()) })?;
         Ok(kind)
     }
 
     /// An array of a fixed shape.
     pub(super) fn array(&self, shape: &[u64]) -> Result<Self> {
         // SAFETY: as many numbers as the rank says.
-        let id =
-            handle(TYPE, || unsafe { h5t::H5Tarray_create2(self.0.0, shape.len() as u32, shape.as_ptr()) });
-        Ok(Type(id?))
+        datatype(|| unsafe { h5t::H5Tarray_create2(self.0.0, shape.len() as u32, shape.as_ptr()) })
     }
 
     /// A record of `size` bytes with these members: name, where it starts, type.
     pub(super) fn record(size: usize, members: &[(String, usize, Type)]) -> Result<Self> {
         // SAFETY: plain numbers.
-        let kind = Type(handle(TYPE, || unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_COMPOUND, size) })?);
+        let kind = datatype(|| unsafe { h5t::H5Tcreate(h5t::H5T_class_t::H5T_COMPOUND, size) })?;
         for (text, offset, member) in members {
-            let what = format!("{MEMBER} {text:?} could not be made");
+            let what = format!("HDF5: the member {text:?} could not be made");
             let text = name(text)?;
             // SAFETY: live handles and a text that ends with zero; the library checks the offset.
-            done(&what, || unsafe { h5t::H5Tinsert(kind.0.0, text.as_ptr(), *offset, member.0.0) })?;
+            described(&what, || unsafe { h5t::H5Tinsert(kind.0.0, text.as_ptr(), *offset, member.0.0) })?;
         }
         Ok(kind)
     }
