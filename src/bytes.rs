@@ -10,6 +10,7 @@
 //! | [`guard`] | a panic in a reader or a decoder is an error |
 //! | [`task`] | permission to block, progress, a stop |
 //! | [`limits`], [`error`], [`display`] | what a file may demand; the one error; numbers for people |
+//! | [`numbers`] | little- and big-endian numbers among bytes, and those in groups of seven bits |
 
 pub mod archive;
 pub mod cache;
@@ -18,6 +19,7 @@ pub mod display;
 pub mod error;
 pub mod guard;
 pub mod limits;
+pub mod numbers;
 pub mod source;
 pub mod stream;
 pub mod task;

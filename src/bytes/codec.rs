@@ -64,8 +64,3 @@ fn too_much(what: &str, most: usize) -> Error {
 fn cut_off(what: &str) -> Error {
     Error::malformed(format!("{what}: it ends in the middle of its data"))
 }
-
-/// The little-endian u32 at `at`.
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
-}

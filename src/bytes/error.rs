@@ -96,9 +96,11 @@ impl Error {
         Self::new(ErrorKind::Bug, message)
     }
 
-    /// Says first which part it is of: "chunk [3, 0]: …".
+    /// Says first which part it is of: "chunk [3, 0]: …". A cancellation is of none.
     pub fn of(mut self, part: &str) -> Self {
-        self.0.message = format!("{part}: {}", self.0.message);
+        if !self.is_cancelled() {
+            self.0.message = format!("{part}: {}", self.0.message);
+        }
         self
     }
 
@@ -108,9 +110,9 @@ impl Error {
         self
     }
 
-    /// Adds the path of the node, unless an inner one is known already.
+    /// Adds the path of the node, unless an inner one is known already or it is a cancellation.
     pub fn in_node(mut self, node: &str) -> Self {
-        if !node.is_empty() {
+        if !node.is_empty() && !self.is_cancelled() {
             self.0.node.get_or_insert_with(|| node.to_owned());
         }
         self
@@ -164,6 +166,21 @@ impl Error {
             text.push_str(&format!(" (at byte {at})"));
         }
         text
+    }
+}
+
+/// For what goes on, or says a remark, where something failed.
+pub trait UnlessCancelled<T> {
+    /// A cancellation as the outer error, which ends the caller with `?`; any other failure as the inner one.
+    fn unless_cancelled(self) -> Result<Result<T>>;
+}
+
+impl<T> UnlessCancelled<T> for Result<T> {
+    fn unless_cancelled(self) -> Result<Result<T>> {
+        match self {
+            Err(error) if error.is_cancelled() => Err(error),
+            other => Ok(other),
+        }
     }
 }
 

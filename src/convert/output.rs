@@ -35,6 +35,28 @@ const BUFFER: usize = 1 << 20;
 const NAME: usize = 180;
 const MARK: &[u8] = b".gander-";
 
+/// What `make` made under a temporary name beside what will be `target`, that name, and the target's real path.
+fn begun<T>(
+    target: &Path,
+    overwrite: bool,
+    make: impl Fn(&Path) -> std::io::Result<T>,
+) -> Result<(T, PathBuf, PathBuf)> {
+    let named = |e: Error| e.in_file(target.display());
+    let real = check_target(target, overwrite).map_err(named)?;
+    let (folder, name) = parts(&real).map_err(named)?;
+    clean(&folder, &name);
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let temp = folder.join(temporary(&name, std::process::id(), number));
+        match make(&temp) {
+            Ok(made) => return Ok((made, temp, real)),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(named(said(e))),
+        }
+    }
+}
+
 impl Output {
     /// Starts a file that will become `target`.
     ///
@@ -42,28 +64,15 @@ impl Output {
     /// Where `target` exists and `overwrite` is not given, is a folder, is open as a source (through
     /// whatever link), or lies in a folder that is missing or must not be written.
     pub fn create(target: &Path, overwrite: bool) -> Result<Output> {
-        let named = |e: Error| e.in_file(target.display());
-        let real = check_target(target, overwrite).map_err(named)?;
-        let (folder, name) = parts(&real).map_err(named)?;
-        clean(&folder, &name);
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let temp = folder.join(temporary(&name, std::process::id(), number));
-            match OpenOptions::new().read(true).write(true).create_new(true).open(&temp) {
-                Ok(file) => {
-                    // A file system without locks still has the process number in the name.
-                    let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-                    if let Ok(old) = std::fs::metadata(&real) {
-                        let _ = file.set_permissions(old.permissions());
-                    }
-                    let file = Some(BufWriter::with_capacity(BUFFER, file));
-                    return Ok(Output { file, temp, target: real, overwrite });
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(named(said(e))),
-            }
+        let make = |temp: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(temp);
+        let (file, temp, real) = begun(target, overwrite, make)?;
+        // A file system without locks still has the process number in the name.
+        let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        if let Ok(old) = std::fs::metadata(&real) {
+            let _ = file.set_permissions(old.permissions());
         }
+        let file = Some(BufWriter::with_capacity(BUFFER, file));
+        Ok(Output { file, temp, target: real, overwrite })
     }
 
     /// Starts again with an empty file.

@@ -150,8 +150,9 @@ impl TimeBase {
         Self::WORDS.iter().find(|(base, _)| *base == self).map_or("generic", |(_, word)| word)
     }
 
-    /// The unit of a NumPy letter.
+    /// The unit of a NumPy letter. Micro may be spelled with its sign, as old files have it.
     pub fn parse(word: &str) -> Option<Self> {
+        let word = if matches!(word, "μs" | "µs") { "us" } else { word };
         Self::WORDS.iter().find(|(_, w)| *w == word).map(|(base, _)| *base)
     }
 }

@@ -12,6 +12,7 @@ use crate::data::sniff::{Head, Magic, Match};
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// One file format.
@@ -103,6 +104,23 @@ pub struct OptionSpec {
     pub default: &'static str,
 }
 
+impl OptionSpec {
+    /// An option for which any text may stand, and without a default.
+    pub const fn new(name: &'static str, help: &'static str) -> Self {
+        OptionSpec { name, help, values: &[], default: "" }
+    }
+
+    /// With this default.
+    pub const fn default(self, default: &'static str) -> Self {
+        OptionSpec { default, ..self }
+    }
+
+    /// One of `values`, this one where it is not set.
+    pub const fn one_of(self, default: &'static str, values: &'static [&'static str]) -> Self {
+        OptionSpec { values, default, ..self }
+    }
+}
+
 /// Option values that were set, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(pub BTreeMap<String, String>);
@@ -125,6 +143,13 @@ impl Options {
             Some((rest.to_owned(), value.clone()))
         };
         Options(self.0.iter().filter_map(inner).collect())
+    }
+
+    /// The number that `spec` is set to, or its default, if it is one that `fits`; else an error that says `what` it is.
+    pub fn number<T: FromStr>(&self, spec: &OptionSpec, what: &str, fits: impl Fn(&T) -> bool) -> Result<T> {
+        let text = self.get(spec.name).unwrap_or(spec.default);
+        let number = text.trim().parse().ok().filter(fits);
+        number.ok_or_else(|| Error::unsupported(format!("{}={text}: {what}", spec.name)))
     }
 
     /// The value of `spec`, or its default; an error if it is none of the possible ones.

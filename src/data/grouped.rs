@@ -10,7 +10,7 @@ mod tests;
 
 pub use sparse::by_columns;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::content::{Array, Content};
@@ -82,13 +82,12 @@ pub fn content(
 /// # Errors
 /// A cancellation only.
 pub fn complete(task: &Task, members: &dyn Members, node: &mut Node) -> Result<()> {
-    match content(task, members, &node.attributes) {
+    match content(task, members, &node.attributes).unless_cancelled()? {
         Ok(Some((content, remarks))) => {
             node.content.get_or_insert(content);
             node.remarks.extend(remarks);
         }
         Ok(None) => {}
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => drop(node.problem.get_or_insert(error)),
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! A node's path is not stored: it is its parent's path, the parent's separator and its name, so
 //! a safetensors tensor is `layers.0.weight`, an HDF5 dataset `/train/images`, a zip member `a/b.npy`.
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
@@ -493,10 +493,9 @@ impl Node {
     /// node's name.
     pub fn resolved(self: &Arc<Self>, task: &Task) -> Result<Arc<Node>> {
         let Children::Lazy(list) = &self.children else { return Ok(self.clone()) };
-        let mut node = match list.resolve(task) {
+        let mut node = match list.resolve(task).unless_cancelled()? {
             Ok(None) => return Ok(self.clone()),
             Ok(Some(real)) => (*real).clone(),
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => Node::new("", self.label).problem(error),
         };
         node.name.clone_from(&self.name);

@@ -2,7 +2,7 @@
 //! found inside others.
 
 use crate::bytes::display;
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::guard::guarded;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -87,19 +87,31 @@ impl Formats {
         source: &Source,
         options: &Options,
     ) -> Result<Node> {
-        match self.open_source(task, source, options) {
+        let mut node = self.unwrapped(task, name, label, source, options)?;
+        node.name = name.to_owned();
+        if node.separator.is_empty() {
+            node.separator = "/";
+        }
+        Ok(node)
+    }
+
+    /// The root of what lies in a wrapper (a compressed file), which is the root of the wrapper's own document. A
+    /// failure becomes the problem of a node of this name, and the bytes stay visible.
+    pub fn unwrapped(
+        self,
+        task: &Task,
+        name: &str,
+        label: &'static str,
+        source: &Source,
+        options: &Options,
+    ) -> Result<Node> {
+        match self.open_source(task, source, options).unless_cancelled()? {
             Ok(document) => {
                 let mut node = (*document.root).clone();
-                node.name = name.to_owned();
-                if node.separator.is_empty() {
-                    node.separator = "/";
-                }
                 node.remarks.extend(document.remarks);
-                let format = document.format;
-                node.recognised(format);
+                node.recognised(document.format);
                 Ok(node)
             }
-            Err(error) if error.is_cancelled() => Err(error),
             Err(error) => {
                 let bytes = !source.is_folder()
                     && matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);

@@ -1,4 +1,12 @@
-//! What MATLAB's files of any version share.
+//! What MATLAB's files of any version share: how places are written, and how cells and structs hold what is in them.
+
+use crate::bytes::error::Result;
+use crate::bytes::limits;
+use crate::bytes::task::Task;
+use crate::data::node::{Children, Listing, Node};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What follows a name in the path of what lies below it: `s.a`, `c{1}`, `s(2)`.
 pub const BOUNDARIES: &[char] = &['.', '{', '(', '/'];
@@ -15,4 +23,74 @@ pub fn place(index: u64, shape: &[u64]) -> String {
         rest /= side.max(&1);
     }
     places.join(",")
+}
+
+/// Children that are made of their numbers when they are looked at.
+struct Made<F> {
+    count: u64,
+    make: F,
+    nodes: Mutex<HashMap<u64, Arc<Node>>>,
+}
+
+impl<F: Fn(&Task, u64) -> Result<Node> + Send + Sync> Listing for Made<F> {
+    fn boundaries(&self) -> &'static [char] {
+        BOUNDARIES
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(self.count)
+    }
+
+    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
+        if index >= self.count {
+            return Ok(None);
+        }
+        if let Some(node) = self.nodes.lock().get(&index) {
+            return Ok(Some(node.clone()));
+        }
+        let node = Arc::new((self.make)(task, index)?);
+        let mut nodes = self.nodes.lock();
+        if nodes.len() as u64 >= limits::LISTED {
+            nodes.clear();
+        }
+        Ok(Some(nodes.entry(index).or_insert(node).clone()))
+    }
+}
+
+fn made(count: u64, make: impl Fn(&Task, u64) -> Result<Node> + Send + Sync + 'static) -> Children {
+    Children::Lazy(Arc::new(Made { count, make, nodes: Mutex::default() }))
+}
+
+/// The cells of a cell array; `cell` makes one of its name and its number.
+pub fn cells(
+    shape: Vec<u64>,
+    cell: impl Fn(&Task, String, u64) -> Result<Node> + Send + Sync + 'static,
+) -> Children {
+    let count = limits::elements(&shape).unwrap_or(0);
+    made(count, move |task, n| cell(task, format!("{{{}}}", place(n, &shape)), n))
+}
+
+/// The fields of one struct; `field` makes one of its name and its number.
+pub fn fields(
+    names: Arc<[String]>,
+    field: impl Fn(&Task, String, u64) -> Result<Node> + Send + Sync + 'static,
+) -> Children {
+    made(names.len() as u64, move |task, n| {
+        field(task, names.get(n as usize).cloned().unwrap_or_default(), n)
+    })
+}
+
+/// The structs of an array; `field` makes a field of its name, its struct's number and its own.
+pub fn structs(
+    shape: Vec<u64>,
+    names: Arc<[String]>,
+    field: impl Fn(&Task, String, u64, u64) -> Result<Node> + Send + Sync + 'static,
+) -> Children {
+    let (count, field) = (limits::elements(&shape).unwrap_or(0), Arc::new(field));
+    made(count, move |_, n| {
+        let field = field.clone();
+        let children = fields(names.clone(), move |task, name, own| field(task, name, n, own));
+        let node = Node::new(format!("({})", place(n, &shape)), "struct").separator(".");
+        Ok(Node { children, ..node })
+    })
 }

@@ -7,6 +7,7 @@
 //! unknown fields.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::{leb128, zigzag};
 use std::ops::Range;
 
 /// How deep messages and groups may nest: what Google's own readers allow.
@@ -109,13 +110,9 @@ impl<'a> Part<'a> {
     }
 
     fn varint(&mut self) -> Result<u64> {
-        let mut value = 0u64;
-        for (n, &byte) in self.bytes.iter().enumerate().take(10) {
-            value |= u64::from(byte & 0x7f) << (7 * n);
-            if byte < 0x80 {
-                self.take(n as u64 + 1)?;
-                return Ok(value);
-            }
+        if let Some((value, taken)) = leb128(self.bytes) {
+            self.take(taken as u64)?;
+            return Ok(value);
         }
         Err(self.wrong(match self.bytes.len() {
             ..10 => "a message ends in the middle of a field",
@@ -270,11 +267,6 @@ impl<'a> Value<'a> {
         }
         Ok(())
     }
-}
-
-/// A signed number out of its zigzag form.
-pub fn zigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 #[cfg(test)]

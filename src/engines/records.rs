@@ -8,7 +8,7 @@
 
 pub mod tfrecord;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -196,15 +196,13 @@ impl Index {
             if n % 1024 == 0 {
                 task.check()?;
             }
-            match framing.frame(&mut window, self.next) {
+            match framing.frame(&mut window, self.next).unless_cancelled()? {
                 Ok(Some(frame)) => self.push(frame)?,
                 Ok(None) => self.ended = true,
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
-                    match framing.resume(&mut window, self.next) {
+                    match framing.resume(&mut window, self.next).unless_cancelled()? {
                         // Always further, or it would never end.
                         Ok(Some(next)) if next > self.next => self.next = next,
-                        Err(error) if error.is_cancelled() => return Err(error),
                         _ => self.ended = true,
                     }
                     return Err(error);
@@ -279,11 +277,10 @@ impl Index {
         loop {
             window.task.check()?;
             let before = at;
-            match framing.frame(window, at) {
+            match framing.frame(window, at).unless_cancelled()? {
                 Ok(Some(frame)) if frame.records > 0 => return Ok(Some(Placed { first, frame })),
                 Ok(Some(frame)) => at = frame.end,
                 Ok(None) => return Ok(None),
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => at = framing.resume(window, at)?.ok_or(error)?,
             }
             if at <= before {

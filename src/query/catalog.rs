@@ -2,7 +2,7 @@
 
 use super::diagnostic::{Failure, SqlDiagnostic, nearest};
 use super::glob;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt::{ArrayTable, TypeMismatch, Typed};
@@ -312,10 +312,7 @@ fn beside(task: &Task, root: &Arc<Node>) -> Result<Vec<(String, Arc<dyn Table>)>
     if root.children_are_parts {
         return Ok(Vec::new());
     }
-    let children = match root.child_page(task, 0..BESIDE) {
-        Err(error) if error.is_cancelled() => return Err(error),
-        other => other.unwrap_or_default(),
-    };
+    let children = root.child_page(task, 0..BESIDE).unless_cancelled()?.unwrap_or_default();
     let mut found = Vec::new();
     let is_state = |child: &Node| child.timeline.as_ref().is_some_and(|timeline| timeline.at.is_some());
     for child in children.iter().filter(|child| !is_state(child)) {
@@ -349,10 +346,7 @@ pub fn name_of(
     let catalog = Catalog::new(Vec::new());
     for other in documents.iter().take_while(|other| !Arc::ptr_eq(other, document)) {
         task.check()?;
-        match catalog.add_tables(task, other) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            _ => {}
-        }
+        drop(catalog.add_tables(task, other).unless_cancelled()?);
     }
     let names = catalog.add_tables(task, document)?;
     let exact = names.iter().find(|(node, _)| node == path);

@@ -14,7 +14,7 @@ use super::{Engine, provider};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
-use crate::data::content::table::{batch, cut, project};
+use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
@@ -246,11 +246,7 @@ impl Filtered {
         let indices = UInt32Array::from(place);
         let mut out = Vec::with_capacity(columns.len());
         for (parts, &column) in parts.iter().zip(columns) {
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            let joined = match parts.is_empty() {
-                true => arrow::array::new_empty_array(self.schema.field(column).data_type()),
-                false => arrow::compute::concat(&parts)?,
-            };
+            let joined = joined(parts, self.schema.field(column).data_type())?;
             out.push(arrow::compute::take(&joined, &indices, None)?);
         }
         Ok(out)

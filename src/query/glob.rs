@@ -4,6 +4,7 @@ use super::catalog::folder;
 use crate::bytes::display::natural_order;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
+use glob::Pattern;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -52,75 +53,27 @@ fn walk(task: &Task, at: PathBuf, parts: &[Component], deep: usize, found: &mut 
         }
         return Ok(());
     }
+    let pattern = compiled(&name)?;
     for entry in &entries {
         let hidden = entry.name.starts_with('.') && !name.starts_with('.');
         // Only the last part may be a file.
         let fits = entry.is_folder || rest.is_empty();
-        if !hidden && fits && matches(&name, &entry.name) {
+        if !hidden && fits && pattern.matches(&entry.name) {
             walk(task, at.join(OsStr::new(&entry.name)), rest, deep, found)?;
         }
     }
     Ok(())
 }
 
-/// Whether a name fits a pattern.
-fn matches(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    let (mut p, mut n) = (0, 0);
-    // Where the last star stood, and how much of the name it has taken.
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(&letter) = name.get(n) {
-        let one = match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-                continue;
-            }
-            Some('?') => Some(p + 1),
-            Some('[') => set(&pattern, p, letter),
-            Some(c) => (*c == letter).then_some(p + 1),
-            None => None,
-        };
-        match (one, star) {
-            (Some(next), _) => {
-                p = next;
-                n += 1;
-            }
-            (None, Some((at, taken))) => {
-                star = Some((at, taken + 1));
-                p = at + 1;
-                n = taken + 1;
-            }
-            (None, None) => return false,
-        }
+/// A pattern of one name: a bracket without its end is a letter, `[^` is `[!`, several stars are one.
+fn compiled(pattern: &str) -> Result<Pattern> {
+    let mut text = pattern.replace("[^", "[!");
+    while text.contains("**") {
+        text = text.replace("**", "*");
     }
-    pattern.iter().skip(p).all(|c| *c == '*')
-}
-
-/// Behind a set `[abc]`, `[a-z]`, `[!a]` at `at` if the letter is in it; a bracket without its end is a
-/// letter.
-fn set(pattern: &[char], at: usize, letter: char) -> Option<usize> {
-    let Some(end) = pattern.iter().skip(at + 2).position(|c| *c == ']').map(|n| at + 2 + n) else {
-        return (letter == '[').then_some(at + 1);
-    };
-    let not = matches!(pattern.get(at + 1), Some('!' | '^'));
-    let mut inside = pattern.get(at + 1 + usize::from(not)..end).unwrap_or_default();
-    let mut has = false;
-    loop {
-        inside = match inside {
-            [low, '-', high, rest @ ..] => {
-                has |= (*low..=*high).contains(&letter);
-                rest
-            }
-            [one, rest @ ..] => {
-                has |= *one == letter;
-                rest
-            }
-            [] => break,
-        };
-    }
-    (has != not).then_some(end + 1)
+    Pattern::new(&text)
+        .or_else(|_| Pattern::new(&text.replace('[', "[[]")))
+        .map_err(|e| Error::unsupported(format!("the pattern {pattern:?}: {}", e.msg)))
 }
 
 #[cfg(test)]
@@ -137,10 +90,11 @@ mod tests {
             ("*", ""),
             ("a*b*c", "aXbYbc"),
             ("[", "["),
+            ("[^a]**", "bx"),
         ];
         let no = [("*.csv", "a.csv.gz"), ("a?c", "ac"), ("[a-c]*", "delta"), ("[!a]x", "ax"), ("", "a")];
-        assert!(yes.iter().all(|(p, n)| matches(p, n)));
-        assert!(no.iter().all(|(p, n)| !matches(p, n)));
+        assert!(yes.iter().all(|(p, n)| compiled(p).unwrap().matches(n)));
+        assert!(no.iter().all(|(p, n)| !compiled(p).unwrap().matches(n)));
     }
 
     #[test]

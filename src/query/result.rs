@@ -16,9 +16,9 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::stream::spool::Spool;
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{batch, cut, joined};
 use crate::data::content::{Rows, Table, TableFacts};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::ipc::reader::StreamReader;
@@ -508,17 +508,9 @@ impl Inner {
                 part.push(array.slice((placed.from + from) as usize, (to.saturating_sub(from)) as usize));
             }
         }
-        let joined = |(parts, &column): (Vec<ArrayRef>, &usize)| -> Result<ArrayRef> {
-            match parts.as_slice() {
-                [] => Ok(new_empty_array(self.schema.field(column).data_type())),
-                [one] => Ok(one.clone()),
-                many => {
-                    let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
-                    Ok(arrow::compute::concat(&many)?)
-                }
-            }
-        };
-        let arrays = parts.into_iter().zip(columns).map(joined).collect::<Result<_>>()?;
+        let one =
+            |(parts, &column): (&Vec<ArrayRef>, &usize)| joined(parts, self.schema.field(column).data_type());
+        let arrays = parts.iter().zip(columns).map(one).collect::<Result<_>>()?;
         batch(&self.schema, columns, arrays, (rows.end - rows.start) as usize)
     }
 

@@ -2,6 +2,7 @@
 
 use arrow::datatypes::FieldRef;
 use gander::bytes::display;
+use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::data::content::{Array, Content, Image, Kind, Rows, Table, Text};
 use gander::data::dtype::DType;
@@ -99,9 +100,8 @@ fn children(
         }
         return Ok(());
     }
-    let page = match parent.child_page(task, 0..limits::PRINTED + 1) {
+    let page = match parent.child_page(task, 0..limits::PRINTED + 1).unless_cancelled()? {
         Ok(page) => page,
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             object.insert("problem".into(), error.message().into());
             return Ok(());

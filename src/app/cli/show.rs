@@ -6,6 +6,7 @@ mod out;
 use super::{json, progress};
 use arrow::array::RecordBatch;
 use gander::bytes::display;
+use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
 use gander::data::cell;
@@ -269,9 +270,8 @@ fn read_partly(
     columns: &[usize],
     notes: &mut Notes,
 ) -> Result<RecordBatch, Error> {
-    let first_error = match table.read(task, rows.clone(), columns) {
+    let first_error = match table.read(task, rows.clone(), columns).unless_cancelled()? {
         Ok(batch) => return Ok(batch),
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => error,
     };
     let each = gander::data::content::table::read_each(table, task, rows, columns)?;

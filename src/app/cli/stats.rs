@@ -1,6 +1,7 @@
 //! `gander stats`: one full pass over the data.
 
 use super::{json, progress};
+use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::bytes::source::Source;
 use gander::data::content::{Content, Image, Table, Text};
@@ -108,9 +109,8 @@ fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Resu
     let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
     let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
-    match facts {
+    match facts.unless_cancelled()? {
         Ok(facts) => facts.into_iter().for_each(|(k, v)| object[k] = v),
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => object["error"] = json::error(&error),
     }
     Ok(object)

@@ -2,6 +2,7 @@
 
 use super::{json, progress};
 use gander::bytes::display;
+use gander::bytes::error::UnlessCancelled;
 use gander::bytes::limits;
 use gander::data::content::Content;
 use gander::data::node::{Children, Node};
@@ -106,11 +107,8 @@ fn any_below(task: &Task, node: &Node) -> Result<bool, Error> {
     if let Some(count) = node.child_count() {
         return Ok(count > 0);
     }
-    match node.children_soon(task, 0..1) {
-        Ok((children, whole)) => Ok(!children.is_empty() || !whole),
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(_) => Ok(false),
-    }
+    let soon = node.children_soon(task, 0..1).unless_cancelled()?;
+    Ok(soon.is_ok_and(|(children, whole)| !children.is_empty() || !whole))
 }
 
 fn line(out: &mut String, node: &Node, level: usize) {

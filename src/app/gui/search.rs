@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gander::bytes::error::Result;
+use gander::bytes::error::{Result, UnlessCancelled};
 use gander::bytes::limits;
 use gander::bytes::task::Task;
 use gander::data::content::Content;
@@ -245,12 +245,8 @@ fn real(task: &Task, node: &Arc<Node>, budget: &mut Budget) -> Result<Arc<Node>>
     if list.count().is_none() && !budget.opens(node) {
         return Ok(node.clone());
     }
-    match node.resolved(task) {
-        Err(error) if error.is_cancelled() => Err(error),
-        // What cannot be opened is found by its name.
-        Err(_) => Ok(node.clone()),
-        Ok(real) => Ok(real),
-    }
+    // What cannot be opened is found by its name.
+    Ok(node.resolved(task).unless_cancelled()?.unwrap_or_else(|_| node.clone()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Specification: <https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/>
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le_or_zero;
 use crate::bytes::task::Task;
 
 /// What a compound file begins with.
@@ -36,12 +37,12 @@ pub fn stream(task: &Task, bytes: &[u8], names: &[&str]) -> Result<Option<Vec<u8
     let entries: Vec<&[u8]> = directory.chunks_exact(ENTRY).collect();
     let Some(entry) = Tree::of(&entries).find(names) else { return Ok(None) };
     task.check()?;
-    let (first, len) = (number(entry, 116), file.length(entry));
+    let (first, len) = (le_or_zero::<u32>(entry, 116), file.length(entry));
     if len >= SHORT {
         return Ok(Some(file.joined(&table, first, len)));
     }
     let Some(root) = entries.first() else { return Ok(None) };
-    let mini = file.joined(&table, number(root, 116), file.length(root));
+    let mini = file.joined(&table, le_or_zero::<u32>(root, 116), file.length(root));
     let mini_table: Vec<u32> = numbers(&file.joined(&table, file.number(60), usize::MAX)).collect();
     let at = |n: u32| {
         let start = (n as usize).saturating_mul(MINI).min(mini.len());
@@ -81,7 +82,7 @@ impl<'a> Tree<'a> {
         }
         // Places of entries, and whether they are in the root. Each entry is gone to once, however links lead.
         let mut next: Vec<(u32, bool)> =
-            entries.first().map(|root| (number(root, 76), true)).into_iter().collect();
+            entries.first().map(|root| (le_or_zero::<u32>(root, 76), true)).into_iter().collect();
         while let Some((place, in_root)) = next.pop() {
             if place == NONE {
                 continue;
@@ -95,10 +96,10 @@ impl<'a> Tree<'a> {
             if in_root {
                 tree.root.push(entry);
             }
-            next.extend([68, 72].map(|at| (number(entry, at), in_root)));
+            next.extend([68, 72].map(|at| (le_or_zero::<u32>(entry, at), in_root)));
             // What is in a storage.
             if entry.get(66) == Some(&1) {
-                next.push((number(entry, 76), false));
+                next.push((le_or_zero::<u32>(entry, 76), false));
             }
         }
         let lost = entries.iter().zip(seen).filter(|(_, seen)| !seen);
@@ -119,11 +120,7 @@ impl<'a> Tree<'a> {
 
 /// Whether an entry of the directory has this name, whatever the case.
 fn is_named(entry: &[u8], name: &str) -> bool {
-    let letters = entry
-        .chunks_exact(2)
-        .take(32)
-        .filter_map(|two| two.first_chunk())
-        .map(|two| u16::from_le_bytes(*two));
+    let letters = entry.chunks_exact(2).take(32).map(|two| le_or_zero::<u16>(two, 0));
     let letters = letters.take_while(|&letter| letter != 0);
     let lower = letters.map(|letter| u8::try_from(letter).map_or(0, |letter| letter.to_ascii_lowercase()));
     lower.eq(name.bytes().map(|letter| letter.to_ascii_lowercase()))
@@ -148,12 +145,7 @@ fn joined<'a>(table: &[u32], first: u32, len: usize, sector: impl Fn(u32) -> &'a
 }
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.chunks_exact(4).map(|four| number(four, 0))
-}
-
-/// A little-endian number; 0 beyond the end.
-fn number(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_le_bytes(*four))
+    bytes.chunks_exact(4).map(|four| le_or_zero::<u32>(four, 0))
 }
 
 /// The bytes of a compound file.
@@ -181,7 +173,7 @@ impl<'a> File<'a> {
     }
 
     fn number(&self, at: usize) -> u32 {
-        number(self.bytes, at)
+        le_or_zero::<u32>(self.bytes, at)
     }
 
     /// A sector; the first one is behind the header, which takes a sector itself.
@@ -224,8 +216,8 @@ impl<'a> File<'a> {
 
     /// The bytes that an entry of the directory says its stream has; version 3 has four bytes for them.
     fn length(&self, entry: &[u8]) -> usize {
-        let high = if self.sector == 512 { 0 } else { u64::from(number(entry, 124)) << 32 };
-        usize::try_from(high | u64::from(number(entry, 120))).unwrap_or(usize::MAX)
+        let high = if self.sector == 512 { 0 } else { u64::from(le_or_zero::<u32>(entry, 124)) << 32 };
+        usize::try_from(high | u64::from(le_or_zero::<u32>(entry, 120))).unwrap_or(usize::MAX)
     }
 }
 
@@ -244,7 +236,7 @@ mod tests {
     /// The file with another number in the allocation table.
     fn linked(sector: u32, next: u32) -> Vec<u8> {
         let mut bytes = birds();
-        let table = (number(&bytes, 76) as usize + 1) * 512;
+        let table = (le_or_zero::<u32>(&bytes, 76) as usize + 1) * 512;
         bytes[table + sector as usize * 4..][..4].copy_from_slice(&next.to_le_bytes());
         bytes
     }
@@ -252,7 +244,7 @@ mod tests {
     #[test]
     fn chains_that_go_in_a_circle_end() {
         let whole = workbook(&birds()).unwrap();
-        let directory = number(&birds(), 48);
+        let directory = le_or_zero::<u32>(&birds(), 48);
         // The directory leads to itself, and to the workbook's first sector.
         assert_eq!(workbook(&linked(directory, directory)), Some(whole.clone()));
         assert_eq!(workbook(&linked(directory, 0)), Some(whole.clone()));
@@ -270,7 +262,7 @@ mod tests {
     /// this name in the root, which has the bytes of the workbook.
     fn embedding(name: &str) -> Vec<u8> {
         let mut bytes = birds();
-        let at = (number(&bytes, 48) as usize + 1) * 512;
+        let at = (le_or_zero::<u32>(&bytes, 48) as usize + 1) * 512;
         let mut put = |entry: usize, place: usize, what: &[u8]| {
             bytes[at + entry * ENTRY + place..][..what.len()].copy_from_slice(what);
         };
@@ -305,7 +297,7 @@ mod tests {
         assert_eq!((workbook(&document), listed(&document, &names)), (None, Some((vec![], true))));
         // Where the tree is damaged any place will do.
         let mut damaged = embedding("WordDocument");
-        let root = (number(&damaged, 48) as usize + 1) * 512;
+        let root = (le_or_zero::<u32>(&damaged, 48) as usize + 1) * 512;
         damaged[root + 76] = 99;
         assert!(workbook(&damaged).is_some());
         damaged[root + 76..][..4].copy_from_slice(&NONE.to_le_bytes());
@@ -318,7 +310,7 @@ mod tests {
         #[test]
         fn any_links_end(links in proptest::collection::vec(0u32..6, 13)) {
             let mut bytes = embedding("Workbook");
-            let at = (number(&bytes, 48) as usize + 1) * 512;
+            let at = (le_or_zero::<u32>(&bytes, 48) as usize + 1) * 512;
             for (n, link) in links.iter().enumerate() {
                 let place = at + n / 3 % 4 * ENTRY + 68 + n % 3 * 4;
                 bytes[place..][..4].copy_from_slice(&link.to_le_bytes());

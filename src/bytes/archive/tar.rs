@@ -5,7 +5,7 @@
 //! A tar has no directory: its members are found by going from header to header. A damaged header is
 //! listed with its problem, and the next good one is looked for behind it.
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -117,10 +117,9 @@ impl Scan {
     pub fn next(&mut self, task: &Task) -> Result<Option<Member>> {
         while !self.done {
             task.check()?;
-            match self.step(task) {
+            match self.step(task).unless_cancelled()? {
                 Ok(Some(member)) => return Ok(Some(member)),
                 Ok(None) => {}
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     self.problem.get_or_insert(error);
                     self.done = true;
@@ -234,10 +233,7 @@ impl Scan {
             if at.is_multiple_of(1 << 20) {
                 task.check()?;
             }
-            let block = match self.block(task, at) {
-                Err(error) if error.is_cancelled() => return Err(error),
-                block => block.unwrap_or(None),
-            };
+            let block = self.block(task, at).unless_cancelled()?.unwrap_or(None);
             match block {
                 Some(block) if has_magic(&block) && has_good_checksum(&block) => {
                     self.at = at;

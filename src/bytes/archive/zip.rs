@@ -7,8 +7,9 @@
 //! (the file was cut off), members are found by walking their local headers from the start.
 
 use super::inflate::{self, Method};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_or_zero;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -94,7 +95,7 @@ impl Archive {
             comment: String::new(),
             problem: None,
         };
-        let problem = match Directory::find(task, source, len) {
+        let problem = match Directory::find(task, source, len).unless_cancelled()? {
             Ok(directory) => {
                 archive.comment.clone_from(&directory.comment);
                 let (members, problem) = directory.members(task, source)?;
@@ -105,7 +106,6 @@ impl Archive {
                 }
                 problem
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => Some(error),
         };
         let members = walk_local_headers(task, source, len)?;
@@ -192,7 +192,7 @@ impl Archive {
         if !header.starts_with(LOCAL) {
             return Err(lost());
         }
-        Ok(end + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28)))
+        Ok(end + u64::from(le_or_zero::<u16>(&header, 26)) + u64::from(le_or_zero::<u16>(&header, 28)))
     }
 }
 
@@ -211,14 +211,14 @@ pub fn first_member(first: &[u8]) -> Option<FirstMember<'_>> {
     if !first.starts_with(LOCAL) || first.len() < LOCAL_LEN {
         return None;
     }
-    let name_end = LOCAL_LEN + usize::from(u16_at(first, 26));
+    let name_end = LOCAL_LEN + usize::from(le_or_zero::<u16>(first, 26));
     let name = first.get(LOCAL_LEN..name_end)?;
-    let data = first.get(name_end + usize::from(u16_at(first, 28))..).unwrap_or_default();
-    let flags = u16_at(first, 6);
+    let data = first.get(name_end + usize::from(le_or_zero::<u16>(first, 28))..).unwrap_or_default();
+    let flags = le_or_zero::<u16>(first, 6);
     // Stored with the sizes behind the data, or encrypted: where the data end or what they are is not known.
-    let known = flags & 1 == 0 && (flags & 8 == 0 || u16_at(first, 8) != 0);
-    let method = if known { Method::new(u16_at(first, 8)) } else { Method::Other(u16::MAX) };
-    let stored = if method == Method::Stored { u32_at(first, 18) as usize } else { data.len() };
+    let known = flags & 1 == 0 && (flags & 8 == 0 || le_or_zero::<u16>(first, 8) != 0);
+    let method = if known { Method::new(le_or_zero::<u16>(first, 8)) } else { Method::Other(u16::MAX) };
+    let stored = if method == Method::Stored { le_or_zero::<u32>(first, 18) as usize } else { data.len() };
     let data = data.get(..stored.min(data.len()))?;
     Some(FirstMember { name: text(name, flags & 0x800 != 0), method, data })
 }
@@ -227,8 +227,8 @@ pub fn first_member(first: &[u8]) -> Option<FirstMember<'_>> {
 pub fn listed_names(last: &[u8]) -> Vec<String> {
     let name = |at: usize| {
         let entry = last.get(at..)?;
-        let bytes = entry.get(ENTRY_LEN..ENTRY_LEN + usize::from(u16_at(entry, 28)))?;
-        Some(text(bytes, u16_at(entry, 8) & 0x800 != 0))
+        let bytes = entry.get(ENTRY_LEN..ENTRY_LEN + usize::from(le_or_zero::<u16>(entry, 28)))?;
+        Some(text(bytes, le_or_zero::<u16>(entry, 8) & 0x800 != 0))
     };
     memchr::memmem::find_iter(last, ENTRY).filter_map(name).collect()
 }
@@ -266,12 +266,12 @@ impl Directory {
         };
         let record = tail.slice(at..);
         let end = tail_start + at as u64;
-        let comment_len = usize::from(u16_at(&record, 20));
+        let comment_len = usize::from(le_or_zero::<u16>(&record, 20));
         let comment = record.get(END_LEN..END_LEN + comment_len).unwrap_or_default();
         let mut directory = Directory {
-            start: u64::from(u32_at(&record, 16)),
-            len: u64::from(u32_at(&record, 12)),
-            count: u64::from(u16_at(&record, 10)),
+            start: u64::from(le_or_zero::<u32>(&record, 16)),
+            len: u64::from(le_or_zero::<u32>(&record, 12)),
+            count: u64::from(le_or_zero::<u16>(&record, 10)),
             shift: 0,
             comment: text(comment, false),
         };
@@ -289,7 +289,7 @@ impl Directory {
         }
         // The stored offset is wrong where something was put before the archive; the record is then
         // right before its locator.
-        let places = [Some(u64_at(&locator, 8)), at.checked_sub(56)];
+        let places = [Some(le_or_zero::<u64>(&locator, 8)), at.checked_sub(56)];
         for place in places.into_iter().flatten() {
             let fits = place.checked_add(56).is_some_and(|e| e <= at);
             if !fits {
@@ -297,9 +297,9 @@ impl Directory {
             }
             let record = source.read(task, place..place + 56)?;
             if record.starts_with(END64) {
-                self.count = u64_at(&record, 32);
-                self.len = u64_at(&record, 40);
-                self.start = u64_at(&record, 48);
+                self.count = le_or_zero::<u64>(&record, 32);
+                self.len = le_or_zero::<u64>(&record, 40);
+                self.start = le_or_zero::<u64>(&record, 48);
                 return Ok(Some(place));
             }
         }
@@ -370,7 +370,7 @@ fn end_record(tail: &[u8]) -> Option<usize> {
         if rest.len() < END_LEN {
             continue;
         }
-        let end = END_LEN + usize::from(u16_at(rest, 20));
+        let end = END_LEN + usize::from(le_or_zero::<u16>(rest, 20));
         if end == rest.len() {
             return Some(at);
         }
@@ -386,22 +386,22 @@ fn entry(bytes: &[u8], shift: u64) -> Option<(Member, usize)> {
     if !bytes.starts_with(ENTRY) || bytes.len() < ENTRY_LEN {
         return None;
     }
-    let (flags, system) = (u16_at(bytes, 8), bytes.get(5).copied()?);
-    let name_end = ENTRY_LEN + usize::from(u16_at(bytes, 28));
-    let extra_end = name_end + usize::from(u16_at(bytes, 30));
-    let end = extra_end + usize::from(u16_at(bytes, 32));
+    let (flags, system) = (le_or_zero::<u16>(bytes, 8), bytes.get(5).copied()?);
+    let name_end = ENTRY_LEN + usize::from(le_or_zero::<u16>(bytes, 28));
+    let extra_end = name_end + usize::from(le_or_zero::<u16>(bytes, 30));
+    let end = extra_end + usize::from(le_or_zero::<u16>(bytes, 32));
     let utf8 = flags & 0x800 != 0;
     let mut member = Member {
         name: text(bytes.get(ENTRY_LEN..name_end)?, utf8),
-        method: Method::new(u16_at(bytes, 10)),
+        method: Method::new(le_or_zero::<u16>(bytes, 10)),
         encrypted: flags & 1 != 0,
-        stored: u64::from(u32_at(bytes, 20)),
-        size: u64::from(u32_at(bytes, 24)),
-        crc: u32_at(bytes, 16),
-        stamp: u32_at(bytes, 12),
-        mode: matches!(system, 3 | 19).then(|| u32_at(bytes, 38) >> 16).filter(|&mode| mode != 0),
+        stored: u64::from(le_or_zero::<u32>(bytes, 20)),
+        size: u64::from(le_or_zero::<u32>(bytes, 24)),
+        crc: le_or_zero::<u32>(bytes, 16),
+        stamp: le_or_zero::<u32>(bytes, 12),
+        mode: matches!(system, 3 | 19).then(|| le_or_zero::<u32>(bytes, 38) >> 16).filter(|&mode| mode != 0),
         comment: text(bytes.get(extra_end..end)?, utf8).into(),
-        header: u64::from(u32_at(bytes, 42)),
+        header: u64::from(le_or_zero::<u32>(bytes, 42)),
     };
     extra(bytes.get(name_end..extra_end)?, &mut member, true);
     member.header = member.header.saturating_add(shift);
@@ -411,13 +411,13 @@ fn entry(bytes: &[u8], shift: u64) -> Option<(Member, usize)> {
 /// The extra field: 64-bit numbers (1) and the name in Unicode (0x7075).
 fn extra(mut bytes: &[u8], member: &mut Member, with_header: bool) {
     while bytes.len() >= 4 {
-        let (id, len) = (u16_at(bytes, 0), usize::from(u16_at(bytes, 2)));
+        let (id, len) = (le_or_zero::<u16>(bytes, 0), usize::from(le_or_zero::<u16>(bytes, 2)));
         let Some(value) = bytes.get(4..4 + len) else { return };
         if id == 1 {
             let mut at = 0;
             let mut wide = |number: &mut u64| {
                 if *number == u64::from(u32::MAX) && at + 8 <= value.len() {
-                    *number = u64_at(value, at);
+                    *number = le_or_zero::<u64>(value, at);
                     at += 8;
                 }
             };
@@ -446,7 +446,8 @@ fn walk_local_headers(task: &Task, source: &Source, len: u64) -> Result<Vec<Memb
         if !header.starts_with(LOCAL) {
             break;
         }
-        let (flags, name_len, extra_len) = (u16_at(&header, 6), u16_at(&header, 26), u16_at(&header, 28));
+        let (flags, name_len, extra_len) =
+            (le_or_zero::<u16>(&header, 6), le_or_zero::<u16>(&header, 26), le_or_zero::<u16>(&header, 28));
         let data = end + u64::from(name_len) + u64::from(extra_len);
         if data > len {
             break;
@@ -455,12 +456,12 @@ fn walk_local_headers(task: &Task, source: &Source, len: u64) -> Result<Vec<Memb
         let (name, more) = names.split_at(usize::from(name_len).min(names.len()));
         let mut member = Member {
             name: text(name, flags & 0x800 != 0),
-            method: Method::new(u16_at(&header, 8)),
+            method: Method::new(le_or_zero::<u16>(&header, 8)),
             encrypted: flags & 1 != 0,
-            stored: u64::from(u32_at(&header, 18)),
-            size: u64::from(u32_at(&header, 22)),
-            crc: u32_at(&header, 14),
-            stamp: u32_at(&header, 10),
+            stored: u64::from(le_or_zero::<u32>(&header, 18)),
+            size: u64::from(le_or_zero::<u32>(&header, 22)),
+            crc: le_or_zero::<u32>(&header, 14),
+            stamp: le_or_zero::<u32>(&header, 10),
             mode: None,
             comment: Box::default(),
             header: at,
@@ -495,10 +496,10 @@ fn find_descriptor(
         for at in memchr::memmem::find_iter(&block, DESCRIPTOR) {
             let place = from + at as u64;
             let Some(record) = block.get(at..at + 16) else { break };
-            if u64::from(u32_at(record, 8)) == place - data.start {
-                member.crc = u32_at(record, 4);
+            if u64::from(le_or_zero::<u32>(record, 8)) == place - data.start {
+                member.crc = le_or_zero::<u32>(record, 4);
                 member.stored = place - data.start;
-                member.size = u64::from(u32_at(record, 12));
+                member.size = u64::from(le_or_zero::<u32>(record, 12));
                 return Ok(Some(place + 16));
             }
         }
@@ -532,19 +533,6 @@ fn date_time(date: u16, time: u16) -> Option<String> {
     let (hour, minute, second) = (time >> 11, time >> 5 & 63, (time & 31) * 2);
     let real = (1..=12).contains(&month) && day > 0 && hour < 24 && minute < 60 && second < 60;
     real.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"))
-}
-
-/// Little-endian numbers; zero beyond the end, which callers have excluded by length checks.
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
 }
 
 #[cfg(test)]

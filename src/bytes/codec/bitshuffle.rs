@@ -6,6 +6,7 @@ use super::shuffle::unshuffle_into;
 use super::{cut_off, lz4, too_much, zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::be;
 
 /// What bitshuffle's blocks have at least, in elements.
 const LEAST: usize = 128;
@@ -89,17 +90,16 @@ pub fn hdf5(input: &[u8], size: usize, block: usize, inner: Inner, most: usize) 
         };
         return blocks(input.len(), size, block, input, decode);
     }
-    let total =
-        input.first_chunk::<8>().map(|b| u64::from_be_bytes(*b)).ok_or_else(|| cut_off("bitshuffle"))?;
+    let cut = || cut_off("bitshuffle");
+    let total = be::<u64>(input, 0).ok_or_else(cut)?;
     let total =
         usize::try_from(total).ok().filter(|&n| n <= most).ok_or_else(|| too_much("bitshuffle", most))?;
-    let stated = be32(input, 8)? as usize / size;
+    let stated = be::<u32>(input, 8).ok_or_else(cut)? as usize / size;
     let block = if stated == 0 { default_block(size) } else { stated };
     let body = input.get(12..).unwrap_or_default();
     let decode = |at: usize, len: usize| {
-        let stored = be32(body, at)? as usize;
-        let data =
-            body.get(at + 4..).and_then(|rest| rest.get(..stored)).ok_or_else(|| cut_off("bitshuffle"))?;
+        let stored = be::<u32>(body, at).ok_or_else(cut)? as usize;
+        let data = body.get(at + 4..).and_then(|rest| rest.get(..stored)).ok_or_else(cut)?;
         let part = if inner == Inner::Lz4 { lz4::block(data, len)? } else { zstd::decode(data, len)? };
         if part.len() != len {
             return Err(Error::malformed(format!("bitshuffle: a block gives {} bytes of {len}", part.len())));
@@ -138,11 +138,6 @@ fn blocks(
 /// Elements of a block, where nobody says.
 fn default_block(size: usize) -> usize {
     (TARGET / size / 8 * 8).max(LEAST)
-}
-
-fn be32(bytes: &[u8], at: usize) -> Result<u32> {
-    let four = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
-    four.map(|b| u32::from_be_bytes(*b)).ok_or_else(|| cut_off("bitshuffle"))
 }
 
 /// Sorts the bits of elements of `size` bytes: what [`unshuffle_bits`] undoes.

@@ -7,9 +7,10 @@
 
 use super::bitshuffle::unshuffle_bits;
 use super::shuffle::unshuffle_into;
-use super::{blosclz, cut_off, deflate, lz4, snappy, too_much, u32_at, zstd};
+use super::{blosclz, cut_off, deflate, lz4, snappy, too_much, zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{le, le_or_zero};
 
 /// Bytes of Blosc 1's header, and of Blosc 2's.
 const HEADER: usize = 16;
@@ -53,7 +54,7 @@ impl Header {
         let Some(&[version, _, flags, typesize, ..]) = input.first_chunk::<HEADER>() else {
             return Err(cut_off("Blosc header"));
         };
-        let field = |at| u32_at(input, at).unwrap_or(0) as usize;
+        let field = |at| le_or_zero::<u32>(input, at) as usize;
         let mut header = Header {
             version,
             typesize: usize::from(typesize),
@@ -231,7 +232,7 @@ impl<'a> Decoder<'a> {
         let mut dictionary = None;
         if header.flags2 & 1 != 0 {
             let at = header.start + blocks * 4;
-            let len = u32_at(input, at).ok_or_else(|| cut_off("Blosc data"))? as usize;
+            let len = le::<u32>(input, at).ok_or_else(|| cut_off("Blosc data"))? as usize;
             let bytes = input.get(at + 4..).and_then(|rest| rest.get(..len));
             dictionary = Some(bytes.ok_or_else(|| cut_off("Blosc dictionary"))?);
         }
@@ -263,7 +264,7 @@ impl<'a> Decoder<'a> {
     /// Decompresses the streams of block `n` into `self.block`.
     fn streams(&mut self, n: usize, len: usize) -> Result<()> {
         let damaged = || Error::malformed(format!("Blosc data: block {n} is damaged"));
-        let place = u32_at(self.input, self.header.start + n * 4).ok_or_else(|| cut_off("Blosc data"))?;
+        let place = le::<u32>(self.input, self.header.start + n * 4).ok_or_else(|| cut_off("Blosc data"))?;
         let mut rest = self.input.get(place as usize..).ok_or_else(damaged)?;
         let streams = self.header.streams(len, len < self.header.block);
         let each = len / streams;
@@ -271,7 +272,7 @@ impl<'a> Decoder<'a> {
             return Err(damaged());
         }
         for _ in 0..streams {
-            let size = u32_at(rest, 0).ok_or_else(damaged)? as i32;
+            let size = le::<u32>(rest, 0).ok_or_else(damaged)? as i32;
             rest = rest.get(4..).unwrap_or_default();
             let end = self.block.len() + each;
             if size == 0 && self.header.version > BLOSC1 {

@@ -6,6 +6,7 @@
 use super::{blosc, cut_off, too_much};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{be, be_unsigned};
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 16;
@@ -57,7 +58,7 @@ impl Frame {
         let number = |at: usize, bytes: usize| -> Result<usize> {
             let field =
                 input.get(at..).and_then(|b| b.get(..bytes)).ok_or_else(|| cut_off("Blosc2 frame"))?;
-            let value = field.iter().fold(0u64, |n, &byte| n << 8 | u64::from(byte));
+            let value = be_unsigned(field);
             usize::try_from(value).ok().filter(|&n| n < 1 << 62).ok_or_else(|| sizes("Blosc2 frame"))
         };
         if input.get(0x1a).is_some_and(|kind| kind & 15 != 0) {
@@ -115,15 +116,15 @@ fn sizes(what: &str) -> Error {
 
 /// The content of the header's layer of this name.
 fn layer<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let count = u16::from_be_bytes(*head.get(LAYERS - 2..)?.first_chunk()?);
+    let count = be::<u16>(head, LAYERS - 2)?;
     let mut at = LAYERS;
     for _ in 0..count {
         let len = usize::from(head.get(at)? & 31);
         let here = head.get(at + 1..at + 1 + len)?;
-        let place = u32::from_be_bytes(*head.get(at + 2 + len..)?.first_chunk()?) as usize;
+        let place = be::<u32>(head, at + 2 + len)? as usize;
         if here == name {
             // 0xc6, four bytes of length, the content.
-            let len = u32::from_be_bytes(*head.get(place.checked_add(1)?..)?.first_chunk()?) as usize;
+            let len = be::<u32>(head, place.checked_add(1)?)? as usize;
             return head.get(place + 5..)?.get(..len);
         }
         at += len + 6;
@@ -147,7 +148,7 @@ impl Shape {
             let mut out = Vec::with_capacity(rank);
             for _ in 0..rank {
                 let field = layer.get(at + 1..)?.get(..bytes)?;
-                let value = field.iter().fold(0u64, |n, &byte| n << 8 | u64::from(byte));
+                let value = be_unsigned(field);
                 out.push(usize::try_from(value).ok()?);
                 at += 1 + bytes;
             }

@@ -1,6 +1,7 @@
 //! Checksums of chunks and headers.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le_or_zero;
 
 pub use twox_hash::XxHash32;
 
@@ -71,7 +72,7 @@ pub fn lookup3(bytes: &[u8], seed: u32) -> u32 {
     }
     // The last block, also a whole one, is mixed in another way.
     let (body, tail) = bytes.split_at((bytes.len() - 1) / 12 * 12);
-    let word = |block: &[u8], at: usize| super::u32_at(block, at).unwrap_or(0);
+    let word = |block: &[u8], at: usize| le_or_zero::<u32>(block, at);
     for block in body.as_chunks::<12>().0 {
         a = a.wrapping_add(word(block, 0));
         b = b.wrapping_add(word(block, 4));

@@ -1,7 +1,8 @@
 //! Deflate (RFC 1951) of whole buffers: with zlib's wrapper (RFC 1950), with gzip's (RFC 1952), or bare.
 
-use super::{cut_off, cut_to, room, too_much, u32_at};
+use super::{cut_off, cut_to, room, too_much};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le;
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use std::cell::RefCell;
 
@@ -42,7 +43,7 @@ pub fn gzip(input: &[u8], most: usize) -> Result<Vec<u8>> {
         };
         let body = rest.get(head..).ok_or_else(|| cut_off("gzip data"))?;
         let (part, used) = inflate(body, false, most - out.len(), "gzip data")?;
-        let (crc, len) = (u32_at(body, used), u32_at(body, used + 4));
+        let (crc, len) = (le::<u32>(body, used), le::<u32>(body, used + 4));
         let (Some(crc), Some(len)) = (crc, len) else { return Err(cut_off("gzip data")) };
         if crc != crc32fast::hash(&part) || len != part.len() as u32 {
             return Err(Error::malformed("gzip data: its CRC-32 or length does not match"));
@@ -64,7 +65,7 @@ fn gzip_header(bytes: &[u8]) -> Option<usize> {
     let [0x1f, 0x8b, 8, flags, ..] = bytes else { return None };
     let mut at = 10;
     if flags & 4 != 0 {
-        at += 2 + usize::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        at += 2 + usize::from(le::<u16>(bytes, at)?);
     }
     // A name and a comment, each with a zero at its end.
     for flag in [8, 16] {

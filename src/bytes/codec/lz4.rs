@@ -2,8 +2,9 @@
 //! (blocks with their sizes, big-endian), and lz4-java's `LZ4Block` (N5). LZ4's own frames are in
 //! [`crate::bytes::stream::lz4`]. <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
 
-use super::{checksum, cut_off, room, too_much, u32_at};
+use super::{checksum, cut_off, room, too_much};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::{be, le, le_or_zero};
 use lz4_flex::block;
 
 /// No LZ4 block gives more bytes for one.
@@ -37,7 +38,7 @@ pub fn block(input: &[u8], most: usize) -> Result<Vec<u8>> {
 /// # Errors
 /// `Malformed` for damage or more than `most` bytes.
 pub fn sized(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    let size = u32_at(input, 0).ok_or_else(|| cut_off("LZ4 data"))? as usize;
+    let size = le::<u32>(input, 0).ok_or_else(|| cut_off("LZ4 data"))? as usize;
     if size > most {
         return Err(too_much("LZ4 data", most));
     }
@@ -51,17 +52,17 @@ pub fn sized(input: &[u8], most: usize) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`sized`].
 pub fn hdf5(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    let size = input.first_chunk::<8>().map(|b| u64::from_be_bytes(*b)).ok_or_else(|| cut_off("LZ4 data"))?;
+    let size = be::<u64>(input, 0).ok_or_else(|| cut_off("LZ4 data"))?;
     let size =
         usize::try_from(size).ok().filter(|&size| size <= most).ok_or_else(|| too_much("LZ4 data", most))?;
-    let block_size = be32(input, 8)? as usize;
+    let block_size = be::<u32>(input, 8).ok_or_else(|| cut_off("LZ4 data"))? as usize;
     if block_size == 0 && size > 0 {
         return Err(Error::malformed("LZ4 data: its blocks have 0 bytes"));
     }
     let mut out = crate::bytes::limits::buffer(size as u64, "LZ4 data")?;
     let mut at = 12;
     for to in out.chunks_mut(block_size.max(1)) {
-        let stored = be32(input, at)? as usize;
+        let stored = be::<u32>(input, at).ok_or_else(|| cut_off("LZ4 data"))? as usize;
         let from =
             input.get(at + 4..).and_then(|rest| rest.get(..stored)).ok_or_else(|| cut_off("LZ4 data"))?;
         at += 4 + stored;
@@ -89,7 +90,7 @@ pub fn java(input: &[u8], most: usize) -> Result<Vec<u8>> {
         if !head.starts_with(MAGIC) {
             return Err(Error::malformed("LZ4 block stream: a block does not begin with LZ4Block"));
         }
-        let field = |at| u32_at(head, at).unwrap_or(0);
+        let field = |at| le_or_zero::<u32>(head, at);
         let (stored, raw, check) = (field(9) as usize, field(13) as usize, field(17));
         let method = head.get(8).copied().unwrap_or(0) & 0xf0;
         let data = rest.get(21..).and_then(|r| r.get(..stored)).ok_or_else(|| cut_off("LZ4 block stream"))?;
@@ -120,11 +121,6 @@ fn exact(out: Vec<u8>, size: usize) -> Result<Vec<u8>> {
         return Ok(out);
     }
     Err(Error::malformed(format!("LZ4 data: a block gives {} bytes of {size}", out.len())))
-}
-
-fn be32(bytes: &[u8], at: usize) -> Result<u32> {
-    let four = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
-    four.map(|b| u32::from_be_bytes(*b)).ok_or_else(|| cut_off("LZ4 data"))
 }
 
 #[cfg(test)]

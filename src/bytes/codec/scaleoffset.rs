@@ -6,6 +6,7 @@ use super::bits::Bits;
 use super::{cut_off, too_much};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{le_or_zero, le_unsigned};
 
 /// Where the packed bits begin: after the number of bits, the smallest value's size, and the value.
 const START: usize = 21;
@@ -75,7 +76,7 @@ pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
     let size = kind.count.checked_mul(kind.size).filter(|&size| size <= most);
     let size = size.ok_or_else(|| too_much("scale-offset data", most))?;
     let Some(head) = input.first_chunk::<START>() else { return Err(cut_off("scale-offset data")) };
-    let width = super::u32_at(head, 0).unwrap_or(0);
+    let width = le_or_zero::<u32>(head, 0);
     let body = input.get(START..).unwrap_or_default();
     let mut out = limits::buffer(size as u64, "scale-offset data")?;
     if width as usize >= kind.size * 8 {
@@ -84,8 +85,7 @@ pub fn decode(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
         out.copy_from_slice(from);
     } else {
         let stored = usize::from(head[4]).min(8);
-        let least =
-            head[5..].iter().take(stored).rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+        let least = le_unsigned(head[5..].get(..stored).unwrap_or_default());
         let mut bits = Bits::new(body);
         for element in out.chunks_exact_mut(kind.size) {
             let packed = take(&mut bits, width).ok_or_else(|| cut_off("scale-offset data"))?;

@@ -4,9 +4,10 @@
 
 use super::bits::Bits;
 use super::shuffle::unshuffle;
-use super::{cut_off, too_much, u32_at};
+use super::{cut_off, too_much};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 
 /// Options of the filter: samples are big-endian; neighbours predict.
 const MSB: u32 = 16;
@@ -49,7 +50,7 @@ pub fn hdf5(input: &[u8], client: &[u32], most: usize) -> Result<Vec<u8>> {
     let &[options, block, bits, line, ..] = client else {
         return Err(Error::malformed("szip filter: its client data is too short"));
     };
-    let size = u32_at(input, 0).ok_or_else(|| cut_off("szip data"))? as usize;
+    let size = le::<u32>(input, 0).ok_or_else(|| cut_off("szip data"))? as usize;
     if size > most {
         return Err(too_much("szip data", most));
     }

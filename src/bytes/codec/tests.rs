@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bytes::error::ErrorKind;
+use crate::bytes::numbers::le;
 use std::path::Path;
 
 /// A fixture: `CODEC--CASE_NUMBERS.LENGTH-WIDTH`.
@@ -36,7 +37,7 @@ fn cases() -> Vec<Case> {
         let (packed, expected) = match width {
             // What was packed stands in the file as well.
             0 if codec != "frame" => {
-                let len = u32_at(&bytes, 0).unwrap() as usize;
+                let len = le::<u32>(&bytes, 0).unwrap() as usize;
                 (bytes[4..4 + len].to_vec(), bytes[4 + len..].to_vec())
             }
             0 => (bytes, vec![0; length]),

@@ -1,14 +1,13 @@
 //! A folder of many files as one result: made under a temporary name beside the target and renamed when it
 //! is whole. A folder that is there already is never replaced.
 
-use super::{check_target, clean, exists, explained, parts, said, temporary};
+use super::{begun, exists, explained, said};
 use crate::bytes::error::{Error, Result};
 use crate::data::format::{Files, Sink};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The longest name of a file, in bytes, on the file systems in use.
 const NAME: usize = 255;
@@ -30,31 +29,16 @@ impl Folder {
     /// # Errors
     /// Where there is anything of that name, or its own folder is missing or must not be written.
     pub fn create(target: &Path) -> Result<Folder> {
-        let named = |e: Error| e.in_file(target.display());
         if std::fs::symlink_metadata(target).is_ok() {
-            return Err(named(Error::io(
-                "it exists already; a folder is never replaced: choose another name",
-            )));
+            let what = "it exists already; a folder is never replaced: choose another name";
+            return Err(Error::io(what).in_file(target.display()));
         }
-        let real = check_target(target, false).map_err(named)?;
-        let (folder, name) = parts(&real).map_err(named)?;
-        clean(&folder, &name);
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let temp = folder.join(temporary(&name, std::process::id(), number));
-            match std::fs::create_dir(&temp) {
-                Ok(()) => {
-                    let handle = File::open(&temp).ok();
-                    if let Some(handle) = &handle {
-                        let _ = rustix::fs::flock(handle, FlockOperation::NonBlockingLockExclusive);
-                    }
-                    return Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0 });
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(named(said(e))),
-            }
+        let ((), temp, real) = begun(target, false, |temp| std::fs::create_dir(temp))?;
+        let handle = File::open(&temp).ok();
+        if let Some(handle) = &handle {
+            let _ = rustix::fs::flock(handle, FlockOperation::NonBlockingLockExclusive);
         }
+        Ok(Folder { handle, last: temp.clone(), temp, target: real, bytes: 0 })
     }
 
     /// Starts again with an empty folder.

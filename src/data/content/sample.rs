@@ -4,10 +4,10 @@
 //! length, and of each part neighbours are taken from a random place on). Which ones does not change from look to
 //! look, nor with the order in which a view shows the rows ([`Table::sample`]).
 
-use super::table::{Rows, Table, TableFacts, batch, cut, project};
+use super::table::{Rows, Table, TableFacts, cut, stacked};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use std::ops::Range;
 
@@ -117,18 +117,9 @@ impl Table for Picked<'_> {
         if let [one] = read.as_slice() {
             return Ok(one.clone());
         }
-        let schema = project(self.table.schema(), columns)?;
-        let joined = |column: usize| -> Result<ArrayRef> {
-            let parts: Vec<&dyn Array> =
-                read.iter().filter_map(|batch| batch.columns().get(column)).map(AsRef::as_ref).collect();
-            Ok(match parts.is_empty() {
-                true => new_empty_array(schema.field(column).data_type()),
-                false => arrow::compute::concat(&parts)?,
-            })
-        };
-        let arrays = (0..columns.len()).map(joined).collect::<Result<_>>()?;
         let count = read.iter().map(RecordBatch::num_rows).sum();
-        batch(self.table.schema(), columns, arrays, count)
+        let parts: Vec<&[ArrayRef]> = read.iter().map(RecordBatch::columns).collect();
+        stacked(self.table.schema(), columns, &parts, count)
     }
 
     fn inferred(&self, column: usize) -> Option<&DataType> {

@@ -2,9 +2,9 @@
 
 use super::{ColumnStatistics, Layout, RowRanges};
 use crate::bytes::cache::Held;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::any::Any;
 use std::ops::Range;
@@ -281,6 +281,36 @@ pub fn project(schema: &SchemaRef, indices: &[usize]) -> Result<SchemaRef> {
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
+/// Parts of a column of this type, one behind the other; no copy where there is only one.
+pub fn joined(parts: &[ArrayRef], data_type: &DataType) -> Result<ArrayRef> {
+    match parts {
+        [] => Ok(new_empty_array(data_type)),
+        [only] => Ok(only.clone()),
+        parts => {
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            Ok(arrow::compute::concat(&parts)?)
+        }
+    }
+}
+
+/// A batch of the columns `indices` of `schema` out of parts that hold those columns, one part behind the other;
+/// `rows` of them where there are no columns.
+pub fn stacked(
+    schema: &SchemaRef,
+    indices: &[usize],
+    parts: &[impl AsRef<[ArrayRef]>],
+    rows: usize,
+) -> Result<RecordBatch> {
+    let one = |(n, field): (usize, &FieldRef)| {
+        let parts: Vec<ArrayRef> = parts.iter().filter_map(|part| part.as_ref().get(n)).cloned().collect();
+        joined(&parts, field.data_type())
+    };
+    let fields = project(schema, indices)?;
+    let columns: Vec<ArrayRef> = fields.fields().iter().enumerate().map(one).collect::<Result<_>>()?;
+    let rows = columns.first().map_or(rows, |column| column.len());
+    batch(schema, indices, columns, rows)
+}
+
 /// The rows `rows` cut to a count of `total`.
 pub fn cut(rows: &Range<u64>, total: u64) -> Range<u64> {
     let end = rows.end.min(total);
@@ -295,18 +325,14 @@ pub fn read_each(
     rows: Range<u64>,
     columns: &[usize],
 ) -> Result<Vec<Result<ArrayRef>>> {
-    match table.read(task, rows.clone(), columns) {
+    match table.read(task, rows.clone(), columns).unless_cancelled()? {
         Ok(batch) => Ok(batch.columns().iter().map(|c| Ok(c.clone())).collect()),
-        Err(error) if error.is_cancelled() || columns.len() < 2 => match error.is_cancelled() {
-            true => Err(error),
-            false => Ok(vec![Err(error)]),
-        },
+        Err(error) if columns.len() < 2 => Ok(vec![Err(error)]),
         Err(_) => columns
             .iter()
-            .map(|&column| match table.read(task, rows.clone(), &[column]) {
-                Err(error) if error.is_cancelled() => Err(error),
-                Err(error) => Ok(Err(error)),
-                Ok(batch) => Ok(Ok(batch.column(0).clone())),
+            .map(|&column| {
+                let read = table.read(task, rows.clone(), &[column]).unless_cancelled()?;
+                Ok(read.map(|batch| batch.column(0).clone()))
             })
             .collect(),
     }

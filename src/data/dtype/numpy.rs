@@ -49,50 +49,71 @@ pub fn describe(descr: &Literal) -> Result<Described> {
     }
 }
 
-/// One word: byte order, letter, size.
+/// A type in one word: `<f4`, `>M8[25s]`.
+pub struct Word<'a> {
+    /// Whether the highest byte is the first.
+    pub big: bool,
+    /// The kind.
+    pub letter: char,
+    /// Bytes of an element, or its characters.
+    pub size: Option<u32>,
+    unit: &'a str,
+}
+
+impl<'a> Word<'a> {
+    /// The parts of a word; `None` for what is none.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let (big, rest) = match text.strip_prefix('>') {
+            Some(rest) => (true, rest),
+            None => (false, text.trim_start_matches(['<', '|', '='])),
+        };
+        let mut chars = rest.chars();
+        let (letter, rest) = (chars.next()?, chars.as_str());
+        let (digits, unit) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
+        let size = if digits.is_empty() { None } else { Some(digits.parse().ok()?) };
+        (unit.is_empty() || matches!(letter, 'M' | 'm')).then_some(Word { big, letter, size, unit })
+    }
+
+    /// The type, where its elements mean the same wherever they were written.
+    pub fn dtype(&self) -> Option<DType> {
+        Some(match (self.letter, self.size) {
+            ('?', None) | ('b', Some(1)) => DType::Bool,
+            ('i', Some(1)) => DType::I8,
+            ('i', Some(2)) => DType::I16,
+            ('i', Some(4)) => DType::I32,
+            ('i', Some(8)) => DType::I64,
+            ('u', Some(1)) => DType::U8,
+            ('u', Some(2)) => DType::U16,
+            ('u', Some(4)) => DType::U32,
+            ('u', Some(8)) => DType::U64,
+            ('f', Some(2)) => DType::F16,
+            ('f', Some(4)) => DType::F32,
+            ('f', Some(8)) => DType::F64,
+            // x87's 80 bits or IEEE's 128, as the writing machine had them: the file does not say which, the
+            // elements do (`npy::array`).
+            ('f', Some(n @ (10 | 12 | 16))) => DType::Long(Long::X87(n)),
+            ('c', Some(8)) => DType::C64,
+            ('c', Some(16)) => DType::C128,
+            ('S' | 'a', Some(n)) => DType::Bytes(n),
+            ('U', Some(n)) if n <= u32::MAX / 4 => DType::Str(n),
+            ('V', Some(n)) => DType::Void(n),
+            ('M', Some(8)) => DType::DateTime(time_unit(self.unit)?),
+            ('m', Some(8)) => DType::TimeDelta(time_unit(self.unit)?),
+            _ => return None,
+        })
+    }
+}
+
 fn simple(text: &str, at: u64) -> Result<Described> {
     let unknown = || Error::malformed(format!("header: the type {text:?} is unknown")).at(at);
-    let (big, rest) = match text.strip_prefix('>') {
-        Some(rest) => (true, rest),
-        None => (false, text.trim_start_matches(['<', '|', '='])),
-    };
-    let mut chars = rest.chars();
-    let (letter, rest) = (chars.next().ok_or_else(unknown)?, chars.as_str());
-    let (digits, unit) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
-    let size = match digits {
-        "" => None,
-        digits => Some(digits.parse::<u32>().map_err(|_| unknown())?),
-    };
-    if !unit.is_empty() && !matches!(letter, 'M' | 'm') {
-        return Err(unknown());
+    let word = Word::parse(text).ok_or_else(unknown)?;
+    if let Some(dtype) = word.dtype() {
+        return Ok(Described::simple(dtype, word.big));
     }
-    let plain = |dtype| Ok(Described::simple(dtype, big));
-    match (letter, size) {
-        ('?', None) | ('b', Some(1)) => plain(DType::Bool),
-        ('i', Some(1)) => plain(DType::I8),
-        ('i', Some(2)) => plain(DType::I16),
-        ('i', Some(4)) => plain(DType::I32),
-        ('i', Some(8)) => plain(DType::I64),
-        ('u', Some(1)) => plain(DType::U8),
-        ('u', Some(2)) => plain(DType::U16),
-        ('u', Some(4)) => plain(DType::U32),
-        ('u', Some(8)) => plain(DType::U64),
-        ('f', Some(2)) => plain(DType::F16),
-        ('f', Some(4)) => plain(DType::F32),
-        ('f', Some(8)) => plain(DType::F64),
-        ('c', Some(8)) => plain(DType::C64),
-        ('c', Some(16)) => plain(DType::C128),
-        ('S' | 'a', Some(n)) => plain(DType::Bytes(n)),
-        ('U', Some(n)) if n <= u32::MAX / 4 => plain(DType::Str(n)),
-        ('V', Some(n)) => plain(DType::Void(n)),
-        ('M', Some(8)) => plain(DType::DateTime(time_unit(unit).ok_or_else(unknown)?)),
-        ('m', Some(8)) => plain(DType::TimeDelta(time_unit(unit).ok_or_else(unknown)?)),
-        // x87's 80 bits or IEEE's 128, as the writing machine had them: the file does not say which, the
-        // elements do (`npy::array`).
-        ('f', Some(n @ (10 | 12 | 16))) => plain(DType::Long(Long::X87(n))),
+    match (word.letter, word.size) {
         ('c', Some(n @ (20 | 24 | 32))) => Ok(opaque(n, &format!("complex{}", n * 8))),
         ('O', None | Some(4 | 8)) => {
-            let mut described = Described::simple(DType::Void(size.unwrap_or(8)), false);
+            let mut described = Described::simple(DType::Void(word.size.unwrap_or(8)), false);
             described.object = true;
             Ok(described)
         }
@@ -117,9 +138,7 @@ fn time_unit(text: &str) -> Option<TimeUnit> {
         "" => 1,
         digits => digits.parse().ok().filter(|&count| count > 0)?,
     };
-    // Old files spell micro with its sign.
-    let base = TimeBase::parse(if letters == "μs" { "us" } else { letters })?;
-    Some(TimeUnit { count, base })
+    Some(TimeUnit { count, base: TimeBase::parse(letters)? })
 }
 
 /// A list of fields.

@@ -3,7 +3,7 @@
 //! (`HDFStore.put`, columns of one type together in a block).
 
 use super::{Found, Members};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::adapt::StoredRows;
@@ -277,13 +277,12 @@ impl Frame {
                 let kind = column.read(task, &(0..0))?.data_type().clone();
                 Ok((column, kind, here))
             });
-            match fits {
+            match fits.unless_cancelled()? {
                 Ok((column, kind, here)) => {
                     rows = here;
                     fields.push(Field::new(name, kind, true));
                     columns.push(column);
                 }
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     remarks.push(format!("column {name:?} is left out: {}", error.message()));
                     first.get_or_insert(error);

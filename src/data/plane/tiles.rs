@@ -4,7 +4,7 @@
 
 use super::summary::SummaryBuilder;
 use super::{Gaps, Plane, Slice, Window};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
@@ -64,9 +64,8 @@ pub fn read(
     let mut tiling = Tiling::of(array, slice, &window);
     let mut tiled = TiledRead::new(array, slice, window, part);
     if tiling.tiles() == 1 {
-        match tiled.all(task) {
+        match tiled.all(task).unless_cancelled()? {
             Ok(plane) => return Ok(plane),
-            Err(error) if error.is_cancelled() => return Err(error),
             // One broken chunk among several: the others are shown.
             Err(error) => {
                 tiling = Tiling::by_chunks(array, slice, &window, 1, 1);
@@ -351,14 +350,13 @@ impl<'a> TiledRead<'a> {
                 return Err(Error::bug("array: no such tile was asked for"));
             };
             let tile = tiling.tile(at);
-            match raw {
+            match raw.unless_cancelled()? {
                 Ok((raw, gaps)) => {
                     self.put(&tile, &raw, gaps);
                     if let Some(there) = there.get_mut(at.0 * tiling.across() + at.1) {
                         *there = true;
                     }
                 }
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     self.builder.miss(tile.elements().saturating_mul(self.slice.depth()), &error);
                     self.holes.push(tile);

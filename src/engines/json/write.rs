@@ -14,18 +14,14 @@ use arrow::datatypes::DataType;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 
-const NAN: OptionSpec = OptionSpec {
-    name: "nan",
-    help: "What stands for NaN and infinities: a text, null, or the words that Python writes",
-    values: &["text", "null", "python"],
-    default: "text",
-};
-const NULLS: OptionSpec = OptionSpec {
-    name: "nulls",
-    help: "Whether null cells are written or their members left out",
-    values: &["write", "omit"],
-    default: "write",
-};
+const NAN: OptionSpec = OptionSpec::new(
+    "nan",
+    "What stands for NaN and infinities: a text, null, or the words that Python writes",
+)
+.one_of("text", &["text", "null", "python"]);
+const NULLS: OptionSpec =
+    OptionSpec::new("nulls", "Whether null cells are written or their members left out")
+        .one_of("write", &["write", "omit"]);
 
 /// The writer of JSON Lines.
 pub const WRITER: Writer = Writer { options: &[NAN, NULLS], ..Writer::new(&[Kind::Table], losses, write) };

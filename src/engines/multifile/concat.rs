@@ -21,11 +21,11 @@ mod unify;
 mod tests;
 
 use crate::bytes::cache::{Budget, Cache};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
-use crate::data::content::table::{Columns, batch, cut, filled_step, project};
+use crate::data::content::table::{Columns, cut, filled_step, project, stacked};
 use crate::data::content::{Block, ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
-use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array, new_null_array};
+use arrow::array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use parking_lot::{Mutex, RwLock};
 use rayon::prelude::*;
@@ -150,10 +150,7 @@ fn of_seen(
     let open_one = |&number: &usize| -> Result<Result<Arc<dyn Table>>> {
         task.advance(1)?;
         let part = parts.get(number).ok_or_else(|| Error::bug("a part that is not there"))?;
-        match open(task, part) {
-            Err(error) if error.is_cancelled() => Err(error),
-            other => Ok(other),
-        }
+        open(task, part).unless_cancelled()
     };
     let first: Vec<_> = seen.par_iter().map(open_one).collect::<Result<_>>()?;
     let schemas: Vec<Columns> = first.iter().flatten().map(|table| Columns::of(table.as_ref())).collect();
@@ -187,9 +184,8 @@ pub fn known(
     let shared = Shared::new(schema.clone().into(), schema.clone().into(), schema.clone(), &[], parts);
     let chosen: Vec<usize> =
         (0..shared.entries.len()).filter(|&n| n < LOOKED || suspect(n)).take(SUSPECT).collect();
-    let look = |&number: &usize| match open(task, &shared.entry(number)?.part) {
-        Err(error) if error.is_cancelled() => Err(error),
-        other => Ok((number, other)),
+    let look = |&number: &usize| {
+        open(task, &shared.entry(number)?.part).unless_cancelled().map(|opened| (number, opened))
     };
     let first: Vec<_> = chosen.par_iter().map(look).collect::<Result<_>>()?;
     let joined = joined(&shared, first);
@@ -505,9 +501,9 @@ impl Concat {
     /// Opens the next parts, so that their summaries are there.
     fn open_more(&self, task: &Task, from: usize) -> Result<()> {
         let next: Vec<usize> = self.closed(from).take(STEP).collect();
-        let one = |&number: &usize| match open(task, &self.shared.entry(number)?.part) {
-            Err(error) if error.is_cancelled() => Err(error),
-            other => Ok(self.shared.summarise(number, other)),
+        let one = |&number: &usize| {
+            let opened = open(task, &self.shared.entry(number)?.part).unless_cancelled();
+            opened.map(|opened| self.shared.summarise(number, opened))
         };
         let differences: Vec<Option<Difference>> = next.par_iter().map(one).collect::<Result<_>>()?;
         let mut late = self.shared.late.lock();
@@ -633,24 +629,7 @@ impl Table for Concat {
                 self.shared.piece(task, *number, rows.clone(), columns)
             })
             .collect::<Result<_>>()?;
-        let mut arrays = Vec::with_capacity(columns.len());
-        for (n, &column) in columns.iter().enumerate() {
-            let field = self
-                .shared
-                .columns
-                .schema
-                .fields()
-                .get(column)
-                .ok_or_else(|| Error::bug("no such column"))?;
-            let parts: Vec<&dyn Array> = read.iter().filter_map(|p| p.get(n)).map(AsRef::as_ref).collect();
-            arrays.push(match read.as_slice() {
-                [] => new_empty_array(field.data_type()),
-                [only] => only.get(n).cloned().ok_or_else(|| Error::bug("a column that was not read"))?,
-                _ => arrow::compute::concat(&parts)?,
-            });
-        }
-        let count = arrays.first().map_or((rows.end - rows.start) as usize, |array| array.len());
-        batch(&self.shared.columns.schema, columns, arrays, count)
+        stacked(&self.shared.columns.schema, columns, &read, (rows.end - rows.start) as usize)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

@@ -8,14 +8,16 @@
 mod file;
 mod fit;
 mod place;
+mod types;
 mod values;
 
 pub use file::{Deletes, file_table};
 pub use fit::{By, FIELD_ID, PHYSICAL_NAME};
 pub use place::Places;
+pub use types::{decimal, map, variant};
 pub use values::{constant, json_of, millis, text_table, time, unescaped};
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::table::MemoryTable;
 use crate::data::content::{Content, Rows};
@@ -144,9 +146,8 @@ pub fn table(
 /// # Errors
 /// Only that the work was cancelled.
 pub fn filled(mut node: Node, which: &str, made: Result<(Joined, usize)>) -> Result<Node> {
-    let (joined, count) = match made {
+    let (joined, count) = match made.unless_cancelled()? {
         Ok(made) => made,
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => return Ok(node.problem(error)),
     };
     if joined.fitting < joined.opened {

@@ -1,6 +1,8 @@
 //! The opcodes and their arguments. Numbers that cannot be read become opaque: an argument that Python would
 //! perhaps understand must not hide what follows it.
 
+use crate::bytes::numbers::{Number, le, le_unsigned};
+
 /// A part of the pickle: where it starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
@@ -96,7 +98,7 @@ pub(super) struct Opcodes<'a> {
 impl Opcodes<'_> {
     /// The next step.
     pub(super) fn next(&mut self) -> Result<Op, End> {
-        let [opcode] = *self.array::<1>()?;
+        let opcode = self.number::<u8>()?;
         Ok(match opcode {
             b'(' => Op::Mark,
             b'.' => Op::Stop,
@@ -134,11 +136,11 @@ impl Opcodes<'_> {
             0x97 => Op::NextBuffer,
             0x98 => Op::Nothing,
             0x80 => {
-                self.array::<1>()?;
+                self.number::<u8>()?;
                 Op::Nothing
             }
             0x95 => {
-                self.array::<8>()?;
+                self.number::<u64>()?;
                 Op::Nothing
             }
             _ => self.with_argument(opcode)?,
@@ -150,16 +152,16 @@ impl Opcodes<'_> {
         Ok(match opcode {
             b'I' => self.line().map(|line| self.integer(line))?,
             b'L' => Op::Digits(self.line()?),
-            b'J' => Op::Int(i32::from_le_bytes(*self.array()?).into()),
-            b'K' => Op::Int(u8::from_le_bytes(*self.array()?).into()),
-            b'M' => Op::Int(u16::from_le_bytes(*self.array()?).into()),
+            b'J' => Op::Int(self.number::<i32>()?.into()),
+            b'K' => Op::Int(self.number::<u8>()?.into()),
+            b'M' => Op::Int(self.number::<u16>()?.into()),
             b'F' => {
                 let line = self.line()?;
                 let number =
                     std::str::from_utf8(line.of(self.bytes)).ok().and_then(|t| t.trim().parse().ok());
                 number.map_or(Op::Opaque, Op::Float)
             }
-            b'G' => Op::Float(f64::from_be_bytes(*self.array()?)),
+            b'G' => Op::Float(f64::from_bits(self.number::<u64>()?.swap_bytes())),
             0x8a => Op::Long(self.counted(1)?),
             0x8b => Op::Long(self.counted(4)?),
             b'V' => Op::Escaped(self.line()?),
@@ -173,15 +175,15 @@ impl Opcodes<'_> {
             b'B' => Op::Bytes(self.counted(4)?),
             0x8e => Op::Bytes(self.counted(8)?),
             0x96 => Op::ByteArray(self.counted(8)?),
-            b'h' => Op::Get(u8::from_le_bytes(*self.array()?).into()),
-            b'j' => Op::Get(u32::from_le_bytes(*self.array()?).into()),
+            b'h' => Op::Get(self.number::<u8>()?.into()),
+            b'j' => Op::Get(self.number::<u32>()?.into()),
             b'g' => self.line().map(|line| self.place(line).map_or(Op::Opaque, Op::Get))?,
-            b'q' => Op::Put(u8::from_le_bytes(*self.array()?).into()),
-            b'r' => Op::Put(u32::from_le_bytes(*self.array()?).into()),
+            b'q' => Op::Put(self.number::<u8>()?.into()),
+            b'r' => Op::Put(self.number::<u32>()?.into()),
             b'p' => self.line().map(|line| self.place(line).map_or(Op::Nothing, Op::Put))?,
-            0x82 => Op::Extension(u8::from_le_bytes(*self.array()?).into()),
-            0x83 => Op::Extension(u16::from_le_bytes(*self.array()?).into()),
-            0x84 => Op::Extension(u32::from_le_bytes(*self.array()?)),
+            0x82 => Op::Extension(self.number::<u8>()?.into()),
+            0x83 => Op::Extension(self.number::<u16>()?.into()),
+            0x84 => Op::Extension(self.number::<u32>()?),
             other => return Err(End::Unknown(other)),
         })
     }
@@ -202,16 +204,15 @@ impl Opcodes<'_> {
         std::str::from_utf8(line.of(self.bytes)).ok()?.trim().parse().ok()
     }
 
-    fn array<const N: usize>(&mut self) -> Result<&[u8; N], End> {
-        let part = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()).ok_or(End::Cut)?;
-        self.at += N;
-        Ok(part)
+    fn number<N: Number>(&mut self) -> Result<N, End> {
+        let number = le(self.bytes, self.at).ok_or(End::Cut)?;
+        self.at += size_of::<N>();
+        Ok(number)
     }
 
     /// As many bytes as a number of `width` bytes before them says.
     fn counted(&mut self, width: usize) -> Result<Span, End> {
-        let number = self.bytes.get(self.at..self.at + width).ok_or(End::Cut)?;
-        let count = number.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
+        let count = self.bytes.get(self.at..self.at + width).map(le_unsigned).ok_or(End::Cut)?;
         let start = self.at + width;
         let end = usize::try_from(count).ok().and_then(|count| start.checked_add(count));
         let end = end.filter(|&end| end <= self.bytes.len()).ok_or(End::Cut)?;

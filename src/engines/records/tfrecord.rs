@@ -5,8 +5,9 @@
 
 use super::{Frame, Framing, Window};
 use crate::bytes::codec::checksum::crc32c;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -27,7 +28,7 @@ pub fn masked(bytes: &[u8]) -> u32 {
 /// The length that a head says; `None` where its checksum is wrong or it is too short.
 pub fn length(head: &[u8]) -> Option<u64> {
     let (length, rest) = head.split_first_chunk::<8>()?;
-    let sum = u32::from_le_bytes(*rest.first_chunk()?);
+    let sum: u32 = le(rest, 0)?;
     (sum == masked(length)).then_some(u64::from_le_bytes(*length))
 }
 
@@ -77,11 +78,8 @@ impl Framing for TfRecords {
                 let end = start.checked_add(len)?;
                 Some(Frame { span: start..end, records: 1, end: end.checked_add(TAIL as u64)? })
             });
-            match frame.map(|frame| record(task, source, &frame)) {
-                Some(Ok(_)) => Ok(true),
-                Some(Err(error)) if error.is_cancelled() => Err(error),
-                _ => Ok(false),
-            }
+            let Some(frame) = frame else { return Ok(false) };
+            record(task, source, &frame).unless_cancelled().map(|read| read.is_ok())
         };
         window.search(at.saturating_add(1), HEAD - 1, |bytes, from| {
             for (place, head) in bytes.windows(HEAD).enumerate() {

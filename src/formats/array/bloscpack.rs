@@ -11,7 +11,7 @@ mod header;
 mod tests;
 
 use crate::bytes::codec::{blosc, checksum};
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
@@ -24,7 +24,7 @@ use crate::data::node::Node;
 use crate::data::region::{Region, Span};
 use crate::data::sniff::{FIRST, Head, Magic, Match};
 use crate::engines::pickle;
-use crate::formats::open_source;
+use crate::formats::ALL;
 use bytes::Bytes;
 use header::{Check, Header, Numpy};
 use std::sync::{Arc, OnceLock};
@@ -95,9 +95,8 @@ fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
     // A pickle has to be walked through to be known; a larger one is shown as bytes.
     let part = |at: u64, most: usize| inner.read_up_to(task, at, most).unwrap_or_default();
     if len <= PICKLE && pickle::is_pickle(&part(0, FIRST), part(len.saturating_sub(1), 1).first().copied()) {
-        return match inner.read(task, 0..len) {
+        return match inner.read(task, 0..len).unless_cancelled()? {
             Ok(bytes) => pickle::node(task, opening.source.name(), &bytes, pickle::Numpy),
-            Err(error) if error.is_cancelled() => Err(error),
             Err(error) => {
                 Ok(Node::new(opening.source.name(), "bytes").content(Content::Bytes(inner)).problem(error))
             }
@@ -105,19 +104,9 @@ fn packed_file(opening: &Opening, inner: Source) -> Result<Node> {
     }
     let mut options = opening.options.clone();
     options.0.remove("format");
-    match open_source(opening.task, &inner, &options) {
-        Ok(document) => {
-            let mut node = (*document.root).clone();
-            node.remarks.extend(document.remarks);
-            node.span = None;
-            node.recognised(document.format);
-            Ok(node)
-        }
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(error) => {
-            Ok(Node::new(opening.source.name(), "bytes").content(Content::Bytes(inner)).problem(error))
-        }
-    }
+    let mut node = ALL.unwrapped(task, opening.source.name(), "bytes", &inner, &options)?;
+    node.span = None;
+    Ok(node)
 }
 
 /// The name without `.blp`.
@@ -228,10 +217,8 @@ impl File {
         if let Some(known) = self.places.get() {
             return known.as_ref().map(Vec::as_slice).map_err(Clone::clone);
         }
-        match self.find(task) {
-            Err(error) if error.is_cancelled() => Err(error),
-            found => self.places.get_or_init(|| found).as_ref().map(Vec::as_slice).map_err(Clone::clone),
-        }
+        let found = self.find(task).unless_cancelled()?;
+        self.places.get_or_init(|| found).as_ref().map(Vec::as_slice).map_err(Clone::clone)
     }
 
     /// The places as the file lists them; else chunk after chunk, as far as there are any.
@@ -263,9 +250,8 @@ impl File {
         if self.header.offsets.is_none() {
             return Ok(None);
         }
-        let places = match self.places(task) {
+        let places = match self.places(task).unless_cancelled()? {
             Ok(places) => places,
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => return Ok(Some(error)),
         };
         let len = self.source.known_len().unwrap_or(u64::MAX);

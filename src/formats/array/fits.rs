@@ -18,7 +18,7 @@ mod sky;
 mod tiles;
 mod wcs;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -113,7 +113,7 @@ impl Units {
                 }
                 break;
             }
-            match unit(task, &self.source, at, state.nodes.len()) {
+            match unit(task, &self.source, at, state.nodes.len()).unless_cancelled()? {
                 Ok((mut node, next)) => {
                     let times = state.names.entry(node.name.clone()).or_insert(0);
                     *times += 1;
@@ -126,7 +126,6 @@ impl Units {
                     state.nodes.push(Arc::new(node));
                     state.next = next;
                 }
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     state.problem = Some(error);
                     state.done = true;
@@ -190,10 +189,8 @@ fn unit(task: &Task, source: &Source, at: u64, n: usize) -> Result<(Node, u64)> 
             image::bytes(source, &header, bytes, &mut node)
         }
     };
-    match filled {
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => node.problem = Some(error),
-        Ok(()) => {}
+    if let Err(error) = filled.unless_cancelled()? {
+        node.problem = Some(error);
     }
     if bytes > 0 {
         node.span = Some(header.data..header.data.saturating_add(bytes));

@@ -13,7 +13,7 @@ mod sparse;
 mod tree;
 mod v4;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
@@ -79,9 +79,8 @@ fn open(opening: &Opening) -> Result<Node> {
                 .push(format!("more variables follow at byte {at}; the first {} are listed", limits::LISTED));
             break;
         }
-        let tag = match Tag::read(task, source, big, at, len) {
+        let tag = match Tag::read(task, source, big, at, len).unless_cancelled()? {
             Ok(tag) => tag,
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 root.problem = Some(error);
                 break;
@@ -92,11 +91,8 @@ fn open(opening: &Opening) -> Result<Node> {
         } else {
             tree::variable(task, &context, &tag)
         };
-        let mut node = match node {
-            Ok(node) => node,
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(error) => Node::new("", "variable").problem(error.at(at)),
-        };
+        let mut node =
+            node.unless_cancelled()?.unwrap_or_else(|error| Node::new("", "variable").problem(error.at(at)));
         if node.name.is_empty() {
             node.name = match node.problem {
                 Some(_) => format!("variable {}", children.len() + 1),

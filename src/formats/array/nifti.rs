@@ -12,7 +12,7 @@ mod affine;
 mod header;
 mod mgh;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
@@ -102,11 +102,7 @@ fn neighbour(task: &Task, source: &Source, ending: &str) -> Result<Option<Source
         ("zst", || Ok(Box::new(Zstd::new()?))),
     ];
     let stem = source.name().rsplit_once('.').map_or(source.name(), |(stem, _)| stem);
-    let beside = |name: String| match source.sibling(task, &name) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(_) => Ok(None),
-    };
+    let beside = |name: String| source.sibling(task, &name).unless_cancelled().map(Result::ok);
     for ending in [ending.to_owned(), ending.to_uppercase()] {
         if let Some(found) = beside(format!("{stem}.{ending}"))? {
             return Ok(Some(found));

@@ -9,8 +9,9 @@
 mod objects;
 pub mod write;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_unsigned;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
@@ -56,12 +57,11 @@ fn open(opening: &Opening) -> Result<Node> {
                 Some(format!("more arrays follow at byte {at}; the first {} are listed", limits::LISTED));
             break;
         }
-        match array(task, source, at) {
+        match array(task, source, at).unless_cancelled()? {
             Ok((node, next)) => {
                 arrays.push(node);
                 end = next;
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 arrays.push(Node::new("", "array").problem(error));
                 break;
@@ -155,8 +155,8 @@ fn header(task: &Task, source: &Source, start: u64) -> Result<Header> {
         return Err(Error::malformed("NPY: it ends within its magic and version").at(start));
     };
     let (length, begin) = match (major, head.get(8..12)) {
-        (1, _) => (head.get(8..10).map(|b| b.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b))), 10),
-        (2 | 3, Some(b)) => (Some(b.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b))), 12),
+        (1, _) => (head.get(8..10).map(le_unsigned), 10),
+        (2 | 3, Some(b)) => (Some(le_unsigned(b)), 12),
         (2 | 3, None) => (None, 12),
         _ => {
             let what = format!("NPY version {major}.{minor}; versions 1 to 3 are known");

@@ -16,42 +16,29 @@ use crate::data::sniff::{Head, Match, has_extension};
 use crate::data::strides;
 use std::sync::Arc;
 
-const DTYPE: OptionSpec = OptionSpec {
-    name: "dtype",
-    help: "The type of the elements, as NumPy says it or short: float32, f32, uint8, u8, >i2, bf16, c64",
-    values: &[],
-    default: "uint8",
-};
-const SHAPE: OptionSpec = OptionSpec {
-    name: "shape",
-    help: "The length of each dimension, the slowest first: 480x640x3; one may be ?, what the file has",
-    values: &[],
-    default: "?",
-};
-const ORDER: OptionSpec = OptionSpec {
-    name: "order",
-    help: "Which dimension is the fastest in the file: the last one (C) or the first (F)",
-    values: &["C", "F"],
-    default: "C",
-};
-const OFFSET: OptionSpec = OptionSpec {
-    name: "offset",
-    help: "How many bytes stand before the first element",
-    values: &[],
-    default: "0",
-};
-const PADDING: OptionSpec = OptionSpec {
-    name: "row-padding",
-    help: "How many bytes stand behind each row of the fastest dimension",
-    values: &[],
-    default: "0",
-};
-const BYTE_ORDER: OptionSpec = OptionSpec {
-    name: "byte-order",
-    help: "Which byte of an element comes first, the lowest (little) or the highest (big)",
-    values: &["little", "big"],
-    default: "little",
-};
+const DTYPE: OptionSpec = OptionSpec::new(
+    "dtype",
+    "The type of the elements, as NumPy says it or short: float32, f32, uint8, u8, >i2, bf16, c64",
+)
+.default("uint8");
+const SHAPE: OptionSpec = OptionSpec::new(
+    "shape",
+    "The length of each dimension, the slowest first: 480x640x3; one may be ?, what the file has",
+)
+.default("?");
+const ORDER: OptionSpec =
+    OptionSpec::new("order", "Which dimension is the fastest in the file: the last one (C) or the first (F)")
+        .one_of("C", &["C", "F"]);
+const OFFSET: OptionSpec =
+    OptionSpec::new("offset", "How many bytes stand before the first element").default("0");
+const PADDING: OptionSpec =
+    OptionSpec::new("row-padding", "How many bytes stand behind each row of the fastest dimension")
+        .default("0");
+const BYTE_ORDER: OptionSpec = OptionSpec::new(
+    "byte-order",
+    "Which byte of an element comes first, the lowest (little) or the highest (big)",
+)
+.one_of("little", &["little", "big"]);
 
 /// What can be said of a raw array.
 pub const OPTIONS: &[OptionSpec] = &[DTYPE, SHAPE, ORDER, OFFSET, PADDING, BYTE_ORDER];
@@ -99,11 +86,7 @@ impl Layout {
     /// # Errors
     /// `Unsupported` with what is wrong with an option.
     pub fn parse(options: &Options, len: u64) -> Result<Self> {
-        let number = |spec: &OptionSpec| {
-            let text = options.choice(spec)?;
-            let number = text.trim().parse::<u64>();
-            number.map_err(|_| Error::unsupported(format!("{}={text}: it is a number of bytes", spec.name)))
-        };
+        let number = |spec| options.number(spec, "it is a number of bytes", |_: &u64| true);
         let (dtype, is_marked_big) = dtype(options.choice(&DTYPE)?)?;
         let mut layout = Layout {
             dtype,

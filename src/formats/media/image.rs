@@ -19,6 +19,7 @@ mod tiff;
 mod webp;
 pub mod write;
 
+use crate::bytes::numbers::le;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Target};
 use crate::data::sniff::{Head, Magic, Match};
@@ -151,8 +152,7 @@ fn sniff_webp(head: &Head) -> Match {
 /// second header, which says one plane, a depth and how the pixels are compressed.
 fn sniff_bmp(head: &Head) -> Match {
     let known = |size: u32| matches!(size, 12 | 16 | 40 | 52 | 56 | 64 | 108 | 124);
-    let number =
-        |at: usize| head.first.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+    let number = |at: usize| le::<u32>(&head.first, at);
     if head.starts_with(b"BM") {
         return if number(14).is_some_and(known) { Match::Yes } else { Match::Maybe };
     }
@@ -193,8 +193,8 @@ fn sniff_ico(head: &Head) -> Match {
     let Some(&[0, 0, kind @ (1 | 2), 0, low, high]) = head.first.get(..6) else { return Match::No };
     let count = u64::from(u16::from_le_bytes([low, high]));
     let Some(entry) = head.first.get(6..22) else { return Match::Maybe };
-    let at = |from: usize| entry.get(from..from + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
-    let (Some(size), Some(offset)) = (at(8).map(u64::from), at(12).map(u64::from)) else {
+    let [size, offset] = [8, 12].map(|at| le::<u32>(entry, at).map(u64::from));
+    let (Some(size), Some(offset)) = (size, offset) else {
         return Match::Maybe;
     };
     let behind = offset >= 6 + 16 * count;

@@ -2,15 +2,15 @@
 //!
 //! gzip (RFC 1952), zlib (RFC 1950), Zstandard (RFC 8878), bzip2, xz and LZMA, LZ4 frames.
 
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le;
 use crate::bytes::source::ReadAt;
 use crate::bytes::stream::indexed::Indexed;
 use crate::bytes::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
-use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{self, Head, Magic, Match};
-use crate::formats::open_source;
+use crate::formats::ALL;
 use std::sync::Arc;
 
 /// How many decoded bytes are looked at when opening; damage within them is shown at once.
@@ -73,7 +73,7 @@ fn frame_magic(head: &Head) -> Option<[u8; 4]> {
         if !zstd::is_skippable(magic) {
             return Some(magic);
         }
-        let len = u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?) as usize;
+        let len = le::<u32>(rest, 4)? as usize;
         rest = rest.get(8usize.checked_add(len)?..).unwrap_or_default();
     }
     Some(first)
@@ -207,20 +207,7 @@ fn open_inner(opening: &Opening, word: &'static str, stream: Arc<dyn ReadAt>, no
     let inner = source.decompressed(inner_name(source.name()), stream)?;
     let mut options = opening.options.clone();
     options.0.remove("format");
-    let mut node = match open_source(opening.task, &inner, &options) {
-        Ok(document) => {
-            let mut node = (*document.root).clone();
-            node.remarks.extend(document.remarks);
-            node.recognised(document.format);
-            node
-        }
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => {
-            let bytes = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported);
-            let node = Node::new(source.name(), "file").problem(error);
-            if bytes { node.content(Content::Bytes(inner)) } else { node }
-        }
-    };
+    let mut node = ALL.unwrapped(opening.task, source.name(), "file", &inner, &options)?;
     node.reader.insert(0, ("compression".to_owned(), word.into()));
     if let Some(problem) = notes.problem {
         node.problem = Some(problem);

@@ -4,7 +4,7 @@
 //! a sentence; its files are listed all the same. Folders inside it are not searched: they are part of what
 //! was opened.
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Opening, Options};
@@ -91,11 +91,7 @@ impl Search {
             }
             self.left -= 1;
             let Ok(inner) = enter(task, folder, &entry.name) else { continue };
-            let head = match formats::head(task, &inner) {
-                Ok(head) => head,
-                Err(error) if error.is_cancelled() => return Err(error),
-                Err(_) => continue,
-            };
+            let Ok(head) = formats::head(task, &inner).unless_cancelled()? else { continue };
             // Folders in a folder are a table or not: that shows only inside.
             let certain = formats::detect(&head).format.id != FORMAT.id && !partition::are_levels(&head);
             if certain || self.finds(task, &inner, &head.entries, depth + 1)? {
@@ -114,11 +110,7 @@ fn has_known_name(name: &str) -> bool {
 /// Whether a file's first bytes are of a format that Gander reads.
 fn has_known_head(task: &Task, folder: &Source, name: &str) -> Result<bool> {
     let head = Source::open(task, &place(folder, name)?).and_then(|file| formats::head(task, &file));
-    match head {
-        Ok(head) => Ok(is_worth(formats::detect(&head).format)),
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(_) => Ok(false),
-    }
+    Ok(head.unless_cancelled()?.is_ok_and(|head| is_worth(formats::detect(&head).format)))
 }
 
 /// Whether something of this format can be more than looked at as bytes.

@@ -4,6 +4,7 @@
 //! leaves this list.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le;
 use crate::data::content::Content;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -181,7 +182,7 @@ fn by_name(head: &Head) -> Option<&'static str> {
 
 /// A DOS header that points to a Windows one.
 fn is_windows_program(first: &[u8]) -> bool {
-    let at = first.get(60..64).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+    let at = le::<u32>(first, 60);
     first.starts_with(b"MZ")
         && at.is_some_and(|at| first.get(at as usize..).is_some_and(|rest| rest.starts_with(b"PE\0\0")))
 }

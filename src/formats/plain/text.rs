@@ -11,12 +11,11 @@ use crate::engines::delimited::encoding;
 use std::sync::Arc;
 
 /// Which encoding.
-const ENCODING: OptionSpec = OptionSpec {
-    name: "encoding",
-    help: "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
-    values: &[],
-    default: "auto",
-};
+const ENCODING: OptionSpec = OptionSpec::new(
+    "encoding",
+    "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
+)
+.default("auto");
 
 /// The descriptor. Second to last in the list.
 pub static FORMAT: Format = Format {

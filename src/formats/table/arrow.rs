@@ -20,7 +20,7 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::{Node, Value};
@@ -77,13 +77,11 @@ fn open(opening: &Opening) -> Result<Node> {
         let opened = index::stream(task, source, 0)?;
         return node(opening, opened, None);
     }
-    match index::file(task, source) {
+    match index::file(task, source).unless_cancelled()? {
         Ok(opened) => node(opening, opened, None),
-        Err(error) if error.is_cancelled() => Err(error),
         // The messages of a file follow its magic as in a stream: they are found without a footer.
-        Err(error) => match index::stream(task, source, 8) {
+        Err(error) => match index::stream(task, source, 8).unless_cancelled()? {
             Ok(opened) => node(opening, opened, Some(error)),
-            Err(other) if other.is_cancelled() => Err(other),
             Err(_) => Err(error),
         },
     }

@@ -14,17 +14,17 @@ mod schema;
 mod tests;
 
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{cut, stacked};
 use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Table, TableFacts};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
 use crate::engines::records::{Index, Placed};
-use arrow::array::{Array, ArrayRef, NullArray, RecordBatch, new_empty_array};
+use arrow::array::{ArrayRef, NullArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use blocks::{Blocks, Codec};
 use build::Builder;
@@ -61,9 +61,8 @@ fn open(opening: &Opening) -> Result<Node> {
     let mut index = Index::new(header.end);
     let mut problems = Vec::new();
     while problems.len() < BROKEN {
-        match index.extend(opening.task, opening.source, &blocks, EAGER, u64::MAX) {
+        match index.extend(opening.task, opening.source, &blocks, EAGER, u64::MAX).unless_cancelled()? {
             Ok(()) => break,
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => problems.push(error),
         }
     }
@@ -267,18 +266,7 @@ impl Table for AvroTable {
         let rows = cut(&rows, self.index.lock().records());
         let read: Vec<Vec<ArrayRef>> =
             pieces.par_iter().map(|piece| self.decode(task, piece, columns)).collect::<Result<_>>()?;
-        let mut arrays = Vec::with_capacity(columns.len());
-        for (n, &column) in columns.iter().enumerate() {
-            let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
-            let parts: Vec<&dyn Array> = read.iter().filter_map(|p| p.get(n)).map(AsRef::as_ref).collect();
-            arrays.push(match parts.as_slice() {
-                [] => new_empty_array(field.data_type()),
-                [_] => read.first().and_then(|p| p.get(n)).cloned().ok_or_else(|| Error::bug("no part"))?,
-                parts => arrow::compute::concat(parts)?,
-            });
-        }
-        let count = arrays.first().map_or((rows.end - rows.start) as usize, |array| array.len());
-        batch(&self.schema, columns, arrays, count)
+        stacked(&self.schema, columns, &read, (rows.end - rows.start) as usize)
     }
 
     fn count(&self, task: &Task) -> Result<u64> {

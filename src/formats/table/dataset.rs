@@ -9,7 +9,7 @@
 mod levels;
 
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
@@ -38,13 +38,8 @@ pub static FORMAT: Format = Format {
 };
 
 /// Which columns the table has where files differ.
-const COLUMNS: OptionSpec = OptionSpec {
-    name: "columns",
-    help: "those of the first file or of all files, where they differ; auto: of all (of many files: of some that are \
-           opened for it), but of the first one for Parquet files side by side, as other readers do",
-    values: &["auto", "first", "all"],
-    default: "auto",
-};
+const COLUMNS: OptionSpec = OptionSpec::new("columns", "those of the first file or of all files, where they differ; auto: of all (of many files: of some that are \
+           opened for it), but of the first one for Parquet files side by side, as other readers do").one_of("auto", &["auto", "first", "all"]);
 
 /// A kind of parts.
 struct Family {
@@ -189,11 +184,9 @@ fn open(opening: &Opening) -> Result<Node> {
         "all" => Wanted::All,
         _ => auto,
     };
-    let joined = match concat::join(task, made, columns.clone(), wanted) {
-        Ok(joined) => joined,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Nothing of it opens: its files are shown, each with its own error.
-        Err(_) => return Err(Error::other_format("")),
+    // Nothing of it opens: its files are shown, each with its own error.
+    let Ok(joined) = concat::join(task, made, columns.clone(), wanted).unless_cancelled()? else {
+        return Err(Error::other_format(""));
     };
     // Tables that have nothing to do with each other stay files in a folder.
     let strangers = joined.opened - joined.fitting;
@@ -364,10 +357,7 @@ fn document_at(task: &Task, path: &std::path::Path) -> Result<Document> {
 /// A part, if it is a table.
 fn table_at(task: &Task, root: &std::path::Path, part: Option<&File>) -> Result<Option<Arc<dyn Table>>> {
     let table = |file: &File| table_of(&document_at(task, &root.join(&file.name))?);
-    match part.map(table) {
-        Some(Err(error)) if error.is_cancelled() => Err(error),
-        first => Ok(first.and_then(Result::ok)),
-    }
+    Ok(part.map(|part| table(part).unless_cancelled()).transpose()?.and_then(Result::ok))
 }
 
 /// What the first part that opens says about itself.
@@ -377,10 +367,8 @@ fn first_attributes(
     parts: &[File],
 ) -> Result<Vec<(String, crate::data::node::Value)>> {
     for file in parts.iter().take(10) {
-        match document_at(task, &root.join(&file.name)) {
-            Ok(document) => return Ok(document.root.attributes.clone()),
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(_) => {}
+        if let Ok(document) = document_at(task, &root.join(&file.name)).unless_cancelled()? {
+            return Ok(document.root.attributes.clone());
         }
     }
     Ok(Vec::new())

@@ -16,7 +16,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
@@ -46,9 +46,8 @@ fn open(opening: &Opening) -> Result<Node> {
     let log = Arc::new(Log::list(opening.task, opening.source)?);
     let newest = log.newest()?;
     let snapshot = log.snapshot(opening.task, newest);
-    let mut node = match snapshot {
+    let mut node = match snapshot.unless_cancelled()? {
         Ok(snapshot) => at_version(opening.task, &log, &snapshot, opening.source.name())?,
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => Node::new(opening.source.name(), "table").problem(error),
     };
     node.remarks.extend(log.remarks());
@@ -166,11 +165,10 @@ impl Below {
         let of = states.clone();
         let node = Node::deferred(name.clone(), "version", move |task| {
             let log = &states.log;
-            let mut node = match log.snapshot(task, version) {
+            let mut node = match log.snapshot(task, version).unless_cancelled()? {
                 Ok(snapshot) => at_version(task, log, &snapshot, &name)?
                     .separator("/")
                     .listed(vec![files_of(&states, version)]),
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => Node::new(name.as_str(), "version").problem(error),
             };
             node.label = "version";

@@ -14,7 +14,7 @@ mod notebook;
 mod tables;
 
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::Kind as Content;
 use crate::data::format::{Format, Opening, Target};
@@ -63,10 +63,9 @@ fn open(opening: &Opening) -> Result<Node> {
         whole.get_or_init(|| (problem.clone(), Vec::new()));
     }
     let broken = |error| (Node::new(source.name(), "nothing").problem(error), Arc::default());
-    let (mut root, met) = match Walk::value_at(task, &document, document.start()) {
+    let (mut root, met) = match Walk::value_at(task, &document, document.start()).unless_cancelled()? {
         Ok(Some(value)) => node::root(task, &document, value)?,
         Ok(None) => broken(Error::malformed("JSON: there is no value")),
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => broken(error),
     };
     if problem.is_some() {

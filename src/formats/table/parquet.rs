@@ -93,5 +93,5 @@ fn attributes(pairs: Option<&Vec<KeyValue>>) -> Vec<(String, Value)> {
 
 /// A cell of the error chain that names a column.
 fn in_column(error: Error, name: &str) -> Error {
-    if error.is_cancelled() { error } else { error.in_node(&format!("column {name:?}")) }
+    error.in_node(&format!("column {name:?}"))
 }

@@ -10,7 +10,8 @@ mod table;
 mod vfs;
 
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
@@ -99,7 +100,7 @@ fn check_header(header: &[u8], len: Option<u64>) -> Result<()> {
         return Err(Error::malformed(format!("header: it has {len} of 100 bytes")).at(len as u64));
     }
     let Some(page) = pages::page_size(header) else {
-        let stored = pages::two(header, 16).unwrap_or(0);
+        let stored = be::<u16>(header, 16).map_or(0, usize::from);
         return Err(Error::malformed(format!("header: a page size of {stored}")).at(16));
     };
     if len.is_some_and(|len| len < u64::from(page)) {
@@ -142,7 +143,7 @@ fn attributes(task: &Task, database: &Database, header: &[u8]) -> Vec<(String, V
     }
     let mode = if header.get(18) == Some(&2) { "wal" } else { "rollback" };
     attributes.push(("journal".to_owned(), mode.into()));
-    if let Some(version) = header.get(96..100).map(|b| b.iter().fold(0u32, |n, &b| n << 8 | u32::from(b)))
+    if let Some(version) = be::<u32>(header, 96)
         && version > 0
     {
         let parts = format!("{}.{}.{}", version / 1_000_000, version / 1_000 % 1_000, version % 1_000);
@@ -197,12 +198,11 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
         let told = Told { name: object.name.clone(), columns, key, root: root.filter(|_| in_order) };
         SqlTable::open(task, database.clone(), told, look)
     });
-    match opened {
+    match opened.unless_cancelled()? {
         Ok(table) => {
             node.problem = table.problem();
             node.content = Some(Content::Table(Arc::new(table)));
         }
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => node.problem = Some(error),
     }
     let below =
@@ -313,9 +313,8 @@ fn damage(task: &Task, database: &Database, tables: &[&Object]) -> Result<Option
             let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
             lines.collect::<rusqlite::Result<Vec<String>>>()
         });
-        match found {
+        match found.unless_cancelled()? {
             Ok(lines) => Ok(lines.into_iter().filter(|line| line != "ok").collect()),
-            Err(error) if error.is_cancelled() => Err(error),
             Err(error) => Ok(vec![error.message()]),
         }
     };

@@ -12,6 +12,7 @@ mod results;
 mod run;
 mod steps;
 
+use gander::bytes::error::UnlessCancelled;
 use std::sync::Arc;
 
 use egui::{Key, Modifiers, Rect, Sense, Ui, UiBuilder, pos2, vec2};
@@ -110,9 +111,8 @@ impl Called {
         let known = documents.iter().any(|other| Arc::ptr_eq(other, &document));
         let documents = if known { documents } else { Vec::new() };
         let shown = self.0.get(jobs, &key, "names of tables", move |task| {
-            match gander::query::name_of(task, &documents, &document, &path) {
+            match gander::query::name_of(task, &documents, &document, &path).unless_cancelled()? {
                 Ok(Some(name)) => Ok(gander::query::quoted(&name)),
-                Err(error) if error.is_cancelled() => Err(error),
                 _ => Ok(address),
             }
         });

@@ -3,6 +3,7 @@
 use crate::bytes::codec::deflate;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_or_zero;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::dtype::numpy::literal::{self, Literal, Value as Python};
@@ -100,11 +101,8 @@ impl Header {
                 Error::unsupported(format!("version {version} of the format; {VERSION} is read")).at(4)
             );
         }
-        let int =
-            |at: usize| head.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| i32::from_le_bytes(*b));
-        let long =
-            |at: usize| head.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| i64::from_le_bytes(*b));
-        let (chunk, last, count, more) = (int(8), int(12), long(16), long(24));
+        let [chunk, last] = [8, 12].map(|at| le_or_zero::<i32>(head, at));
+        let [count, more] = [16, 24].map(|at| le_or_zero::<i64>(head, at));
         let mut header = Header {
             check: Check::new(check)?,
             chunk: u64::try_from(chunk).unwrap_or(0),
@@ -187,9 +185,7 @@ impl Header {
         let head = source.read(task, start..start + HEADER)?;
         let (kind, fields) = head.split_at_checked(8).unwrap_or((&[], &[]));
         let [_, check, codec, _, ..] = *fields else { return Ok(()) };
-        let int =
-            |at: usize| fields.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
-        let (size, room, stored) = (u64::from(int(4)), u64::from(int(8)), u64::from(int(12)));
+        let [size, room, stored] = [4, 8, 12].map(|at| u64::from(le_or_zero::<u32>(fields, at)));
         limits::check(size.max(stored), limits::HEADER, "the metadata")?;
         let begin = start + HEADER;
         let bytes = source.read(task, begin..begin + stored)?;

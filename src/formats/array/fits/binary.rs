@@ -5,6 +5,7 @@ use super::header::Header;
 use super::rows::Stored;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::be_unsigned;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Rows, Table, TableFacts};
@@ -62,7 +63,7 @@ impl Binary {
         let number = |n: usize| {
             let size = if wide { 8 } else { 4 };
             let bytes = cell.get(n * size..(n + 1) * size).unwrap_or_default();
-            bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
+            be_unsigned(bytes)
         };
         (number(0), number(1))
     }

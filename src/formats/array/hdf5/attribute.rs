@@ -10,7 +10,7 @@ use super::links::Places;
 use super::message::{Dataspace, Space, text};
 use super::object::{Message, Object, kind};
 use super::shared;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cell;
@@ -71,14 +71,10 @@ struct List<'a> {
 impl List<'_> {
     /// Keeps the first failure that is no cancellation.
     fn note(&mut self, result: Result<()>) -> Result<()> {
-        match result {
-            Err(error) if error.is_cancelled() => Err(error),
-            Err(error) => {
-                self.problem.get_or_insert(error);
-                Ok(())
-            }
-            Ok(()) => Ok(()),
+        if let Err(error) = result.unless_cancelled()? {
+            self.problem.get_or_insert(error);
         }
+        Ok(())
     }
 
     /// Adds one attribute message; a broken one is noted.
@@ -213,7 +209,7 @@ impl Attribute {
 
 /// An error with the attribute's name.
 fn prefixed(name: &str, error: Error) -> Error {
-    if error.is_cancelled() { error } else { error.in_node(&format!("@{name}")) }
+    error.in_node(&format!("@{name}"))
 }
 
 /// The name of an enumeration's value.

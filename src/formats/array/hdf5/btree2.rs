@@ -1,19 +1,19 @@
 //! B-trees of version 2: records of one size in order, found by comparison or by position. They index
 //! links, attributes, objects of fractal heaps, shared messages and chunks (section III.A.2).
 
+use super::data::INDEX_CACHE;
 use super::file::{Cursor, File};
+use crate::bytes::cache::Cache;
 use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The largest node that is read.
 const NODE: u64 = 16 << 20;
-/// The nodes that are kept.
-const KEPT: usize = 256;
 
 /// A B-tree, with the nodes that were read last.
 pub struct BTree2 {
@@ -29,7 +29,7 @@ pub struct BTree2 {
     levels: Vec<Level>,
     /// Bytes of a number of records in a pointer to a child.
     count_size: usize,
-    nodes: parking_lot::Mutex<HashMap<u64, std::sync::Arc<Node>>>,
+    nodes: Cache<u64, Arc<Node>>,
 }
 
 /// What is the same for all nodes of one height above the leaves.
@@ -82,7 +82,7 @@ impl BTree2 {
         limits::check(node_size, NODE, "a node of a B-tree")?;
         let root = root.map(|address| Child { address, records, total });
         let (levels, count_size) = levels(file, &cursor, node_size, record, depth)?;
-        let nodes = parking_lot::Mutex::default();
+        let nodes = Cache::new(INDEX_CACHE);
         Ok(BTree2 {
             file: file.clone(),
             address,
@@ -147,6 +147,21 @@ impl BTree2 {
         Ok(true)
     }
 
+    /// The record for which `compare` answers `Equal` in a tree that has no two such.
+    pub fn find_one(&self, task: &Task, compare: &dyn Fn(&[u8]) -> Ordering) -> Result<Option<Vec<u8>>> {
+        let (mut next, mut height) = (self.root, self.depth);
+        while let Some(at) = next {
+            let node = self.node(task, at, height)?;
+            let slot = node.slot(self.record, compare);
+            if let Some(record) = node.record(slot, self.record).filter(|record| compare(record).is_eq()) {
+                return Ok(Some(record.to_vec()));
+            }
+            next = node.children.get(slot).copied();
+            height = height.saturating_sub(1);
+        }
+        Ok(None)
+    }
+
     /// All records for which `compare` answers `Equal`; it says how a record stands to what is looked for.
     pub fn find(&self, task: &Task, compare: &dyn Fn(&[u8]) -> Ordering) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
@@ -166,36 +181,28 @@ impl BTree2 {
     ) -> Result<()> {
         task.check()?;
         let node = self.node(task, at, height)?;
-        let mut n = 0;
-        loop {
+        for n in node.slot(self.record, compare).. {
             // Between two records lies a child: it is looked into where the record before is not beyond and
             // the one after not before what is looked for.
-            let record = node.record(n, self.record);
-            let order = record.map(compare);
-            if order != Some(Ordering::Less)
-                && let Some(child) = node.children.get(n)
-            {
+            if let Some(child) = node.children.get(n) {
                 self.search(task, *child, height.saturating_sub(1), compare, found)?;
             }
-            match (record, order) {
-                (Some(record), Some(Ordering::Equal)) => found.push(record.to_vec()),
-                (None, _) | (_, Some(Ordering::Greater)) => return Ok(()),
-                _ => {}
+            match node.record(n, self.record).filter(|record| compare(record).is_eq()) {
+                Some(record) => found.push(record.to_vec()),
+                None => break,
             }
-            n += 1;
         }
+        Ok(())
     }
 
-    fn node(&self, task: &Task, at: Child, height: u16) -> Result<std::sync::Arc<Node>> {
-        if let Some(node) = self.nodes.lock().get(&at.address) {
-            return Ok(node.clone());
+    fn node(&self, task: &Task, at: Child, height: u16) -> Result<Arc<Node>> {
+        // The same node from two places would have to be as long.
+        if let Some(node) = self.nodes.get(&at.address).filter(|node| node.records as u64 == at.records) {
+            return Ok(node);
         }
-        let node = std::sync::Arc::new(self.read_node(task, at, height)?);
-        let mut nodes = self.nodes.lock();
-        if nodes.len() >= KEPT {
-            nodes.clear();
-        }
-        nodes.insert(at.address, node.clone());
+        let node = Arc::new(self.read_node(task, at, height)?);
+        let weight = node.bytes.len() + node.children.len() * size_of::<Child>();
+        self.nodes.put(at.address, node.clone(), weight);
         Ok(node)
     }
 
@@ -239,6 +246,19 @@ impl BTree2 {
 }
 
 impl Node {
+    /// The first record that is not before what is looked for; their number where all are.
+    fn slot(&self, size: usize, compare: &dyn Fn(&[u8]) -> Ordering) -> usize {
+        let (mut low, mut high) = (0, self.records);
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.record(middle, size).map(compare) {
+                Some(Ordering::Less) => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
     fn record(&self, n: usize, size: usize) -> Option<&[u8]> {
         if n >= self.records {
             return None;

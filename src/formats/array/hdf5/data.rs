@@ -31,7 +31,7 @@ use super::file::File;
 use super::message::{FillValue, Layout, Space};
 use super::object::Dataset;
 use super::second;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -46,7 +46,7 @@ use arrow::array::ArrayRef;
 use std::sync::Arc;
 
 /// Bytes of index blocks that are kept for each dataset.
-const INDEX_CACHE: usize = 8 << 20;
+pub(super) const INDEX_CACHE: usize = 8 << 20;
 
 /// What values need of the rest of the file: the names of objects, and other datasets.
 pub trait Names: Send + Sync {
@@ -190,11 +190,7 @@ impl<'a> Parts<'a> {
         if self.way.dtype.is_variable() {
             let places = column::Places { task, file: self.file, names: self.names.as_ref() };
             // A fill value in a heap that cannot be read leaves the elements empty.
-            self.fill_column = match places.column(inner, &stored, 1) {
-                Ok(column) => Some(column),
-                Err(error) if error.is_cancelled() => return Err(error),
-                Err(_) => None,
-            };
+            self.fill_column = places.column(inner, &stored, 1).unless_cancelled()?.ok();
         } else {
             self.fill = self.way.deliver(Bytes::from(stored))?.to_vec();
             if set {

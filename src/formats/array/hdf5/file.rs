@@ -254,7 +254,11 @@ impl<'a> Cursor<'a> {
 
     /// An address; `None` for the undefined one (all bits set).
     pub fn address(&mut self) -> Result<Option<u64>> {
-        let size = usize::from(self.sizes.offset);
+        self.unless_all_set(usize::from(self.sizes.offset))
+    }
+
+    /// A number of `size` bytes; `None` where all bits are set.
+    fn unless_all_set(&mut self, size: usize) -> Result<Option<u64>> {
         let bytes = self.bytes(size)?;
         if bytes.iter().all(|byte| *byte == 0xff) {
             return Ok(None);
@@ -270,13 +274,7 @@ impl<'a> Cursor<'a> {
 
     /// A length; `None` where all bits are set ("unlimited", "unknown").
     pub fn length(&mut self) -> Result<Option<u64>> {
-        let size = usize::from(self.sizes.length);
-        let bytes = self.bytes(size)?;
-        if bytes.iter().all(|byte| *byte == 0xff) {
-            return Ok(None);
-        }
-        self.at -= size;
-        self.uint(size).map(Some)
+        self.unless_all_set(usize::from(self.sizes.length))
     }
 
     /// A length that has to be a number.

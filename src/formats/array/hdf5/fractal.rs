@@ -8,6 +8,7 @@ use super::message::FilterPipeline;
 use crate::bytes::codec::checksum;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_unsigned;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -105,12 +106,7 @@ impl FractalHeap {
     /// Where the object of an id lies in the heap, to read many in the heap's order; 0 where the id has no
     /// such place.
     pub fn place(&self, id: &[u8]) -> u64 {
-        let mut place = [0; 8];
-        let len = self.head.offset_size.min(8);
-        if let Some(offset) = id.get(1..1 + len) {
-            place.iter_mut().zip(offset).for_each(|(to, from)| *to = *from);
-        }
-        u64::from_le_bytes(place)
+        le_unsigned(id.get(1..1 + self.head.offset_size.min(8)).unwrap_or_default())
     }
 
     fn error(&self, what: impl std::fmt::Display) -> Error {
@@ -144,11 +140,12 @@ impl FractalHeap {
             let key = key.uint(id.len().min(8))?;
             // The id stands at the end of a record.
             let number = |record: &[u8]| {
-                let tail = record.iter().rev().take(usize::from(sizes.length));
-                tail.fold(0u64, |n, byte| n << 8 | u64::from(*byte))
+                le_unsigned(
+                    record.get(record.len().saturating_sub(sizes.length.into())..).unwrap_or_default(),
+                )
             };
-            found = tree.find(task, &|record| number(record).cmp(&key))?;
-            found.first().ok_or_else(|| self.error(format!("there is no large object {key}")))?
+            found = tree.find_one(task, &|record| number(record).cmp(&key))?;
+            found.as_ref().ok_or_else(|| self.error(format!("there is no large object {key}")))?
         };
         let mut cursor = Cursor::new("large object", self.head.address, record, sizes);
         let (address, len) = (cursor.defined()?, cursor.size()?);

@@ -9,7 +9,8 @@ use super::heap::LocalHeap;
 use super::message::text;
 use super::object::{Message, Object, kind};
 use crate::bytes::codec::checksum;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::numbers::le_or_zero;
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
 use rayon::slice::ParallelSliceMut;
@@ -171,14 +172,10 @@ impl Links {
 
     /// Runs a part of reading; a failure is kept as the problem of the whole.
     fn noting(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        match work() {
-            Err(error) if error.is_cancelled() => Err(error),
-            Err(error) => {
-                self.problem.lock().get_or_insert(error);
-                Ok(())
-            }
-            Ok(()) => Ok(()),
+        if let Err(error) = work().unless_cancelled()? {
+            self.problem.lock().get_or_insert(error);
         }
+        Ok(())
     }
 
     fn dense_page(&self, task: &Task, dense: &Dense, range: &Range<u64>) -> Result<Vec<Link>> {
@@ -272,9 +269,8 @@ impl Dense {
         let mut broken = None;
         for id in ids {
             task.check()?;
-            match self.link(file, task, id) {
+            match self.link(file, task, id).unless_cancelled()? {
                 Ok(link) => links.push(link),
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => broken = broken.or(Some(error)),
             }
         }
@@ -288,7 +284,7 @@ impl Dense {
 
     fn find(&self, file: &File, task: &Task, name: &str) -> Result<Option<Link>> {
         let hash = checksum::lookup3(name.as_bytes(), 0);
-        let stored = |record: &[u8]| record.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let stored = |record: &[u8]| le_or_zero::<u32>(record, 0);
         for record in self.names.find(task, &|record| stored(record).cmp(&hash))? {
             let link = self.link(file, task, record.get(4..).unwrap_or_default())?;
             if &*link.name == name {
@@ -450,10 +446,7 @@ impl Walk<'_> {
             let child = cursor.defined()?;
             if level == 0 {
                 self.leaves.push(child);
-            } else if let Err(error) = self.node(child, level) {
-                if error.is_cancelled() {
-                    return Err(error);
-                }
+            } else if let Err(error) = self.node(child, level).unless_cancelled()? {
                 broken = broken.or(Some(error));
             }
         }
@@ -484,7 +477,7 @@ fn symbols(file: &File, task: &Task, address: u64, names: &LocalHeap, links: &mu
         let scratch = cursor.bytes(16)?;
         let target = match (cached, object) {
             (2, _) => {
-                let place = scratch.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+                let place = le_or_zero::<u32>(scratch, 0);
                 names.name(u64::from(place)).map(|path| Target::Soft(path.into()))
             }
             (_, Some(object)) => Ok(Target::Hard(object)),

@@ -15,8 +15,9 @@ use super::file::File;
 use super::links::{Link, Links, Target};
 use super::object::{Dataset, Object};
 use super::tree::{self, Above};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_unsigned;
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -27,11 +28,9 @@ use crate::data::grouped::{self, Members};
 use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
 use crate::engines::delimited::PlainText;
-use crate::engines::matlab::{BOUNDARIES, place};
+use crate::engines::matlab;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use serde_json::Value as Json;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -96,10 +95,7 @@ pub(super) fn is_header(first: &[u8]) -> bool {
 /// # Errors
 /// Only a cancellation.
 pub(super) fn root(task: &Task, file: &File, node: &mut Node) -> Result<bool> {
-    let first = match file.source().read_up_to(task, 0, 116) {
-        Err(error) if error.is_cancelled() => return Err(error),
-        first => first.unwrap_or_default(),
-    };
+    let first = file.source().read_up_to(task, 0, 116).unless_cancelled()?.unwrap_or_default();
     if !is_header(&first) || file.superblock().start == 0 {
         return Ok(false);
     }
@@ -107,10 +103,7 @@ pub(super) fn root(task: &Task, file: &File, node: &mut Node) -> Result<bool> {
     node.reader.push(("header".to_owned(), text.trim_matches(['\0', ' ']).into()));
     node.remarks.push("arrays have their dimensions in the file's order, the reverse of MATLAB's".to_owned());
     if let Children::Lazy(inner) = &node.children {
-        let first = match inner.page(task, 0..2) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            first => first.unwrap_or_default(),
-        };
+        let first = inner.page(task, 0..2).unless_cancelled()?.unwrap_or_default();
         let hidden = first.iter().take_while(|child| child.name.starts_with('#')).count() as u64;
         if hidden > 0 {
             node.children = Children::Lazy(Arc::new(Last { inner: inner.clone(), hidden }));
@@ -374,10 +367,6 @@ impl Places {
         Ok(Places { array, read: OnceLock::new() })
     }
 
-    fn count(&self) -> u64 {
-        limits::elements(self.array.shape()).unwrap_or(0)
-    }
-
     /// The address at a place in MATLAB's order, which is the file's.
     fn get(&self, task: &Task, index: u64) -> Result<u64> {
         let all = match self.read.get() {
@@ -385,8 +374,7 @@ impl Places {
             None => {
                 let bytes = read(self.array.as_ref(), task, &Region::all(self.array.shape()))?;
                 let size = self.array.dtype().size().max(1) as usize;
-                let number = |b: &[u8]| b.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-                let all = bytes.chunks_exact(size).map(number).collect();
+                let all = bytes.chunks_exact(size).map(le_unsigned).collect();
                 self.read.get_or_init(|| all)
             }
         };
@@ -395,7 +383,6 @@ impl Places {
 }
 
 /// Where referred objects are shown.
-#[derive(Clone)]
 struct Inside {
     book: Arc<Book>,
     above: Arc<Above>,
@@ -408,14 +395,6 @@ impl Inside {
         }
         tree::referred(task, &self.book, &self.above, &name, address)
     }
-}
-
-/// The cells of a dataset of references.
-struct Cells {
-    inside: Inside,
-    places: Places,
-    shape: Vec<u64>,
-    nodes: Mutex<HashMap<u64, Arc<Node>>>,
 }
 
 /// Gives a node the cells that its dataset refers to.
@@ -436,46 +415,10 @@ pub(super) fn cells(
     // Without groups above there is no way down: it leads back.
     if let Some(above) = above {
         let inside = Inside { book: book.clone(), above };
-        node.children = Children::Lazy(Arc::new(Cells { inside, places, shape, nodes: Mutex::default() }));
+        node.children =
+            matlab::cells(shape, move |task, name, n| inside.node(task, name, places.get(task, n)?));
     }
     Ok(())
-}
-
-impl Listing for Cells {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(self.places.count())
-    }
-
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        if let Some(node) = self.nodes.lock().get(&index) {
-            return Ok(Some(node.clone()));
-        }
-        let name = format!("{{{}}}", place(index, &self.shape));
-        let node = Arc::new(self.inside.node(task, name, self.places.get(task, index)?)?);
-        let mut nodes = self.nodes.lock();
-        if nodes.len() as u64 >= limits::LISTED {
-            nodes.clear();
-        }
-        Ok(Some(nodes.entry(index).or_insert(node).clone()))
-    }
-}
-
-/// An array of structs: a group with a dataset of references for each field.
-struct Structs {
-    inside: Inside,
-    fields: Arc<Vec<(String, Places)>>,
-    shape: Vec<u64>,
-}
-
-/// One struct of an array.
-struct Fields {
-    inside: Inside,
-    fields: Arc<Vec<(String, Places)>>,
-    index: u64,
 }
 
 /// Gives the node of a group that is an array of structs its structs. Whether it is one.
@@ -492,30 +435,29 @@ pub(super) fn structs(
     if class_of(&node.attributes).as_deref() != Some("struct") {
         return Ok(false);
     }
-    let mut fields = Vec::new();
-    let mut shape = None;
-    let listed = match links.page(task, 0..limits::LISTED) {
-        Err(error) if error.is_cancelled() => return Err(error),
-        listed => listed.unwrap_or_default(),
-    };
+    let (mut names, mut fields, mut shape) = (Vec::new(), Vec::new(), None);
+    let listed = links.page(task, 0..limits::LISTED).unless_cancelled()?.unwrap_or_default();
     for link in listed {
-        match field(task, book, &link) {
+        match field(task, book, &link).unless_cancelled()? {
             Ok(Some((places, dims))) if shape.as_ref().is_none_or(|shape| *shape == dims) => {
                 shape = Some(dims);
-                fields.push((link.name.to_string(), places));
+                names.push(link.name.to_string());
+                fields.push(places);
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             _ => return Ok(false),
         }
     }
     let Some(dims) = shape else { return Ok(false) };
     let shape = matlab_order(&dims);
-    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     node.reader.push(("size".to_owned(), sides(&shape)));
-    node.reader.push(("fields".to_owned(), Json::from(names).into()));
+    node.reader.push(("fields".to_owned(), Json::from(names.clone()).into()));
     node.separator = "";
     let inside = Inside { book: book.clone(), above: above.clone() };
-    node.children = Children::Lazy(Arc::new(Structs { inside, fields: Arc::new(fields), shape }));
+    node.children = matlab::structs(shape, names.into(), move |task, name, n, field| {
+        let places: Option<&Places> = fields.get(field as usize);
+        let places = places.ok_or_else(|| Error::bug("a field that is not there"))?;
+        inside.node(task, name, places.get(task, n)?)
+    });
     Ok(true)
 }
 
@@ -533,38 +475,6 @@ fn field(task: &Task, book: &Arc<Book>, link: &Link) -> Result<Option<(Places, V
         return Ok(None);
     }
     Ok(Some((Places::open(task, book, &dataset)?, dataset.space.dims)))
-}
-
-impl Listing for Structs {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(limits::elements(&self.shape).unwrap_or(0))
-    }
-
-    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let fields = Fields { inside: self.inside.clone(), fields: self.fields.clone(), index };
-        let name = format!("({})", place(index, &self.shape));
-        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
-    }
-}
-
-impl Listing for Fields {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(self.fields.len() as u64)
-    }
-
-    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        let Some((name, places)) = self.fields.get(n as usize) else { return Ok(None) };
-        let node = self.inside.node(task, name.clone(), places.get(task, self.index)?)?;
-        Ok(Some(Arc::new(node)))
-    }
 }
 
 /// The matrix of a group that holds a sparse one: `data` and `ir` for the stored elements, in `jc` where each

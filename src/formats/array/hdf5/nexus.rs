@@ -7,7 +7,7 @@ use super::book::Book;
 use super::conventions;
 use super::members;
 use super::object::{Object, kind};
-use crate::bytes::error::Result;
+use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::cf;
 use crate::data::node::Value;
@@ -97,10 +97,12 @@ pub(super) fn start(task: &Task, book: &Arc<Book>, root: &[(String, Value)]) -> 
             }
         };
         let Some(name) = found else { return Ok(None) };
-        let place = match book.follow(task, address, &name) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            found => found.ok().flatten().filter(|place| Arc::ptr_eq(&place.book, book)),
-        };
+        let place = book
+            .follow(task, address, &name)
+            .unless_cancelled()?
+            .ok()
+            .flatten()
+            .filter(|place| Arc::ptr_eq(&place.book, book));
         let Some(place) = place else { return Ok(None) };
         path = match name.strip_prefix('/') {
             Some(name) => format!("/{name}"),
@@ -123,27 +125,26 @@ fn member(task: &Task, book: &Arc<Book>, address: u64, name: &str) -> Result<Opt
         let is_dataset = object.find(kind::LAYOUT).is_some();
         Ok(Member { name: name.to_owned(), attributes, is_dataset })
     };
-    match read() {
-        Err(error) if error.is_cancelled() => Err(error),
+    match read().unless_cancelled()? {
         found => Ok(found.ok()),
     }
 }
 
 /// The first members of a group.
 fn members(task: &Task, book: &Arc<Book>, address: u64) -> Result<Vec<Member>> {
-    let links = match book
+    let links = book
         .links(task, address)
         .and_then(|links| links.map_or(Ok(Vec::new()), |links| links.page(task, 0..LOOKED_AT)))
-    {
-        Err(error) if error.is_cancelled() => return Err(error),
-        links => links.unwrap_or_default(),
-    };
+        .unless_cancelled()?
+        .unwrap_or_default();
     let mut found = Vec::new();
     for link in links {
-        let place = match book.follow(task, address, &link.name) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            place => place.ok().flatten().filter(|place| Arc::ptr_eq(&place.book, book)),
-        };
+        let place = book
+            .follow(task, address, &link.name)
+            .unless_cancelled()?
+            .ok()
+            .flatten()
+            .filter(|place| Arc::ptr_eq(&place.book, book));
         if let Some(place) = place {
             found.extend(member(task, book, place.address, &link.name)?);
         }

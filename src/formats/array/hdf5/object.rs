@@ -7,7 +7,7 @@ use super::file::{Cursor, File};
 use super::message::{Dataspace, ExternalFiles, FillValue, FilterPipeline, Layout};
 use super::{heap, shared};
 use crate::bytes::codec::checksum;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -286,10 +286,7 @@ impl Object {
                 self.problems.push(Error::limit(format!("an object header of over {BLOCKS} blocks")));
                 break;
             }
-            if let Err(error) = self.continuation(file, task, block, blocks) {
-                if error.is_cancelled() {
-                    return Err(error);
-                }
+            if let Err(error) = self.continuation(file, task, block, blocks).unless_cancelled()? {
                 self.problems.push(error);
             }
         }

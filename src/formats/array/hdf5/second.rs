@@ -5,7 +5,7 @@
 //! Without plugins libhdf5 can no more than our own reader, and is not asked: a file alone never leads there.
 
 use super::data::{Delivery, Names};
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
@@ -77,8 +77,7 @@ impl Array for Second {
     }
 
     fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        match self.read(task, region, out) {
-            Err(error) if error.is_cancelled() => Err(error),
+        match self.read(task, region, out).unless_cancelled()? {
             Err(_) => self.inner.read_lenient(task, region, out),
             Ok(()) => Ok(Vec::new()),
         }

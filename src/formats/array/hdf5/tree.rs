@@ -13,7 +13,7 @@ use super::message::Layout;
 use super::nexus::{self, Plot};
 use super::object::{Dataset, Object, kind};
 use super::variables::Variables;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -125,9 +125,8 @@ impl Above {
 
 /// Cancellations go up, other errors become the node's problem.
 fn noting<T>(node: &mut Node, result: Result<T>) -> Result<Option<T>> {
-    match result {
+    match result.unless_cancelled()? {
         Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
             if node.problem.is_some() {
                 node.remarks.push(error.message());
@@ -446,7 +445,7 @@ impl Listing for Group {
 /// What an external link to a path in another file leads to.
 fn external(task: &Task, book: &Arc<Book>, file: &str, path: &str) -> Result<Node> {
     let label = "external link";
-    let node = match book.other(task, file) {
+    let node = match book.other(task, file).unless_cancelled()? {
         Ok(Some(other)) if Arc::ptr_eq(&other, book) => {
             Node::new("", label).remark("it leads into this file")
         }
@@ -456,7 +455,6 @@ fn external(task: &Task, book: &Arc<Book>, file: &str, path: &str) -> Result<Nod
         },
         Ok(None) => Node::new("", label)
             .remark("the file is not there; only files in this file's own folder are looked for"),
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => Node::new("", label).problem(error),
     };
     Ok(node.remark(format!("an external link to {path} in {file}")))

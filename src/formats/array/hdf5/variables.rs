@@ -6,7 +6,7 @@
 use super::axes::NO_VARIABLE;
 use super::book::Book;
 use super::links::Links;
-use crate::bytes::error::Result;
+use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::cf;
 use std::ops::Range;
@@ -37,10 +37,7 @@ impl Variables {
         if links.count().is_some_and(|count| count > LOOKED_AT) {
             return Ok(found);
         }
-        let all = match links.page(task, 0..LOOKED_AT) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            other => other.unwrap_or_default(),
-        };
+        let all = links.page(task, 0..LOOKED_AT).unless_cancelled()?.unwrap_or_default();
         for name in all.iter().filter_map(|link| link.name.strip_prefix(PREFIX)) {
             let Some(place) = all.iter().position(|link| *link.name == *name) else { continue };
             let is_bare = book.scale(task, address, name).is_some_and(|scale| {

@@ -29,44 +29,27 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
-const COMPRESSION: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How chunks are compressed",
-    values: &["gzip", "none"],
-    default: "gzip",
-};
-const LEVEL: OptionSpec = OptionSpec {
-    name: "level",
-    help: "How hard gzip tries: 1 is fast, 9 is small",
-    values: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
-    default: "4",
-};
-const SHUFFLE: OptionSpec = OptionSpec {
-    name: "shuffle",
-    help: "Sort the bytes of numbers by their place, which makes them compress better",
-    values: &["yes", "no"],
-    default: "yes",
-};
-const CHUNK: OptionSpec = OptionSpec {
-    name: "chunk",
-    help: "The shape of a chunk, as 100,100; auto takes about 1 MB, none stores in one piece",
-    values: &[],
-    default: "auto",
-};
-const TABLES: OptionSpec = OptionSpec {
-    name: "tables",
-    help: "A table as one dataset of records, or as one dataset a column",
-    values: &["records", "columns"],
-    default: "records",
-};
-const NAME: OptionSpec =
-    OptionSpec { name: "name", help: "The path of a table in the file", values: &[], default: "table" };
-const NULLS: OptionSpec = OptionSpec {
-    name: "nulls",
-    help: "What happens to null cells, which HDF5 cannot hold: an error, or empty text, zero or NaN",
-    values: &["refuse", "fill"],
-    default: "refuse",
-};
+const COMPRESSION: OptionSpec =
+    OptionSpec::new("compression", "How chunks are compressed").one_of("gzip", &["gzip", "none"]);
+const LEVEL: OptionSpec = OptionSpec::new("level", "How hard gzip tries: 1 is fast, 9 is small")
+    .one_of("4", &["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+const SHUFFLE: OptionSpec =
+    OptionSpec::new("shuffle", "Sort the bytes of numbers by their place, which makes them compress better")
+        .one_of("yes", &["yes", "no"]);
+const CHUNK: OptionSpec = OptionSpec::new(
+    "chunk",
+    "The shape of a chunk, as 100,100; auto takes about 1 MB, none stores in one piece",
+)
+.default("auto");
+const TABLES: OptionSpec =
+    OptionSpec::new("tables", "A table as one dataset of records, or as one dataset a column")
+        .one_of("records", &["records", "columns"]);
+const NAME: OptionSpec = OptionSpec::new("name", "The path of a table in the file").default("table");
+const NULLS: OptionSpec = OptionSpec::new(
+    "nulls",
+    "What happens to null cells, which HDF5 cannot hold: an error, or empty text, zero or NaN",
+)
+.one_of("refuse", &["refuse", "fill"]);
 
 /// The writer.
 pub const WRITER: Writer = Writer {

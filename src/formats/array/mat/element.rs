@@ -2,6 +2,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::ordered;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
@@ -37,9 +38,8 @@ impl Tag {
             return Err(cut(0));
         }
         let bytes = source.read_up_to(task, at, 8)?;
-        let word =
-            |bytes: &[u8; 4]| if big { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) };
-        let (Some(first), Some(second)) = (bytes.first_chunk::<4>().map(word), bytes.get(4..8)) else {
+        let [first, second] = [0, 4].map(|at| ordered::<u32>(big, &bytes, at));
+        let (Some(first), Some(second)) = (first, second) else {
             return Err(cut(bytes.len()));
         };
         let small = first >> 16;
@@ -50,7 +50,7 @@ impl Tag {
             }
             return Ok(Tag { kind: first & 0xffff, at: at + 4, bytes: small.into(), end: at + 8 });
         }
-        let bytes = second.first_chunk::<4>().map_or(0, word).into();
+        let bytes = second.into();
         let data = at + 8;
         let padding = if matches!(first, MATRIX | COMPRESSED) { 0 } else { u64::wrapping_neg(bytes) % 8 };
         Ok(Tag { kind: first, at: data, bytes, end: data.saturating_add(bytes).saturating_add(padding) })
@@ -193,10 +193,8 @@ impl Matrix {
         let end = tag.at.saturating_add(tag.bytes);
         let flags = Tag::read(task, source, big, tag.at, end)?;
         let words = flags.data(task, source, 64, "the flags of an array")?;
-        let word = words
-            .first_chunk::<4>()
-            .map(|b| if big { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) });
-        let word = word.ok_or_else(|| Error::malformed("array: it has no flags").at(tag.at))?;
+        let word = ordered::<u32>(big, &words, 0)
+            .ok_or_else(|| Error::malformed("array: it has no flags").at(tag.at))?;
         let Some(class) = Class::new(word & 0xff) else {
             return Err(Error::malformed(format!("array: {} is no class of MATLAB", word & 0xff)).at(tag.at));
         };

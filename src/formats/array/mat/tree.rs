@@ -4,15 +4,16 @@ use super::blob::Blob;
 use super::data::{Chars, Coding, Numbers, Stored};
 use super::element::{Class, MATRIX, Matrix, Tag, stored, text};
 use super::sparse::{Sparse, WHOLE};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::ordered;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
-use crate::data::node::{Children, Listing, Node, Value};
-use crate::engines::matlab::{BOUNDARIES, place};
+use crate::data::node::{Children, Node, Value};
+use crate::engines::matlab;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -36,10 +37,8 @@ pub(super) fn variable(task: &Task, context: &Context, tag: &Tag) -> Result<Node
     if matrix.global {
         node.remarks.push("global".to_owned());
     }
-    match fill(task, context, &source, &matrix, &mut node) {
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(error) => node.problem = Some(error),
-        Ok(()) => {}
+    if let Err(error) = fill(task, context, &source, &matrix, &mut node).unless_cancelled()? {
+        node.problem = Some(error);
     }
     Ok(node)
 }
@@ -70,14 +69,15 @@ fn fill(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node: 
             node.reader.push(shape_attribute(matrix));
             node.separator = "";
             let items = Items::new(context, matrix, matrix.rest, matrix.elements()?)?;
-            node.children = Children::Lazy(Arc::new(Cells { items, shape: matrix.shape.clone() }));
+            node.children =
+                matlab::cells(matrix.shape.clone(), move |task, name, n| items.node(task, name, n));
         }
         Class::Struct | Class::Object => fields(task, context, source, matrix, node)?,
         Class::Function => {
             node.separator = ".";
             let items = Items::new(context, matrix, matrix.rest, 1)?;
-            let names = Arc::new(vec!["function".to_owned()]);
-            node.children = Children::Lazy(Arc::new(Fields { items, names, first: 0 }));
+            let names = ["function".to_owned()].into();
+            node.children = matlab::fields(names, move |task, name, n| items.node(task, name, n));
         }
         Class::Opaque => opaque(task, context, source, matrix, node)?,
     }
@@ -230,8 +230,7 @@ fn fields(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     }
     let width = Tag::read(task, source, context.big, at, matrix.end)?;
     let bytes = width.data(task, source, 8, "the length of field names")?;
-    let width_of = |b: &[u8; 4]| if context.big { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
-    let length = bytes.first_chunk::<4>().map_or(0, width_of) as usize;
+    let length = ordered::<u32>(context.big, &bytes, 0).unwrap_or(0) as usize;
     let list = Tag::read(task, source, context.big, width.end, matrix.end)?;
     let bytes = list.data(task, source, 16 << 20, "the names of fields")?;
     if length == 0 && !bytes.is_empty() {
@@ -242,17 +241,18 @@ fn fields(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     let count = matrix.elements()?;
     let items = limits::bytes(&[count], names.len() as u64)?;
     let items = Items::new(context, matrix, list.end, items)?;
-    let names = Arc::new(names);
     if count == 1 {
         node.separator = ".";
-        node.children = Children::Lazy(Arc::new(Fields { items, names, first: 0 }));
+        node.children = matlab::fields(names.into(), move |task, name, n| items.node(task, name, n));
         return Ok(());
     }
     node.reader.push(shape_attribute(matrix));
-    node.reader.push(("fields".to_owned(), Json::from(names.to_vec()).into()));
+    node.reader.push(("fields".to_owned(), Json::from(names.clone()).into()));
     node.separator = "";
-    let shape = matrix.shape.clone();
-    node.children = Children::Lazy(Arc::new(Structs { items, names, shape, count }));
+    let width = names.len() as u64;
+    node.children = matlab::structs(matrix.shape.clone(), names.into(), move |task, name, n, field| {
+        items.node(task, name, n * width + field)
+    });
     Ok(())
 }
 
@@ -268,8 +268,8 @@ fn opaque(task: &Task, context: &Context, source: &Source, matrix: &Matrix, node
     node.reader.push(("type system".to_owned(), system_name.into()));
     node.separator = ".";
     let items = Items::new(context, matrix, class.end, 1)?;
-    let names = Arc::new(vec!["reference".to_owned()]);
-    node.children = Children::Lazy(Arc::new(Fields { items, names, first: 0 }));
+    let names = ["reference".to_owned()].into();
+    node.children = matlab::fields(names, move |task, name, n| items.node(task, name, n));
     Ok(())
 }
 
@@ -296,13 +296,12 @@ pub(super) fn number_twins(nodes: &mut [Node]) {
 struct Items {
     context: Context,
     end: u64,
-    count: u64,
     /// Where the first ones begin, as far as somebody looked, and where the next one does.
     begins: Mutex<(Vec<u64>, u64)>,
 }
 
 impl Items {
-    fn new(context: &Context, matrix: &Matrix, first: u64, count: u64) -> Result<Arc<Self>> {
+    fn new(context: &Context, matrix: &Matrix, first: u64, count: u64) -> Result<Self> {
         let depth = context.depth + 1;
         if depth > limits::DEPTH {
             let what = format!("array: cells and structs lie more than {} deep", limits::DEPTH);
@@ -315,11 +314,11 @@ impl Items {
             return Err(Error::malformed(what).at(first));
         }
         let context = Context { depth, ..context.clone() };
-        Ok(Arc::new(Items { context, end: matrix.end, count, begins: Mutex::new((Vec::new(), first)) }))
+        Ok(Items { context, end: matrix.end, begins: Mutex::new((Vec::new(), first)) })
     }
 
     /// The node of an element. One that cannot be read is a node with a problem.
-    fn node(&self, task: &Task, index: u64) -> Result<Node> {
+    fn node(&self, task: &Task, name: String, index: u64) -> Result<Node> {
         let read = || {
             let source = self.context.blob.source()?;
             let at = self.begin(task, &source, index)?;
@@ -333,11 +332,8 @@ impl Items {
             let array = Numbers { real: stored, imaginary: None, dtype, shape, facts };
             Ok(Node::new("", "numbers").content(Content::Array(Arc::new(array))))
         };
-        match read() {
-            Err(error) if error.is_cancelled() => Err(error),
-            Err(error) => Ok(Node::new("", "element").problem(error)),
-            found => found,
-        }
+        let node = read().unless_cancelled()?;
+        Ok(Node { name, ..node.unwrap_or_else(|error| Node::new("", "element").problem(error)) })
     }
 
     /// Where an element begins: those before it have to be walked over.
@@ -352,76 +348,5 @@ impl Items {
         }
         let at = usize::try_from(index).ok().and_then(|index| known.get(index).copied());
         at.ok_or_else(|| Error::bug("an element has no place"))
-    }
-}
-
-/// The elements of a cell array.
-struct Cells {
-    items: Arc<Items>,
-    shape: Vec<u64>,
-}
-
-impl Listing for Cells {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(self.items.count)
-    }
-
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let mut node = self.items.node(task, index)?;
-        node.name = format!("{{{}}}", place(index, &self.shape));
-        Ok(Some(Arc::new(node)))
-    }
-}
-
-/// The fields of one struct.
-struct Fields {
-    items: Arc<Items>,
-    names: Arc<Vec<String>>,
-    /// The element of the first field.
-    first: u64,
-}
-
-impl Listing for Fields {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(self.names.len() as u64)
-    }
-
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let mut node = self.items.node(task, self.first + index)?;
-        node.name = self.names.get(index as usize).cloned().unwrap_or_default();
-        Ok(Some(Arc::new(node)))
-    }
-}
-
-/// The elements of an array of structs.
-struct Structs {
-    items: Arc<Items>,
-    names: Arc<Vec<String>>,
-    shape: Vec<u64>,
-    count: u64,
-}
-
-impl Listing for Structs {
-    fn boundaries(&self) -> &'static [char] {
-        BOUNDARIES
-    }
-
-    fn count(&self) -> Option<u64> {
-        Some(self.count)
-    }
-
-    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let first = index * self.names.len() as u64;
-        let fields = Fields { items: self.items.clone(), names: self.names.clone(), first };
-        let name = format!("({})", place(index, &self.shape));
-        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
     }
 }

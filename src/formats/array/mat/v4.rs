@@ -4,8 +4,9 @@
 use super::blob::Blob;
 use super::data::{Chars, Coding, Numbers, Stored};
 use super::sparse::Triples;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::{be, le, ordered};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, ArrayFacts, Content};
@@ -38,9 +39,8 @@ enum Kind {
 impl Head {
     /// Reads the twenty bytes; `None` where they are no head.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let first = *bytes.first_chunk::<4>()?;
         // The thousands tell the byte order: 0 is little-endian, 1 is big-endian.
-        let (little, large) = (u32::from_le_bytes(first), u32::from_be_bytes(first));
+        let (little, large) = (le::<u32>(bytes, 0)?, be::<u32>(bytes, 0)?);
         let (big, kind) = match (little, large) {
             (kind, _) if kind < 1000 => (false, kind),
             (_, kind @ 1000..2000) => (true, kind - 1000),
@@ -61,10 +61,7 @@ impl Head {
             2 => Kind::Sparse,
             _ => return None,
         };
-        let word = |at: usize| {
-            let bytes = *bytes.get(at..at + 4)?.first_chunk::<4>()?;
-            Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
-        };
+        let word = |at: usize| ordered::<u32>(big, bytes, at);
         let (rows, columns, complex, name) = (word(4)?, word(8)?, word(12)?, word(16)?);
         let ends = (1..=NAME).contains(&name) && bytes.get(19 + name as usize).is_none_or(|b| *b == 0);
         let good = rows <= i32::MAX as u32 && columns <= i32::MAX as u32 && complex <= 1 && ends;
@@ -146,7 +143,7 @@ const TRIPLES: &str = "sparse: each row is a row, a column and a value; the last
 fn sparse(task: &Task, mut node: Node, stored: Stored, sides: (u64, u64)) -> Result<Node> {
     let triples = Node { content: node.content.take(), ..Node::new("triples", "numbers") };
     node = node.separator(".").listed(vec![triples.remark(TRIPLES)]);
-    match Triples::new(task, stored, sides) {
+    match Triples::new(task, stored, sides).unless_cancelled()? {
         Ok(matrix) if matrix.is_small() => Ok(node.content(Content::Array(Arc::new(matrix)))),
         Ok(matrix) => {
             let size = serde_json::Value::from(matrix.shape().to_vec());
@@ -154,7 +151,6 @@ fn sparse(task: &Task, mut node: Node, stored: Stored, sides: (u64, u64)) -> Res
                 .read_as("size", size)
                 .remark("too large to be shown with its zeros; its parts are listed"))
         }
-        Err(error) if error.is_cancelled() => Err(error),
         Err(error) => Ok(node.problem(error)),
     }
 }

@@ -3,8 +3,9 @@
 use super::attributes::{Compression, Dataset};
 use super::tree::Store;
 use crate::bytes::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::chunked::{self, Chunks};
@@ -44,21 +45,19 @@ struct Head {
 impl Head {
     fn read(bytes: &[u8]) -> Result<Head> {
         let cut = || Error::malformed("block header: it ends early; the file may be cut off");
-        let short = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map(|b| u16::from_be_bytes(*b));
-        let long = |at: usize| bytes.get(at..).and_then(|b| b.first_chunk()).map(|b| u32::from_be_bytes(*b));
-        let mode = short(0).ok_or_else(cut)?;
+        let mode = be::<u16>(bytes, 0).ok_or_else(cut)?;
         if mode > 2 {
             return Err(Error::malformed(format!("block header: mode {mode}; 0, 1 and 2 are known")).at(0));
         }
         let mut head = Head { shape: Vec::new(), count: None, len: 2 };
         if mode != 2 {
-            let rank = usize::from(short(2).ok_or_else(cut)?);
+            let rank = usize::from(be::<u16>(bytes, 2).ok_or_else(cut)?);
             head.len = 4 + 4 * rank;
-            let sides = (0..rank).rev().map(|d| long(4 + 4 * d).map(u64::from).ok_or_else(cut));
+            let sides = (0..rank).rev().map(|d| be::<u32>(bytes, 4 + 4 * d).map(u64::from).ok_or_else(cut));
             head.shape = sides.collect::<Result<_>>()?;
         }
         if mode != 0 {
-            head.count = Some(u64::from(long(head.len).ok_or_else(cut)?));
+            head.count = Some(u64::from(be::<u32>(bytes, head.len).ok_or_else(cut)?));
             head.len += 4;
         }
         Ok(head)
@@ -174,10 +173,9 @@ impl Blocks {
             return Ok(false);
         }
         let first = self.key(&vec![0; self.grid.len()]);
-        let is = |key: &str| match self.store.head(task, key, 4 + 4 * (self.grid.len() + 1)) {
-            Err(error) if error.is_cancelled() => Err(error),
-            Err(_) | Ok(None) => Ok(None),
-            Ok(Some(bytes)) => Ok(Head::read(&bytes).ok().map(|head| head.is_list())),
+        let is = |key: &str| -> Result<Option<bool>> {
+            let head = self.store.head(task, key, 4 + 4 * (self.grid.len() + 1)).unless_cancelled()?;
+            Ok(head.ok().flatten().and_then(|bytes| Head::read(&bytes).ok()).map(|head| head.is_list()))
         };
         if let Some(answer) = is(&first)? {
             return Ok(answer);

@@ -3,7 +3,7 @@
 use super::DOCUMENT;
 use super::attributes::{self, Compression, Dataset, Object, Space};
 use super::block::{self, Blocks, Lists};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{Folder, Source};
 use crate::bytes::task::Task;
@@ -107,9 +107,8 @@ impl Store {
         around: &Space,
         depth: usize,
     ) -> Result<Node> {
-        let (json, problem) = match self.document(task, path) {
+        let (json, problem) = match self.document(task, path).unless_cancelled()? {
             Ok(json) => (json, None),
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => (Object::new(), Some(error)),
         };
         let space = Space::within(&json, around);

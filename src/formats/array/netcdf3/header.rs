@@ -1,7 +1,8 @@
 //! The header: dimensions, attributes and variables, all big-endian, names and values padded to four bytes.
 
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
@@ -108,9 +109,8 @@ pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
     let mut variables = Vec::new();
     let mut problem = None;
     for _ in 0..cursor.list(11, "variables")? {
-        match variable(&mut cursor) {
+        match variable(&mut cursor).unless_cancelled()? {
             Ok(variable) => variables.push(variable),
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 problem = Some(error);
                 break;
@@ -234,13 +234,11 @@ impl Cursor<'_> {
     }
 
     fn u32(&mut self, what: &str) -> Result<u32> {
-        let bytes = self.take(4, what)?;
-        Ok(bytes.first_chunk::<4>().map_or(0, |b| u32::from_be_bytes(*b)))
+        Ok(be(&self.take(4, what)?, 0).unwrap_or(0))
     }
 
     fn u64(&mut self, what: &str) -> Result<u64> {
-        let bytes = self.take(8, what)?;
-        Ok(bytes.first_chunk::<8>().map_or(0, |b| u64::from_be_bytes(*b)))
+        Ok(be(&self.take(8, what)?, 0).unwrap_or(0))
     }
 
     /// A count or length: as wide as the version says.

@@ -4,6 +4,7 @@
 use super::affine::Affine;
 use super::record;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::{Number, ordered};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::dtype::{DType, Long};
@@ -60,38 +61,18 @@ struct Bytes<'a> {
 }
 
 impl Bytes<'_> {
-    fn get<const N: usize>(&self, at: usize) -> [u8; N] {
-        let mut bytes =
-            self.bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()).copied().unwrap_or([0; N]);
-        if self.big {
-            bytes.reverse();
-        }
-        bytes
-    }
-
-    fn i16(&self, at: usize) -> i16 {
-        i16::from_le_bytes(self.get(at))
-    }
-
-    fn i32(&self, at: usize) -> i32 {
-        i32::from_le_bytes(self.get(at))
-    }
-
-    fn i64(&self, at: usize) -> i64 {
-        i64::from_le_bytes(self.get(at))
+    /// The number at `at`, 0 beyond the end.
+    fn get<N: Number>(&self, at: usize) -> N {
+        ordered(self.big, self.bytes, at).unwrap_or_default()
     }
 
     fn f32(&self, at: usize) -> f64 {
-        f64::from(f32::from_le_bytes(self.get(at)))
+        f64::from(self.get::<f32>(at))
     }
 
     /// By its shortest text, for people: 0.1 stays 0.1.
     fn shown(&self, at: usize) -> f64 {
-        crate::data::cell::float32(f32::from_le_bytes(self.get(at))).parse().unwrap_or(f64::NAN)
-    }
-
-    fn f64(&self, at: usize) -> f64 {
-        f64::from_le_bytes(self.get(at))
+        crate::data::cell::float32(self.get(at)).parse().unwrap_or(f64::NAN)
     }
 
     fn text(&self, at: usize, len: usize) -> String {
@@ -111,7 +92,7 @@ impl Header {
             (_, 348 | 540) => (true, large),
             _ if bytes.get(344..347).is_some_and(|magic| magic == b"n+1" || magic == b"ni1") => {
                 // The size is damaged; the number of dimensions tells the byte order.
-                (!(1..=7).contains(&Bytes { bytes, big: false }.i16(40)), 348)
+                (!(1..=7).contains(&Bytes { bytes, big: false }.get::<i16>(40)), 348)
             }
             _ => return Err(Error::malformed("header: its size is neither 348 nor 540")),
         };
@@ -136,10 +117,10 @@ impl Header {
             b"ni1" => (Version::One, false),
             _ => (Version::Analyze, false),
         };
-        let sides: Vec<i64> = (0..8).map(|n| i64::from(b.i16(40 + 2 * n))).collect();
+        let sides: Vec<i64> = (0..8).map(|n| i64::from(b.get::<i16>(40 + 2 * n))).collect();
         let zooms: Vec<f64> = (0..8).map(|n| b.f32(76 + 4 * n)).collect();
         let mut remarks = Vec::new();
-        let shape = shape(&sides, i64::from(b.i32(140 + 4)), &mut remarks)?;
+        let shape = shape(&sides, i64::from(b.get::<i32>(140 + 4)), &mut remarks)?;
         let offset = b.f32(108);
         let nifti = version == Version::One;
         let row = |at: usize| [b.f32(at), b.f32(at + 4), b.f32(at + 8), b.f32(at + 12)];
@@ -149,19 +130,19 @@ impl Header {
             single,
             shape,
             zooms: Vec::new(),
-            datatype: b.i16(70),
+            datatype: b.get::<i16>(70),
             offset: place(offset, single, 352.0)?,
             slope: b.f32(112),
             intercept: if nifti { b.f32(116) } else { 0.0 },
             units: if nifti { i32::from(*b.bytes.get(123).unwrap_or(&0)) } else { 0 },
             time_offset: if nifti { b.f32(136) } else { 0.0 },
-            intent: if nifti { i32::from(b.i16(68)) } else { 0 },
+            intent: if nifti { i32::from(b.get::<i16>(68)) } else { 0 },
             texts: vec![("descrip", b.text(148, 80)), ("aux_file", b.text(228, 24))],
             numbers: vec![("cal_min", b.shown(128)), ("cal_max", b.shown(124))],
             remarks,
             sform: None,
             qform: None,
-            origin: if nifti { [0.0; 3] } else { [0, 1, 2].map(|n| f64::from(b.i16(253 + 2 * n))) },
+            origin: if nifti { [0.0; 3] } else { [0, 1, 2].map(|n| f64::from(b.get::<i16>(253 + 2 * n))) },
         };
         if nifti {
             header.texts.push(("intent_name", b.text(328, 16)));
@@ -171,17 +152,17 @@ impl Header {
                 ("intent_p3", b.shown(64)),
                 ("slice_duration", b.shown(132)),
                 ("toffset", b.shown(136)),
-                ("slice_start", f64::from(b.i16(74))),
-                ("slice_end", f64::from(b.i16(120))),
+                ("slice_start", f64::from(b.get::<i16>(74))),
+                ("slice_end", f64::from(b.get::<i16>(120))),
                 ("slice_code", f64::from(*b.bytes.get(122).unwrap_or(&0))),
-                ("qform_code", f64::from(b.i16(252))),
-                ("sform_code", f64::from(b.i16(254))),
+                ("qform_code", f64::from(b.get::<i16>(252))),
+                ("sform_code", f64::from(b.get::<i16>(254))),
             ];
             header.numbers.extend(more);
-            header.sform = (b.i16(254) > 0).then(|| Affine([row(280), row(296), row(312)]));
+            header.sform = (b.get::<i16>(254) > 0).then(|| Affine([row(280), row(296), row(312)]));
             let turn = [b.f32(256), b.f32(260), b.f32(264)];
             let shift = [b.f32(268), b.f32(272), b.f32(276)];
-            header.qform = (b.i16(252) > 0).then(|| quaternion(turn, &zooms, shift, LEAST));
+            header.qform = (b.get::<i16>(252) > 0).then(|| quaternion(turn, &zooms, shift, LEAST));
         }
         header.zooms = zooms.iter().skip(1).take(header.shape.len()).copied().collect();
         Ok(header)
@@ -189,48 +170,50 @@ impl Header {
 
     fn two(b: &Bytes<'_>) -> Result<Self> {
         let single = b.bytes.get(4..7) != Some(b"ni2");
-        let sides: Vec<i64> = (0..8).map(|n| b.i64(16 + 8 * n)).collect();
-        let zooms: Vec<f64> = (0..8).map(|n| b.f64(104 + 8 * n)).collect();
+        let sides: Vec<i64> = (0..8).map(|n| b.get::<i64>(16 + 8 * n)).collect();
+        let zooms: Vec<f64> = (0..8).map(|n| b.get::<f64>(104 + 8 * n)).collect();
         let mut remarks = Vec::new();
         let shape = shape(&sides, 0, &mut remarks)?;
-        let row = |at: usize| [b.f64(at), b.f64(at + 8), b.f64(at + 16), b.f64(at + 24)];
-        let turn = [b.f64(352), b.f64(360), b.f64(368)];
-        let shift = [b.f64(376), b.f64(384), b.f64(392)];
+        let row = |at: usize| {
+            [b.get::<f64>(at), b.get::<f64>(at + 8), b.get::<f64>(at + 16), b.get::<f64>(at + 24)]
+        };
+        let turn = [b.get::<f64>(352), b.get::<f64>(360), b.get::<f64>(368)];
+        let shift = [b.get::<f64>(376), b.get::<f64>(384), b.get::<f64>(392)];
         Ok(Header {
             version: Version::Two,
             big: b.big,
             single,
             zooms: zooms.iter().skip(1).take(shape.len()).copied().collect(),
             shape,
-            datatype: b.i16(12),
-            offset: place(b.i64(168) as f64, single, 544.0)?,
-            slope: b.f64(176),
-            intercept: b.f64(184),
-            units: b.i32(500),
-            time_offset: b.f64(216),
-            intent: b.i32(504),
+            datatype: b.get::<i16>(12),
+            offset: place(b.get::<i64>(168) as f64, single, 544.0)?,
+            slope: b.get::<f64>(176),
+            intercept: b.get::<f64>(184),
+            units: b.get::<i32>(500),
+            time_offset: b.get::<f64>(216),
+            intent: b.get::<i32>(504),
             texts: vec![
                 ("descrip", b.text(240, 80)),
                 ("aux_file", b.text(320, 24)),
                 ("intent_name", b.text(508, 16)),
             ],
             numbers: vec![
-                ("cal_min", b.f64(200)),
-                ("cal_max", b.f64(192)),
-                ("intent_p1", b.f64(80)),
-                ("intent_p2", b.f64(88)),
-                ("intent_p3", b.f64(96)),
-                ("slice_duration", b.f64(208)),
-                ("toffset", b.f64(216)),
-                ("slice_start", b.i64(224) as f64),
-                ("slice_end", b.i64(232) as f64),
-                ("slice_code", f64::from(b.i32(496))),
-                ("qform_code", f64::from(b.i32(344))),
-                ("sform_code", f64::from(b.i32(348))),
+                ("cal_min", b.get::<f64>(200)),
+                ("cal_max", b.get::<f64>(192)),
+                ("intent_p1", b.get::<f64>(80)),
+                ("intent_p2", b.get::<f64>(88)),
+                ("intent_p3", b.get::<f64>(96)),
+                ("slice_duration", b.get::<f64>(208)),
+                ("toffset", b.get::<f64>(216)),
+                ("slice_start", b.get::<i64>(224) as f64),
+                ("slice_end", b.get::<i64>(232) as f64),
+                ("slice_code", f64::from(b.get::<i32>(496))),
+                ("qform_code", f64::from(b.get::<i32>(344))),
+                ("sform_code", f64::from(b.get::<i32>(348))),
             ],
             remarks,
-            sform: (b.i32(348) > 0).then(|| Affine([row(400), row(432), row(464)])),
-            qform: (b.i32(344) > 0).then(|| quaternion(turn, &zooms, shift, LEAST_2)),
+            sform: (b.get::<i32>(348) > 0).then(|| Affine([row(400), row(432), row(464)])),
+            qform: (b.get::<i32>(344) > 0).then(|| quaternion(turn, &zooms, shift, LEAST_2)),
             origin: [0.0; 3],
         })
     }
@@ -360,7 +343,7 @@ pub(super) fn extensions(
             break;
         }
         let numbers = Bytes { bytes: &head, big: header.big };
-        let (size, code) = (numbers.i32(0), numbers.i32(4));
+        let (size, code) = (numbers.get::<i32>(0), numbers.get::<i32>(4));
         let next = u64::try_from(size).ok().and_then(|size| at.checked_add(size));
         let Some(next) = next.filter(|next| *next >= at + 8 && *next <= end) else {
             return Err(Error::malformed(format!("extension: a size of {size} bytes")).at(at));

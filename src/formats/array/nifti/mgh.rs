@@ -4,6 +4,7 @@ use super::Values;
 use super::affine::Affine;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::be;
 use crate::data::content::ArrayFacts;
 use crate::data::content::array::Axis;
 use crate::data::dtype::DType;
@@ -28,21 +29,18 @@ struct Header {
     space: [f64; 12],
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk::<4>()?))
-}
-
 fn float(bytes: &[u8], at: usize) -> f64 {
-    let value = word(bytes, at).map_or(0.0, f32::from_bits);
+    let value = be::<f32>(bytes, at).unwrap_or(0.0);
     crate::data::cell::float32(value).parse().unwrap_or(f64::NAN)
 }
 
 fn parse(bytes: &[u8]) -> Option<Header> {
-    if bytes.len() < DATA || word(bytes, 0)? != 1 || bytes.get(UNUSED..DATA)?.iter().any(|b| *b != 0) {
+    if bytes.len() < DATA || be::<u32>(bytes, 0)? != 1 || bytes.get(UNUSED..DATA)?.iter().any(|b| *b != 0) {
         return None;
     }
-    let side = |n: usize| word(bytes, 4 + 4 * n).filter(|side| (1..1 << 31).contains(side)).map(u64::from);
-    let kind = word(bytes, 20).filter(|kind| dtype(*kind).is_some())?;
+    let side =
+        |n: usize| be::<u32>(bytes, 4 + 4 * n).filter(|side| (1..1 << 31).contains(side)).map(u64::from);
+    let kind = be::<u32>(bytes, 20).filter(|kind| dtype(*kind).is_some())?;
     let placed = match bytes.get(28..30)? {
         [0, 0] => false,
         [0, 1] => true,

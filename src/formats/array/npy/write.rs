@@ -9,12 +9,11 @@ use crate::data::scan::{array_bytes, elements, put};
 use crate::engines::numpy::{header, losses_of};
 
 /// How several columns of a table become one array.
-pub const LAYOUT: OptionSpec = OptionSpec {
-    name: "layout",
-    help: "Columns of a table: a matrix where all are of one type, or records with their names",
-    values: &["auto", "records"],
-    default: "auto",
-};
+pub const LAYOUT: OptionSpec = OptionSpec::new(
+    "layout",
+    "Columns of a table: a matrix where all are of one type, or records with their names",
+)
+.one_of("auto", &["auto", "records"]);
 
 /// The writer.
 pub const WRITER: Writer = Writer {

@@ -11,12 +11,8 @@ use crate::engines::numpy as npy;
 use std::collections::HashSet;
 use std::io::Write;
 
-const COMPRESSION: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How members are compressed",
-    values: &["none", "deflate"],
-    default: "none",
-};
+const COMPRESSION: OptionSpec =
+    OptionSpec::new("compression", "How members are compressed").one_of("none", &["none", "deflate"]);
 
 /// The writer.
 pub const WRITER: Writer =

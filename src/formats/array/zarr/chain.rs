@@ -8,6 +8,7 @@ use super::items::Items;
 use super::json::{Object, kind, lengths, may_ignore, named, object, short};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
 use crate::data::strides;
@@ -171,9 +172,8 @@ impl Sharding {
             bytes = codec.decode(bytes, limits::CHUNK as usize).map_err(|e| e.of("shard index"))?;
         }
         let entry = |pair: &[u8; 16]| {
-            let (offset, len) = pair.split_at(8);
-            let number = |b: &[u8]| b.first_chunk().map_or(u64::MAX, |b| u64::from_le_bytes(*b));
-            (number(offset) != u64::MAX || number(len) != u64::MAX).then(|| (number(offset), number(len)))
+            let [offset, len] = [0, 8].map(|at| le(pair, at).unwrap_or(u64::MAX));
+            (offset != u64::MAX || len != u64::MAX).then_some((offset, len))
         };
         let entries: Vec<_> = bytes.as_chunks::<16>().0.iter().map(entry).collect();
         let count = limits::elements(&self.counts)?;

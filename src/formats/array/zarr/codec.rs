@@ -11,6 +11,7 @@ use crate::bytes::codec::lzma::Filter;
 use crate::bytes::codec::{self, checksum};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le_or_zero;
 use crate::data::dtype::DType;
 use crate::data::strides::{self, Axis};
 use bytes::Bytes;
@@ -158,7 +159,7 @@ impl Checksum {
             At::Start => (bytes.slice(4..), bytes.slice(..4)),
             At::End => (bytes.slice(..split), bytes.slice(split..)),
         };
-        let stored = sum.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
+        let stored = le_or_zero::<u32>(&sum, 0);
         let found = self.of(&data);
         if stored != found {
             let what = format!("checksum ({self:?}): the data have {found:08x}, {stored:08x} is stored");

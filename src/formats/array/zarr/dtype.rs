@@ -7,7 +7,8 @@ use super::json::{Object, kind, named, short, whole};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 pub(super) use crate::data::dtype::ByteOrder;
-use crate::data::dtype::{DType, Field, Long, Mini, Record, TimeBase, TimeUnit, Variable};
+use crate::data::dtype::numpy::Word;
+use crate::data::dtype::{DType, Field, Mini, Record, TimeBase, TimeUnit, Variable};
 use arrow::datatypes::DataType;
 use serde_json::Value;
 use std::sync::Arc;
@@ -123,69 +124,18 @@ fn record(fields: Vec<(String, Element, Vec<u64>)>, word: &str) -> Result<Elemen
 /// One type string: byte order, letter, size, unit.
 pub(super) fn of_typestr(text: &str) -> Result<Element> {
     let unknown = || Error::unsupported(format!("the dtype {text:?}"));
-    let (big, rest) = match text.strip_prefix('>') {
-        Some(rest) => (true, rest),
-        None => (false, text.trim_start_matches(['<', '|', '='])),
-    };
     if let Some(dtype) = of_name(text) {
         return Ok(Element::new(dtype, ByteOrder::Little, text));
     }
-    let mut chars = rest.chars();
-    let (letter, rest) = (chars.next().ok_or_else(unknown)?, chars.as_str());
-    let (digits, unit) = rest.split_at(rest.find('[').unwrap_or(rest.len()));
-    let size = match digits {
-        "" => None,
-        digits => Some(digits.parse::<u32>().map_err(|_| unknown())?),
-    };
-    if !unit.is_empty() && !matches!(letter, 'M' | 'm') {
-        return Err(unknown());
-    }
-    let dtype = match (letter, size) {
-        ('?', None) | ('b', Some(1)) => DType::Bool,
-        ('i', Some(1)) => DType::I8,
-        ('i', Some(2)) => DType::I16,
-        ('i', Some(4)) => DType::I32,
-        ('i', Some(8)) => DType::I64,
-        ('u', Some(1)) => DType::U8,
-        ('u', Some(2)) => DType::U16,
-        ('u', Some(4)) => DType::U32,
-        ('u', Some(8)) => DType::U64,
-        ('f', Some(2)) => DType::F16,
-        ('f', Some(4)) => DType::F32,
-        ('f', Some(8)) => DType::F64,
-        ('f', Some(n @ (12 | 16))) => DType::Long(Long::X87(n)),
-        ('c', Some(8)) => DType::C64,
-        ('c', Some(16)) => DType::C128,
+    let word = Word::parse(text).ok_or_else(unknown)?;
+    let dtype = match (word.letter, word.size) {
         ('c', Some(n @ (24 | 32))) => DType::Void(n),
-        ('S' | 'a', Some(n)) => DType::Bytes(n),
-        ('U', Some(n)) if n <= u32::MAX / 4 => DType::Str(n),
-        ('V', Some(n)) => DType::Void(n),
-        ('M', Some(8)) => DType::DateTime(time_unit(unit).ok_or_else(unknown)?),
-        ('m', Some(8)) => DType::TimeDelta(time_unit(unit).ok_or_else(unknown)?),
         ('O', None | Some(4 | 8)) => variable("object", DataType::Utf8),
         ('T', None | Some(16)) => DType::text(),
-        _ => return Err(unknown()),
+        _ => word.dtype().ok_or_else(unknown)?,
     };
-    let order = if big && dtype.swap_unit() > 1 { ByteOrder::Big } else { ByteOrder::Little };
+    let order = if word.big && dtype.swap_unit() > 1 { ByteOrder::Big } else { ByteOrder::Little };
     Ok(Element::new(dtype, order, text))
-}
-
-/// `[ns]`, `[25s]`, or nothing.
-fn time_unit(text: &str) -> Option<TimeUnit> {
-    if text.is_empty() {
-        return Some(TimeUnit { count: 1, base: TimeBase::Generic });
-    }
-    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-    let letters = inner.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count = match inner.get(..inner.len() - letters.len())? {
-        "" => 1,
-        digits => digits.parse().ok().filter(|&count| count > 0)?,
-    };
-    Some(TimeUnit { count, base: base_of(letters)? })
-}
-
-fn base_of(letters: &str) -> Option<TimeBase> {
-    TimeBase::parse(if matches!(letters, "μs" | "µs") { "us" } else { letters })
 }
 
 /// The types with a plain name, which both versions know.
@@ -264,7 +214,7 @@ fn complex(name: &str) -> Option<Element> {
 
 fn v3_unit(configuration: Option<&Object>) -> Option<TimeUnit> {
     let configuration = configuration?;
-    let base = base_of(configuration.get("unit")?.as_str()?)?;
+    let base = TimeBase::parse(configuration.get("unit")?.as_str()?)?;
     let count = configuration.get("scale_factor").map_or(Some(1), whole)?;
     Some(TimeUnit { count: u32::try_from(count).ok().filter(|&count| count > 0)?, base })
 }

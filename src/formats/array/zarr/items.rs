@@ -5,6 +5,7 @@ use super::dtype::{Element, variable};
 use super::filters::Numbers;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::dtype::DType;
@@ -111,10 +112,7 @@ fn list_field(inner: DataType) -> Arc<Field> {
 /// The parts of a chunk — how many, then each with its length before it — as one buffer and where each ends.
 fn parts(bytes: &[u8], check: impl Fn(&[u8]) -> Result<()>) -> Result<(Vec<u8>, OffsetBuffer<i32>)> {
     let cut = || Error::malformed("vlen: the elements end too early");
-    let number = |at: usize| {
-        let bytes = bytes.get(at..).and_then(|b| b.first_chunk());
-        bytes.map(|b| u32::from_le_bytes(*b) as usize).ok_or_else(cut)
-    };
+    let number = |at: usize| le::<u32>(bytes, at).map(|n| n as usize).ok_or_else(cut);
     let count = number(0)?;
     // Each element takes four bytes at least.
     if count > bytes.len() / 4 {

@@ -2,6 +2,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::be_unsigned;
 use serde_json::{Map, Value};
 
 /// The one value that `bytes` are.
@@ -26,7 +27,7 @@ impl<'a> Reader<'a> {
 
     /// A big-endian number of `len` bytes.
     fn number(&mut self, len: usize) -> Result<u64> {
-        Ok(self.take(len)?.iter().fold(0, |n, &b| n << 8 | u64::from(b)))
+        self.take(len).map(be_unsigned)
     }
 
     fn length(&mut self, len: usize) -> Result<usize> {

@@ -4,7 +4,7 @@ use super::chain::Core;
 use super::items::Items;
 use super::meta::ArrayMeta;
 use super::store::{Store, join};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::engines::pickle::{self, Report};
@@ -47,9 +47,8 @@ pub(super) fn report(task: &Task, store: &Store, path: &str, meta: &ArrayMeta) -
             }
             None => Ok(None),
         });
-        match found {
+        match found.unless_cancelled()? {
             Ok(found) => found.into_iter().for_each(|found| report.merge(found)),
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => report.incomplete(error.of(&format!("chunk {key}"))),
         }
     }

@@ -8,7 +8,7 @@ use super::ome;
 use super::python;
 use super::store::{Store, is_inside, join};
 use crate::bytes::display::natural_order;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -99,13 +99,12 @@ impl Hierarchy {
 
     /// `.zattrs`, and what is wrong with it.
     fn attributes(&self, task: &Task, path: &str) -> Result<(Object, Option<String>)> {
-        match self.document(task, path, ".zattrs") {
+        match self.document(task, path, ".zattrs").unless_cancelled()? {
             Ok(Some(Json::Object(object))) => Ok((object, None)),
             Ok(None) => Ok((Object::new(), None)),
             Ok(Some(_)) => {
                 Ok((Object::new(), Some(".zattrs is no object; the attributes are lost".to_owned())))
             }
-            Err(error) if error.is_cancelled() => Err(error),
             Err(error) => Ok((Object::new(), Some(format!("the attributes are lost: {error}")))),
         }
     }
@@ -214,22 +213,19 @@ fn found_v3(document: &Json) -> Result<Found> {
 /// # Errors
 /// A cancellation only.
 pub(super) fn node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str) -> Result<Node> {
-    match made(task, hierarchy, path, name) {
-        Ok(node) => Ok(node),
-        Err(error) if error.is_cancelled() => Err(error),
-        Err(error) => Ok(Node::new(name, "node").problem(error)),
-    }
+    Ok(made(task, hierarchy, path, name)
+        .unless_cancelled()?
+        .unwrap_or_else(|error| Node::new(name, "node").problem(error)))
 }
 
 fn made(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str) -> Result<Node> {
-    match hierarchy.look(task, path) {
+    match hierarchy.look(task, path).unless_cancelled()? {
         Ok(Found::Array(meta)) => array_node(task, hierarchy, path, name, *meta),
         Ok(Found::Group(group)) => group_node(task, hierarchy, path, name, group),
         Ok(Found::Nothing) => {
             let node = Node::new(name, "group").remark("it has no metadata of its own");
             Ok(node.lazy(Members::listed(task, hierarchy.clone(), path)?))
         }
-        Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
             // What its document says of it is shown as it is; nodes below may be whole.
             let mut node = Node::new(name, "node").problem(error);
@@ -263,12 +259,11 @@ fn array_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, meta: 
     if let Some(report) = python::report(task, &hierarchy.store, path, &meta)? {
         node = node.python(report);
     }
-    match hierarchy.array(task, path, meta) {
+    match hierarchy.array(task, path, meta).unless_cancelled()? {
         Ok((array, problem)) => {
             node.problem = problem.or(node.problem);
             Ok(node.content(Content::Array(array)))
         }
-        Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
             let node = node.problem(error);
             Ok(node.read_as("shape", Json::from(shape)))
@@ -289,10 +284,9 @@ fn group_node(task: &Task, hierarchy: &Hierarchy, path: &str, name: &str, group:
     let mut node = Node::new(name, label.unwrap_or("group"));
     node.attributes = attributes;
     grouped::complete(task, &GroupOf { hierarchy: &inner, path }, &mut node)?;
-    match ome::image(task, &inner, path, &group.attributes) {
+    match ome::image(task, &inner, path, &group.attributes).unless_cancelled()? {
         Ok(Some(image)) => node.content = Some(Content::Image(image)),
         Ok(None) => {}
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => node.remarks.push(format!("it is no pyramid of images: {error}")),
     }
     Ok(node.lazy(Members::listed(task, inner, path)?))
@@ -351,10 +345,8 @@ impl Members {
             names: OnceLock::new(),
             made: Mutex::new(HashMap::new()),
         };
-        match members.names(task) {
-            Err(error) if error.is_cancelled() => Err(error),
-            _ => Ok(members),
-        }
+        drop(members.names(task).unless_cancelled()?);
+        Ok(members)
     }
 
     /// The names below: those of the consolidated metadata and those of the store.

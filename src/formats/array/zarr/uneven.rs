@@ -143,10 +143,7 @@ impl Array for Uneven {
             cuts.reverse();
             let index: Vec<u64> = cuts.iter().map(|cut| cut.chunk as u64).collect();
             let inner = Region(cuts.iter().map(|cut| cut.span).collect());
-            let part = self.part(task, &index, &inner).map_err(|error| match error.is_cancelled() {
-                true => error,
-                false => error.of(&format!("chunk {index:?}")),
-            })?;
+            let part = self.part(task, &index, &inner).map_err(|e| e.of(&format!("chunk {index:?}")))?;
             let start: Vec<u64> = cuts.iter().map(|cut| cut.out).collect();
             scatter(part.as_deref(), &inner.shape(), &start, &whole, &self.fill, size, out);
         }

@@ -25,26 +25,16 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-const COMPRESSION: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How chunks are compressed",
-    values: &["zstd", "gzip", "none"],
-    default: "zstd",
-};
+const COMPRESSION: OptionSpec =
+    OptionSpec::new("compression", "How chunks are compressed").one_of("zstd", &["zstd", "gzip", "none"]);
 
-const CHUNKS: OptionSpec = OptionSpec {
-    name: "chunks",
-    help: "The shape of a chunk (100,100), for arrays of as many dimensions; auto: the source's, or about 1 MB",
-    values: &[],
-    default: "auto",
-};
+const CHUNKS: OptionSpec = OptionSpec::new(
+    "chunks",
+    "The shape of a chunk (100,100), for arrays of as many dimensions; auto: the source's, or about 1 MB",
+)
+.default("auto");
 
-const SHARDS: OptionSpec = OptionSpec {
-    name: "shards",
-    help: "The shape of a shard of chunks, which is one file (1000,1000); auto: about 64 MB; none: each chunk is one",
-    values: &[],
-    default: "none",
-};
+const SHARDS: OptionSpec = OptionSpec::new("shards", "The shape of a shard of chunks, which is one file (1000,1000); auto: about 64 MB; none: each chunk is one").default("none");
 
 /// The writer. A sink without [`Sink::files`] is given a ZIP archive.
 pub const WRITER: Writer = Writer {
@@ -123,7 +113,7 @@ fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn 
     for (name, array, stored, grid, _) in arrays {
         task.set_message(name.clone());
         let job = Job { array: array.as_ref(), stored, grid, compression };
-        job.run(task, name, keys).map_err(|e| if e.is_cancelled() { e } else { e.in_node(name) })?;
+        job.run(task, name, keys).map_err(|e| e.in_node(name))?;
     }
     Ok(())
 }

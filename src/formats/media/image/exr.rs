@@ -9,6 +9,7 @@ use super::picture::{self, Codec, Header, blank, check_pixels};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
+use crate::bytes::numbers::{le, le_or_zero};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::{Pixels, Rect, Sample};
@@ -301,7 +302,7 @@ impl Exr {
             return Err(Error::malformed(format!("OpenEXR: it has no block {}", block.index)));
         }
         let place = table + block.index * 8;
-        let at = source.read(task, place..place + 8)?.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+        let at = le_or_zero::<u64>(&source.read(task, place..place + 8)?, 0);
         if at == 0 {
             return Ok(None);
         }
@@ -310,10 +311,9 @@ impl Exr {
                 .checked_add(skip)
                 .ok_or_else(|| Error::malformed("OpenEXR: a block's offset overflows"))?;
             let bytes = source.read_up_to(task, start, 4)?;
-            let bytes = bytes.first_chunk().ok_or_else(|| {
+            le::<i32>(&bytes, 0).map(i64::from).ok_or_else(|| {
                 Error::malformed("OpenEXR: a block lies beyond the end; the file may be cut off").at(at)
-            })?;
-            Ok(i64::from(i32::from_le_bytes(*bytes)))
+            })
         };
         let mut skip = 0;
         if self.file.multipart {

@@ -8,7 +8,7 @@
 
 use super::picture::{self, Codec, Header, blank, bytes_at, check_pixels};
 use super::{generic, png};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -45,12 +45,11 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     order.sort_by_key(|entry| std::cmp::Reverse((entry.width * entry.height, entry.bits)));
     let mut made = None;
     for entry in order {
-        match one(task, source, entry) {
+        match one(task, source, entry).unless_cancelled()? {
             Ok(node) => {
                 made = Some(node);
                 break;
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 problem.get_or_insert(error);
             }

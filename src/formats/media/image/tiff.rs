@@ -14,7 +14,7 @@ use super::jpeg;
 use super::picture::{self, Codec, Header, blank, check_pixels};
 use crate::bytes::cache::Cache;
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -39,9 +39,8 @@ pub(super) fn open(opening: &Opening) -> Result<Node> {
     let mut pages = Vec::new();
     let mut problem = chain.problem;
     for directory in &chain.directories {
-        match Page::read(task, source, chain.order, directory) {
+        match Page::read(task, source, chain.order, directory).unless_cancelled()? {
             Ok(page) => pages.push((page, directory)),
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 problem.get_or_insert(error);
             }
@@ -171,7 +170,7 @@ fn attributes(
             700 => field.raw(task, source).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
             _ => field.words(task, source, order),
         };
-        match words {
+        match words.unless_cancelled()? {
             Ok(words) if field.tag == 274 => {
                 header.info.orientation = words.parse().ok();
                 header.detail("orientation", header.info.orientation.map_or(words, orientation));
@@ -180,7 +179,6 @@ fn attributes(
                 let end = words.char_indices().nth(LONGEST).map_or(words.len(), |(at, _)| at);
                 header.attribute(name, words.get(..end).unwrap_or_default());
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 header.remarks.push(format!("the field {name} cannot be read: {}", error.message()))
             }
@@ -192,9 +190,8 @@ fn attributes(
 /// Whether chunks reach beyond the file, or are too few.
 fn cut(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Option<Error>> {
     let (Some(len), Some(field)) = (source.known_len(), &page.offsets) else { return Ok(None) };
-    let places = match places(task, source, order, page) {
+    let places = match places(task, source, order, page).unless_cancelled()? {
         Ok(places) => places,
-        Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => return Ok(Some(error)),
     };
     let (across, down) = page.grid();

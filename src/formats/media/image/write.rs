@@ -11,14 +11,9 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 use std::io::Write;
 use std::sync::Arc;
 
-const FRAME: OptionSpec =
-    OptionSpec { name: "frame", help: "Which frame is written, from 0", values: &[], default: "0" };
-const LEVEL: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How hard to compress; the pixels are the same",
-    values: &["fast", "balanced", "high"],
-    default: "balanced",
-};
+const FRAME: OptionSpec = OptionSpec::new("frame", "Which frame is written, from 0").default("0");
+const LEVEL: OptionSpec = OptionSpec::new("compression", "How hard to compress; the pixels are the same")
+    .one_of("balanced", &["fast", "balanced", "high"]);
 
 /// About how many bytes of pixels are read at once.
 const BAND: u64 = 16 << 20;
@@ -88,12 +83,8 @@ fn colour(channels: u32, alpha: bool) -> Result<ColorType> {
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let image = image(payload)?;
     let info = image.info();
-    let frame = options.get(FRAME.name).unwrap_or(FRAME.default);
-    let frame: u64 = frame
-        .parse()
-        .ok()
-        .filter(|&n| n < info.frames.max(1))
-        .ok_or_else(|| Error::unsupported(format!("frame={frame}: there are {} frames", info.frames)))?;
+    let what = format!("there are {} frames", info.frames);
+    let frame: u64 = options.number(&FRAME, &what, |&n| n < info.frames.max(1))?;
     // A later frame may have another size than the first: ask for all that there is.
     let side = |n: u64| u32::try_from(n).ok().filter(|&n| n > 0 && n <= i32::MAX as u32);
     let row = info.width.saturating_mul(u64::from(info.channels) * info.sample.size() as u64);

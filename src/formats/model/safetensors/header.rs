@@ -6,6 +6,7 @@ use super::{Entry, What};
 use crate::bytes::display;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::packed_bytes;
@@ -38,7 +39,7 @@ pub(super) struct Header {
 /// Where there is not one whole entry: no length, no object.
 pub(super) fn read(task: &Task, source: &Source) -> Result<Header> {
     let first = source.read_up_to(task, 0, 8)?;
-    let Some(length) = first.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes)) else {
+    let Some(length) = le::<u64>(&first, 0) else {
         let what = format!("header: its length takes 8 bytes, the file has {}", first.len());
         return Err(Error::malformed(what).at(0));
     };

@@ -5,7 +5,7 @@
 use super::header::{self, Header};
 use super::{Entry, Tensor, What, blame};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{Entry as Name, Source};
 use crate::bytes::task::Task;
@@ -133,9 +133,8 @@ impl Set {
         };
         let index_name = format!("{prefix}{INDEX}");
         if entries.iter().any(|entry| entry.name == index_name && !entry.is_folder) {
-            match read_index(task, &folder.join(&index_name)) {
+            match read_index(task, &folder.join(&index_name)).unless_cancelled()? {
                 Ok(index) => set.index = Some(index),
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => set.problems.push(error.in_node(&index_name)),
             }
         }
@@ -200,9 +199,8 @@ impl Set {
                 continue;
             }
             let read = self.source(task, &file).and_then(|source| Ok((header::read(task, &source)?, source)));
-            let (header, source) = match read {
+            let (header, source) = match read.unless_cancelled()? {
                 Ok(read) => read,
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     self.problems.push(error.in_node(&file));
                     continue;

@@ -4,7 +4,7 @@
 
 use super::index::Header;
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -170,10 +170,8 @@ impl Body<'_> {
         }
         let len = u64::try_from(len).map_err(|_| wrong(format!("its length is {len}")))?;
         limits::check(len, limits::CHUNK, "a compressed buffer").map_err(|e| e.at(place.start))?;
-        let out = unpack(self.task, self.batch.codec, packed, len).map_err(|e| match e.is_cancelled() {
-            true => e,
-            false => wrong(e.message()),
-        })?;
+        let out = unpack(self.task, self.batch.codec, packed, len).unless_cancelled()?;
+        let out = out.map_err(|e| wrong(e.message()))?;
         if out.len() as u64 != len {
             return Err(wrong(format!("it holds {} bytes and promises {len}", out.len())));
         }

@@ -8,6 +8,7 @@ use super::batch::Body;
 use super::schema::{Cursor, Plan};
 use crate::bytes::entry;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le_or_zero;
 use crate::data::dtype::swap_bytes;
 use arrow::array::{Array, ArrayData, ArrayDataBuilder, ArrayRef, make_array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
@@ -278,7 +279,7 @@ impl Decoder<'_> {
             if self.big_endian {
                 swap_bytes(place, 4);
             }
-            let number = place.first_chunk::<4>().map_or(0, |b| u32::from_le_bytes(*b));
+            let number = le_or_zero::<u32>(place, 0);
             match usize::try_from(number).ok().and_then(|n| used.get_mut(n)) {
                 Some(used) => *used = true,
                 None => return Err(wrong(format!("a view leads to buffer {number} of {count}"))),

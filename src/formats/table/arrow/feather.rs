@@ -38,10 +38,10 @@ pub(super) fn open(task: &Task, source: &Source) -> Result<Opened> {
     let len = source.len(task)?;
     let (metadata, start) = footer(task, source, len)?;
     let table = flat::Table::root(&metadata).map_err(|e| e.at(start))?;
-    let rows = table.long(1, 0)?;
+    let rows = table.number::<i64>(1, 0)?;
     let rows = u64::try_from(rows).map_err(|_| Error::malformed(format!("footer: {rows} rows")).at(start))?;
     // Before version 2 nothing was padded.
-    let padded = table.int(3, 0)? >= 2;
+    let padded = table.number::<i32>(3, 0)? >= 2;
     let mut columns = Columns::default();
     for column in table.tables(2).map_err(|e| e.at(start))? {
         columns.add(&column, rows, padded).map_err(|e| e.at(start))?;
@@ -95,27 +95,27 @@ impl Columns {
         let name = column.text(0)?.unwrap_or_default();
         let named = |e: Error| e.in_node(&format!("column {name:?}"));
         let values = column.table(1)?.ok_or_else(|| wrong("a column without values"))?;
-        let stored = plain(values.byte(0, 0)?).map_err(named)?;
-        let length = values.long(3, 0)?;
+        let stored = plain(values.number::<u8>(0, 0)?).map_err(named)?;
+        let length = values.number::<i64>(3, 0)?;
         if u64::try_from(length).ok() != Some(rows) {
             self.remarks.push(format!("column {name:?} has {length} values, the table {rows} rows"));
         }
         let description = column.table(3)?;
         let mut plan = Plan::flat(stored.clone());
         let mut ordered = false;
-        match (column.byte(2, 0)?, description) {
+        match (column.number::<u8>(2, 0)?, description) {
             (1, Some(category)) => {
                 let levels = category.table(0)?.ok_or_else(|| named(wrong("categories without levels")))?;
-                ordered = category.byte(1, 0)? != 0;
+                ordered = category.number::<u8>(1, 0)? != 0;
                 plan = self.category(stored, &levels, padded).map_err(named)?;
             }
             (2, Some(stamp)) if stored == DataType::Int64 => {
                 let zone = stamp.text(1)?.filter(|zone| !zone.is_empty());
-                plan.dtype = DataType::Timestamp(unit(stamp.byte(0, 0)?)?, zone.map(Into::into));
+                plan.dtype = DataType::Timestamp(unit(stamp.number::<u8>(0, 0)?)?, zone.map(Into::into));
             }
             (3, _) if stored == DataType::Int32 => plan.dtype = DataType::Date32,
             (4, Some(time)) => {
-                plan.dtype = match (stored, unit(time.byte(0, 0)?)?) {
+                plan.dtype = match (stored, unit(time.number::<u8>(0, 0)?)?) {
                     (DataType::Int32, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => {
                         DataType::Time32(unit)
                     }
@@ -145,7 +145,7 @@ impl Columns {
         if !keys.is_integer() {
             return Err(wrong("categories are counted by something that is no integer"));
         }
-        let values = plain(levels.byte(0, 0)?)?;
+        let values = plain(levels.number::<u8>(0, 0)?)?;
         let mut batch = Batch::default();
         let body = lay_out(&mut batch, levels, padded)?;
         let header = Header::Made(Arc::new(batch));
@@ -159,12 +159,12 @@ impl Columns {
 /// Adds a primitive array's node and buffers; gives where the file must reach to.
 fn lay_out(batch: &mut Batch, values: &flat::Table, padded: bool) -> Result<std::ops::Range<u64>> {
     let size = |field: usize, what: &str| -> Result<u64> {
-        let n = values.long(field, 0)?;
+        let n = values.number::<i64>(field, 0)?;
         u64::try_from(n).map_err(|_| wrong(format!("{what} of {n}")))
     };
     let (start, rows) = (size(2, "an offset")?, size(3, "a length")?);
     let (nulls, total) = (size(4, "a null count")?, size(5, "a size")?);
-    let width = match plain(values.byte(0, 0)?)? {
+    let width = match plain(values.number::<u8>(0, 0)?)? {
         DataType::Utf8 | DataType::Binary => 4,
         DataType::LargeUtf8 | DataType::LargeBinary => 8,
         _ => 0,

@@ -8,8 +8,9 @@ use super::batch::Batch;
 use super::capacity;
 use super::flat;
 use super::schema::{self, Cursor, IpcSchema, Plan};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::sniff::{Head, Match};
@@ -220,14 +221,10 @@ impl Index {
             if n % 64 == 0 {
                 task.check()?;
             }
-            match self.step(task, source, &mut walk) {
-                Ok(()) => {}
-                Err(error) if error.is_cancelled() => return Err(error),
-                Err(error) => {
-                    let mut known = self.known.write();
-                    known.complete = true;
-                    known.broken = Some(error);
-                }
+            if let Err(error) = self.step(task, source, &mut walk).unless_cancelled()? {
+                let mut known = self.known.write();
+                known.complete = true;
+                known.broken = Some(error);
             }
         }
         Ok(())
@@ -245,11 +242,9 @@ impl Index {
                     let message = message(task, source, offset)?.ok_or_else(|| nothing(offset))?;
                     self.add(source, &message, Some(body))
                 });
-                match found {
-                    Err(error) if error.is_cancelled() => return Err(error),
-                    // The footer leads on to the next batch.
-                    Err(error) => self.lost(error),
-                    Ok(_) => {}
+                // The footer leads on to the next batch.
+                if let Err(error) = found.unless_cancelled()? {
+                    self.lost(error);
                 }
                 Ok(())
             }
@@ -416,7 +411,7 @@ fn message(task: &Task, source: &Source, at: u64) -> Result<Option<Message>> {
     if head.is_empty() {
         return Ok(None);
     }
-    let word = |at: usize| head.get(at..at + 4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
+    let word = |at: usize| le::<i32>(&head, at);
     // Since Arrow 0.15 the length follows a mark of four 0xff.
     let (size, prefix) = match word(0) {
         Some(-1) => (word(4), 8),
@@ -517,8 +512,7 @@ fn begin(
             }
             index.add(source, &message, Some(body))
         });
-        match found {
-            Err(error) if error.is_cancelled() => return Err(error),
+        match found.unless_cancelled()? {
             Err(error) if remarks.len() < REMARKS => {
                 remarks.push(format!("a dictionary is left out: {}", error.message()));
             }
@@ -559,7 +553,7 @@ fn relaxed(mut schema: IpcSchema, nulls: &[usize], remarks: &mut Vec<String>) ->
 /// Whether a file starts like a stream: with a message that holds a schema.
 pub(super) fn looks_like_a_stream(head: &Head) -> Match {
     let first = &head.first;
-    let word = |at: usize| first.get(at..at + 4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
+    let word = |at: usize| le::<i32>(first, at);
     let (size, start) = match word(0) {
         Some(-1) => (word(4), 8usize),
         size => (size, 4),
@@ -578,7 +572,7 @@ pub(super) fn looks_like_a_stream(head: &Head) -> Match {
     // Longer than the head: the message's table stands at its start.
     let root = first.get(start..).ok_or(()).and_then(|bytes| flat::Table::root(bytes).map_err(drop));
     let Ok(root) = root else { return Match::No };
-    let kind = (root.short(0, 0), root.byte(1, 0));
+    let kind = (root.number::<i16>(0, 0), root.number::<u8>(1, 0));
     match kind {
         (Ok(3 | 4), Ok(1)) if start == 8 => Match::Yes,
         (Ok(3 | 4), Ok(1)) => Match::Maybe,

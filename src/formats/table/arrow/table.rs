@@ -6,11 +6,11 @@ use super::decode::Decoder;
 use super::index::{BatchAt, DictionaryAt, Index, Opened};
 use super::schema::{Cursor, IpcSchema, Plan};
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::guard::guarded;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{Block, Layout, Rows, Table, TableFacts};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow::buffer::Buffer;
@@ -191,14 +191,10 @@ impl IpcTable {
             });
             let field =
                 self.schema.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
-            join(arrays.collect::<Result<Vec<_>>>()?, field.data_type())
+            joined(&arrays.collect::<Result<Vec<_>>>()?, field.data_type())
         };
-        let named = |column: &usize| {
-            one(column).map_err(|e| match e.is_cancelled() {
-                true => e,
-                false => e.in_node(&format!("column {:?}", self.name(*column))),
-            })
-        };
+        let named =
+            |column: &usize| one(column).map_err(|e| e.in_node(&format!("column {:?}", self.name(*column))));
         columns.par_iter().map(named).collect()
     }
 }
@@ -219,14 +215,10 @@ impl Table for IpcTable {
         task.check()?;
         self.index.reach(task, &self.source, rows.end.saturating_sub(1))?;
         let rows = cut(&rows, self.rows().number());
-        let count = rows.end - rows.start;
-        let arrays = if count == 0 {
-            let field = |&c: &usize| self.schema().fields().get(c).map(|f| new_empty_array(f.data_type()));
-            columns.iter().filter_map(field).collect()
-        } else {
-            self.arrays(task, &rows, columns)?
-        };
-        batch(self.schema(), columns, arrays, count as usize)
+        if rows.is_empty() {
+            return Ok(RecordBatch::new_empty(project(self.schema(), columns)?));
+        }
+        batch(self.schema(), columns, self.arrays(task, &rows, columns)?, (rows.end - rows.start) as usize)
     }
 
     fn alike(&self, task: &Task, at: u64) -> Result<u64> {
@@ -237,11 +229,9 @@ impl Table for IpcTable {
         let Some((_, place, rows)) = batches.first().filter(|(_, place, _)| place.problem.is_none()) else {
             return Ok(0);
         };
-        let batch = match Batch::read(task, &self.source, &place.header) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            // What is broken is said when it is read.
-            Err(_) => return Ok(0),
-            Ok(batch) => batch,
+        // What is broken is said when it is read.
+        let Ok(batch) = Batch::read(task, &self.source, &place.header).unless_cancelled()? else {
+            return Ok(0);
         };
         let plans = self.schema.plans.iter().map(AsRef::as_ref);
         let equal = capacity::is_hollow(plans, &batch, self.schema.old_unions, place.rows);
@@ -315,17 +305,5 @@ impl Table for IpcTable {
             });
             Layout { unit: "record batch", blocks: blocks.collect(), ..Layout::default() }
         })
-    }
-}
-
-/// One array of several; no copy where there is only one.
-fn join(mut parts: Vec<ArrayRef>, dtype: &arrow::datatypes::DataType) -> Result<ArrayRef> {
-    match parts.len() {
-        0 => Ok(new_empty_array(dtype)),
-        1 => Ok(parts.remove(0)),
-        _ => {
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            Ok(arrow::compute::concat(&parts)?)
-        }
     }
 }

@@ -21,18 +21,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-const CONTAINER: OptionSpec = OptionSpec {
-    name: "container",
-    help: "A file with a footer, or a stream that is read from front to back",
-    values: &["file", "stream"],
-    default: "file",
-};
-const COMPRESSION: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How buffers are compressed; none can be mapped into memory",
-    values: &["none", "lz4", "zstd"],
-    default: "none",
-};
+const CONTAINER: OptionSpec =
+    OptionSpec::new("container", "A file with a footer, or a stream that is read from front to back")
+        .one_of("file", &["file", "stream"]);
+const COMPRESSION: OptionSpec =
+    OptionSpec::new("compression", "How buffers are compressed; none can be mapped into memory")
+        .one_of("none", &["none", "lz4", "zstd"]);
 
 /// The writer.
 pub const WRITER: Writer = Writer {

@@ -3,6 +3,7 @@
 use super::schema::Type;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{leb128, zigzag};
 
 /// Reads values one after the other.
 pub(super) struct Cursor<'a> {
@@ -36,15 +37,17 @@ impl<'a> Cursor<'a> {
 
     /// A number in zig-zag form, 7 bits a byte.
     pub(super) fn long(&mut self) -> Result<i64> {
-        let mut value = 0u64;
-        for shift in (0..70).step_by(7) {
-            let byte = self.take(1)?.first().copied().unwrap_or(0);
-            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            if byte & 0x80 == 0 {
-                return Ok((value >> 1) as i64 ^ -((value & 1) as i64));
-            }
-        }
-        Err(self.wrong("a number has more than ten bytes"))
+        let rest = self.bytes.get(self.place..).unwrap_or_default();
+        let Some((value, taken)) = leb128(rest) else {
+            let ends = rest.len() < 10;
+            self.place += rest.len().min(10);
+            return Err(self.wrong(match ends {
+                true => "a value reaches beyond the end",
+                false => "a number has more than ten bytes",
+            }));
+        };
+        self.place += taken;
+        Ok(zigzag(value))
     }
 
     /// A length with its bytes.

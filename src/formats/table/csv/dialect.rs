@@ -11,33 +11,24 @@ use encoding_rs::Encoding;
 use std::ops::Range;
 
 /// Which delimiter.
-pub(super) const DELIMITER: OptionSpec = OptionSpec {
-    name: "delimiter",
-    help: "what stands between fields: one character, or comma, semicolon, tab, pipe, space",
-    values: &[],
-    default: "auto",
-};
+pub(super) const DELIMITER: OptionSpec = OptionSpec::new(
+    "delimiter",
+    "what stands between fields: one character, or comma, semicolon, tab, pipe, space",
+)
+.default("auto");
 /// Which quote.
-pub(super) const QUOTE: OptionSpec = OptionSpec {
-    name: "quote",
-    help: "what stands around fields that hold delimiters: one character, or none",
-    values: &[],
-    default: "auto",
-};
+pub(super) const QUOTE: OptionSpec =
+    OptionSpec::new("quote", "what stands around fields that hold delimiters: one character, or none")
+        .default("auto");
 /// Header or not.
-pub(super) const HEADER: OptionSpec = OptionSpec {
-    name: "header",
-    help: "whether the first row names the columns",
-    values: &["auto", "yes", "no"],
-    default: "auto",
-};
+pub(super) const HEADER: OptionSpec = OptionSpec::new("header", "whether the first row names the columns")
+    .one_of("auto", &["auto", "yes", "no"]);
 /// Which encoding.
-pub(super) const ENCODING: OptionSpec = OptionSpec {
-    name: "encoding",
-    help: "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
-    values: &[],
-    default: "auto",
-};
+pub(super) const ENCODING: OptionSpec = OptionSpec::new(
+    "encoding",
+    "how characters are stored: utf-8, utf-16le, utf-32le, windows-1252, shift_jis …",
+)
+.default("auto");
 
 /// How a text is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,28 +13,14 @@ use crate::engines::json::value_text::{NotFinite, hex, holds, number, plain, tex
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 
-const DELIMITER: OptionSpec = OptionSpec {
-    name: "delimiter",
-    help: "What stands between cells",
-    values: &["comma", "tab", "semicolon", "pipe"],
-    default: "comma",
-};
-const HEADER: OptionSpec = OptionSpec {
-    name: "header",
-    help: "Whether the first line has the names of the columns",
-    values: &["yes", "no"],
-    default: "yes",
-};
-const QUOTE: OptionSpec = OptionSpec {
-    name: "quote",
-    help: "Which cells stand in quotes",
-    values: &["necessary", "all"],
-    default: "necessary",
-};
-const NULL: OptionSpec =
-    OptionSpec { name: "null", help: "What stands for a null cell", values: &[], default: "" };
-const LINES: OptionSpec =
-    OptionSpec { name: "line_end", help: "What ends a line", values: &["lf", "crlf"], default: "lf" };
+const DELIMITER: OptionSpec = OptionSpec::new("delimiter", "What stands between cells")
+    .one_of("comma", &["comma", "tab", "semicolon", "pipe"]);
+const HEADER: OptionSpec = OptionSpec::new("header", "Whether the first line has the names of the columns")
+    .one_of("yes", &["yes", "no"]);
+const QUOTE: OptionSpec =
+    OptionSpec::new("quote", "Which cells stand in quotes").one_of("necessary", &["necessary", "all"]);
+const NULL: OptionSpec = OptionSpec::new("null", "What stands for a null cell");
+const LINES: OptionSpec = OptionSpec::new("line_end", "What ends a line").one_of("lf", &["lf", "crlf"]);
 
 /// The writer.
 pub const WRITER: Writer = Writer {

@@ -2,7 +2,7 @@
 //! of one kind and equally deep, and nothing else is there.
 
 use super::{File, check_count, family};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::engines::multifile::concat::partition::{is_hidden, is_log};
@@ -54,11 +54,7 @@ impl Tree {
                 let path = folder.path().ok_or_else(|| Error::bug("a folder without a path"))?;
                 let opened = Source::open(task, &path.join(&entry.name))
                     .and_then(|inner| inner.entries(task).map(|entries| (inner, entries)));
-                let (inner, entries) = match opened {
-                    Ok(opened) => opened,
-                    Err(error) if error.is_cancelled() => return Err(error),
-                    Err(_) => return Ok(false),
-                };
+                let Ok((inner, entries)) = opened.unless_cancelled()? else { return Ok(false) };
                 names.push(entry.name.clone());
                 let fits = self.walk(task, &inner, &entries, names)?;
                 names.pop();

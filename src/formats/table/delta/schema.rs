@@ -2,7 +2,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::engines::multifile::lake::{FIELD_ID, PHYSICAL_NAME};
+use crate::engines::multifile::lake::{self, FIELD_ID, PHYSICAL_NAME};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -57,11 +57,9 @@ fn data_type(json: &Json, mapped: bool, depth: usize) -> Result<DataType> {
             Ok(DataType::List(Arc::new(item)))
         }
         Some("map") => {
-            let entries = Fields::from(vec![
-                Field::new("key", inner("keyType")?, false),
-                Field::new("value", inner("valueType")?, nullable("valueContainsNull")),
-            ]);
-            Ok(DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false))
+            let key = Field::new("key", inner("keyType")?, false);
+            let value = Field::new("value", inner("valueType")?, nullable("valueContainsNull"));
+            Ok(lake::map(vec![key, value]))
         }
         other => Err(Error::unsupported(format!("Delta schema: type {other:?} is unknown"))),
     }
@@ -82,23 +80,11 @@ fn primitive(word: &str) -> Result<DataType> {
         "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),
         "void" => DataType::Null,
-        "variant" => DataType::Struct(Fields::from(vec![
-            Field::new("metadata", DataType::Binary, true),
-            Field::new("value", DataType::Binary, true),
-        ])),
-        _ => return decimal(word),
+        "variant" => lake::variant(),
+        _ => return lake::decimal(word).ok_or_else(|| unknown(word)),
     })
 }
 
-/// `decimal(10,2)`.
-fn decimal(word: &str) -> Result<DataType> {
-    let unknown = || Error::unsupported(format!("Delta schema: type {word:?} is unknown"));
-    let inner = word.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(unknown)?;
-    let (precision, scale) = inner.split_once(',').ok_or_else(unknown)?;
-    let precision: u8 = precision.trim().parse().map_err(|_| unknown())?;
-    let scale: i8 = scale.trim().parse().map_err(|_| unknown())?;
-    match (1..=38).contains(&precision) && (0..=precision as i8).contains(&scale) {
-        true => Ok(DataType::Decimal128(precision, scale)),
-        false => Err(unknown()),
-    }
+fn unknown(word: &str) -> Error {
+    Error::unsupported(format!("Delta schema: type {word:?} is unknown"))
 }

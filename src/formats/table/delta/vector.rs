@@ -2,6 +2,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{be, le};
 use crate::bytes::task::Task;
 use crate::engines::multifile::lake::Places;
 use bytes::Bytes;
@@ -91,14 +92,11 @@ impl Vector {
         let wrong = |what: &str| Error::malformed(format!("deletion vector: {what}")).at(self.offset);
         let end = self.offset.checked_add(size + 8).ok_or_else(|| wrong("its place is beyond 64 bits"))?;
         let bytes = source.read(task, self.offset..end)?;
-        let word = |at: usize| {
-            bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes).unwrap_or(0)
-        };
-        if u64::from(word(0)) != size {
+        if be::<u32>(&bytes, 0).map(u64::from) != Some(size) {
             return Err(wrong("its size in the file is not that of the log"));
         }
         let data = bytes.slice(4..4 + size as usize);
-        if crc32fast::hash(&data) != word(4 + size as usize) {
+        if be(&bytes, 4 + size as usize) != Some(crc32fast::hash(&data)) {
             return Err(wrong("its checksum is wrong"));
         }
         Ok(data)
@@ -107,8 +105,7 @@ impl Vector {
 
 /// A bitmap array: the magic number, then 32-bit bitmaps by the high half of the position.
 pub(super) fn parse(bytes: &[u8]) -> Result<RoaringTreemap> {
-    let magic = bytes.get(..4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
-    if magic != Some(MAGIC) {
+    if le(bytes, 0) != Some(MAGIC) {
         return Err(Error::malformed("deletion vector: it does not start as a portable bitmap array"));
     }
     let data = bytes.get(4..).unwrap_or_default();

@@ -4,6 +4,7 @@
 use super::manifest::{File, Holds};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
 use crate::data::content::Table;
 use crate::data::format::Options;
@@ -228,13 +229,12 @@ impl DeleteFile {
         let source = places.open(task, &places.relative(&self.file.path)?)?;
         let end = offset.checked_add(size).ok_or_else(|| wrong("its place is beyond 64 bits"))?;
         let bytes = source.read(task, offset..end)?;
-        let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
         let last = bytes.len().saturating_sub(4);
         let data = bytes.get(4..last).unwrap_or_default();
-        if word(0).map(|len| len as usize) != Some(data.len()) {
+        if be::<u32>(&bytes, 0).map(|len| len as usize) != Some(data.len()) {
             return Err(wrong("its length is not that of its bytes"));
         }
-        if word(last) != Some(crc32fast::hash(data)) {
+        if be(&bytes, last) != Some(crc32fast::hash(data)) {
             return Err(wrong("its checksum is wrong"));
         }
         if !data.starts_with(&[0xd1, 0xd3, 0x39, 0x64]) {

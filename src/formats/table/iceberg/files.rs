@@ -5,6 +5,7 @@ use super::manifest::{self, File, Holds};
 use super::metadata::{Metadata, Snapshot};
 use super::schema;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::le;
 use crate::bytes::task::Task;
 use crate::data::content::ColumnStatistics;
 use crate::data::node::Node;
@@ -93,13 +94,13 @@ fn shown(stored: &Json, data_type: &DataType) -> Option<Json> {
         stored.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
     };
     match data_type {
-        DataType::Float32 => Some(f32::from_le_bytes(*bytes()?.first_chunk()?).into()),
+        DataType::Float32 => Some(le::<f32>(&bytes()?, 0)?.into()),
         DataType::Float64 => {
             let bytes = bytes()?;
             let value = match bytes.len() {
                 // The column was of the type `float` when the file was written.
-                4 => f64::from(f32::from_le_bytes(*bytes.first_chunk()?)),
-                _ => f64::from_le_bytes(*bytes.first_chunk()?),
+                4 => f64::from(le::<f32>(&bytes, 0)?),
+                _ => le(&bytes, 0)?,
             };
             Some(value.into())
         }
@@ -125,15 +126,15 @@ fn single(stored: &Json, data_type: &DataType) -> Option<ArrayRef> {
         stored.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Option<_>>()?;
     // An `int` that has become a `long` has four bytes.
     let number = || match bytes.len() {
-        4 => bytes.first_chunk().map(|word| i64::from(i32::from_le_bytes(*word))),
-        8 => bytes.first_chunk().map(|word| i64::from_le_bytes(*word)),
+        4 => le::<i32>(&bytes, 0).map(i64::from),
+        8 => le(&bytes, 0),
         _ => None,
     };
     let plain: ArrayRef = match data_type {
         DataType::Utf8 => return Some(Arc::new(StringArray::from(vec![String::from_utf8(bytes).ok()?]))),
         // A `date` that has become a time: days. Only times without a zone are made of dates.
         DataType::Timestamp(_, None) if bytes.len() == 4 => {
-            Arc::new(Date32Array::from(vec![i32::from_le_bytes(*bytes.first_chunk()?)]))
+            Arc::new(Date32Array::from(vec![le::<i32>(&bytes, 0)?]))
         }
         DataType::Timestamp(..) if bytes.len() != 8 => return None,
         DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..) => {

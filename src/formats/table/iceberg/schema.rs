@@ -4,7 +4,7 @@ use super::metadata::{Metadata, SnapshotId, ids};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::content::Content;
-use crate::engines::multifile::lake::{FIELD_ID, text_table};
+use crate::engines::multifile::lake::{self, FIELD_ID, text_table};
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use serde_json::Value as Json;
@@ -128,11 +128,8 @@ fn data_type(json: &Json, depth: usize) -> Result<DataType> {
         Some("struct") => Ok(DataType::Struct(fields(json, depth + 1)?)),
         Some("list") => Ok(DataType::List(inner("element", "element", required("element-required"))?)),
         Some("map") => {
-            let entries = Fields::from(vec![
-                inner("key", "key", true)?,
-                inner("value", "value", required("value-required"))?,
-            ]);
-            Ok(DataType::Map(Arc::new(Field::new("key_value", DataType::Struct(entries), false)), false))
+            let key = inner("key", "key", true)?;
+            Ok(lake::map(vec![key, inner("value", "value", required("value-required"))?]))
         }
         other => Err(Error::unsupported(format!("Iceberg schema: the type {other:?} is unknown"))),
     }
@@ -156,10 +153,7 @@ fn primitive(word: &str) -> Result<DataType> {
         "uuid" => DataType::FixedSizeBinary(16),
         "binary" => DataType::Binary,
         "unknown" => DataType::Null,
-        "variant" => DataType::Struct(Fields::from(vec![
-            Field::new("metadata", DataType::Binary, true),
-            Field::new("value", DataType::Binary, true),
-        ])),
+        "variant" => lake::variant(),
         // Well-known binary, with an extension that is shown as it is.
         word if word.starts_with("geometry") || word.starts_with("geography") => DataType::Binary,
         word => return sized(word),
@@ -172,12 +166,5 @@ fn sized(word: &str) -> Result<DataType> {
     if let Some(size) = word.strip_prefix("fixed[").and_then(|rest| rest.strip_suffix(']')) {
         return Ok(DataType::FixedSizeBinary(size.parse().ok().filter(|n| *n >= 0).ok_or_else(unknown)?));
     }
-    let inner = word.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(unknown)?;
-    let (precision, scale) = inner.split_once(',').ok_or_else(unknown)?;
-    let precision: u8 = precision.trim().parse().map_err(|_| unknown())?;
-    let scale: i8 = scale.trim().parse().map_err(|_| unknown())?;
-    match (1..=38).contains(&precision) && (0..=precision as i8).contains(&scale) {
-        true => Ok(DataType::Decimal128(precision, scale)),
-        false => Err(unknown()),
-    }
+    lake::decimal(word).ok_or_else(unknown)
 }

@@ -2,7 +2,7 @@
 
 use super::{notebook, tables};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
@@ -339,13 +339,12 @@ impl Listing for Below {
         }
         let mut walk = Walk::new(task, &self.document, self.start, 0)?;
         loop {
-            match walk.next() {
+            match walk.next().unless_cancelled()? {
                 Ok(Some(child)) if child.name.as_deref() == Some(name) => {
                     return Ok(Some(Arc::new(self.node(task, child)?)));
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(None),
-                Err(error) if error.is_cancelled() => return Err(error),
                 // What stands behind a break cannot be found.
                 Err(_) => return Ok(None),
             }

@@ -3,7 +3,7 @@
 //! below.
 
 use super::node::{self, Below};
-use crate::bytes::error::Result;
+use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -25,7 +25,7 @@ pub(super) fn is_one(task: &Task, document: &Arc<Document>, start: u64) -> Resul
     let mut walk = Walk::new(task, document, start, 0)?.nearby();
     let (mut cells, mut version) = (false, false);
     for _ in 0..MEMBERS {
-        match walk.next() {
+        match walk.next().unless_cancelled()? {
             Ok(Some(child)) => {
                 cells |= child.name.as_deref() == Some("cells") && child.kind == Kind::Array;
                 version |= child.name.as_deref() == Some("nbformat");
@@ -33,7 +33,6 @@ pub(super) fn is_one(task: &Task, document: &Arc<Document>, start: u64) -> Resul
                     return Ok(true);
                 }
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Ok(None) | Err(_) => break,
         }
     }

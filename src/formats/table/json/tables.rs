@@ -6,7 +6,7 @@
 
 use super::columns;
 use crate::bytes::display;
-use crate::bytes::error::Result;
+use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Table};
 use crate::engines::delimited::TextTable;
@@ -237,13 +237,12 @@ fn members(task: &Task, document: &Arc<Document>, start: u64) -> Result<(Vec<Chi
     let mut walk = Walk::new(task, document, start, 0)?.nearby();
     let mut members = Vec::new();
     while members.len() < MEMBERS && walk.place().saturating_sub(start) < FAR {
-        match walk.next() {
+        match walk.next().unless_cancelled()? {
             Ok(Some(child)) => members.push(child),
             Ok(None) => {
                 let far = members.last().is_some_and(|last: &Child| last.span.end > walk.place());
                 return Ok((members, !far));
             }
-            Err(error) if error.is_cancelled() => return Err(error),
             Err(_) => break,
         }
     }

@@ -5,7 +5,7 @@
 
 use super::stream::Stream;
 use crate::bytes::error::{Error, Result};
-use crate::engines::protobuf::zigzag;
+use crate::bytes::numbers::zigzag;
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 

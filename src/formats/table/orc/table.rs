@@ -10,13 +10,13 @@ use super::statistics::stored;
 use super::tail::{self, StreamKind, Stripe, StripeFooter, Tail};
 use super::time;
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{batch, cut, joined};
 use crate::data::content::{Block, ColumnStatistics, Layout, Rows, Table, TableFacts};
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use rayon::prelude::*;
@@ -303,20 +303,12 @@ impl OrcTable {
     /// The rows `rows` of a column, which are there.
     fn rows_of(&self, task: &Task, column: usize, rows: &Range<u64>, blocks: &[At]) -> Result<ArrayRef> {
         let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
-        let read = self.column(task, column, rows, blocks).map_err(|e| match e.is_cancelled() {
-            true => e,
-            false => {
-                let at = blocks.first().and_then(|(stripe, ..)| self.tail.stripes.get(*stripe));
-                let e = e.of("ORC stripe").in_node(&format!("column {:?}", field.name()));
-                at.map_or(e.clone(), |stripe| e.at(stripe.offset))
-            }
+        let read = self.column(task, column, rows, blocks).map_err(|e| {
+            let at = blocks.first().and_then(|(stripe, ..)| self.tail.stripes.get(*stripe));
+            let e = e.of("ORC stripe").in_node(&format!("column {:?}", field.name()));
+            at.map_or(e.clone(), |stripe| e.at(stripe.offset))
         })?;
-        let parts: Vec<&dyn Array> = read.iter().map(AsRef::as_ref).collect();
-        Ok(match (parts.as_slice(), read.first()) {
-            ([_], Some(one)) => one.clone(),
-            ([], _) | (_, None) => new_empty_array(field.data_type()),
-            (parts, _) => arrow::compute::concat(parts)?,
-        })
+        joined(&read, field.data_type())
     }
 }
 
@@ -372,12 +364,8 @@ impl Table for OrcTable {
             return Ok(0);
         }
         let stripe = self.starts.partition_point(|&start| start <= at).saturating_sub(1);
-        let footer = match self.footer(task, stripe) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            // What is broken is said when it is read.
-            Err(_) => return Ok(0),
-            Ok(footer) => footer,
-        };
+        // What is broken is said when it is read.
+        let Ok(footer) = self.footer(task, stripe).unless_cancelled()? else { return Ok(0) };
         let has_nulls = footer.streams.iter().any(|(kind, ..)| *kind == StreamKind::Present);
         let end = self.starts.get(stripe + 1).copied().unwrap_or(at);
         Ok(if has_nulls { 0 } else { end.saturating_sub(at) })

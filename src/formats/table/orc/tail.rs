@@ -240,20 +240,21 @@ fn each<'a>(message: Part<'a>, mut take: impl FnMut(u32, Value<'a>) -> Result<()
     message.fields().try_for_each(|field| field.and_then(|Field { number, value, .. }| take(number, value)))
 }
 
-fn stripe(part: Part) -> Result<Stripe> {
-    let mut stripe = Stripe::default();
-    each(part, |number, value| {
-        match number {
-            1 => stripe.offset = value.uint(),
-            2 => stripe.index = value.uint(),
-            3 => stripe.data = value.uint(),
-            4 => stripe.footer = value.uint(),
-            5 => stripe.rows = value.uint(),
-            _ => {}
+/// The first fields of a message, by their numbers from 1 on.
+fn first<'a, T, const N: usize>(message: Part<'a>, of: fn(Value<'a>) -> T) -> Result<[Option<T>; N]> {
+    let mut out = [const { None }; N];
+    each(message, |number, value| {
+        if let Some(slot) = number.checked_sub(1).and_then(|n| out.get_mut(n as usize)) {
+            *slot = Some(of(value));
         }
         Ok(())
     })?;
-    Ok(stripe)
+    Ok(out)
+}
+
+fn stripe(part: Part) -> Result<Stripe> {
+    let [offset, index, data, footer, rows] = first(part, Value::uint)?.map(Option::unwrap_or_default);
+    Ok(Stripe { offset, index, data, footer, rows })
 }
 
 fn type_of(part: Part) -> Result<Type> {
@@ -273,27 +274,17 @@ fn type_of(part: Part) -> Result<Type> {
 }
 
 fn stream(part: Part) -> Result<(StreamKind, u32, u64)> {
-    let (mut kind, mut column, mut len) = (StreamKind::Present, 0, 0);
-    each(part, |number, value| {
-        match number {
-            1 => {
-                kind = match value.uint() {
-                    0 => StreamKind::Present,
-                    1 => StreamKind::Data,
-                    2 => StreamKind::Length,
-                    3 => StreamKind::DictionaryData,
-                    5 => StreamKind::Secondary,
-                    9 | 10 => StreamKind::Encrypted,
-                    _ => StreamKind::Other,
-                }
-            }
-            2 => column = value.small()?,
-            3 => len = value.uint(),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok((kind, column, len))
+    let [kind, column, len] = first(part, Value::uint)?.map(Option::unwrap_or_default);
+    let kind = match kind {
+        0 => StreamKind::Present,
+        1 => StreamKind::Data,
+        2 => StreamKind::Length,
+        3 => StreamKind::DictionaryData,
+        5 => StreamKind::Secondary,
+        9 | 10 => StreamKind::Encrypted,
+        _ => StreamKind::Other,
+    };
+    Ok((kind, Value::Varint(column).small()?, len))
 }
 
 fn encoding(part: Part) -> Result<Encoding> {
@@ -316,49 +307,21 @@ fn statistics(part: Part) -> Result<Statistics> {
         match number {
             1 => out.values = Some(value.uint()),
             2 | 7 => {
-                let mut ends = [None; 2];
-                each(value.part(), |n, value| {
-                    if let Some(end) = slot(&mut ends, n, 1) {
-                        *end = Some(value.zigzag());
-                    }
-                    Ok(())
-                })?;
-                let [min, max] = ends;
+                let [min, max] = first(value.part(), Value::zigzag)?;
                 out.kind = if number == 2 { Extremes::Int(min, max) } else { Extremes::Date(min, max) };
             }
             3 => {
-                let mut ends = [None; 2];
-                each(value.part(), |n, value| {
-                    if let Some(end) = slot(&mut ends, n, 1) {
-                        *end = value.double();
-                    }
-                    Ok(())
-                })?;
-                let [min, max] = ends;
+                let [min, max] = first(value.part(), Value::double)?.map(Option::flatten);
                 out.kind = Extremes::Double(min, max);
             }
             4 => out.kind = texts(value.part())?,
             6 => {
-                let mut ends = [None, None];
-                each(value.part(), |n, value| {
-                    if let Some(end) = slot(&mut ends, n, 1) {
-                        *end = Some(value.text());
-                    }
-                    Ok(())
-                })?;
-                let [min, max] = ends;
+                let [min, max] = first(value.part(), Value::text)?;
                 out.kind = Extremes::Decimal(min, max);
             }
             9 => {
-                let (mut local, mut utc) = ([None; 2], [None; 2]);
-                each(value.part(), |n, value| {
-                    let end = if n < 3 { slot(&mut local, n, 1) } else { slot(&mut utc, n, 3) };
-                    if let Some(end) = end {
-                        *end = Some(value.zigzag());
-                    }
-                    Ok(())
-                })?;
-                out.kind = Extremes::Timestamp { local, utc };
+                let [min, max, utc_min, utc_max] = first(value.part(), Value::zigzag)?;
+                out.kind = Extremes::Timestamp { local: [min, max], utc: [utc_min, utc_max] };
             }
             _ => {}
         }
@@ -367,21 +330,11 @@ fn statistics(part: Part) -> Result<Statistics> {
     Ok(out)
 }
 
-/// The smallest (field `first`) or the largest (the one after it).
-fn slot<T>(ends: &mut [T; 2], number: u32, first: u32) -> Option<&mut T> {
-    number.checked_sub(first).and_then(|n| ends.get_mut(usize::try_from(n).ok()?))
-}
-
 fn texts(part: Part) -> Result<Extremes> {
-    let (mut exact, mut bounds) = ([None, None], [None, None]);
-    each(part, |n, value| {
-        // Between them stands the sum of lengths.
-        let end = if n < 3 { slot(&mut exact, n, 1) } else { slot(&mut bounds, n, 4) };
-        if let Some(end) = end {
-            *end = Some((value.text(), n < 3));
-        }
-        Ok(())
-    })?;
-    let ([min, max], [low, high]) = (exact, bounds);
-    Ok(Extremes::Text(min.or(low), max.or(high)))
+    // Between the values and their bounds stands the sum of lengths.
+    let [min, max, _, low, high] = first(part, Value::text)?;
+    let either = |exact: Option<String>, bound: Option<String>| {
+        exact.map(|text| (text, true)).or(bound.map(|text| (text, false)))
+    };
+    Ok(Extremes::Text(either(min, low), either(max, high)))
 }

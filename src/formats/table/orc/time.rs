@@ -6,7 +6,7 @@
 use super::rle::Integers;
 use super::stream::Stream;
 use super::tail::{Extremes, StreamKind, Stripe, Tail};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use arrow::datatypes::TimeUnit;
@@ -200,10 +200,9 @@ fn looked_at(task: &Task, source: &Source, tail: &Tail, id: u32) -> Result<bool>
         else {
             continue;
         };
-        match fits(task, source, tail, stripe, id, &mut budget) {
+        match fits(task, source, tail, stripe, id, &mut budget).unless_cancelled()? {
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            Err(error) if error.is_cancelled() => return Err(error),
             // What is broken is said when it is read, and says nothing of other stripes.
             Err(_) => {}
         }

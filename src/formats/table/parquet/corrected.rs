@@ -4,7 +4,7 @@
 use super::footer::options;
 use super::pages;
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use parking_lot::Mutex;
@@ -108,10 +108,10 @@ impl Parts<'_> {
             if group.schema_descr().get_column_root_idx(leaf) != self.root {
                 continue;
             }
-            let size = match pages::extent(task, self.source, chunk, self.len) {
-                Err(error) if error.is_cancelled() => return Err(error),
-                size => size.ok().and_then(|size| i64::try_from(size).ok()),
-            };
+            let size = pages::extent(task, self.source, chunk, self.len)
+                .unless_cancelled()?
+                .ok()
+                .and_then(|size| i64::try_from(size).ok());
             sizes.extend(size.filter(|&size| size != chunk.compressed_size()).map(|size| (leaf, size)));
         }
         Ok(sizes)

@@ -8,14 +8,14 @@ use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
 use crate::bytes::cache::{Cache, Held};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::content::table::{batch, cut};
+use crate::data::content::table::{batch, cut, joined, project};
 use crate::data::content::{ColumnStatistics, Layout, RowRanges, Rows, Table, TableFacts};
-use arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -127,9 +127,8 @@ impl ParquetTable {
             reader.read_page_indexes(&chunks)?;
             Ok(ArrowReaderMetadata::try_new(Arc::new(reader.finish()?), options(self.plain_schema))?)
         });
-        let metadata = match loaded {
+        let metadata = match loaded.unless_cancelled()? {
             Ok(metadata) if index_is_sound(metadata.metadata(), self.len) => metadata,
-            Err(error) if error.is_cancelled() => return Err(error),
             _ => self.footer.clone(),
         };
         self.indexed.put((), metadata.clone(), metadata.metadata().memory_size());
@@ -152,6 +151,12 @@ impl ParquetTable {
     fn is_plain(&self) -> bool {
         let fields = self.metadata().file_metadata().schema_descr().root_schema().get_fields().len();
         !self.plain_schema && fields == self.schema.fields().len()
+    }
+
+    /// Parts of a column, one behind the other.
+    fn joined(&self, column: usize, parts: &[ArrayRef]) -> Result<ArrayRef> {
+        let field = self.schema.fields().get(column).ok_or_else(|| Error::bug("no such column"))?;
+        joined(parts, field.data_type())
     }
 
     fn name(&self, column: usize) -> &str {
@@ -189,7 +194,7 @@ impl ParquetTable {
             parts.push(whole.slice((at - start) as usize, (to - at) as usize));
             at = to;
         }
-        join(parts, || self.schema.field(column).data_type().clone())
+        self.joined(column, &parts)
     }
 
     /// Decodes one column of the rows `rows`, which are there. Where that fails with the footer's metadata, its row
@@ -205,13 +210,14 @@ impl ParquetTable {
         let groups = first..self.starts.partition_point(|&start| start < rows.end);
         let error = match groups.clone().any(|group| self.corrected.helps((column, group))) {
             true => None,
-            false => match self.decode_groups(task, metadata, column, groups.clone(), &rows) {
-                Err(error) if !error.is_cancelled() => Some(error),
-                read => return read,
-            },
+            false => {
+                match self.decode_groups(task, metadata, column, groups.clone(), &rows).unless_cancelled()? {
+                    Err(error) => Some(error),
+                    read => return read,
+                }
+            }
         };
-        match self.decode_mended(task, metadata, column, groups, &rows) {
-            Err(other) if other.is_cancelled() => Err(other),
+        match self.decode_mended(task, metadata, column, groups, &rows).unless_cancelled()? {
             // What is wrong by the footer's own words says more.
             Err(other) => Err(error.unwrap_or(other)),
             Ok(Some(array)) => Ok(array),
@@ -260,7 +266,7 @@ impl ParquetTable {
         }
         let helped = if wrong.is_empty() { groups.collect() } else { wrong };
         helped.into_iter().for_each(|group| self.corrected.set_helps((column, group)));
-        join(arrays, || self.schema.field(column).data_type().clone()).map(Some)
+        self.joined(column, &arrays).map(Some)
     }
 
     /// Decodes rows of these row groups of the file.
@@ -312,7 +318,7 @@ impl ParquetTable {
             if got != wanted {
                 return Err(Error::malformed(format!("column chunk: {got} of {wanted} rows are there")));
             }
-            join(parts, || self.schema.field(column).data_type().clone())
+            self.joined(column, &parts)
         })
     }
 
@@ -335,23 +341,20 @@ impl Table for ParquetTable {
         task.check()?;
         let rows = cut(&rows, self.total());
         let count = rows.end - rows.start;
-        let arrays = if count == 0 {
-            let field = |&c: &usize| self.schema.fields().get(c).map(|f| new_empty_array(f.data_type()));
-            columns.iter().filter_map(field).collect()
-        } else {
-            let metadata = self.indexed(task)?;
-            let one = |&column: &usize| {
-                if self.encrypted.contains(&column) {
-                    return Err(in_column(encrypted(), self.name(column)));
-                }
-                let read = self.column(task, &metadata, column, rows.clone());
-                read.map_err(|e| in_column(e, self.name(column)))
-            };
-            // Of several errors the first column's is told, not the one that was there first.
-            let read: Vec<Result<_>> = columns.par_iter().map(one).collect();
-            read.into_iter().collect::<Result<Vec<_>>>()?
+        if count == 0 {
+            return Ok(RecordBatch::new_empty(project(&self.schema, columns)?));
+        }
+        let metadata = self.indexed(task)?;
+        let one = |&column: &usize| {
+            if self.encrypted.contains(&column) {
+                return Err(in_column(encrypted(), self.name(column)));
+            }
+            let read = self.column(task, &metadata, column, rows.clone());
+            read.map_err(|e| in_column(e, self.name(column)))
         };
-        batch(&self.schema, columns, arrays, count as usize)
+        // Of several errors the first column's is told, not the one that was there first.
+        let read: Vec<Result<_>> = columns.par_iter().map(one).collect();
+        batch(&self.schema, columns, read.into_iter().collect::<Result<Vec<_>>>()?, count as usize)
     }
 
     fn scan_step(&self, at: u64) -> u64 {
@@ -402,18 +405,6 @@ impl Table for ParquetTable {
 
 fn encrypted() -> Error {
     Error::unsupported("an encrypted column, which cannot be read without its key")
-}
-
-/// One array of several; no copy where there is only one.
-fn join(mut parts: Vec<ArrayRef>, dtype: impl FnOnce() -> arrow::datatypes::DataType) -> Result<ArrayRef> {
-    match parts.len() {
-        0 => Ok(new_empty_array(&dtype())),
-        1 => Ok(parts.remove(0)),
-        _ => {
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            Ok(arrow::compute::concat(&parts)?)
-        }
-    }
 }
 
 /// The first row of each row group, and the number of all rows of a file of `len` bytes.

@@ -4,6 +4,7 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::{leb128, zigzag};
 
 pub(super) const TRUE: u8 = 1;
 pub(super) const FALSE: u8 = 2;
@@ -37,15 +38,13 @@ impl<'a> Thrift<'a> {
     }
 
     fn varint(&mut self) -> Result<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(Error::malformed("footer: an integer has more than 64 bits"))
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (value, taken) = leb128(rest).ok_or_else(|| match rest.len() {
+            ..10 => self.ends(),
+            _ => Error::malformed("footer: an integer has more than 64 bits"),
+        })?;
+        self.at += taken;
+        Ok(value)
     }
 
     /// The bytes of a text or of binary data.
@@ -62,8 +61,7 @@ impl<'a> Thrift<'a> {
     }
 
     pub(super) fn zigzag(&mut self) -> Result<i64> {
-        let value = self.varint()?;
-        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+        self.varint().map(zigzag)
     }
 
     /// The next field's type; its number goes into `id`. `None` at the end of the struct.

@@ -21,30 +21,14 @@ use parquet::file::writer::SerializedFileWriter;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-const COMPRESSION: OptionSpec = OptionSpec {
-    name: "compression",
-    help: "How pages are compressed",
-    values: &["zstd", "snappy", "lz4", "gzip", "brotli", "none"],
-    default: "zstd",
-};
-const LEVEL: OptionSpec = OptionSpec {
-    name: "level",
-    help: "The compression level: zstd 1 to 22, gzip 0 to 9, brotli 0 to 11",
-    values: &[],
-    default: "",
-};
-const ROW_GROUP: OptionSpec = OptionSpec {
-    name: "row_group_rows",
-    help: "The most rows of a row group",
-    values: &[],
-    default: "1048576",
-};
-const DICTIONARY: OptionSpec = OptionSpec {
-    name: "dictionary",
-    help: "Whether repeated values are stored once",
-    values: &["yes", "no"],
-    default: "yes",
-};
+const COMPRESSION: OptionSpec = OptionSpec::new("compression", "How pages are compressed")
+    .one_of("zstd", &["zstd", "snappy", "lz4", "gzip", "brotli", "none"]);
+const LEVEL: OptionSpec =
+    OptionSpec::new("level", "The compression level: zstd 1 to 22, gzip 0 to 9, brotli 0 to 11");
+const ROW_GROUP: OptionSpec =
+    OptionSpec::new("row_group_rows", "The most rows of a row group").default("1048576");
+const DICTIONARY: OptionSpec =
+    OptionSpec::new("dictionary", "Whether repeated values are stored once").one_of("yes", &["yes", "no"]);
 
 /// Encoded bytes of a row group after which a new one begins, so that memory stays bounded.
 const GROUP: usize = 128 << 20;
@@ -148,7 +132,7 @@ fn compression(options: &Options) -> Result<Compression> {
     let level = options.get(LEVEL.name).unwrap_or_default();
     let number = |default: i32| match level {
         "" => Ok(default),
-        text => text.parse::<i32>().map_err(|_| Error::unsupported(format!("level={text}: it is no number"))),
+        _ => options.number(&LEVEL, "it is no number", |_: &i32| true),
     };
     let wrong = |e: parquet::errors::ParquetError| Error::unsupported(format!("level={level}: {e}"));
     let unsigned = |n: i32| u32::try_from(n).map_err(|_| Error::unsupported(format!("level={n}: below 0")));
@@ -180,14 +164,6 @@ fn properties(payload: &Payload, schema: &Schema, options: &Options) -> Result<W
         .build())
 }
 
-fn group_rows(options: &Options) -> Result<usize> {
-    let text = options.get(ROW_GROUP.name).unwrap_or(ROW_GROUP.default);
-    text.parse::<usize>()
-        .ok()
-        .filter(|&n| n > 0)
-        .ok_or_else(|| Error::unsupported(format!("row_group_rows={text}: it is no number above 0")))
-}
-
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
     let table = payload.table()?;
     let targets: Vec<Option<DataType>> =
@@ -201,7 +177,13 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let arrow = ArrowWriterOptions::new().with_properties(properties(payload, table.schema(), options)?);
     let writer = ArrowWriter::try_new_with_options(sink, schema.clone(), arrow)?;
     let (file, factory) = writer.into_serialized_writer()?;
-    let mut groups = Groups { file, factory, schema, most: group_rows(options)?, open: None };
+    let mut groups = Groups {
+        file,
+        factory,
+        schema,
+        most: options.number(&ROW_GROUP, "it is no number above 0", |&n: &usize| n > 0)?,
+        open: None,
+    };
     scan(task, table.as_ref(), Ok, |batch| groups.add(task, &batch))?;
     groups.close()?;
     groups.file.close()?;

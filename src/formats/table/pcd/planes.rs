@@ -6,6 +6,7 @@ use crate::bytes::cache::Cache;
 use crate::bytes::codec::lzf;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::adapt;
@@ -43,9 +44,9 @@ impl Planes {
     pub(super) fn new(task: &Task, source: Source, header: &Header, schema: SchemaRef) -> Result<Self> {
         let (at, points) = (header.start, header.points);
         let lengths = source.read_up_to(task, at, LENGTHS as usize)?;
-        let length = |n: usize| lengths.get(n..n + 4)?.try_into().ok().map(u32::from_le_bytes);
-        let (packed, raw) = match (length(0), length(4)) {
-            (Some(packed), Some(raw)) => (u64::from(packed), u64::from(raw)),
+        let [packed, raw] = [0, 4].map(|at| le::<u32>(&lengths, at).map(u64::from));
+        let (packed, raw) = match (packed, raw) {
+            (Some(packed), Some(raw)) => (packed, raw),
             _ if points == 0 => (0, 0),
             _ => {
                 return Err(

@@ -4,9 +4,10 @@
 //! SQLite stops at the first damaged page that it meets. A search for a key that lies on a good page does
 //! not touch the damaged ones, so what is found here lets it read everything between them.
 
-use super::pages::{Encoding, Pages, four, two};
+use super::pages::{Encoding, Pages};
 use super::table::STEP;
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::be;
 use crate::bytes::task::Task;
 use bytes::Bytes;
 use roaring::RoaringBitmap;
@@ -225,7 +226,7 @@ impl Walk<'_> {
                 return Ok(Some((before, "the rest of a record is missing behind it")));
             }
             let head = self.pages.head(self.task, next, self.pages.usable)?;
-            let Some(following) = four(&head, 0).filter(|_| head.len() == self.pages.usable) else {
+            let Some(following) = be::<u32>(&head, 0).filter(|_| head.len() == self.pages.usable) else {
                 return Ok(Some((
                     next,
                     "it should have the rest of a record, and lies beyond the file's end",
@@ -246,7 +247,7 @@ impl Walk<'_> {
         while let Some(number) = next.filter(|_| record.len() < whole) {
             let page = self.pages.head(self.task, number, self.pages.usable)?;
             record.extend_from_slice(page.get(4..).unwrap_or_default());
-            next = four(&page, 0).filter(|&number| number != 0);
+            next = be::<u32>(&page, 0).filter(|&number| number != 0);
         }
         record.truncate(whole);
         Ok(values(&record, columns, self.pages.encoding))
@@ -264,15 +265,16 @@ fn parse(bytes: Bytes, number: u32, records: bool, usable: usize) -> Result<Page
         (_, true) => return Err(format!("its type is {kind}, that of an index' page is 2 or 10")),
     };
     let cut = || "its header is cut off".to_owned();
-    let count = two(&bytes, begin + 3).ok_or_else(cut)?;
+    let count = be::<u16>(&bytes, begin + 3).map(usize::from).ok_or_else(cut)?;
     let first = begin + if is_leaf { 8 } else { 12 };
     let area = first + 2 * count;
     if count > (usable - 8) / 6 || area > usable {
         return Err(format!("its header says that it has {count} cells, for which it has no place"));
     }
-    let last = if is_leaf { 0 } else { four(&bytes, begin + 8).ok_or_else(cut)? };
+    let last = if is_leaf { 0 } else { be::<u32>(&bytes, begin + 8).ok_or_else(cut)? };
     let one = |n: usize| {
-        let at = two(&bytes, first + 2 * n).filter(|&at| at >= area && at + 4 <= usable);
+        let at =
+            be::<u16>(&bytes, first + 2 * n).map(usize::from).filter(|&at| at >= area && at + 4 <= usable);
         let found = at.and_then(|at| cell(bytes.get(..usable)?, at, is_leaf, records));
         found.ok_or_else(|| format!("its cell {n} does not lie inside of it"))
     };
@@ -296,7 +298,7 @@ fn ordered(page: &Page, bounds: Bounds) -> Result<(), String> {
 fn cell(page: &[u8], mut at: usize, is_leaf: bool, records: bool) -> Option<Cell> {
     let mut made = Cell { child: 0, row: 0, len: 0, local: 0..0, overflow: None };
     if !is_leaf {
-        made.child = four(page, at)?;
+        made.child = be::<u32>(page, at)?;
         at += 4;
     }
     if !is_leaf && !records {
@@ -319,7 +321,7 @@ fn cell(page: &[u8], mut at: usize, is_leaf: bool, records: bool) -> Option<Cell
     page.get(at..end)?;
     made.local = at..end;
     if local < made.len {
-        made.overflow = Some(four(page, end)?);
+        made.overflow = Some(be::<u32>(page, end)?);
     }
     Some(made)
 }
@@ -393,7 +395,7 @@ fn value(kind: u64, bytes: &[u8], encoding: Encoding) -> Option<Value> {
             let sign = if bytes.first()? & 0x80 == 0 { 0 } else { -1i64 };
             Value::Integer(bytes.iter().fold(sign, |number, &byte| number << 8 | i64::from(byte)))
         }
-        7 => Value::Real(f64::from_be_bytes(*bytes.first_chunk()?)),
+        7 => Value::Real(be(bytes, 0)?),
         8 => Value::Integer(0),
         9 => Value::Integer(1),
         blob if blob % 2 == 0 => Value::Blob(bytes.to_vec()),

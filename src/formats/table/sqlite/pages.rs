@@ -2,6 +2,7 @@
 //! log (<https://www.sqlite.org/fileformat2.html>, sections 1.2, 1.3 and 4).
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::numbers::be;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -31,20 +32,9 @@ pub(super) struct Pages {
     pub(super) encoding: Encoding,
 }
 
-/// The big-endian number of 16 bits at `at`.
-pub(super) fn two(bytes: &[u8], at: usize) -> Option<usize> {
-    let pair = bytes.get(at..)?.first_chunk::<2>()?;
-    Some(usize::from(u16::from_be_bytes(*pair)))
-}
-
-/// The big-endian number of 32 bits at `at`.
-pub(super) fn four(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk::<4>().map(|word| u32::from_be_bytes(*word))
-}
-
 /// The size of pages that a database's header states, if it is one that there can be.
 pub(super) fn page_size(header: &[u8]) -> Option<u32> {
-    let stored = two(header, 16)? as u32;
+    let stored = u32::from(be::<u16>(header, 16)?);
     let size = if stored == 1 { 65_536 } else { stored };
     ((512..=65_536).contains(&size) && size.is_power_of_two()).then_some(size)
 }
@@ -52,8 +42,8 @@ pub(super) fn page_size(header: &[u8]) -> Option<u32> {
 /// How many pages the header says there are, where it can be believed: not where a library wrote last that
 /// did not know of this number.
 pub(super) fn stated_count(header: &[u8]) -> Option<u32> {
-    let count = four(header, 28).filter(|&count| count > 0)?;
-    (four(header, 24)? == four(header, 92)?).then_some(count)
+    let count = be::<u32>(header, 28).filter(|&count| count > 0)?;
+    (be::<u32>(header, 24)? == be::<u32>(header, 92)?).then_some(count)
 }
 
 impl Pages {
@@ -74,7 +64,7 @@ impl Pages {
         let header = if first.is_empty() { header } else { first };
         let reserved = header.get(20).copied().unwrap_or(0);
         pages.usable = (size as usize).saturating_sub(usize::from(reserved));
-        pages.encoding = match four(&header, 56) {
+        pages.encoding = match be::<u32>(&header, 56) {
             Some(2) => Encoding::Utf16Le,
             Some(3) => Encoding::Utf16Be,
             _ => Encoding::Utf8,
@@ -120,15 +110,15 @@ impl Pages {
 fn newest(task: &Task, wal: &Source, size: u32) -> Result<HashMap<u32, u64>> {
     let (head, len) = (wal.read_up_to(task, 0, LOG as usize)?, wal.len(task)?);
     let (mut committed, mut open) = (HashMap::new(), Vec::new());
-    let magic = four(&head, 0).is_some_and(|magic| magic & !1 == 0x377f_0682);
-    if !magic || four(&head, 8) != Some(size) {
+    let magic = be::<u32>(&head, 0).is_some_and(|magic| magic & !1 == 0x377f_0682);
+    if !magic || be::<u32>(&head, 8) != Some(size) {
         return Ok(committed);
     }
     let mut at = LOG;
     while at.saturating_add(FRAME + u64::from(size)) <= len {
         task.check()?;
         let frame = wal.read_up_to(task, at, FRAME as usize)?;
-        let (Some(number), Some(commit)) = (four(&frame, 0), four(&frame, 4)) else { break };
+        let (Some(number), Some(commit)) = (be::<u32>(&frame, 0), be::<u32>(&frame, 4)) else { break };
         // Frames of an older run of the log have other salts.
         if frame.get(8..16) != head.get(16..24) {
             break;

@@ -6,7 +6,7 @@
 use super::btree::{self, Damaged, Mark};
 use super::columns::{Builder, Column, Seen};
 use super::database::{Database, quoted};
-use crate::bytes::error::{Error, ErrorKind, Result};
+use crate::bytes::error::{Error, ErrorKind, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::TableFacts;
@@ -114,13 +114,13 @@ impl SqlTable {
         let mut seen = vec![Seen::nothing(); table.columns.len()];
         if look != Look::Schema {
             // What cannot be read says so when its rows are asked for.
-            table.sample(task, &mut seen).or_else(only_cancelled)?;
+            drop(table.sample(task, &mut seen).unless_cancelled()?);
         }
         if let (Key::RowId(rowid), name) = (&table.key, &table.name) {
-            let found = table.database.with(task, |db| ends(db, name, rowid));
+            let found = table.database.with(task, |db| ends(db, name, rowid)).unless_cancelled()?;
             let mut known = table.known.lock();
             known.endless = found.is_err();
-            known.ends = found.or_else(|error| only_cancelled(error).map(|()| None))?;
+            known.ends = found.unwrap_or(None);
         }
         table.fields = table.columns.iter().zip(&seen).map(|(column, seen)| column.field(seen)).collect();
         Ok(table)
@@ -333,11 +333,6 @@ impl SqlTable {
         let total: i64 = self.database.with(task, |db| db.query_row(&sql, [], |row| row.get(0)))?;
         Ok(total as u64)
     }
-}
-
-/// Nothing, unless the work was cancelled.
-fn only_cancelled(error: Error) -> Result<()> {
-    if error.is_cancelled() { Err(error) } else { Ok(()) }
 }
 
 /// The first and the last row number.

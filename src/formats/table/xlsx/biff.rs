@@ -4,6 +4,7 @@
 //! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xls/>; for the versions before
 //! Excel 97 <https://www.openoffice.org/sc/excelfileformat.pdf>.
 
+use crate::bytes::numbers::le;
 use encoding_rs::Encoding;
 
 /// Continues the record before it.
@@ -21,24 +22,12 @@ pub(super) struct Record<'a> {
 /// The records of a stream; a last one that is cut off is given as far as it is there.
 pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = Record<'_>> {
     std::iter::from_fn(move || {
-        let (kind, len) = (u16_at(stream, 0)?, usize::from(u16_at(stream, 2)?));
+        let (kind, len) = (le::<u16>(stream, 0)?, usize::from(le::<u16>(stream, 2)?));
         let behind = stream.get(4..)?;
         let bytes = behind.get(..len.min(behind.len()))?;
         stream = behind.get(bytes.len()..)?;
         Some(Record { kind, bytes, rest: stream })
     })
-}
-
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|two| u16::from_le_bytes(*two))
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|four| u32::from_le_bytes(*four))
-}
-
-pub(super) fn f64_at(bytes: &[u8], at: usize) -> Option<f64> {
-    bytes.get(at..)?.first_chunk().map(|eight| f64::from_le_bytes(*eight))
 }
 
 /// A version of the records (BOF, section 2.4.21).
@@ -115,7 +104,7 @@ impl Texts {
 
 /// Letters of two bytes.
 fn wide(raw: &[u8]) -> String {
-    let units = raw.chunks_exact(2).filter_map(|two| u16_at(two, 0));
+    let units = raw.chunks_exact(2).filter_map(|two| le::<u16>(two, 0));
     char::decode_utf16(units).map(|letter| letter.unwrap_or('\u{fffd}')).collect()
 }
 

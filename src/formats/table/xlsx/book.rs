@@ -4,7 +4,7 @@ use super::package::Package;
 use super::sheet::Gathered;
 use super::{Framing, ods, ooxml, parts, xls, xlsb};
 use crate::bytes::display;
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
@@ -158,12 +158,7 @@ impl Book {
         let kind = self.sheets().get(number).map(|sheet| sheet.kind);
         let kind = kind.ok_or_else(|| Error::bug("a sheet that is not there was asked for"))?;
         let mut gathered = Gathered::default();
-        let read = self.0.cells(task, number, &mut gathered);
-        if let Err(error) = &read
-            && error.is_cancelled()
-        {
-            return Err(error.clone());
-        }
+        let read = self.0.cells(task, number, &mut gathered).unless_cancelled()?;
         let mut node = gathered.node(task)?;
         node.label = kind.label();
         // The rows before the place that cannot be read are there.

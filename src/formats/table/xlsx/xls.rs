@@ -4,7 +4,7 @@
 //! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xls/>; for the versions before
 //! Excel 97 <https://www.openoffice.org/sc/excelfileformat.pdf>.
 
-use super::biff::{Record, Shared, Texts, Version, f64_at, records, u16_at, u32_at};
+use super::biff::{Record, Shared, Texts, Version, records};
 use super::book::{Directory, NAMES, Sheet, SheetKind, Workbook};
 use super::code::Formats;
 use super::sheet::{Area, Gathered, SharedTexts, absolute};
@@ -13,6 +13,7 @@ use super::xlsb::{error, rk};
 use crate::bytes::archive::compound;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 
@@ -110,15 +111,15 @@ impl Book {
             // FilePass.
             0x002f => return Err(Error::unsupported("the workbook is encrypted with a password")),
             // CodePage.
-            0x0042 => self.texts.encoding = Texts::code_page(u16_at(bytes, 0).unwrap_or(1252)),
+            0x0042 => self.texts.encoding = Texts::code_page(le::<u16>(bytes, 0).unwrap_or(1252)),
             // Date1904.
-            0x0022 if u16_at(bytes, 0) == Some(1) => self.epoch = Epoch::Y1904,
+            0x0022 if le::<u16>(bytes, 0) == Some(1) => self.epoch = Epoch::Y1904,
             // BoundSheet8.
             0x0085 => self.sheet(bytes)?,
             // XF: of Excel 2, 3, 4, and of later ones.
             0x0043 => self.formats.style(u32::from(bytes.get(2).copied().unwrap_or(0) & 0x3f)),
             0x0243 | 0x0443 => self.formats.style(u32::from(bytes.get(1).copied().unwrap_or(0))),
-            0x00e0 => self.formats.style(u16_at(bytes, 2).map_or(0, u32::from)),
+            0x00e0 => self.formats.style(le::<u16>(bytes, 2).map_or(0, u32::from)),
             // Format.
             0x001e | 0x041e => {
                 let (id, code) = self.format(record, notes.formats);
@@ -127,7 +128,7 @@ impl Book {
             }
             // Lbl: a name, whose formula stands at its end.
             0x0018 if self.texts.version >= Version::Biff5 && notes.names.len() < NAMES => {
-                let (letters, len) = (bytes.get(3).copied().unwrap_or(0), u16_at(bytes, 4).unwrap_or(0));
+                let (letters, len) = (bytes.get(3).copied().unwrap_or(0), le::<u16>(bytes, 4).unwrap_or(0));
                 let name = self.texts.read(bytes.get(14..).unwrap_or_default(), usize::from(letters));
                 let is_built_in = bytes.first().is_some_and(|flags| flags & 0x20 != 0);
                 let name = name.chars().next().filter(|_| is_built_in).map_or(name, built_in);
@@ -137,7 +138,7 @@ impl Book {
             // ExternSheet.
             0x0017 if self.texts.version == Version::Biff8 => {
                 let all = bytes.get(2..).unwrap_or_default().chunks_exact(6);
-                notes.references.extend(all.map(|one| u16_at(one, 2).unwrap_or(u16::MAX)));
+                notes.references.extend(all.map(|one| le::<u16>(one, 2).unwrap_or(u16::MAX)));
             }
             _ => {}
         }
@@ -145,7 +146,7 @@ impl Book {
     }
 
     fn sheet(&mut self, bytes: &[u8]) -> Result<()> {
-        let (Some(place), Some(letters)) = (u32_at(bytes, 0), bytes.get(6)) else { return Ok(()) };
+        let (Some(place), Some(letters)) = (le::<u32>(bytes, 0), bytes.get(6)) else { return Ok(()) };
         let name = self.texts.read(bytes.get(7..).unwrap_or_default(), usize::from(*letters));
         let kind = match bytes.get(5) {
             Some(1) => SheetKind::Macro,
@@ -170,10 +171,10 @@ impl Book {
                 (before, self.texts.read(rest(1), len(0)))
             }
             Version::Biff2 | Version::Biff34 => (before, self.texts.read(rest(3), len(2))),
-            Version::Biff5 => (u16_at(bytes, 0).map_or(0, u32::from), self.texts.read(rest(3), len(2))),
+            Version::Biff5 => (le::<u16>(bytes, 0).map_or(0, u32::from), self.texts.read(rest(3), len(2))),
             Version::Biff8 => {
-                let letters = usize::from(u16_at(bytes, 2).unwrap_or(0));
-                (u16_at(bytes, 0).map_or(0, u32::from), self.texts.read(rest(4), letters))
+                let letters = usize::from(le::<u16>(bytes, 2).unwrap_or(0));
+                (le::<u16>(bytes, 0).map_or(0, u32::from), self.texts.read(rest(4), letters))
             }
         }
     }
@@ -181,9 +182,9 @@ impl Book {
     /// What a name of one cell or one range stands for (section 2.5.198.84); other formulas are not spelled.
     fn reference(&self, tokens: &[u8], references: &[u16]) -> String {
         let text = || -> Option<String> {
-            let first = references.get(usize::from(u16_at(tokens, 1)?))?;
+            let first = references.get(usize::from(le::<u16>(tokens, 1)?))?;
             let sheet = &self.directory.sheets().get(usize::from(*first))?.name;
-            let number = |at| u16_at(tokens, at).map(u32::from);
+            let number = |at| le::<u16>(tokens, at).map(u32::from);
             let cell = |row, column| Some(absolute((number(row)?, number(column)? & 0xff)));
             match (tokens.first()?, tokens.len()) {
                 (0x3a | 0x5a | 0x7a, 7) => Some(format!("{sheet}!{}", cell(3, 5)?)),
@@ -228,17 +229,17 @@ fn begin(record: &Record<'_>) -> Option<(Version, bool)> {
     let version = match record.kind {
         0x0009 => Version::Biff2,
         0x0209 | 0x0409 => Version::Biff34,
-        BOF if u16_at(record.bytes, 0) == Some(0x0500) => Version::Biff5,
+        BOF if le::<u16>(record.bytes, 0) == Some(0x0500) => Version::Biff5,
         BOF => Version::Biff8,
         _ => return None,
     };
-    Some((version, u16_at(record.bytes, 2) == Some(0x0010)))
+    Some((version, le::<u16>(record.bytes, 2) == Some(0x0010)))
 }
 
 /// Whether bytes begin with the version of a workbook or a sheet that is in no compound file.
 pub(super) fn begins(head: &[u8]) -> bool {
     let Some(record) = records(head).next() else { return false };
-    let of = u16_at(record.bytes, 2);
+    let of = le::<u16>(record.bytes, 2);
     let is_known = match (record.kind, record.bytes.len()) {
         (0x0009, 4..=6) | (0x0209 | 0x0409, 6) => of == Some(0x0010),
         (BOF, 8 | 16) => matches!(of, Some(0x0005 | 0x0010)),
@@ -324,10 +325,10 @@ impl Cells<'_> {
             }
             // MulRk: from a first to a last column.
             0x00bd => {
-                let (Some(row), Some(first)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
+                let (Some(row), Some(first)) = (le::<u16>(bytes, 0), le::<u16>(bytes, 2)) else { return };
                 let all = bytes.get(4..).unwrap_or_default().chunks_exact(6);
                 for (column, one) in (u32::from(first)..).zip(all) {
-                    let (style, number) = (u16_at(one, 0).unwrap_or(0), u32_at(one, 2).unwrap_or(0));
+                    let (style, number) = (le::<u16>(one, 0).unwrap_or(0), le::<u32>(one, 2).unwrap_or(0));
                     self.push((u32::from(row), column), self.number(rk(number), usize::from(style)), out);
                 }
             }
@@ -335,14 +336,14 @@ impl Cells<'_> {
             0x00e5 => {
                 for one in bytes.get(2..).unwrap_or_default().chunks_exact(8) {
                     let [top, bottom, left, right] =
-                        [0, 2, 4, 6].map(|at| u16_at(one, at).map_or(0, u32::from));
+                        [0, 2, 4, 6].map(|at| le::<u16>(one, at).map_or(0, u32::from));
                     out.merged(Some(Area { start: (top, left), end: (bottom, right) }));
                 }
             }
             0x0002..=0x0006 if self.book.texts.version == Version::Biff2 => self.old(record, out),
             0x0203..=0x0206 | 0x0006 | 0x0406 | 0x027e | 0x00fd | 0x00d6 => {
-                let (Some(row), Some(column)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
-                let style = usize::from(u16_at(bytes, 4).unwrap_or(0));
+                let (Some(row), Some(column)) = (le::<u16>(bytes, 0), le::<u16>(bytes, 2)) else { return };
+                let style = usize::from(le::<u16>(bytes, 4).unwrap_or(0));
                 let rest = bytes.get(6..).unwrap_or_default();
                 self.cell(record.kind, (u32::from(row), u32::from(column)), style, rest, out);
             }
@@ -353,13 +354,13 @@ impl Cells<'_> {
     /// A cell of Excel 2, whose style is three bytes.
     fn old(&mut self, record: &Record<'_>, out: &mut Gathered) {
         let bytes = record.bytes;
-        let (Some(row), Some(column)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else { return };
+        let (Some(row), Some(column)) = (le::<u16>(bytes, 0), le::<u16>(bytes, 2)) else { return };
         let place = (u32::from(row), u32::from(column));
         let style = usize::from(bytes.get(4).copied().unwrap_or(0) & 0x3f);
         let rest = bytes.get(7..).unwrap_or_default();
         match record.kind {
             0x0002 => {
-                if let Some(number) = u16_at(rest, 0) {
+                if let Some(number) = le::<u16>(rest, 0) {
                     self.push(place, self.number(f64::from(number), style), out);
                 }
             }
@@ -375,16 +376,16 @@ impl Cells<'_> {
     /// A cell, from its value on.
     fn cell(&mut self, kind: u16, place: (u32, u32), style: usize, rest: &[u8], out: &mut Gathered) {
         let value = match kind {
-            0x0203 => f64_at(rest, 0).map(|number| self.number(number, style)),
-            0x027e => u32_at(rest, 0).map(|number| self.number(rk(number), style)),
+            0x0203 => le::<f64>(rest, 0).map(|number| self.number(number, style)),
+            0x027e => le::<u32>(rest, 0).map(|number| self.number(rk(number), style)),
             0x0205 => rest.first().map(|value| boolean(*value, rest.get(1) == Some(&1))),
             // Label, RString.
             0x0204 | 0x00d6 => {
-                let letters = u16_at(rest, 0).map_or(0, usize::from);
+                let letters = le::<u16>(rest, 0).map_or(0, usize::from);
                 Some(Value::Text(self.book.texts.read(rest.get(2..).unwrap_or_default(), letters)))
             }
             0x00fd => {
-                let at = u32_at(rest, 0).unwrap_or(u32::MAX) as usize;
+                let at = le::<u32>(rest, 0).unwrap_or(u32::MAX) as usize;
                 let text = self.book.shared.as_ref().and_then(|all| all.get(at));
                 if text.is_none() {
                     let place = super::sheet::words(place);
@@ -403,10 +404,10 @@ impl Cells<'_> {
     fn formula(&mut self, place: (u32, u32), style: usize, rest: &[u8], out: &mut Gathered) {
         out.formula(true, false);
         self.pending = None;
-        let special = u16_at(rest, 6) == Some(u16::MAX);
+        let special = le::<u16>(rest, 6) == Some(u16::MAX);
         let byte = |at: usize| rest.get(at).copied().unwrap_or(0);
         let value = match byte(0) {
-            _ if !special => f64_at(rest, 0).map(|number| self.number(number, style)),
+            _ if !special => le::<f64>(rest, 0).map(|number| self.number(number, style)),
             0 => {
                 self.pending = Some(place);
                 None
@@ -428,7 +429,7 @@ impl Cells<'_> {
         }
         let size = if record.kind == 0x0007 { 1 } else { 2 };
         let low = record.bytes.first().map_or(0, |byte| usize::from(*byte));
-        let letters = if size == 1 { low } else { u16_at(record.bytes, 0).map_or(0, usize::from) };
+        let letters = if size == 1 { low } else { le::<u16>(record.bytes, 0).map_or(0, usize::from) };
         texts.read(record.bytes.get(size..).unwrap_or_default(), letters)
     }
 

@@ -3,7 +3,6 @@
 //!
 //! Specification: <https://learn.microsoft.com/openspecs/office_file_formats/ms-xlsb/>
 
-use super::biff::{u16_at, u32_at};
 use super::book::{NAMES, Sheet};
 use super::code::Formats;
 use super::parts::{Encoding, List, Shared};
@@ -11,6 +10,7 @@ use super::sheet::{Area, Gathered, SharedTexts, absolute, words};
 use super::value::{Epoch, Value};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::numbers::le;
 use crate::bytes::source::{Reader, Source};
 use crate::bytes::task::Task;
 use std::io::Read;
@@ -34,19 +34,20 @@ impl Encoding for Binary {
             let bytes = records.bytes.as_slice();
             match kind {
                 // BrtWbProp.
-                153 if u32_at(bytes, 0).unwrap_or(0) & 1 != 0 => list.epoch = Epoch::Y1904,
+                153 if le::<u32>(bytes, 0).unwrap_or(0) & 1 != 0 => list.epoch = Epoch::Y1904,
                 // BrtBundleSh.
                 156 => sheet(task, bytes, list)?,
                 // BrtExternSheet: a list of books with a first and a last sheet each.
                 362 => {
                     let all = bytes.get(4..).unwrap_or_default().chunks_exact(12);
-                    places =
-                        all.map(|one| (u32_at(one, 4).unwrap_or(0), u32_at(one, 8).unwrap_or(0))).collect();
+                    places = all
+                        .map(|one| (le::<u32>(one, 4).unwrap_or(0), le::<u32>(one, 8).unwrap_or(0)))
+                        .collect();
                 }
                 // BrtName.
                 39 if names.len() < NAMES => {
                     let Some((name, used)) = wide(bytes.get(9..).unwrap_or_default()) else { continue };
-                    let len = u32_at(bytes, 9 + used).unwrap_or(0) as usize;
+                    let len = le::<u32>(bytes, 9 + used).unwrap_or(0) as usize;
                     let tokens = bytes.get(13 + used..).and_then(|rest| rest.get(..len)).unwrap_or_default();
                     names.push((name, tokens.to_vec()));
                 }
@@ -90,7 +91,7 @@ fn sheet(task: &Task, bytes: &[u8], list: &mut List) -> Result<()> {
     };
     let known = [8, 12].into_iter().filter_map(names).find(|(id, _)| list.relation(id).is_some());
     if let Some((id, name)) = known.or_else(|| names(8)) {
-        list.sheet::<Binary>(task, &id, name, u32_at(bytes, 0).is_some_and(|state| state != 0))?;
+        list.sheet::<Binary>(task, &id, name, le::<u32>(bytes, 0).is_some_and(|state| state != 0))?;
     }
     Ok(())
 }
@@ -98,10 +99,10 @@ fn sheet(task: &Task, bytes: &[u8], list: &mut List) -> Result<()> {
 /// What a name of one cell or one range stands for (section 2.5.97.88); other formulas are not spelled.
 fn reference(sheets: &[Sheet], tokens: &[u8], places: &[(u32, u32)]) -> String {
     let text = || -> Option<String> {
-        let (first, _) = places.get(usize::from(u16_at(tokens, 1)?))?;
+        let (first, _) = places.get(usize::from(le::<u16>(tokens, 1)?))?;
         let sheet = &sheets.get(*first as usize)?.name;
         let cell = |row: usize, column: usize| {
-            Some(absolute((u32_at(tokens, row)?, u32::from(u16_at(tokens, column)? & 0x3fff))))
+            Some(absolute((le::<u32>(tokens, row)?, u32::from(le::<u16>(tokens, column)? & 0x3fff))))
         };
         match (tokens.first()?, tokens.len()) {
             (0x3a | 0x5a | 0x7a, 9) => Some(format!("{sheet}!{}", cell(3, 7)?)),
@@ -169,11 +170,11 @@ fn formats(records: &mut Records) -> Result<Formats> {
             617 => in_cells = true,
             618 => in_cells = false,
             44 => {
-                if let (Some(id), Some((code, _))) = (u16_at(bytes, 0), bytes.get(2..).and_then(wide)) {
+                if let (Some(id), Some((code, _))) = (le::<u16>(bytes, 0), bytes.get(2..).and_then(wide)) {
                     formats.code(u32::from(id), code);
                 }
             }
-            47 if in_cells => formats.style(u16_at(bytes, 2).map_or(0, u32::from)),
+            47 if in_cells => formats.style(le::<u16>(bytes, 2).map_or(0, u32::from)),
             _ => {}
         }
     }
@@ -195,9 +196,9 @@ impl Cells<'_> {
             let bytes = records.bytes.as_slice();
             match kind {
                 // BrtRowHdr.
-                0 => (self.row, self.column) = (u32_at(bytes, 0).unwrap_or(self.row), 0),
+                0 => (self.row, self.column) = (le::<u32>(bytes, 0).unwrap_or(self.row), 0),
                 1..=11 | 62 => {
-                    self.column = u32_at(bytes, 0).unwrap_or(self.column);
+                    self.column = le::<u32>(bytes, 0).unwrap_or(self.column);
                     let short = bytes.get(4..).unwrap_or_default();
                     self.cell(kind, short, out);
                     out.tick(task)?;
@@ -217,20 +218,20 @@ impl Cells<'_> {
 
     /// A cell, from its style on.
     fn cell(&mut self, kind: u16, bytes: &[u8], out: &mut Gathered) {
-        let style = u32_at(bytes, 0).unwrap_or(0) & 0xff_ffff;
+        let style = le::<u32>(bytes, 0).unwrap_or(0) & 0xff_ffff;
         let rest = bytes.get(4..).unwrap_or_default();
         let number =
             |value| Value::number(value, self.shared.formats.class(style as usize, value), self.shared.epoch);
         let value = match kind {
-            2 => u32_at(rest, 0).map(|word| number(rk(word))),
+            2 => le::<u32>(rest, 0).map(|word| number(rk(word))),
             3 | 11 => rest.first().map(|code| Value::Error(error(*code))),
             4 | 10 => rest.first().map(|byte| Value::Bool(*byte != 0)),
-            5 | 9 => rest.first_chunk().map(|word| number(f64::from_le_bytes(*word))),
+            5 | 9 => le(rest, 0).map(number),
             6 | 8 => wide(rest).map(|(text, _)| Value::Text(text)),
             // With runs, of which a byte tells first.
             62 => rest.get(1..).and_then(wide).map(|(text, _)| Value::Text(text)),
             7 => {
-                let at = u32_at(rest, 0).unwrap_or(u32::MAX) as usize;
+                let at = le::<u32>(rest, 0).unwrap_or(u32::MAX) as usize;
                 let text = self.shared.texts.get(at).map(|text| Value::Text(text.clone()));
                 if text.is_none() {
                     let place = words((self.row, self.column));
@@ -250,7 +251,7 @@ impl Cells<'_> {
 }
 
 fn area(bytes: &[u8]) -> Option<Area> {
-    let [top, bottom, left, right] = [0, 4, 8, 12].map(|at| u32_at(bytes, at));
+    let [top, bottom, left, right] = [0, 4, 8, 12].map(|at| le::<u32>(bytes, at));
     Some(Area { start: (top?, left?), end: (bottom?, right?) })
 }
 
@@ -280,12 +281,12 @@ pub(super) fn error(code: u8) -> String {
 /// A text in UTF-16 behind its length (section 2.5.168), and the bytes that it takes. No text has the length
 /// 2³² − 1.
 fn wide(bytes: &[u8]) -> Option<(String, usize)> {
-    let len = match u32_at(bytes, 0)? {
+    let len = match le::<u32>(bytes, 0)? {
         u32::MAX => 0,
         len => (len as usize).checked_mul(2)?,
     };
     let raw = bytes.get(4..)?.get(..len)?;
-    let units = raw.chunks_exact(2).filter_map(|two| u16_at(two, 0));
+    let units = raw.chunks_exact(2).filter_map(|two| le::<u16>(two, 0));
     Some((char::decode_utf16(units).map(|letter| letter.unwrap_or('\u{fffd}')).collect(), 4 + len))
 }
 

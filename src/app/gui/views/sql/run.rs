@@ -1,5 +1,6 @@
 //! What runs: the statements of a text one after the other, each with its result.
 
+use gander::bytes::error::UnlessCancelled;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,10 +124,7 @@ pub(super) fn engine(
     for document in documents {
         task.check()?;
         // What is no table is left out.
-        match engine.add_document(task, document) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            _ => {}
-        }
+        drop(engine.add_document(task, document).unless_cancelled()?);
     }
     for (name, answer) in results {
         engine.add_table(name, answer.clone());

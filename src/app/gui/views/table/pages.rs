@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow::array::{Array, AsArray};
+use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Field};
-use gander::bytes::error::{Error, Result};
+use gander::bytes::error::{Error, Result, UnlessCancelled};
 use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::Table;
@@ -266,11 +266,10 @@ fn pages_alone(
             continue;
         }
         let result = table.read(task, page * PAGE..(page + 1) * PAGE, &[column]);
-        pages.push(match result {
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(error) => Err(error),
-            Ok(batch) => Ok((0..batch.num_rows()).map(|row| text(batch.column(0).as_ref(), row)).collect()),
-        });
+        let cells = |batch: RecordBatch| {
+            (0..batch.num_rows()).map(|row| text(batch.column(0).as_ref(), row)).collect()
+        };
+        pages.push(result.unless_cancelled()?.map(cells));
     }
     Ok(pages)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 use egui::{Color32, ColorImage};
-use gander::bytes::error::{Error, Result};
+use gander::bytes::error::{Error, Result, UnlessCancelled};
 use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::cell;
@@ -168,24 +168,22 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
         return Ok(Vec::new());
     }
     let source = Source::memory("value", bytes.to_vec());
-    let document = match gander::formats::open_source(task, &source, &Default::default()) {
-        Ok(document) => document,
-        Err(error) if error.is_cancelled() => return Err(error),
-        Err(_) => return Ok(Vec::new()),
+    let Ok(document) = gander::formats::open_source(task, &source, &Default::default()).unless_cancelled()?
+    else {
+        return Ok(Vec::new());
     };
     let mut faces = Vec::new();
     match &document.root.content {
         Some(Content::Image(image)) => {
             let info = image.info();
             let mut words = format!("{} · {}×{}", document.format.name, info.width, info.height);
-            faces.push(match picture(task, &**image) {
+            faces.push(match picture(task, &**image).unless_cancelled()? {
                 Ok((picture, step)) => {
                     if step > 1 {
                         words += &format!(" · a pixel here is the mean of {step}×{step}");
                     }
                     Face::Picture(Arc::new(picture), words)
                 }
-                Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => Face::Problem(error.to_string()),
             });
         }

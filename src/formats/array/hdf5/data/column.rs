@@ -7,7 +7,7 @@ use super::super::message::HeapId;
 use super::bytes::{uint, uint_at};
 use super::deliver::{Delivery, arrow_of, by_columns, text_end};
 use super::{Names, selection};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::adapt;
@@ -174,10 +174,9 @@ impl Places<'_> {
 
     fn references(&self, kind: Reference, stored: &[u8], size: usize) -> Result<ArrayRef> {
         // A reference that cannot be read is shown as what it is and hides no others.
-        self.strings(stored, size, |element| match self.reference(kind, element) {
-            Err(error) if error.is_cancelled() => Err(error),
-            Err(error) => Ok(Some(format!("({})", error.message()))),
-            found => found,
+        self.strings(stored, size, |element| {
+            let found = self.reference(kind, element).unless_cancelled()?;
+            Ok(found.unwrap_or_else(|error| Some(format!("({})", error.message()))))
         })
     }
 

@@ -30,6 +30,9 @@ pub(crate) struct ChunkRecord {
     pub mask: u32,
 }
 
+/// What looking for a chunk finds: `None` where the file has none.
+pub(crate) type Looked = Result<Option<ChunkRecord>>;
+
 /// What an index needs to know of its dataset.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
@@ -152,13 +155,7 @@ impl Index {
     ///
     /// # Errors
     /// `Malformed`, with the place, where a block of the index is broken.
-    pub(crate) fn find(
-        &self,
-        task: &Task,
-        file: &File,
-        grid: &Grid,
-        coords: &[u64],
-    ) -> Result<Option<ChunkRecord>> {
+    pub(crate) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {
         if coords.len() != grid.chunk.len() || coords.len() != grid.most.len() {
             return Err(rank());
         }
@@ -224,7 +221,7 @@ impl Found {
     }
 }
 
-fn implicit(start: u64, grid: &Grid, coords: &[u64]) -> Result<Option<ChunkRecord>> {
+fn implicit(start: u64, grid: &Grid, coords: &[u64]) -> Looked {
     let address = grid.number(coords, 0)?.checked_mul(grid.bytes).and_then(|at| at.checked_add(start));
     let address = address.ok_or_else(|| Error::malformed("chunk index: an address overflows 64 bits"))?;
     Ok(Some(ChunkRecord { address, stored: grid.bytes, mask: 0 }))

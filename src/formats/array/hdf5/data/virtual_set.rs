@@ -6,7 +6,7 @@ use super::super::file::File;
 use super::super::message::HeapId;
 use super::Names;
 use super::selection::{Selection, Slab};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, ArrayFacts, array};
@@ -200,10 +200,8 @@ impl Virtual {
         let mut missing = Vec::new();
         let nowhere = self.nowhere.iter().map(|(file, dataset)| (file.as_str(), dataset.as_str()));
         for (file, dataset) in nowhere.chain(wanted.iter().copied()) {
-            match self.source(task, file, dataset) {
-                Ok(None) => missing.push(format!("{}#{dataset}", if file == "." { "" } else { file })),
-                Err(error) if error.is_cancelled() => return Err(error),
-                _ => {}
+            if let Ok(None) = self.source(task, file, dataset).unless_cancelled()? {
+                missing.push(format!("{}#{dataset}", if file == "." { "" } else { file }));
             }
         }
         if missing.is_empty() {

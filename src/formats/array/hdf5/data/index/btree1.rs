@@ -1,7 +1,7 @@
 //! The version-1 B-tree of chunks: nodes of keys (a chunk's stored size, its filter mask, its offset in
 //! elements) and children, sorted by offset; the leaves' children are the chunks.
 
-use super::{ChunkRecord, Grid};
+use super::{ChunkRecord, Grid, Looked};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -34,13 +34,7 @@ impl BTree1 {
         BTree1 { root, nodes: Cache::new(super::super::INDEX_CACHE) }
     }
 
-    pub(super) fn find(
-        &self,
-        task: &Task,
-        file: &File,
-        grid: &Grid,
-        coords: &[u64],
-    ) -> Result<Option<ChunkRecord>> {
+    pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {
         let key_size = 8 + 8 * (coords.len() + 1);
         let wanted: Vec<u64> =
             coords.iter().zip(&grid.chunk).map(|(&at, &side)| at.saturating_mul(side)).collect();

@@ -2,7 +2,7 @@
 //! elements are in the index block, the next in data blocks that it names, the others in data blocks that
 //! super blocks name, each level twice as large; large data blocks are cut into pages.
 
-use super::{ChunkRecord, Grid, Kept, element};
+use super::{ChunkRecord, Grid, Kept, Looked, element};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -50,13 +50,7 @@ impl Extensible {
         Extensible { header, axis, head: Kept::new(), blocks }
     }
 
-    pub(super) fn find(
-        &self,
-        task: &Task,
-        file: &File,
-        grid: &Grid,
-        coords: &[u64],
-    ) -> Result<Option<ChunkRecord>> {
+    pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {
         let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(None) };
         let number = grid.number(coords, self.axis)?;
         let so = file.offset_size();

@@ -1,7 +1,7 @@
 //! The fixed array: an element for each chunk of a dataset whose shape has a limit, in one data block; a
 //! large one is cut into pages, of which those without a chunk were never written.
 
-use super::{ChunkRecord, Grid, Kept, element};
+use super::{Grid, Kept, Looked, element};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -40,13 +40,7 @@ impl Fixed {
         Fixed { header, head: Kept::new(), pages: Cache::new(super::super::INDEX_CACHE) }
     }
 
-    pub(super) fn find(
-        &self,
-        task: &Task,
-        file: &File,
-        grid: &Grid,
-        coords: &[u64],
-    ) -> Result<Option<ChunkRecord>> {
+    pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {
         let Some(head) = self.head.get(|| self.read_head(task, file))? else { return Ok(None) };
         let number = grid.number(coords, 0)?;
         if number >= head.count {
