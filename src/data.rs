@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`node`], [`content`] | the tree; the traits `Table`, `Array`, `Image`, `Text` |
 //! | [`infer`], [`json`](mod@json), [`security`] | types that columns of text fit; JSON texts in cells; what code a file would run |
-//! | [`dtype`], [`region`], [`strides`], [`cell`] | element types and byte orders; which elements; orders of axes; exact texts of values |
+//! | [`dtype`], [`region`], [`cell`] | element types and byte orders; which elements; exact texts of values |
 //! | [`format`](mod@format), [`sniff`] | `Format`: a descriptor, as a value, and a list of them; `Writer`, `Options`, `Payload`, `Loss`; which format is it |
 //! | [`open`](mod@open) | from a source to a [`open::Document`], by a list of formats that is handed on; walking the tree |
 //! | [`guard`](mod@guard) | a panic in a reader is an error with its place: around all that a format hands out |
@@ -36,4 +36,3 @@ pub mod scan;
 pub mod security;
 pub mod sniff;
 pub mod stats;
-pub mod strides;

@@ -11,10 +11,12 @@
 //! | [`multifile`] | tables whose rows lie in many files: with the same schema, or with one in metadata |
 //! | [`numpy`], [`matlab`](mod@matlab) | the header of an NPY array; how MATLAB counts |
 //! | [`archive`](mod@archive) | the members of an archive as a tree |
+//! | [`keys`] | stores of keys and bytes: a folder or a ZIP archive of metadata documents and chunks |
 
 pub mod archive;
 pub mod delimited;
 pub mod json;
+pub mod keys;
 pub mod matlab;
 pub mod modules;
 pub mod multifile;

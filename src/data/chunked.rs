@@ -1,4 +1,4 @@
-//! Arrays that are stored as chunks of a regular grid: HDF5, Zarr, N5, bloscpack, tiled FITS.
+//! Arrays that are stored as chunks of a grid: HDF5, Zarr, N5, bloscpack, tiled FITS.
 //!
 //! A format implements [`Chunks`] — *give me the chunk at these grid coordinates, decoded* — and hands it
 //! to [`Chunked`], which is the [`Array`]: it finds the chunks of a region, decodes the ones that no cache
@@ -17,10 +17,12 @@ mod copy;
 mod grid;
 #[cfg(test)]
 mod tests;
+pub mod write;
 
 use crate::bytes::cache::{Cache, DECODED};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::array::{self, MissingRegion};
 use crate::data::content::{Array, ArrayFacts, Layout};
@@ -171,6 +173,29 @@ impl Chunked {
         fill: Vec<u8>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self> {
+        let known = Some(chunk_shape.clone());
+        Ok(Chunked {
+            facts: ArrayFacts { chunks: known, ..ArrayFacts::default() },
+            ..Self::over(dtype, Grid::new(shape, chunk_shape)?, fill, chunks)?
+        })
+    }
+
+    /// The same of chunks that differ in size: `edges` says where they begin along each dimension, and where the last
+    /// one ends.
+    ///
+    /// # Errors
+    /// As `new`; `Malformed` where the chunks do not cover the array.
+    pub fn uneven(
+        dtype: DType,
+        shape: Vec<u64>,
+        edges: Vec<Vec<u64>>,
+        fill: Vec<u8>,
+        chunks: Arc<dyn Chunks>,
+    ) -> Result<Self> {
+        Self::over(dtype, Grid::uneven(shape, edges)?, fill, chunks)
+    }
+
+    fn over(dtype: DType, grid: Grid, fill: Vec<u8>, chunks: Arc<dyn Chunks>) -> Result<Self> {
         let size = limits::check(dtype.size(), limits::CHUNK, "an element")?;
         let fill = if fill.is_empty() { limits::zeroed(size, "the fill value")? } else { fill };
         if fill.len() != size {
@@ -179,10 +204,8 @@ impl Chunked {
                 fill.len()
             )));
         }
-        limits::bytes(&shape, dtype.size())?;
-        let facts = ArrayFacts { chunks: Some(chunk_shape.clone()), ..ArrayFacts::default() };
-        let grid = Grid::new(shape, chunk_shape)?;
-        let there = OnceLock::new();
+        limits::bytes(grid.shape(), dtype.size())?;
+        let (there, facts) = (OnceLock::new(), ArrayFacts::default());
         let kept = Cache::passing(KEPT);
         Ok(Chunked { dtype, grid, fill, fill_column: None, chunks, there, facts, kept })
     }
@@ -225,7 +248,7 @@ impl Chunked {
         }
         let Some(bytes) = self.chunks.chunk(task, index)? else { return Ok(Kept::Missing) };
         let size = self.dtype.size();
-        let (whole, cut) = (self.grid.whole(), self.grid.cut(index));
+        let (whole, cut) = (self.grid.whole(index), self.grid.cut(index));
         let whole_bytes = limits::bytes(&whole, size)?;
         let cut_bytes = limits::bytes(&cut, size)?;
         match bytes.len() as u64 {
@@ -294,7 +317,7 @@ impl Chunked {
         let size = self.fill.len();
         match kept {
             Kept::Bytes { bytes, cut } => {
-                let chunk = if *cut { self.grid.cut(index) } else { self.grid.whole() };
+                let chunk = if *cut { self.grid.cut(index) } else { self.grid.whole(index) };
                 copy::copy(bytes, &chunk, cuts, canvas, out_shape, size);
             }
             _ => copy::fill(&self.fill, cuts, canvas, out_shape),
@@ -346,7 +369,7 @@ impl Chunked {
 
     /// Whether so many chunks would fill much of the cache.
     fn is_large(&self, chunks: u64) -> bool {
-        let bytes = limits::bytes(&self.grid.whole(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
+        let bytes = limits::bytes(&self.grid.longest(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
         bytes.saturating_mul(chunks) > much()
     }
 }
@@ -376,14 +399,12 @@ impl Array for Chunked {
             Ok(())
         })?;
         let (mut gaps, failed): (Vec<MissingRegion>, u64) = (gaps.into_inner(), failed.into_inner());
-        gaps.sort_by_key(|gap| gap.part.0.iter().map(|span| span.start).collect::<Vec<_>>());
+        gaps.sort_by_key(|gap| gap.part.start());
         if failed > limits::LISTED
             && let Some(first) = gaps.first()
         {
             // Where the others lie is not known, and no fill value may pass for data: all of it is the gap.
-            for element in out.chunks_exact_mut(self.fill.len().max(1)) {
-                element.copy_from_slice(&self.fill);
-            }
+            strides::fill(out, &self.fill);
             let failed = crate::bytes::display::plural(failed, "chunk");
             let words = format!("{failed}, too many to leave out one by one; the first");
             let error = first.error.clone().of(&words);
@@ -420,11 +441,7 @@ impl Array for Chunked {
 
     fn stored(&self, task: &Task) -> Result<Option<array::Stored>> {
         let Some(list) = self.there(task)? else { return Ok(None) };
-        let region = |index: &Vec<u64>| {
-            let sides = index.iter().zip(self.grid.whole()).zip(self.grid.cut(index));
-            Region(sides.map(|((at, side), cut)| Span::range(at.saturating_mul(side), cut)).collect())
-        };
-        let regions = list.iter().map(region).collect();
+        let regions = list.iter().map(|index| self.grid.region(index)).collect();
         let element = (!self.dtype.is_variable()).then(|| self.fill.clone());
         Ok(Some(array::Stored { regions, element, row: self.fill_column.clone() }))
     }
@@ -446,7 +463,7 @@ impl Array for Chunked {
             return;
         }
         let plan = self.grid.plan(region);
-        let bytes = limits::bytes(&self.grid.whole(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
+        let bytes = limits::bytes(&self.grid.longest(), self.dtype.size().max(16)).unwrap_or(u64::MAX);
         let most = much() / bytes.max(1);
         // The read that follows says what went wrong.
         (0..plan.count().min(most)).into_par_iter().for_each(|n| {

@@ -16,7 +16,10 @@ pub use table::{Rows, Table, TableFacts};
 pub use text::Text;
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
+use crate::bytes::task::Task;
 use std::sync::Arc;
 
 /// The kinds of content, each with the word for it in JSON and on screen. Whoever does something for each kind matches
@@ -86,19 +89,32 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether a map may have so many blocks: each of them has to be looked up.
+    /// The layout of the chunks of a grid of `grid` chunks along each dimension; `block` is asked for each of them with
+    /// its number and its coordinates.
     ///
     /// # Errors
-    /// `Limit`, in words for whoever wanted to see the map.
-    pub fn check(unit: &str, count: u64, most: u64) -> Result<()> {
-        match count > most {
-            true => Err(Error::limit(format!(
+    /// `Limit` for more than `most`, in words for whoever wanted to see the map: each chunk has to be looked up.
+    pub fn of_grid(
+        task: &Task,
+        unit: &'static str,
+        grid: Vec<u64>,
+        most: u64,
+        mut block: impl FnMut(u64, &[u64]) -> Result<Block>,
+    ) -> Result<Self> {
+        let count = limits::elements(&grid)?;
+        if count > most {
+            return Err(Error::limit(format!(
                 "a map of {} {unit}s, each of which would have to be looked up; up to {} are drawn",
                 crate::bytes::display::count(count),
                 crate::bytes::display::count(most)
-            ))),
-            false => Ok(()),
+            )));
         }
+        let each = |n: u64| {
+            task.check()?;
+            block(n, &strides::unravel(n, &grid))
+        };
+        let blocks = (0..count).map(each).collect::<Result<_>>()?;
+        Ok(Layout { unit, blocks, grid })
     }
 }
 

@@ -64,9 +64,23 @@ impl Region {
         Region(shape.iter().map(|&len| Span::all(len)).collect())
     }
 
+    /// What the part at `index` of a grid of parts of the sides `side` holds of `shape`.
+    pub fn of_part(index: &[u64], side: &[u64], shape: &[u64]) -> Self {
+        let span = |((at, side), len): ((&u64, &u64), &u64)| {
+            let start = at.saturating_mul(*side).min(*len);
+            Span::range(start, (*side).min(len - start))
+        };
+        Region(index.iter().zip(side).zip(shape).map(span).collect())
+    }
+
     /// The shape of the result.
     pub fn shape(&self) -> Vec<u64> {
         self.0.iter().map(|span| span.count).collect()
+    }
+
+    /// The first index of each dimension.
+    pub fn start(&self) -> Vec<u64> {
+        self.0.iter().map(|span| span.start).collect()
     }
 
     /// How many elements.

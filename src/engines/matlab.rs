@@ -8,6 +8,8 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::bytes::strides;
+
 /// What follows a name in the path of what lies below it: `s.a`, `c{1}`, `s(2)`.
 pub const BOUNDARIES: &[char] = &['.', '{', '(', '/'];
 
@@ -16,13 +18,10 @@ pub fn place(index: u64, shape: &[u64]) -> String {
     if shape.iter().filter(|side| **side != 1).count() < 2 {
         return (index + 1).to_string();
     }
-    let mut rest = index;
-    let mut places = Vec::new();
-    for side in shape {
-        places.push((rest % side.max(&1) + 1).to_string());
-        rest /= side.max(&1);
-    }
-    places.join(",")
+    // The first dimension is the fastest.
+    let sides: Vec<u64> = shape.iter().rev().copied().collect();
+    let places = strides::unravel(index, &sides);
+    places.iter().rev().map(|at| (at + 1).to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// Children that are made of their numbers when they are looked at.

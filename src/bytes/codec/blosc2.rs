@@ -7,6 +7,7 @@ use super::{blosc, cut_off, too_much};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::{be, be_unsigned};
+use crate::bytes::strides;
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 16;
@@ -32,11 +33,11 @@ pub struct Frame {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Elements along each dimension.
-    pub shape: Vec<usize>,
+    pub shape: Vec<u64>,
     /// Those of a chunk.
-    pub chunk: Vec<usize>,
+    pub chunk: Vec<u64>,
     /// Those of a block.
-    pub block: Vec<usize>,
+    pub block: Vec<u64>,
     /// NumPy's word for the type, where it is given.
     pub dtype: String,
 }
@@ -143,13 +144,12 @@ impl Shape {
             return None;
         }
         let mut at = 3;
-        let mut sides = |bytes: usize| -> Option<Vec<usize>> {
+        let mut sides = |bytes: usize| -> Option<Vec<u64>> {
             at += 1;
             let mut out = Vec::with_capacity(rank);
             for _ in 0..rank {
                 let field = layer.get(at + 1..)?.get(..bytes)?;
-                let value = be_unsigned(field);
-                out.push(usize::try_from(value).ok()?);
+                out.push(be_unsigned(field));
                 at += 1 + bytes;
             }
             Some(out)
@@ -161,13 +161,6 @@ impl Shape {
             .and_then(|(len, text)| text.get(..u32::from_be_bytes(*len) as usize))
             .map_or(String::new(), |text| String::from_utf8_lossy(text).into_owned());
         (valid || shape.contains(&0)).then_some(Shape { shape, chunk, block, dtype })
-    }
-
-    /// Chunks along each dimension, and blocks of a chunk.
-    fn grids(&self) -> (Vec<usize>, Vec<usize>) {
-        let chunks = self.shape.iter().zip(&self.chunk).map(|(len, side)| len.div_ceil((*side).max(1)));
-        let blocks = self.chunk.iter().zip(&self.block).map(|(len, side)| len.div_ceil((*side).max(1)));
-        (chunks.collect(), blocks.collect())
     }
 }
 
@@ -198,74 +191,36 @@ pub fn decode(input: &[u8], most: usize) -> Result<Vec<u8>> {
 
 /// An array's elements in C order.
 fn array(frame: &Frame, shape: &Shape, places: &[i64], input: &[u8], most: usize) -> Result<Vec<u8>> {
-    let product = |sides: &[usize]| sides.iter().try_fold(frame.typesize, |n, side| n.checked_mul(*side));
+    let product = |sides: &[u64]| usize::try_from(limits::bytes(sides, frame.typesize as u64).ok()?).ok();
     let size = product(&shape.shape).filter(|&n| n <= most).ok_or_else(|| too_much("Blosc2 frame", most))?;
     let mut out = limits::buffer(size as u64, "Blosc2 frame")?;
     if size == 0 {
         return Ok(out);
     }
-    let (chunks, blocks) = shape.grids();
-    let count = chunks.iter().try_fold(1usize, |n, side| n.checked_mul(*side));
+    let chunks = strides::counts(&shape.shape, &shape.chunk);
+    let blocks = strides::counts(&shape.chunk, &shape.block);
     let block_bytes = product(&shape.block).ok_or_else(|| sizes("Blosc2 frame"))?;
-    if count != Some(places.len()) || block_bytes.checked_mul(blocks.iter().product()) != Some(frame.chunk) {
+    let chunk_bytes = limits::bytes(&blocks, block_bytes as u64);
+    if limits::elements(&chunks).ok() != Some(places.len() as u64)
+        || chunk_bytes.ok() != Some(frame.chunk as u64)
+    {
         return Err(sizes("Blosc2 frame"));
     }
     for (n, &place) in places.iter().enumerate() {
         let chunk = frame.chunk_at(input, place, frame.chunk)?;
-        let corner: Vec<usize> =
-            index(n, &chunks).iter().zip(&shape.chunk).map(|(i, side)| i * side).collect();
+        let chunk_at = strides::unravel(n as u64, &chunks);
         for (m, block) in chunk.chunks_exact(block_bytes).enumerate() {
-            let inner: Vec<usize> = index(m, &blocks).iter().zip(&shape.block).map(|(i, s)| i * s).collect();
-            put(block, shape, &corner, &inner, &mut out, frame.typesize);
+            let block_at = strides::unravel(m as u64, &blocks);
+            let sides = shape.chunk.iter().zip(&shape.block);
+            let start = chunk_at
+                .iter()
+                .zip(&block_at)
+                .zip(sides)
+                .map(|((c, b), (chunk, block))| c * chunk + b * block);
+            // What of a block is padding beyond its chunk falls to chunks that follow, which write over it.
+            let start: Vec<u64> = start.collect();
+            strides::paste(block, &shape.block, &mut out, &shape.shape, &start, frame.typesize);
         }
     }
     Ok(out)
-}
-
-/// The coordinates of the n-th of a grid in C order.
-fn index(n: usize, counts: &[usize]) -> Vec<usize> {
-    let mut rest = n;
-    let mut out: Vec<usize> = counts
-        .iter()
-        .rev()
-        .map(|&count| {
-            let here = rest % count.max(1);
-            rest /= count.max(1);
-            here
-        })
-        .collect();
-    out.reverse();
-    out
-}
-
-/// Copies what of a block lies in its chunk and in the array to its place.
-fn put(block: &[u8], shape: &Shape, corner: &[usize], inner: &[usize], out: &mut [u8], size: usize) {
-    let rank = shape.shape.len();
-    // What is padding along a dimension: beyond the chunk, or beyond the array.
-    let starts = || shape.shape.iter().zip(corner).zip(inner);
-    let ends = starts().zip(shape.chunk.iter().zip(&shape.block)).map(
-        |(((side, corner), inner), (chunk, block))| {
-            let chunk_end = (*chunk).min(side.saturating_sub(*corner));
-            (*block).min(chunk_end.saturating_sub(*inner))
-        },
-    );
-    let ends: Vec<usize> = ends.collect();
-    if ends.contains(&0) {
-        return;
-    }
-    let (run, outer) = ends.split_last().map_or((1, &[][..]), |(last, outer)| (*last, outer));
-    let rows: usize = outer.iter().product();
-    for row in 0..rows {
-        let mut at = index(row, outer);
-        at.resize(rank, 0);
-        let from = at.iter().zip(&shape.block).fold(0, |flat, (i, side)| flat * side + i);
-        let to = starts()
-            .zip(&at)
-            .fold(0, |flat, (((side, corner), inner), at)| flat * side + corner + inner + at);
-        let to = out.get_mut(to * size..).and_then(|rest| rest.get_mut(..run * size));
-        let from = block.get(from * size..).and_then(|rest| rest.get(..run * size));
-        if let (Some(to), Some(from)) = (to, from) {
-            to.copy_from_slice(from);
-        }
-    }
 }

@@ -93,6 +93,11 @@ impl Folder {
         }
     }
 
+    /// The path of what is called `name` in it.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
     /// Where a folder of this one really is, links resolved.
     pub fn real(&self, name: &str) -> Option<PathBuf> {
         std::fs::canonicalize(self.path.join(name)).ok()

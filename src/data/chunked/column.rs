@@ -25,7 +25,8 @@ impl Chunked {
     /// A decoded column, if it is what was promised.
     pub(super) fn check_column(&self, index: &[u64], column: ArrayRef) -> Result<Kept> {
         let rows = column.len() as u64;
-        let (whole, cut) = (limits::elements(&self.grid.whole())?, limits::elements(&self.grid.cut(index))?);
+        let (whole, cut) =
+            (limits::elements(&self.grid.whole(index))?, limits::elements(&self.grid.cut(index))?);
         if rows != whole && rows != cut {
             return Err(Error::malformed(format!("data: it decodes to {rows} elements of {whole}")));
         }
@@ -57,8 +58,10 @@ impl Chunked {
                 Kept::Column { column, cut: true } => {
                     Taken { rows: Some(column), shape: self.grid.cut(&index), cuts }
                 }
-                Kept::Column { column, .. } => Taken { rows: Some(column), shape: self.grid.whole(), cuts },
-                _ => Taken { rows: None, shape: self.grid.whole(), cuts },
+                Kept::Column { column, .. } => {
+                    Taken { rows: Some(column), shape: self.grid.whole(&index), cuts }
+                }
+                _ => Taken { rows: None, shape: Vec::new(), cuts },
             })
         };
         let taken: Vec<Taken> = match self.wanted(task, &plan)? {

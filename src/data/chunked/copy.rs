@@ -1,6 +1,7 @@
 //! From chunks into the result: runs of bytes as long as they are contiguous on both sides.
 
 use super::grid::Cut;
+use crate::bytes::strides::{self, Axis};
 use std::marker::PhantomData;
 
 /// The result of a read, which several threads write to, each its own part.
@@ -37,8 +38,8 @@ impl<'a> Canvas<'a> {
 /// Runs of one chunk: elements that are contiguous in the result and in the chunk, or lie `step` apart
 /// in the chunk.
 pub(super) struct Runs {
-    /// The outer dimensions: (count, distance in the chunk, distance in the result), in elements.
-    outer: Vec<(u64, u64, u64)>,
+    /// The outer dimensions, with distances in elements.
+    outer: Vec<Axis>,
     /// The first element in the chunk and in the result.
     first: (u64, u64),
     /// Elements of one run, and their distance in the chunk.
@@ -49,53 +50,24 @@ pub(super) struct Runs {
 impl Runs {
     /// What `cuts` take of a chunk of the shape `chunk` into a result of the shape `out`.
     pub(super) fn new(chunk: &[u64], cuts: &[Cut], out: &[u64]) -> Self {
-        let mut runs = Runs { outer: Vec::with_capacity(cuts.len()), first: (0, 0), len: 1, step: 1 };
-        let (mut in_chunk, mut in_out) = (1u64, 1u64);
-        let mut joined = true;
-        for (axis, cut) in cuts.iter().enumerate().rev() {
-            let (side, width) = (chunk.get(axis).copied().unwrap_or(1), out.get(axis).copied().unwrap_or(1));
-            runs.first.0 += cut.from * in_chunk;
-            runs.first.1 += cut.out * in_out;
-            let innermost = axis + 1 == cuts.len();
-            if joined && (cut.step == 1 || innermost) {
-                (runs.len, runs.step) =
-                    if innermost { (cut.count, cut.step) } else { (runs.len * cut.count, 1) };
-            } else if cut.count != 1 {
-                runs.outer.push((cut.count, cut.step * in_chunk, in_out));
-            }
-            // The next dimension continues the run where this one is taken whole on both sides.
-            joined &= cut.step == 1 && cut.count == side && cut.count == width;
-            in_chunk = in_chunk.saturating_mul(side);
-            in_out = in_out.saturating_mul(width);
-        }
-        runs
+        let axes = strides::c_order(cuts.len());
+        let (near, far) = (strides::dense(chunk, &axes, 1), strides::dense(out, &axes, 1));
+        let each = cuts.iter().zip(near.iter().zip(&far));
+        let first = each
+            .clone()
+            .fold((0, 0), |(from, to), (cut, (near, far))| (from + cut.from * near, to + cut.out * far));
+        let mut outer = strides::joined(each.map(|(cut, (near, far))| Axis {
+            count: cut.count,
+            from: cut.step * near,
+            to: *far,
+        }));
+        let run = outer.pop_if(|axis| axis.to == 1).unwrap_or(Axis { count: 1, from: 1, to: 1 });
+        Runs { outer, first, len: run.count, step: run.from }
     }
 
     /// Calls `run` with the place of each run in the chunk and in the result, in elements.
     pub(super) fn each(&self, mut run: impl FnMut(u64, u64)) {
-        let mut index = vec![0u64; self.outer.len()];
-        let (mut from, mut to) = self.first;
-        loop {
-            run(from, to);
-            let mut axis = 0;
-            loop {
-                let (Some(at), Some(&(count, in_chunk, in_out))) =
-                    (index.get_mut(axis), self.outer.get(axis))
-                else {
-                    return;
-                };
-                *at += 1;
-                from += in_chunk;
-                to += in_out;
-                if *at < count {
-                    break;
-                }
-                from -= in_chunk * count;
-                to -= in_out * count;
-                *at = 0;
-                axis += 1;
-            }
-        }
+        strides::walk(&self.outer, self.first, &mut run);
     }
 }
 
@@ -107,48 +79,15 @@ pub(super) fn copy(bytes: &[u8], chunk: &[u64], cuts: &[Cut], canvas: &Canvas, o
         // SAFETY: one run at a time, and this chunk's runs overlap no other chunk's.
         let to = unsafe { canvas.part(to as usize * size, len) };
         let from = bytes.get(from as usize * size..).unwrap_or_default();
-        if runs.step == 1 {
-            if let Some(from) = from.get(..to.len()) {
-                to.copy_from_slice(from);
-            }
-        } else {
-            strided(from, to, runs.step as usize * size, size);
-        }
+        let (size, step) = (size as u64, runs.step * size as u64);
+        strides::copy(from, to, &[Axis { count: runs.len, from: step, to: size }], size as usize);
     });
-}
-
-/// Copies elements that lie `step` bytes apart.
-fn strided(from: &[u8], to: &mut [u8], step: usize, size: usize) {
-    fn fixed<const N: usize>(from: &[u8], to: &mut [u8], step: usize) {
-        for (to, from) in to.as_chunks_mut::<N>().0.iter_mut().zip(from.chunks(step)) {
-            if let Some(from) = from.first_chunk::<N>() {
-                *to = *from;
-            }
-        }
-    }
-    match size {
-        1 => fixed::<1>(from, to, step),
-        2 => fixed::<2>(from, to, step),
-        4 => fixed::<4>(from, to, step),
-        8 => fixed::<8>(from, to, step),
-        _ => {
-            for (to, from) in to.chunks_exact_mut(size).zip(from.chunks(step)) {
-                if let Some(from) = from.get(..size) {
-                    to.copy_from_slice(from);
-                }
-            }
-        }
-    }
 }
 
 /// Fills all of the result with the element `value`.
 pub(super) fn fill_all(value: &[u8], canvas: &Canvas) {
     // SAFETY: nobody else writes before this ends.
-    let all = unsafe { canvas.part(0, canvas.len) };
-    match value.iter().all(|byte| *byte == 0) {
-        true => all.fill(0),
-        false => all.chunks_exact_mut(value.len().max(1)).for_each(|element| element.copy_from_slice(value)),
-    }
+    strides::fill(unsafe { canvas.part(0, canvas.len) }, value);
 }
 
 /// Fills the place of a chunk that is not there with the element `value`.
@@ -158,13 +97,8 @@ pub(super) fn fill(value: &[u8], cuts: &[Cut], canvas: &Canvas, out: &[u64]) {
     let cuts: Vec<Cut> = cuts.iter().map(|cut| Cut { from: 0, step: 1, ..*cut }).collect();
     let runs = Runs::new(&chunk, &cuts, out);
     let len = runs.len as usize * value.len();
-    let same = value.first().copied().filter(|first| value.iter().all(|byte| byte == first));
     runs.each(|_, to| {
         // SAFETY: one run at a time, and this chunk's runs overlap no other chunk's.
-        let to = unsafe { canvas.part(to as usize * value.len(), len) };
-        match same {
-            Some(byte) => to.fill(byte),
-            None => to.chunks_exact_mut(value.len()).for_each(|element| element.copy_from_slice(value)),
-        }
+        strides::fill(unsafe { canvas.part(to as usize * value.len(), len) }, value);
     });
 }

@@ -1,14 +1,49 @@
-//! Which chunks of a regular grid hold the elements of a region, and which part of each.
+//! Which chunks of a grid hold the elements of a region, and which part of each.
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::data::region::{Region, Span};
 
-/// A regular grid of chunks over an array.
+/// A grid of chunks over an array.
 pub(super) struct Grid {
     shape: Vec<u64>,
-    chunk: Vec<u64>,
+    sides: Vec<Sides>,
     counts: Vec<u64>,
+}
+
+/// The lengths of the chunks along one dimension.
+enum Sides {
+    /// All of one.
+    Even(u64),
+    /// Where each begins, and where the last ends; and the longest.
+    Uneven(Vec<u64>, u64),
+}
+
+impl Sides {
+    /// Where the `n`-th chunk begins, and its length.
+    fn of(&self, n: u64) -> (u64, u64) {
+        match self {
+            Sides::Even(side) => (n.saturating_mul(*side), *side),
+            Sides::Uneven(edges, _) => {
+                let edge = |n: u64| usize::try_from(n).ok().and_then(|n| edges.get(n)).copied();
+                let start = edge(n).unwrap_or(u64::MAX);
+                (start, edge(n.saturating_add(1)).unwrap_or(start).saturating_sub(start))
+            }
+        }
+    }
+
+    fn uneven(edges: Vec<u64>) -> Self {
+        let sides = edges.iter().zip(edges.iter().skip(1)).map(|(start, end)| end.saturating_sub(*start));
+        let longest = sides.max().unwrap_or(0);
+        Sides::Uneven(edges, longest)
+    }
+
+    fn longest(&self) -> u64 {
+        match self {
+            Sides::Even(side) | Sides::Uneven(_, side) => *side,
+        }
+    }
 }
 
 /// What a region takes of one chunk along one dimension, and where it goes.
@@ -34,12 +69,11 @@ pub(super) struct Plan {
 }
 
 /// The chunks that a span touches along one dimension.
-struct Axis {
-    span: Span,
-    /// Elements of a chunk along the dimension.
-    side: u64,
-    /// How many chunks.
-    len: u64,
+enum Axis {
+    /// Chunks of the length `side`; `len` of them.
+    Even { span: Span, side: u64, len: u64 },
+    /// What is taken of each: as many as the grid itself lists.
+    Uneven(Vec<Cut>),
 }
 
 impl Grid {
@@ -56,8 +90,22 @@ impl Grid {
         if !empty && chunk.contains(&0) {
             return Err(Error::malformed(format!("array: its chunk shape {chunk:?} has a side of 0")));
         }
-        let counts = shape.iter().zip(&chunk).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
-        Ok(Grid { shape, chunk, counts })
+        let counts = strides::counts(&shape, &chunk);
+        Ok(Grid { shape, sides: chunk.into_iter().map(Sides::Even).collect(), counts })
+    }
+
+    /// The grid over `shape` of chunks that begin at `edges` along each dimension, behind which stands where the last
+    /// one ends.
+    pub(super) fn uneven(shape: Vec<u64>, edges: Vec<Vec<u64>>) -> Result<Self> {
+        let covers = |(edges, len): (&Vec<u64>, &u64)| {
+            edges.first() == Some(&0) && edges.last() >= Some(len) && edges.is_sorted_by(|a, b| a < b)
+        };
+        if shape.len() != edges.len() || !edges.iter().zip(&shape).all(covers) {
+            return Err(Error::malformed("array: its chunks do not cover it"));
+        }
+        let count = |(edges, len): (&Vec<u64>, &u64)| edges.partition_point(|edge| edge < len) as u64;
+        let counts = edges.iter().zip(&shape).map(count).collect();
+        Ok(Grid { shape, sides: edges.into_iter().map(Sides::uneven).collect(), counts })
     }
 
     pub(super) fn shape(&self) -> &[u64] {
@@ -75,19 +123,32 @@ impl Grid {
     }
 
     /// The shape of a whole chunk.
-    pub(super) fn whole(&self) -> Vec<u64> {
-        self.chunk.clone()
+    pub(super) fn whole(&self, index: &[u64]) -> Vec<u64> {
+        self.sides.iter().zip(index).map(|(sides, at)| sides.of(*at).1).collect()
     }
 
-    /// The shape of a chunk, cut at the array's upper edge.
+    /// The longest side of a chunk along each dimension.
+    pub(super) fn longest(&self) -> Vec<u64> {
+        self.sides.iter().map(Sides::longest).collect()
+    }
+
+    /// What a chunk holds of the array.
+    pub(super) fn region(&self, index: &[u64]) -> Region {
+        let span = |((sides, at), len): ((&Sides, &u64), &u64)| {
+            let (start, side) = sides.of(*at);
+            Span::range(start.min(*len), side.min(len.saturating_sub(start)))
+        };
+        Region(self.sides.iter().zip(index).zip(&self.shape).map(span).collect())
+    }
+
+    /// The shape of a chunk cut to the array.
     pub(super) fn cut(&self, index: &[u64]) -> Vec<u64> {
-        let sides = self.shape.iter().zip(&self.chunk).zip(index);
-        sides.map(|((len, side), at)| len.saturating_sub(at.saturating_mul(*side)).min(*side)).collect()
+        self.region(index).shape()
     }
 
     /// The chunk's number in C order. It fits, since no more chunks are there than elements.
     pub(super) fn number(&self, index: &[u64]) -> u64 {
-        index.iter().zip(&self.counts).fold(0, |n, (at, count)| n.wrapping_mul(*count).wrapping_add(*at))
+        strides::ravel(index, &self.counts)
     }
 
     /// Whether `cuts` take every element of the chunk that lies in the array.
@@ -98,9 +159,9 @@ impl Grid {
     /// The chunks of a region that was checked.
     pub(super) fn plan(&self, region: &Region) -> Plan {
         let axes: Vec<Axis> =
-            region.0.iter().zip(&self.chunk).map(|(s, side)| Axis::new(*s, *side)).collect();
-        let empty = axes.iter().any(|axis| axis.len == 0);
-        let all = axes.iter().fold(1u64, |product, axis| product.saturating_mul(axis.len));
+            region.0.iter().zip(&self.sides).map(|(span, sides)| Axis::new(*span, sides)).collect();
+        let empty = axes.iter().any(|axis| axis.len() == 0);
+        let all = axes.iter().fold(1u64, |product, axis| product.saturating_mul(axis.len()));
         Plan { axes, count: if empty { 0 } else { all } }
     }
 }
@@ -116,8 +177,8 @@ impl Plan {
         let mut rest = n;
         let mut cuts: Vec<Cut> = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {
-            let len = axis.len.max(1);
-            cuts.push(axis.cut(rest % len));
+            let len = axis.len().max(1);
+            cuts.extend(axis.cut(rest % len));
             rest /= len;
         }
         cuts.reverse();
@@ -131,8 +192,11 @@ impl Plan {
 }
 
 impl Axis {
-    fn new(span: Span, side: u64) -> Self {
-        let side = side.max(1);
+    fn new(span: Span, sides: &Sides) -> Self {
+        let side = match sides {
+            Sides::Even(side) => (*side).max(1),
+            Sides::Uneven(edges, _) => return Axis::Uneven(cuts(span, edges)),
+        };
         let len = match span.count {
             0 => 0,
             // Every chunk from the first to the last has an element.
@@ -140,15 +204,27 @@ impl Axis {
             // No chunk has two.
             n => n,
         };
-        Axis { span, side, len }
+        Axis::Even { span, side, len }
+    }
+
+    /// How many chunks.
+    fn len(&self) -> u64 {
+        match self {
+            Axis::Even { len, .. } => *len,
+            Axis::Uneven(cuts) => cuts.len() as u64,
+        }
     }
 
     /// What is taken of the n-th chunk.
-    fn cut(&self, n: u64) -> Cut {
-        let Axis { span, side, .. } = self;
+    fn cut(&self, n: u64) -> Option<Cut> {
+        let (span, side) = match self {
+            Axis::Even { span, side, len } if n < *len => (span, side),
+            Axis::Even { .. } => return None,
+            Axis::Uneven(cuts) => return cuts.get(usize::try_from(n).ok()?).copied(),
+        };
         if span.step > *side {
             let at = span.index(n);
-            return Cut { chunk: at / side, from: at % side, step: span.step, count: 1, out: n };
+            return Some(Cut { chunk: at / side, from: at % side, step: span.step, count: 1, out: n });
         }
         let chunk = span.start / side + n;
         let first = chunk.saturating_mul(*side);
@@ -156,18 +232,36 @@ impl Axis {
         let from = span.index(done).saturating_sub(first);
         // Elements of this chunk: from, from + step, … below side.
         let count = side.saturating_sub(from).div_ceil(span.step.max(1)).min(span.count.saturating_sub(done));
-        Cut { chunk, from, step: span.step, count, out: done }
+        Some(Cut { chunk, from, step: span.step, count, out: done })
     }
 
     /// What is taken of a chunk, if anything is.
     fn of(&self, chunk: u64) -> Option<Cut> {
-        let Axis { span, side, .. } = self;
-        let n = match span.step > *side {
-            true => chunk.checked_mul(*side)?.saturating_sub(span.start).div_ceil(span.step),
-            false => chunk.checked_sub(span.start / side)?,
+        let n = match self {
+            Axis::Even { span, side, .. } if span.step > *side => {
+                chunk.checked_mul(*side)?.saturating_sub(span.start).div_ceil(span.step)
+            }
+            Axis::Even { span, side, .. } => chunk.checked_sub(span.start / side)?,
+            Axis::Uneven(cuts) => cuts.partition_point(|cut| cut.chunk < chunk) as u64,
         };
-        (n < self.len).then(|| self.cut(n)).filter(|cut| cut.chunk == chunk)
+        self.cut(n).filter(|cut| cut.chunk == chunk)
     }
+}
+
+/// What a span takes of each chunk that it touches; chunk n lies between the edges n and n + 1.
+fn cuts(span: Span, edges: &[u64]) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    let mut out = 0;
+    while out < span.count {
+        let at = span.index(out);
+        let chunk = edges.partition_point(|&edge| edge <= at).saturating_sub(1);
+        let start = edges.get(chunk).copied().unwrap_or(0);
+        let end = edges.get(chunk + 1).copied().unwrap_or(u64::MAX);
+        let count = (end - at).div_ceil(span.step.max(1)).clamp(1, span.count - out);
+        cuts.push(Cut { chunk: chunk as u64, from: at - start, step: span.step, count, out });
+        out += count;
+    }
+    cuts
 }
 
 #[cfg(test)]
@@ -178,11 +272,16 @@ mod tests {
     fn steps_go_over_chunks_and_skip_some() {
         let cut = |chunk, from, step, count, out| Cut { chunk, from, step, count, out };
         let cuts = |span: &Span, side| -> Vec<Cut> {
-            let axis = Axis::new(*span, side);
-            let all: Vec<Cut> = (0..axis.len).map(|n| axis.cut(n)).collect();
-            for chunk in 0..10 {
-                assert_eq!(axis.of(chunk), all.iter().find(|cut| cut.chunk == chunk).copied());
-            }
+            let cuts_of = |sides: &Sides| -> Vec<Cut> {
+                let axis = Axis::new(*span, sides);
+                let all: Vec<Cut> = (0..axis.len()).filter_map(|n| axis.cut(n)).collect();
+                for chunk in 0..10 {
+                    assert_eq!(axis.of(chunk), all.iter().find(|cut| cut.chunk == chunk).copied());
+                }
+                all
+            };
+            let all = cuts_of(&Sides::Even(side));
+            assert_eq!(cuts_of(&Sides::uneven((0..20).map(|n| n * side).collect())), all);
             all
         };
         assert_eq!(cuts(&Span::range(3, 6), 4), [cut(0, 3, 1, 1, 0), cut(1, 0, 1, 4, 1), cut(2, 0, 1, 1, 5)]);
@@ -213,6 +312,12 @@ mod tests {
         assert_eq!(grid.counts(), [3, 2]);
         assert_eq!(grid.cut(&[2, 1]), [1, 3]);
         assert_eq!(grid.number(&[2, 1]), 5);
+        let uneven = Grid::uneven(vec![5, 7], vec![vec![0, 1, 4, 9, 10], vec![0, 7]]).unwrap();
+        assert_eq!((uneven.counts(), uneven.longest()), (&[3, 1][..], vec![5, 7]));
+        assert_eq!((uneven.whole(&[2, 0]), uneven.cut(&[2, 0])), (vec![5, 7], vec![1, 7]));
+        for edges in [vec![0, 4], vec![1, 5], vec![0, 3, 3, 5], vec![]] {
+            assert!(Grid::uneven(vec![5], vec![edges]).is_err());
+        }
         assert!(Grid::new(vec![5], vec![0]).is_err());
         assert!(Grid::new(vec![5], vec![1, 1]).is_err());
         assert!(Grid::new(vec![0], vec![0]).is_ok());

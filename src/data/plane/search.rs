@@ -3,6 +3,7 @@
 
 use super::{Gaps, Mapping};
 use crate::bytes::error::Result;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
 use crate::data::numbers::{ComplexPart, NonFinite, numbers};
@@ -65,10 +66,8 @@ impl NonFiniteSearch {
         let mut result = SearchResult::default();
         for (n, from) in first.into_iter().chain((1..count).map(|n| (n, None))).chain(last) {
             let flat = if self.forward { (here + n) % count } else { (here + count - n) % count };
-            let mut rest = flat;
-            for (&axis, &len) in axes.iter().zip(&lengths).rev() {
-                mapping.set_position(axis, rest % len.max(1));
-                rest /= len.max(1);
+            for (&axis, at) in axes.iter().zip(strides::unravel(flat, &lengths)) {
+                mapping.set_position(axis, at);
             }
             result.place = self.find_in(array, task, &mapping, from, &mut result.unread)?;
             if result.place.is_some() {

@@ -2,6 +2,7 @@
 //! is read at once.
 
 use crate::bytes::error::{Error, Result};
+use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::adapt::ArrayView;
 use crate::data::content::Array;
@@ -219,29 +220,21 @@ impl Slice {
     }
 
     /// Puts what came in the order of the axes into the order rows, columns, channels.
-    #[allow(
-        clippy::indexing_slicing,
-        reason = "the axes are those of the region, of which all elements were read"
-    )]
     fn permuted(&self, raw: &[u8], region: &Region, size: usize) -> Vec<u8> {
-        let shape: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
-        let mut strides = vec![1usize; shape.len()];
-        let mut below = 1;
-        for (stride, len) in strides.iter_mut().zip(&shape).rev() {
-            *stride = below;
-            below *= len;
-        }
-        let along = |axis: Option<usize>| axis.map_or((1, 0), |axis| (shape[axis], strides[axis]));
-        let (rows, columns, channels) = (along(self.rows), along(self.columns), along(self.channels));
-        let mut out = Vec::with_capacity(raw.len());
-        for row in 0..rows.0 {
-            for column in 0..columns.0 {
-                for channel in 0..channels.0 {
-                    let at = (row * rows.1 + column * columns.1 + channel * channels.1) * size;
-                    out.extend_from_slice(&raw[at..at + size]);
-                }
-            }
-        }
+        let shape = region.shape();
+        let from = strides::dense(&shape, &strides::c_order(shape.len()), size as u64);
+        let mut to = size as u64;
+        let along = |axis: Option<usize>| {
+            let side = axis.and_then(|axis| Some((*shape.get(axis)?, *from.get(axis)?)));
+            let (count, from) = side.unwrap_or((1, 0));
+            let axis = Axis { count, from, to };
+            to *= count;
+            axis
+        };
+        // The fastest first.
+        let axes = strides::joined([self.channels, self.columns, self.rows].map(along));
+        let mut out = vec![0; raw.len()];
+        strides::copy(raw, &mut out, &axes, size);
         out
     }
 }

@@ -5,6 +5,7 @@
 //! a whole is the exclusive or of its parts' checksums, each moved on by the bytes that follow the part
 //! (multiplied with a power of x, modulo the polynomial). So each run of bytes counts for itself.
 
+use crate::bytes::strides;
 use crate::data::region::{Region, pieces};
 
 /// Bytes of a block at least, where the array has so many.
@@ -34,21 +35,9 @@ pub(super) fn blocks(shape: &[u64], chunk: Option<&[u64]>, size: u64, piece: u64
 
 /// Regions of the shape `block` that cover `shape`, in C order of their places.
 fn tiles(shape: &[u64], block: &[u64]) -> Vec<Region> {
-    use crate::data::region::Span;
-    let mut regions = vec![Region(Vec::new())];
-    for (&len, &side) in shape.iter().zip(block) {
-        let side = side.max(1);
-        let along = |region: Region| {
-            (0..len.div_ceil(side)).map(move |n| {
-                let start = n * side;
-                let mut spans = region.0.clone();
-                spans.push(Span::range(start, side.min(len - start)));
-                Region(spans)
-            })
-        };
-        regions = regions.into_iter().flat_map(along).collect();
-    }
-    regions
+    let grid = strides::counts(shape, block);
+    let count = if grid.contains(&0) { 0 } else { grid.iter().product() };
+    (0..count).map(|n| Region::of_part(&strides::unravel(n, &grid), block, shape)).collect()
 }
 
 /// What the delivered bytes of `region` add to the CRC-32 of the whole array of `shape` elements of

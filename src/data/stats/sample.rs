@@ -17,8 +17,7 @@ fn places(array: &dyn Array, count: u64, most: u64) -> Vec<Region> {
     let chunks = chunks.unwrap_or_else(|| shape.to_vec());
     let mut list: Vec<Region> = (0..count.max(1)).map(|n| place(shape, &chunks, n, count, most)).collect();
     // A small array has fewer places than were asked for.
-    let first = |region: &Region| region.0.iter().map(|span| span.start).collect::<Vec<u64>>();
-    list.sort_by_key(first);
+    list.sort_by_key(Region::start);
     list.dedup();
     list
 }

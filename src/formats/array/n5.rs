@@ -15,7 +15,7 @@ use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match};
-use tree::Store;
+use tree::Hierarchy;
 
 /// The document of a group or array.
 const DOCUMENT: &str = "attributes.json";
@@ -36,7 +36,7 @@ fn sniff(head: &Head) -> Match {
 }
 
 fn open(opening: &Opening) -> Result<Node> {
-    let store = Store::open(opening.source)?;
+    let store = Hierarchy::open(opening.task, opening.source)?;
     if !opening.head.has_extension(&["n5"]) && !store.is_n5(opening.task)? {
         // Some other folder with a file of that name.
         return Err(Error::other_format(""));

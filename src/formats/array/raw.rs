@@ -7,13 +7,13 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::DType;
 use crate::data::format::{Format, Opening, OptionSpec, Options};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match, has_extension};
-use crate::data::strides;
 use std::sync::Arc;
 
 const DTYPE: OptionSpec = OptionSpec::new(

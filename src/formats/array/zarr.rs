@@ -18,7 +18,6 @@ mod msgpack;
 mod ome;
 mod pco;
 mod python;
-mod store;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -30,6 +29,7 @@ use crate::data::content::Kind;
 use crate::data::format::{Format, Opening, Target};
 use crate::data::node::Node;
 use crate::data::sniff::{Head, Match, zip};
+use crate::engines::keys::Store;
 
 /// The most dimensions of an array.
 const DIMENSIONS: usize = 64;
@@ -77,7 +77,7 @@ fn is_document(name: &str) -> bool {
 }
 
 fn open(opening: &Opening) -> Result<Node> {
-    let store = store::Store::open(opening.task, opening.source)?;
+    let store = Store::open(opening.task, opening.source)?;
     let problem = store.problem();
     let hierarchy = tree::Hierarchy::new(store);
     let mut node = tree::node(opening.task, &hierarchy, "", opening.source.name())?;

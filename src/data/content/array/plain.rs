@@ -4,10 +4,10 @@ use super::{Array, ArrayFacts, MissingRegion, read};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::dtype::{ByteOrder, DType};
 use crate::data::region::{Region, Span};
-use crate::data::strides::{self, Axis};
 
 /// An array that lies uncompressed in a source: NPY, safetensors, NIfTI, NetCDF classic, raw files. Its axes may stand
 /// in any order there, with gaps between rows, and its numbers in any byte order.
@@ -296,7 +296,8 @@ impl Array for Plain {
         for (part, is_there) in region.divided(&self.shape, there, &self.axes) {
             if is_there {
                 let inner = region.0.iter().zip(&part.0).map(|(outer, part)| outer.part(part)).collect();
-                paste(&read(self, task, &Region(inner))?, &part, &whole, size, out);
+                let bytes = read(self, task, &Region(inner))?;
+                strides::paste(&bytes, &part.shape(), out, &whole, &part.start(), size);
             } else {
                 gaps.push(MissingRegion { part, error: error.clone() });
             }
@@ -323,17 +324,6 @@ pub fn packed_bytes(elements: u64, dtype: &DType) -> Result<u64> {
         .checked_mul(dtype.bits())
         .map(|bits| bits.div_ceil(8))
         .ok_or_else(|| Error::malformed(format!("array: {elements} elements of {dtype} overflow 64 bits")))
-}
-
-/// Puts the elements of a part, which has no steps, to their places in a whole of the shape `whole`.
-fn paste(from: &[u8], part: &Region, whole: &[u64], size: usize, out: &mut [u8]) {
-    let axes = strides::c_order(whole.len());
-    let (near, places) =
-        (strides::dense(&part.shape(), &axes, size as u64), strides::dense(whole, &axes, size as u64));
-    let each = part.0.iter().zip(near.into_iter().zip(places));
-    let start: u64 = each.clone().map(|(span, (_, to))| span.start * to).sum();
-    let axes = strides::joined(each.map(|(span, (from, to))| Axis { count: span.count, from, to }));
-    strides::copy(from, out.get_mut(start as usize..).unwrap_or_default(), &axes, size);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::super::blocks::Joined;
 use super::{ArrayStats, PIECES, sparse};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
 use crate::data::region::{Region, Span, pieces};
@@ -78,14 +79,11 @@ fn rows_in_order(regions: &[Region], shape: &[u64]) -> Result<Vec<(u64, Region)>
             return Err(Error::limit("the rows of the texts that are stored"));
         }
         for n in 0..count {
-            let (mut rest, mut row) = (n, region.clone());
-            for (span, len) in row.0.iter_mut().zip(&outer).rev() {
-                *span = Span::range(span.index(rest % len), 1);
-                rest /= len;
+            let mut row = region.clone();
+            for (span, at) in row.0.iter_mut().zip(strides::unravel(n, &outer)) {
+                *span = Span::range(span.index(at), 1);
             }
-            let place =
-                |flat: u64, (span, len): (&Span, &u64)| flat.saturating_mul(*len).saturating_add(span.start);
-            rows.push((row.0.iter().zip(shape).fold(0, place), row));
+            rows.push((strides::ravel(&row.start(), shape), row));
         }
     }
     rows.sort_by_key(|(start, _)| *start);

@@ -13,11 +13,13 @@ use crate::bytes::codec::deflate;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::chunked::{Chunked, Chunks, chunk_bytes};
 use crate::data::content::Content;
 use crate::data::dtype::{ByteOrder, DType};
 use crate::data::node::{Node, Value};
+use crate::data::region::Region;
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 
@@ -178,14 +180,12 @@ enum Decoded {
 impl Tiles {
     /// The number of the row of a tile: the first axis of FITS goes fastest, which is the last one here.
     fn row(&self, index: &[u64]) -> u64 {
-        let grid = self.shape.iter().zip(&self.tile).map(|(len, side)| len.div_ceil(*side));
-        index.iter().zip(grid).fold(0, |row, (n, count)| row * count + n)
+        strides::ravel(index, &strides::counts(&self.shape, &self.tile))
     }
 
     /// Pixels of a tile; at the edges there are fewer.
     fn pixels(&self, index: &[u64]) -> Result<usize> {
-        let side = |((n, side), len): ((&u64, &u64), &u64)| (*side).min(len.saturating_sub(n * side));
-        let cut: Vec<u64> = index.iter().zip(&self.tile).zip(&self.shape).map(side).collect();
+        let cut = Region::of_part(index, &self.tile, &self.shape).shape();
         chunk_bytes(&DType::I64, &cut).map(|bytes| bytes / 8)
     }
 

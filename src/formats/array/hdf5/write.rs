@@ -14,17 +14,17 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::adapt::{TableArray, arrow_of};
+use crate::data::chunked::write;
 use crate::data::content::{Array, Kind, Table, array};
 use crate::data::dtype::DType;
 use crate::data::format::{Data, Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::format::{loss, note};
-use crate::data::region::{Region, Span, pieces};
+use crate::data::region::pieces;
 use crate::data::scan::array_bytes;
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use cells::{Cell, Rows};
 use library::{Dataset, File, Group, Storage, Type};
-use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -180,21 +180,14 @@ impl Settings {
             _ => None,
         };
         let shuffle = gzip.is_some() && options.choice(&SHUFFLE)? == "yes";
-        let wrong =
-            |text: &str| Error::unsupported(format!("chunk={text}: it is auto, none or numbers as 100,100"));
         let chunk = match options.choice(&CHUNK)? {
-            "auto" => None,
             "none" if gzip.is_some() && options.get(COMPRESSION.name).is_some() => {
                 return Err(Error::unsupported(
                     "chunk=none: what is compressed is in chunks; set compression=none",
                 ));
             }
             "none" => Some(Vec::new()),
-            text => {
-                let side =
-                    |part: &str| part.trim().parse::<u64>().ok().filter(|n| *n > 0 && *n <= u32::MAX.into());
-                Some(text.split(',').map(side).collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?)
-            }
+            text => write::sides(CHUNK.name, text)?,
         };
         let fill = options.choice(&NULLS)? == "fill";
         Ok(Settings { storage: Storage { chunk: None, shuffle, gzip, whole: false }, chunk, fill })
@@ -208,7 +201,7 @@ impl Settings {
         }
         let chunk = match &self.chunk {
             None if self.storage.gzip.is_none() && most == AUTO => return Ok(one_piece),
-            None => auto(shape, (most / size.max(1)).max(1)),
+            None => write::halved(shape, (most / size.max(1)).max(1)),
             Some(chunk) if chunk.is_empty() => return Ok(one_piece),
             Some(chunk) if chunk.len() != shape.len() => {
                 return Err(Error::unsupported(format!(
@@ -223,20 +216,6 @@ impl Settings {
         limits::check(limits::bytes(&chunk, size)?, limits::CHUNK, "a chunk")?;
         Ok(Storage { chunk: Some(chunk), ..self.storage.clone() })
     }
-}
-
-/// The largest chunk of at most `most` elements whose sides are those of the array halved equally often.
-fn auto(shape: &[u64], most: u64) -> Vec<u64> {
-    let mut chunk = shape.to_vec();
-    let product = |chunk: &[u64]| chunk.iter().fold(1u64, |n, side| n.saturating_mul(*side));
-    let mut axis = 0;
-    while product(&chunk) > most && chunk.iter().any(|side| *side > 1) {
-        if let Some(side) = chunk.get_mut(axis) {
-            *side = side.div_ceil(2);
-        }
-        axis = (axis + 1) % chunk.len();
-    }
-    chunk
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
@@ -355,7 +334,7 @@ fn one_piece(task: &Task, dataset: &Dataset, datatype: &Type, array: &dyn Array)
     let size = array.dtype().size().max(1);
     for region in pieces(array.shape(), ((8 << 20) / size).max(1)) {
         let bytes = array::read(array, task, &region)?;
-        let start: Vec<u64> = region.0.iter().map(|span| span.start).collect();
+        let start = region.start();
         // SAFETY: delivered elements hold no places in memory.
         unsafe { dataset.write(datatype, &start, &region.shape(), &bytes)? };
         task.advance(bytes.len() as u64)?;
@@ -365,67 +344,12 @@ fn one_piece(task: &Task, dataset: &Dataset, datatype: &Type, array: &dyn Array)
 
 /// Chunks are read, shuffled and compressed several at a time, and written in order.
 fn chunks(task: &Task, dataset: &Dataset, array: &dyn Array, chunk: &[u64], storage: &Storage) -> Result<()> {
-    let counts: Vec<u64> = array.shape().iter().zip(chunk).map(|(len, side)| len.div_ceil(*side)).collect();
-    let total = limits::elements(&counts)?;
-    let at_once = (rayon::current_num_threads() as u64 * 4).max(1);
-    let made = |n: u64| -> Result<(Vec<u64>, Vec<u8>)> {
-        task.check()?;
-        let region = chunk_region(n, &counts, chunk, array.shape());
-        let bytes = array::read(array, task, &region)?;
-        let start = region.0.iter().map(|span| span.start).collect();
-        let size = array.dtype().size() as usize;
-        let whole = padded(bytes, &region.shape(), chunk, size)?;
-        Ok((start, filtered(whole, size, storage)?))
-    };
-    let raw = limits::bytes(chunk, array.dtype().size())?;
-    let mut first = 0;
-    while first < total {
-        let end = (first + at_once).min(total);
-        let batch: Vec<(Vec<u64>, Vec<u8>)> =
-            (first..end).into_par_iter().map(made).collect::<Result<_>>()?;
-        for (start, bytes) in batch {
-            dataset.write_chunk(&start, &bytes)?;
-            task.advance(raw)?;
-        }
-        first = end;
-    }
-    Ok(())
-}
-
-/// What the n-th chunk in C order covers of the array.
-fn chunk_region(n: u64, counts: &[u64], chunk: &[u64], shape: &[u64]) -> Region {
-    let mut rest = n;
-    let mut spans: Vec<Span> = Vec::with_capacity(shape.len());
-    for ((count, side), len) in counts.iter().zip(chunk).zip(shape).rev() {
-        let start = rest % count * side;
-        rest /= count;
-        spans.push(Span::range(start, (*side).min(len - start)));
-    }
-    spans.reverse();
-    Region(spans)
-}
-
-/// A chunk at the edge filled up to its full shape with zeros.
-fn padded(bytes: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Result<Vec<u8>> {
-    if shape == chunk {
-        return Ok(bytes);
-    }
-    let mut whole = limits::buffer(limits::bytes(chunk, size as u64)?, "a chunk")?;
-    let run = shape.last().map_or(0, |n| *n as usize * size);
-    let outer = shape.split_last().map_or(&[][..], |(_, outer)| outer);
-    for (row, from) in bytes.chunks_exact(run.max(1)).enumerate() {
-        let (mut rest, mut at, mut stride) = (row as u64, 0u64, chunk.last().copied().unwrap_or(1));
-        for (len, side) in outer.iter().zip(chunk).rev() {
-            at += rest % len * stride;
-            rest /= len;
-            stride *= side;
-        }
-        let at = at as usize * size;
-        if let Some(to) = whole.get_mut(at..at + run) {
-            to.copy_from_slice(from);
-        }
-    }
-    Ok(whole)
+    let size = array.dtype().size() as usize;
+    let made = |index: &[u64]| filtered(write::elements(task, array, chunk, index)?, size, storage);
+    write::each_chunk(task, array, chunk, made, |index, bytes| {
+        let start: Vec<u64> = index.iter().zip(chunk).map(|(at, side)| at * side).collect();
+        dataset.write_chunk(&start, &bytes)
+    })
 }
 
 fn filtered(bytes: Vec<u8>, size: usize, storage: &Storage) -> Result<Vec<u8>> {
@@ -462,7 +386,7 @@ fn rows(task: &Task, file: &File, path: &str, array: &dyn Array, settings: &Sett
     for region in pieces(array.shape(), ROWS * 4) {
         task.check()?;
         let rows = Rows::of(&cell, &array.column(task, &region)?, settings.fill)?;
-        let start: Vec<u64> = region.0.iter().map(|span| span.start).collect();
+        let start = region.start();
         // SAFETY: the rows were made for this type, and what they point to lives as long as they do.
         unsafe { dataset.write(&datatype, &start, &region.shape(), &rows.bytes)? };
     }

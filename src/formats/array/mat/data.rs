@@ -3,11 +3,12 @@
 use super::blob::Blob;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
-use crate::data::region::Region;
+use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, StringArray};
 use std::sync::Arc;
 
@@ -202,23 +203,16 @@ impl Chars {
         let Some((&len, rows)) = self.shape.split_last() else { return Ok(Vec::new()) };
         // The distance between neighbours of a text: all rows lie between them.
         let step = limits::elements(rows)?;
-        let mut places = vec![0u64];
-        let mut stride = 1u64;
-        let mut strides = Vec::new();
-        for side in rows {
-            strides.push(stride);
-            stride = stride.saturating_mul(*side);
-        }
-        for (span, stride) in region.0.iter().zip(&strides) {
-            task.check()?;
-            limits::check(limits::bytes(&[places.len() as u64], span.count)?, limits::CHUNK, "these texts")?;
-            let more = |at: &u64| (0..span.count).map(move |n| (*at, n)).collect::<Vec<_>>();
-            let next = places.iter().flat_map(more).map(|(at, n)| at + span.index(n) * stride);
-            places = next.collect();
-        }
+        limits::check(region.elements()?, limits::CHUNK, "these texts")?;
+        let order: Vec<usize> = (0..rows.len()).rev().collect();
+        let each = region.0.iter().zip(strides::dense(rows, &order, 1));
+        let first = each.clone().map(|(span, stride)| span.start * stride).sum();
+        let axis = |(span, stride): (&Span, u64)| Axis { count: span.count, from: span.step * stride, to: 0 };
+        let (axes, mut texts) = (each.map(axis).collect::<Vec<Axis>>(), Vec::new());
         let character = |place: u64| characters.get(usize::try_from(place).ok()?).copied();
         let text = |place: u64| (0..len).map_while(|n| character(place + n * step)).collect::<String>();
-        Ok(places.into_iter().map(text).collect())
+        strides::walk(&axes, (first, 0), &mut |place, _| texts.push(text(place)));
+        Ok(texts)
     }
 }
 

@@ -1,16 +1,18 @@
 //! Blocks: a header with the block's own shape, then its elements, compressed.
 
 use super::attributes::{Compression, Dataset};
-use super::tree::Store;
 use crate::bytes::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::numbers::be;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::adapt;
 use crate::data::chunked::{self, Chunks};
 use crate::data::content::{Block, Layout};
 use crate::data::dtype::{ByteOrder, DType, Variable};
+use crate::data::region::Region;
+use crate::engines::keys::{Store, coordinate, join};
 use arrow::array::{Array as _, ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field};
@@ -74,14 +76,7 @@ impl Head {
 impl Blocks {
     /// The key of a block: its coordinates from the fastest dimension on.
     fn key(&self, index: &[u64]) -> String {
-        let mut key = self.path.clone();
-        for n in index.iter().rev() {
-            if !key.is_empty() {
-                key.push('/');
-            }
-            key.push_str(&n.to_string());
-        }
-        key
+        index.iter().rev().fold(self.path.clone(), |key, n| join(&key, &n.to_string()))
     }
 
     fn load(&self, task: &Task, index: &[u64]) -> Result<Option<(Bytes, Head)>> {
@@ -139,24 +134,14 @@ impl Blocks {
             )));
         }
         ByteOrder::Big.to_little(dtype, &mut out)?;
-        let cut = |(d, n): (usize, &u64)| {
-            let (len, side) = (self.dataset.shape.get(d).copied(), whole.get(d).copied().unwrap_or(1));
-            len.unwrap_or(0).saturating_sub(n.saturating_mul(side)).min(side)
-        };
-        let cut: Vec<u64> = index.iter().enumerate().map(cut).collect();
+        let cut = Region::of_part(index, whole, &self.dataset.shape).shape();
         if shape == whole || *shape == cut {
             return Ok(out.into());
         }
         let mut padded = limits::buffer(chunked::chunk_bytes(dtype, whole)? as u64, "a block")?;
-        place(&out, shape, &mut padded, whole, dtype.size() as usize);
+        strides::paste(&out, shape, &mut padded, whole, &vec![0; shape.len()], dtype.size() as usize);
         Ok(padded.into())
     }
-}
-
-/// The coordinate that a file or folder of blocks is named by. Names that are read as a number but are not how it
-/// is written (`+5`, `05`) are other files: no block is looked for there.
-fn coordinate(name: &str) -> Option<u64> {
-    name.parse().ok().filter(|number: &u64| number.to_string() == name)
 }
 
 /// How many blocks are looked at to find whether they are of variable length.
@@ -173,8 +158,13 @@ impl Blocks {
             return Ok(false);
         }
         let first = self.key(&vec![0; self.grid.len()]);
+        let most = 4 + 4 * (self.grid.len() + 1);
+        let head = |key: &str| match self.store.source(task, key)? {
+            Some(source) => source.read_up_to(task, 0, most).map(Some),
+            None => Ok(None),
+        };
         let is = |key: &str| -> Result<Option<bool>> {
-            let head = self.store.head(task, key, 4 + 4 * (self.grid.len() + 1)).unless_cancelled()?;
+            let head = head(key).unless_cancelled()?;
             Ok(head.ok().flatten().and_then(|bytes| Head::read(&bytes).ok()).map(|head| head.is_list()))
         };
         if let Some(answer) = is(&first)? {
@@ -184,11 +174,13 @@ impl Blocks {
         let mut key = self.path.clone();
         for depth in 0..self.grid.len() {
             let is_last = depth + 1 == self.grid.len();
-            let names = self.store.names(task, &key, !is_last).unwrap_or_default();
-            let Some(name) = names.into_iter().take(SAMPLE).find(|name| coordinate(name).is_some()) else {
-                return Ok(false);
+            let names = match is_last {
+                true => self.store.files(task, &key).map(|files| files.into_iter().map(|f| f.0).collect()),
+                false => self.store.folders(task, &key),
             };
-            key = if key.is_empty() { name } else { format!("{key}/{name}") };
+            let mut names = names.unwrap_or_else(|_| Vec::new()).into_iter().take(SAMPLE);
+            let Some(name) = names.find(|name| coordinate(name).is_some()) else { return Ok(false) };
+            key = join(&key, &name);
         }
         Ok(is(&key)?.unwrap_or(false))
     }
@@ -212,28 +204,10 @@ impl Blocks {
 impl Blocks {
     /// The coordinates of the blocks that are there, at most `most`.
     fn there(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
-        let (rank, mut found) = (self.grid.len(), Vec::new());
         // A folder for each dimension, the fastest first; the last dimension's are the files.
-        let mut open: Vec<Vec<u64>> = vec![Vec::new()];
-        while let Some(above) = open.pop() {
-            let mut path = self.path.clone();
-            for at in &above {
-                path = if path.is_empty() { at.to_string() } else { format!("{path}/{at}") };
-            }
-            let is_last = above.len() + 1 >= rank;
-            for name in self.store.names(task, &path, !is_last)? {
-                let Some(number) = coordinate(&name) else { continue };
-                let next: Vec<u64> = above.iter().copied().chain([number]).collect();
-                match is_last {
-                    true => found.push(next.into_iter().rev().collect()),
-                    false => open.push(next),
-                }
-            }
-            if found.len().max(open.len()) > most {
-                return Ok(None);
-            }
-        }
-        Ok((rank > 0).then_some(found))
+        let keys = self.store.chunks(task, &self.path, self.grid.len(), most)?;
+        let index = |key: String| key.rsplit('/').map(coordinate).collect();
+        Ok(keys.filter(|_| !self.grid.is_empty()).map(|keys| keys.into_iter().filter_map(index).collect()))
     }
 }
 
@@ -281,38 +255,9 @@ impl Chunks for Lists {
     }
 }
 
-/// Copies the corner that two blocks of different shapes have in common.
-fn place(from: &[u8], shape: &[u64], to: &mut [u8], whole: &[u64], size: usize) {
-    let common: Vec<usize> = shape.iter().zip(whole).map(|(a, b)| *a.min(b) as usize).collect();
-    let Some((&run, outer)) = common.split_last().filter(|_| !common.contains(&0)) else { return };
-    let mut index = vec![0usize; outer.len()];
-    loop {
-        let flat = |sides: &[u64]| {
-            let rows = index.iter().zip(sides).fold(0, |n, (i, side)| n * *side as usize + i);
-            rows * sides.last().map_or(1, |side| *side as usize) * size
-        };
-        let source = from.get(flat(shape)..).and_then(|b| b.get(..run * size));
-        let target = to.get_mut(flat(whole)..).and_then(|b| b.get_mut(..run * size));
-        if let (Some(source), Some(target)) = (source, target) {
-            target.copy_from_slice(source);
-        }
-        let mut axis = outer.len();
-        loop {
-            let Some(next) = axis.checked_sub(1) else { return };
-            axis = next;
-            let (Some(at), Some(&side)) = (index.get_mut(axis), outer.get(axis)) else { return };
-            *at += 1;
-            if *at < side {
-                break;
-            }
-            *at = 0;
-        }
-    }
-}
-
 impl Chunks for Blocks {
     fn is_missing(&self, task: &Task, index: &[u64]) -> Result<bool> {
-        Ok(self.store.size(task, &self.key(index))?.is_none())
+        Ok(self.store.stored(task, &self.key(index))?.is_none())
     }
 
     fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
@@ -337,7 +282,8 @@ impl Chunks for Blocks {
         let mut column = StringBuilder::new();
         for n in 0..rows as u64 {
             // Padding of an edge block has no texts.
-            match is_inside(n, &self.dataset.block, shape).then(|| texts.next()).flatten() {
+            let inside = strides::unravel(n, &self.dataset.block).iter().zip(shape).all(|(at, end)| at < end);
+            match inside.then(|| texts.next()).flatten() {
                 Some(text) => column.append_value(String::from_utf8_lossy(text)),
                 None => column.append_null(),
             }
@@ -346,67 +292,24 @@ impl Chunks for Blocks {
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {
-        let count = limits::elements(&self.grid)?;
-        let mut layout = Layout { unit: "block", blocks: Vec::new(), grid: self.grid.clone() };
-        Layout::check("block", count, MAPPED)?;
         let elements = limits::elements(&self.dataset.block)?;
         let raw = elements.saturating_mul(self.dataset.dtype.size());
-        for n in 0..count {
-            let mut rest = n;
-            let mut index: Vec<u64> = Vec::with_capacity(self.grid.len());
-            for &side in self.grid.iter().rev() {
-                index.push(rest % side.max(1));
-                rest /= side.max(1);
-            }
-            index.reverse();
-            let key = self.key(&index);
-            let stored = self.store.size(task, &key)?;
-            layout.blocks.push(Block {
+        Layout::of_grid(task, "block", self.grid.clone(), MAPPED, |n, index| {
+            let key = self.key(index);
+            let stored = self.store.stored(task, &key)?;
+            Ok(Block {
                 name: key.get(self.path.len()..).unwrap_or_default().trim_start_matches('/').to_owned(),
                 first: n.saturating_mul(elements),
                 count: elements,
                 stored: stored.unwrap_or(0),
                 raw,
                 missing: stored.is_none(),
-            });
-        }
-        Ok(layout)
+            })
+        })
     }
-}
-
-/// Whether element `n` of a block of the shape `whole` lies in its corner of the shape `part`.
-fn is_inside(n: u64, whole: &[u64], part: &[u64]) -> bool {
-    let mut rest = n;
-    whole.iter().zip(part).rev().all(|(side, end)| {
-        let at = rest % (*side).max(1);
-        rest /= (*side).max(1);
-        at < *end
-    })
 }
 
 /// The fill value: N5 has none, missing blocks are zeros.
 pub(super) fn fill(dtype: &DType) -> Option<ArrayRef> {
     dtype.is_variable().then(|| Arc::new(arrow::array::StringArray::from(vec![None::<&str>])) as ArrayRef)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_named_by_numbers_as_they_are_written() {
-        let read = ["0", "7", "10", "18446744073709551615"].map(coordinate);
-        assert_eq!(read, [Some(0), Some(7), Some(10), Some(u64::MAX)]);
-        for name in ["+5", "-0", "05", "00", "", " 5", "5.raw", "18446744073709551616", "٣"] {
-            assert_eq!(coordinate(name), None, "{name:?}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn every_coordinate_is_found_by_its_name(number: u64, name in "[+0-9]{0,4}") {
-            proptest::prop_assert_eq!(coordinate(&number.to_string()), Some(number));
-            proptest::prop_assert!(coordinate(&name).is_none_or(|number| number.to_string() == name));
-        }
-    }
 }

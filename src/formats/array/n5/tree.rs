@@ -4,16 +4,15 @@ use super::DOCUMENT;
 use super::attributes::{self, Compression, Dataset, Object, Space};
 use super::block::{self, Blocks, Lists};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
-use crate::bytes::limits;
-use crate::bytes::source::{Folder, Source};
+use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::chunked::Chunked;
 use crate::data::content::{ArrayFacts, Content};
 use crate::data::node::{Listing, Node};
-use bytes::Bytes;
+use crate::engines::keys::{Store, join};
 use serde_json::Value as Json;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// How deep groups nest.
@@ -21,61 +20,29 @@ const DEEP: usize = 32;
 /// How many of a folder's children are looked at to find whether it is one of N5.
 const LOOKED_AT: usize = 20;
 
-/// The folder that holds everything.
-pub(super) struct Store {
-    folder: Folder,
-    path: PathBuf,
-}
+/// The store of a hierarchy.
+pub(super) struct Hierarchy(Arc<Store>);
 
-impl Store {
-    pub(super) fn open(source: &Source) -> Result<Arc<Store>> {
-        let path = source.path().map(std::path::Path::to_owned).unwrap_or_default();
-        Ok(Arc::new(Store { folder: source.folder()?, path }))
-    }
-
-    /// The bytes of a file, if it is there.
-    pub(super) fn load(&self, task: &Task, key: &str, most: u64) -> Result<Option<Bytes>> {
-        self.folder.load(task, key, most)
-    }
-
-    /// The size of a file, if it is there.
-    pub(super) fn size(&self, task: &Task, key: &str) -> Result<Option<u64>> {
-        self.folder.size(task, key)
-    }
-
-    /// The first bytes of a file, if it is there.
-    pub(super) fn head(&self, task: &Task, key: &str, most: usize) -> Result<Option<Bytes>> {
-        let Some(source) = self.folder.source(task, key)? else { return Ok(None) };
-        source.read_up_to(task, 0, most).map(Some)
-    }
-
-    /// The names in a folder: of its folders, or of its files.
-    pub(super) fn names(&self, task: &Task, path: &str, folders: bool) -> Result<Vec<String>> {
-        let entries = self.folder.entries(task, path)?;
-        Ok(entries.into_iter().filter(|e| e.is_folder == folders).map(|e| e.name).collect())
-    }
-
-    /// Where a key lies, for errors.
-    pub(super) fn place(&self, key: &str) -> String {
-        self.path.join(key).display().to_string()
+impl Hierarchy {
+    pub(super) fn open(task: &Task, source: &Source) -> Result<Arc<Hierarchy>> {
+        Ok(Arc::new(Hierarchy(Arc::new(Store::open(task, source)?))))
     }
 
     /// The document of a folder; empty where it has none.
     fn document(&self, task: &Task, path: &str) -> Result<Object> {
-        let key = below(path, DOCUMENT);
-        let Some(bytes) = self.load(task, &key, limits::HEADER)? else { return Ok(Object::new()) };
+        let key = join(path, DOCUMENT);
+        let Some(bytes) = self.0.document(task, &key)? else { return Ok(Object::new()) };
         match serde_json::from_slice(&bytes) {
             Ok(Json::Object(object)) => Ok(object),
             Ok(_) => Err(Error::malformed(format!("{DOCUMENT}: it is no JSON object"))),
             Err(error) => Err(Error::malformed(format!("{DOCUMENT}: it is no JSON: {error}"))),
         }
-        .map_err(|e| e.in_file(self.place(&key)))
+        .map_err(|e| e.in_file(self.0.place(&key)))
     }
 
     /// The folders below one, without hidden ones.
     fn folders(&self, task: &Task, path: &str) -> Result<Vec<String>> {
-        let entries = self.folder.entries(task, path)?;
-        Ok(entries.into_iter().filter(|e| e.is_folder && !e.name.starts_with('.')).map(|e| e.name).collect())
+        Ok(self.0.folders(task, path)?.into_iter().filter(|name| !name.starts_with('.')).collect())
     }
 
     /// Whether the documents here, or right below, are N5's.
@@ -175,10 +142,9 @@ impl Store {
             ..ArrayFacts::default()
         };
         let (dtype, shape, block) = (dataset.dtype.clone(), dataset.shape.clone(), dataset.block.clone());
-        let grid: Vec<u64> =
-            shape.iter().zip(&block).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+        let grid = strides::counts(&shape, &block);
         let fill = block::fill(&dtype);
-        let blocks = Blocks { store: self.clone(), path: path.to_owned(), dataset, grid: grid.clone() };
+        let blocks = Blocks { store: self.0.clone(), path: path.to_owned(), dataset, grid: grid.clone() };
         if blocks.are_lists(task)? {
             let list = |sides: &[u64]| sides.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ");
             let mut facts = ArrayFacts { axes: Vec::new(), ..facts };
@@ -196,14 +162,9 @@ impl Store {
     }
 }
 
-/// `path/name`.
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
-}
-
 /// What is in a group.
 struct Group {
-    store: Arc<Store>,
+    store: Arc<Hierarchy>,
     path: String,
     space: Space,
     depth: usize,
@@ -211,7 +172,7 @@ struct Group {
 
 impl Group {
     fn child(&self, task: &Task, name: &str) -> Result<Arc<Node>> {
-        let path = below(&self.path, name);
+        let path = join(&self.path, name);
         self.store.node(task, &path, name, &self.space, self.depth).map(Arc::new)
     }
 }

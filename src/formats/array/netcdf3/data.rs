@@ -4,12 +4,12 @@ use super::header::text;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, ArrayFacts, Block, Layout};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
-use crate::data::strides;
 use std::sync::Arc;
 
 /// More records than these are not listed one by one.

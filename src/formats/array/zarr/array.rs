@@ -3,8 +3,7 @@
 
 use super::chunks::{Stored, innermost};
 use super::meta::ArrayMeta;
-use super::store::Store;
-use super::uneven::{Parts, Uneven};
+use super::uneven::Uneven;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -14,7 +13,9 @@ use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::DType;
 use crate::data::node::Value;
 use crate::data::region::Region;
+use crate::engines::keys::Store;
 use arrow::array::ArrayRef;
+use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -103,9 +104,15 @@ pub(super) fn content(
     let size = element.size() as usize;
     let fill = if fill.is_empty() { vec![0; size] } else { fill };
     if let Some(edges) = edges {
-        let (store, path) = (store.clone(), path.to_owned());
-        let parts = Parts { store, path, keys, codecs, element, shape, edges, fill };
-        return Ok((Arc::new(Uneven::new(parts, facts)?), None));
+        if element.is_variable() {
+            return Err(Error::unsupported("chunks of different sizes with elements of any size"));
+        }
+        let (store, path, chains, dtype) =
+            (store.clone(), path.to_owned(), Mutex::default(), element.dtype.clone());
+        let (grid, one) = (edges.clone(), fill.clone());
+        let chunks = Uneven { store, path, keys, codecs, element, edges, fill, chains };
+        let array = Chunked::uneven(dtype, shape, grid, one, Arc::new(chunks))?;
+        return Ok((Arc::new(array.facts(facts)), None));
     }
     let inner = innermost(&chain).0.shape.clone();
     let stored = Stored::new(store.clone(), path.to_owned(), keys, chain, fill.clone(), &shape);

@@ -9,9 +9,9 @@ use super::json::{Object, kind, lengths, may_ignore, named, object, short};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::le;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::dtype::DType;
-use crate::data::strides;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use serde_json::Value;
@@ -205,7 +205,7 @@ impl Sharding {
         let total = limits::check(limits::bytes(shape, size as u64)?, limits::CHUNK, "a shard")?;
         let mut out = limits::zeroed(total, "a shard")?;
         if fill.iter().any(|&b| b != 0) {
-            out.chunks_exact_mut(size.max(1)).for_each(|element| element.copy_from_slice(fill));
+            strides::fill(&mut out, fill);
         }
         for (n, entry) in entries.iter().enumerate() {
             let Some((offset, len)) = *entry else { continue };
@@ -218,40 +218,11 @@ impl Sharding {
                     format!("shard: inner chunk {n} decodes to {} bytes, {need} belong there", bytes.len());
                 return Err(Error::malformed(what));
             }
-            self.place(n as u64, &bytes, shape, size, &mut out);
+            let inside = strides::unravel(n as u64, &self.counts);
+            let start: Vec<u64> = inside.iter().zip(&self.inner.shape).map(|(at, side)| at * side).collect();
+            strides::paste(&bytes, &self.inner.shape, &mut out, shape, &start, size);
         }
         Ok(out.into())
-    }
-
-    /// Copies the elements of the n-th inner chunk to their places in the shard.
-    fn place(&self, n: u64, bytes: &[u8], shape: &[u64], size: usize, out: &mut [u8]) {
-        let mut rest = n;
-        let mut start: Vec<u64> = Vec::with_capacity(shape.len());
-        for (count, side) in self.counts.iter().zip(&self.inner.shape).rev() {
-            start.push(rest % (*count).max(1) * side);
-            rest /= (*count).max(1);
-        }
-        start.reverse();
-        let row = self.inner.shape.last().map_or(1, |side| *side as usize) * size;
-        let mut index = vec![0u64; shape.len().saturating_sub(1)];
-        for part in bytes.chunks_exact(row.max(1)) {
-            let place =
-                |axis: usize| start.get(axis).copied().unwrap_or(0) + index.get(axis).copied().unwrap_or(0);
-            let at = shape.iter().enumerate().fold(0u64, |at, (axis, side)| at * side + place(axis));
-            let at = at as usize * size;
-            if let Some(to) = out.get_mut(at..at + row) {
-                to.copy_from_slice(part);
-            }
-            for axis in (0..index.len()).rev() {
-                let side = self.inner.shape.get(axis).copied().unwrap_or(1);
-                let Some(here) = index.get_mut(axis) else { break };
-                *here += 1;
-                if *here < side {
-                    break;
-                }
-                *here = 0;
-            }
-        }
     }
 }
 

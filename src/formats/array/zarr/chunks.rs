@@ -5,16 +5,18 @@
 
 use super::chain::{Chain, Sharding, beyond};
 use super::meta::Keys;
-use super::store::{Store, join};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::chunked::Chunks;
 use crate::data::content::{Block, Layout};
+use crate::engines::keys::{Store, join};
 use arrow::array::ArrayRef;
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,47 +42,13 @@ pub(super) struct Stored {
     shards: Cache<Vec<u64>, Option<Arc<Shard>>>,
 }
 
-/// An opened shard: its bytes and where its inner chunks lie.
+/// An opened shard: where its bytes are, and where its inner chunks lie in it.
 struct Shard {
-    bytes: Held,
+    source: Source,
+    range: Range<u64>,
+    /// How many of its bytes are kept in memory: all, where it is compressed as a whole.
+    memory: usize,
     entries: Vec<Option<(u64, u64)>>,
-}
-
-/// Bytes in a source or in memory.
-enum Held {
-    Source(Source, Range<u64>),
-    Memory(Bytes),
-}
-
-impl Held {
-    fn len(&self) -> u64 {
-        match self {
-            Held::Source(_, range) => range.end - range.start,
-            Held::Memory(bytes) => bytes.len() as u64,
-        }
-    }
-
-    /// A part that was checked to lie inside.
-    fn read(&self, task: &Task, range: Range<u64>) -> Result<Bytes> {
-        match self {
-            Held::Source(source, whole) => {
-                source.read(task, whole.start + range.start..whole.start + range.end)
-            }
-            Held::Memory(bytes) => {
-                task.check()?;
-                Ok(bytes.slice(range.start as usize..range.end as usize))
-            }
-        }
-    }
-
-    fn part(&self, range: Range<u64>) -> Held {
-        match self {
-            Held::Source(source, whole) => {
-                Held::Source(source.clone(), whole.start + range.start..whole.start + range.end)
-            }
-            Held::Memory(bytes) => Held::Memory(bytes.slice(range.start as usize..range.end as usize)),
-        }
-    }
 }
 
 /// The chain of the innermost chunks that can be read alone, and how many of them lie in a key.
@@ -105,7 +73,7 @@ impl Stored {
         shape: &[u64],
     ) -> Self {
         let (inner, per_key) = innermost(&chain);
-        let grid = shape.iter().zip(&inner.shape).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+        let grid = strides::counts(shape, &inner.shape);
         Stored { store, path, keys, chain, fill, per_key, grid, shards: Cache::new(SHARDS) }
     }
 
@@ -124,18 +92,18 @@ impl Stored {
             per.iter_mut().zip(&sharding.counts).for_each(|(per, count)| *per /= (*count).max(1));
             let steps = index.iter().zip(&per).zip(&sharding.counts);
             let inside: Vec<u64> = steps.map(|((at, per), count)| at / per % count).collect();
-            let number = inside.iter().zip(&sharding.counts).fold(0, |n, (at, count)| n * count + at);
-            let Some(range) = shard.place(number)? else { return Ok(None) };
+            let Some(range) = shard.place(strides::ravel(&inside, &sharding.counts))? else {
+                return Ok(None);
+            };
             let Some(next) = sharding.inner.shard() else {
                 limits::check(range.end - range.start, limits::CHUNK, "a stored chunk")?;
-                return Ok(Some((shard.bytes.read(task, range)?, &sharding.inner)));
+                return Ok(Some((shard.source.read(task, range)?, &sharding.inner)));
             };
             at.extend(inside);
             let chain = &sharding.inner;
-            let outer = shard.clone();
-            let open = |task: &Task| {
-                opened(task, chain, next, outer.bytes.part(range.clone())).map(|shard| Some(Arc::new(shard)))
-            };
+            let source = shard.source.clone();
+            let open =
+                |task: &Task| opened(task, chain, next, source, range).map(|shard| Some(Arc::new(shard)));
             let Some(inner) = self.kept(task, at.clone(), open)? else { return Ok(None) };
             (shard, sharding) = (inner, next);
         }
@@ -146,37 +114,20 @@ impl Stored {
         let key = join(&self.path, &self.keys.key(outer));
         self.kept(task, outer.to_vec(), |task| {
             let Some(source) = self.store.source(task, &key)? else { return Ok(None) };
-            let held = Held::Source(source.clone(), 0..source.len(task)?);
-            opened(task, &self.chain, sharding, held).map(|shard| Some(Arc::new(shard)))
+            let all = 0..source.len(task)?;
+            opened(task, &self.chain, sharding, source, all).map(|shard| Some(Arc::new(shard)))
         })
     }
 
     /// The numbers of the keys that the store holds, at most `most`.
     fn keys_there(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
-        let mut found = Vec::new();
-        // Folders to look into, and how many numbers follow below them.
-        let mut open = vec![(String::new(), if self.keys.is_flat() { 1 } else { self.grid.len() })];
-        if let (Some(prefix), false, true) = (self.keys.prefix(), self.keys.is_flat(), !self.grid.is_empty())
-        {
-            open = vec![(prefix.to_string(), self.grid.len())];
-        }
-        while let Some((below, levels)) = open.pop() {
-            let folder = if below.is_empty() { self.path.clone() } else { join(&self.path, &below) };
-            let name =
-                |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-            if levels > 1 {
-                let folders = self.store.folders(task, &folder)?;
-                let number = |folder: &&String| folder.bytes().all(|byte| byte.is_ascii_digit());
-                open.extend(folders.iter().filter(number).map(|folder| (name(folder), levels - 1)));
-            } else {
-                let files = self.store.files(task, &folder)?;
-                found.extend(files.iter().filter_map(|(file, _)| self.keys.index(&name(file))));
-            }
-            if found.len().max(open.len()) > most {
-                return Ok(None);
-            }
-        }
-        Ok(Some(found))
+        let prefix = self.keys.prefix().filter(|_| !self.keys.is_flat() && !self.grid.is_empty());
+        let prefix = prefix.map_or(String::new(), String::from);
+        let levels = if self.keys.is_flat() { 1 } else { self.grid.len() };
+        let found = self.store.chunks(task, &join(&self.path, &prefix), levels, most)?;
+        let index = |key: &String| self.keys.index(&join(&prefix, key));
+        let whole = |index: &Vec<u64>| index.len() == self.grid.len();
+        Ok(found.map(|keys| keys.iter().filter_map(index).filter(whole).collect()))
     }
 
     /// An opened shard from the cache, or opened now.
@@ -190,50 +141,44 @@ impl Stored {
             return Ok(kept);
         }
         let shard = open(task)?;
-        let memory = shard.as_ref().map_or(0, |shard| {
-            shard.entries.len() * 24
-                + if matches!(shard.bytes, Held::Memory(_)) { shard.bytes.len() as usize } else { 0 }
-        });
+        let memory = shard.as_ref().map_or(0, |shard| shard.entries.len() * 24 + shard.memory);
         self.shards.put(key, shard.clone(), memory.max(SHARD));
         Ok(shard)
     }
-
-    /// The blocks of one key.
-    fn blocks(&self, task: &Task, files: Option<&Files>, index: &[u64]) -> Result<Block> {
-        let key = self.keys.key(index);
-        let stored = match files {
-            Some(files) => files.get(&key).copied(),
-            None => self.store.stored(task, &join(&self.path, &key))?,
-        };
-        Ok(Block { name: key, stored: stored.unwrap_or(0), missing: stored.is_none(), ..Block::default() })
-    }
 }
 
-type Files = std::collections::HashMap<String, u64>;
-
 impl Shard {
-    /// Where the n-th inner chunk lies; `None` where it is missing.
+    /// Where the n-th inner chunk lies in the source; `None` where it is missing.
     fn place(&self, n: u64) -> Result<Option<Range<u64>>> {
         let entry = usize::try_from(n).ok().and_then(|n| self.entries.get(n));
         let entry = entry.ok_or_else(|| Error::bug("an inner chunk outside of its shard"))?;
         let Some((offset, len)) = *entry else { return Ok(None) };
-        let end = offset.checked_add(len).filter(|&end| end <= self.bytes.len());
-        end.map(|end| Some(offset..end)).ok_or_else(|| beyond(n as usize, offset, len, self.bytes.len()))
+        let (start, size) = (self.range.start, self.range.end - self.range.start);
+        let end = offset.checked_add(len).filter(|&end| end <= size);
+        end.map(|end| Some(start + offset..start + end)).ok_or_else(|| beyond(n as usize, offset, len, size))
     }
 }
 
 /// Reads the index of a shard; where the shard as a whole is compressed, all of it.
-fn opened(task: &Task, chain: &Chain, sharding: &Sharding, held: Held) -> Result<Shard> {
-    let bytes = match chain.is_bare() {
-        true => held,
+fn opened(
+    task: &Task,
+    chain: &Chain,
+    sharding: &Sharding,
+    source: Source,
+    range: Range<u64>,
+) -> Result<Shard> {
+    let (source, range, memory) = match chain.is_bare() {
+        true => (source, range, 0),
         false => {
-            let len = limits::check(held.len(), limits::CHUNK, "a stored shard")? as u64;
-            Held::Memory(chain.unwrap(held.read(task, 0..len)?)?)
+            limits::check(range.end - range.start, limits::CHUNK, "a stored shard")?;
+            let bytes = chain.unwrap(source.read(task, range)?)?;
+            let len = bytes.len();
+            (Source::memory("a shard", bytes), 0..len as u64, len)
         }
     };
-    let place = sharding.index_place(bytes.len())?;
-    let entries = sharding.entries(bytes.read(task, place)?)?;
-    Ok(Shard { bytes, entries })
+    let place = sharding.index_place(range.end - range.start)?;
+    let entries = sharding.entries(source.read(task, range.start + place.start..range.start + place.end)?)?;
+    Ok(Shard { source, range, memory, entries })
 }
 
 impl Chunks for Stored {
@@ -256,13 +201,10 @@ impl Chunks for Stored {
 
     fn stored(&self, task: &Task, most: usize) -> Result<Option<Vec<Vec<u64>>>> {
         let Some(keys) = self.keys_there(task, most)? else { return Ok(None) };
-        let rank = self.grid.len();
-        let Some(sharding) = self.chain.shard() else {
-            return Ok(Some(keys.into_iter().filter(|index| index.len() == rank).collect()));
-        };
+        let Some(sharding) = self.chain.shard() else { return Ok(Some(keys)) };
         let nested = sharding.inner.shard().is_some();
         let mut all = Vec::new();
-        for outer in keys.into_iter().filter(|index| index.len() == rank) {
+        for outer in keys {
             let there: Box<dyn Fn(u64) -> bool> = match nested {
                 // Of shards in shards only the outer ones are told.
                 true => Box::new(|_| true),
@@ -280,15 +222,9 @@ impl Chunks for Stored {
                 if all.len() >= most {
                     return Ok(None);
                 }
-                let mut index = vec![0; rank];
-                let mut rest = n;
-                for axis in (0..rank).rev() {
-                    let per = self.per_key.get(axis).copied().unwrap_or(1).max(1);
-                    if let (Some(at), Some(outer)) = (index.get_mut(axis), outer.get(axis)) {
-                        *at = outer.saturating_mul(per).saturating_add(rest % per);
-                    }
-                    rest /= per;
-                }
+                let inside = strides::unravel(n, &self.per_key);
+                let places = outer.iter().zip(&self.per_key).zip(inside);
+                let index = places.map(|((at, per), n)| at.saturating_mul(*per).saturating_add(n)).collect();
                 all.push(index);
             }
         }
@@ -296,34 +232,28 @@ impl Chunks for Stored {
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {
-        let grid: Vec<u64> =
-            self.grid.iter().zip(&self.per_key).map(|(all, per)| all.div_ceil(*per)).collect();
-        let count = limits::elements(&grid)?;
         let unit = if self.chain.shard().is_some() { "shard" } else { "chunk" };
-        Layout::check(unit, count, BLOCKS)?;
-        // Keys side by side are listed at once; others are looked up one by one.
-        let files: Option<Files> = match self.keys.is_flat() {
-            true => Some(self.store.files(task, &self.path)?.into_iter().collect()),
-            false => None,
-        };
-        let mut blocks = Vec::with_capacity(count as usize);
         let raw = limits::bytes(&self.chain.shape, self.fill.len() as u64).unwrap_or(0);
         let elements = limits::elements(&self.chain.shape).unwrap_or(0);
-        for n in 0..count {
-            let mut rest = n;
-            let mut index: Vec<u64> = grid
-                .iter()
-                .rev()
-                .map(|len| {
-                    let at = rest % len;
-                    rest /= len;
-                    at
-                })
-                .collect();
-            index.reverse();
-            let block = self.blocks(task, files.as_ref(), &index)?;
-            blocks.push(Block { first: n.saturating_mul(elements), count: elements, raw, ..block });
-        }
-        Ok(Layout { unit, blocks, grid })
+        let grid = strides::counts(&self.grid, &self.per_key);
+        // Keys side by side are listed at once; others are looked up one by one.
+        let few = limits::elements(&grid)? <= BLOCKS;
+        let files = (self.keys.is_flat() && few).then(|| self.store.files(task, &self.path)).transpose()?;
+        let files: Option<HashMap<String, u64>> = files.map(|files| files.into_iter().collect());
+        Layout::of_grid(task, unit, grid, BLOCKS, |n, index| {
+            let key = self.keys.key(index);
+            let stored = match &files {
+                Some(files) => files.get(&key).copied(),
+                None => self.store.stored(task, &join(&self.path, &key))?,
+            };
+            Ok(Block {
+                name: key,
+                first: n.saturating_mul(elements),
+                count: elements,
+                stored: stored.unwrap_or(0),
+                raw,
+                missing: stored.is_none(),
+            })
+        })
     }
 }

@@ -12,8 +12,8 @@ use crate::bytes::codec::{self, checksum};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::le_or_zero;
+use crate::bytes::strides::{self, Axis};
 use crate::data::dtype::DType;
-use crate::data::strides::{self, Axis};
 use bytes::Bytes;
 use serde_json::Value;
 

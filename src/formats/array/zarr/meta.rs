@@ -8,6 +8,7 @@ use super::fill;
 use super::json::{Object, lengths, may_ignore, member, named, object, short};
 use crate::bytes::error::{Error, Result};
 use crate::data::cf;
+use crate::engines::keys::coordinate;
 use arrow::array::ArrayRef;
 use serde_json::Value;
 
@@ -83,7 +84,7 @@ impl Keys {
             }
             numbers = numbers.strip_prefix(self.separator)?;
         }
-        numbers.split(self.separator).map(|number| number.parse().ok()).collect()
+        numbers.split(self.separator).map(coordinate).collect()
     }
 
     /// Whether all keys lie side by side in the array's own folder.

@@ -2,7 +2,6 @@
 //! <https://ngff.openmicroscopy.org/0.4/>, <https://ngff.openmicroscopy.org/0.5/>
 
 use super::json::Object;
-use super::store::{is_inside, join};
 use super::tree::{Found, Hierarchy};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -12,6 +11,7 @@ use crate::data::content::array::{self, Axis, Plain};
 use crate::data::content::{Array, Image, ImageInfo, Pixels, Rect, Sample};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
+use crate::engines::keys::{is_inside, join};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;

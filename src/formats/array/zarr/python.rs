@@ -3,10 +3,11 @@
 use super::chain::Core;
 use super::items::Items;
 use super::meta::ArrayMeta;
-use super::store::{Store, join};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
+use crate::engines::keys::{Store, join};
 use crate::engines::pickle::{self, Report};
 
 /// Stored bytes, and chunks, that are looked at when the array is opened.
@@ -29,8 +30,7 @@ pub(super) fn report(task: &Task, store: &Store, path: &str, meta: &ArrayMeta) -
         report.incomplete(part("pickles in shards were not looked into"));
         return Ok(Some(report));
     }
-    let grid: Vec<u64> =
-        meta.shape.iter().zip(&meta.chunk).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
+    let grid = strides::counts(&meta.shape, &meta.chunk);
     let count = limits::elements(&grid).unwrap_or(u64::MAX);
     let mut bytes = 0;
     for n in 0..count {
@@ -39,7 +39,7 @@ pub(super) fn report(task: &Task, store: &Store, path: &str, meta: &ArrayMeta) -
             report.incomplete(part(&format!("the pickles of {n} of {count} chunks were looked into")));
             break;
         }
-        let key = join(path, &meta.keys.key(&at(n, &grid)));
+        let key = join(path, &meta.keys.key(&strides::unravel(n, &grid)));
         let found = store.load(task, &key, BYTES).and_then(|stored| match stored {
             Some(stored) => {
                 bytes += stored.len() as u64;
@@ -53,17 +53,4 @@ pub(super) fn report(task: &Task, store: &Store, path: &str, meta: &ArrayMeta) -
         }
     }
     Ok(Some(report))
-}
-
-/// The coordinates of the n-th chunk.
-fn at(n: u64, grid: &[u64]) -> Vec<u64> {
-    let mut rest = n;
-    let step = |len: &u64| {
-        let at = rest % (*len).max(1);
-        rest /= (*len).max(1);
-        at
-    };
-    let mut index: Vec<u64> = grid.iter().rev().map(step).collect();
-    index.reverse();
-    index
 }

@@ -11,11 +11,12 @@ use super::json::BASE64;
 use crate::bytes::archive::write::archive;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
+use crate::data::chunked::write::{each_chunk, elements};
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
 use crate::data::format::{Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
-use crate::data::region::{Region, Span};
 use crate::data::scan::array_bytes;
 use base64::Engine;
 use data_type::Stored;
@@ -43,9 +44,6 @@ pub const WRITER: Writer = Writer {
     options: &[COMPRESSION, CHUNKS, SHARDS],
     ..Writer::new(&[Kind::Array], losses, write)
 };
-
-/// Keys processed at once for each thread.
-const BATCH: usize = 2;
 
 fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
     let mut losses = Vec::new();
@@ -251,34 +249,14 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Writes all keys, a few at a time: read and compressed on all cores, put in order.
+    /// Writes all keys.
     fn run(&self, task: &Task, name: &str, keys: &mut dyn Files) -> Result<()> {
-        let count = limits::elements(&self.grid.keys)?;
-        let step = (rayon::current_num_threads() * BATCH) as u64;
-        // Shards are large, and made of chunks that are compressed on all cores.
-        let step = if self.grid.is_sharded() { 1 } else { step };
-        let mut at = 0;
-        while at < count {
-            task.check()?;
-            let end = at.saturating_add(step).min(count);
-            let made: Vec<(Vec<u64>, Option<Vec<u8>>)> = (at..end)
-                .into_par_iter()
-                .map(|n| {
-                    let index = grid::index(n, &self.grid.keys);
-                    self.key(task, &index).map(|bytes| (index, bytes))
-                })
-                .collect::<Result<_>>()?;
-            for (index, bytes) in made {
-                task.advance(self.grid.elements(&index)?.saturating_mul(self.array.dtype().size()))?;
-                if let Some(bytes) = bytes {
-                    let numbers: Vec<String> = index.iter().map(u64::to_string).collect();
-                    let place = [&["c".to_owned()][..], &numbers].concat().join("/");
-                    keys.put(&format!("{name}/{place}"), &bytes)?;
-                }
-            }
-            at = end;
-        }
-        Ok(())
+        let made = |index: &[u64]| self.key(task, index);
+        each_chunk(task, self.array, &self.grid.shard, made, |index, bytes| {
+            let Some(bytes) = bytes else { return Ok(()) };
+            let key = index.iter().fold(format!("{name}/c"), |key, at| format!("{key}/{at}"));
+            keys.put(&key, &bytes)
+        })
     }
 
     /// The bytes of one key; `None` where it holds nothing but the fill value.
@@ -286,15 +264,14 @@ impl Job<'_> {
         if !self.grid.is_sharded() {
             return self.chunk(task, index);
         }
-        let inside = self.grid.chunks_of_shard();
+        let inside = strides::counts(&self.grid.shard, &self.grid.chunk);
         let count = limits::elements(&inside)?;
         let chunks: Vec<Option<Vec<u8>>> = (0..count)
             .into_par_iter()
             .map(|n| {
-                let within = grid::index(n, &inside);
-                let places = index.iter().zip(&inside).zip(within);
+                let places = index.iter().zip(&inside).zip(strides::unravel(n, &inside));
                 let index: Vec<u64> = places.map(|((shard, count), at)| shard * count + at).collect();
-                if self.grid.is_outside(&index) { Ok(None) } else { self.chunk(task, &index) }
+                self.chunk(task, &index)
             })
             .collect::<Result<_>>()?;
         if chunks.iter().all(Option::is_none) {
@@ -320,37 +297,25 @@ impl Job<'_> {
     fn chunk(&self, task: &Task, index: &[u64]) -> Result<Option<Vec<u8>>> {
         task.check()?;
         let region = self.grid.region(index);
-        if self.stored.is_variable {
-            let column = self.array.column(task, &region)?;
-            let cells = self.grid.whole_rows(&region, column.len())?;
-            return self.compression.compress(data_type::vlen(&column, &cells)?).map(Some);
-        }
-        let size = self.array.dtype().size();
-        let bytes = limits::bytes(&region.shape(), size)?;
-        let mut part = limits::buffer(bytes, "a chunk")?;
-        self.array.read(task, &region, &mut part)?;
-        if self.stored.zeros_are_fill && part.iter().all(|&byte| byte == 0) {
+        if region.elements()? == 0 {
             return Ok(None);
         }
-        let part = match region.shape() == self.grid.chunk {
-            true => part,
-            false => self.grid.padded(&part, &region.shape(), size)?,
-        };
-        self.compression.compress(self.stored.packed(self.array.dtype(), part)?).map(Some)
+        if self.stored.is_variable {
+            let column = self.array.column(task, &region)?;
+            let cells = self.grid.whole_rows(&region)?;
+            return self.compression.compress(data_type::vlen(&column, &cells)?).map(Some);
+        }
+        let whole = elements(task, self.array, &self.grid.chunk, index)?;
+        if self.stored.zeros_are_fill && whole.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        self.compression.compress(self.stored.packed(self.array.dtype(), whole)?).map(Some)
     }
 }
 
 /// Whether a type can be written.
 pub fn holds(dtype: &DType) -> bool {
     Stored::new(dtype).is_ok()
-}
-
-/// All of a chunk that lies in the array.
-fn part(start: &[u64], side: &[u64], shape: &[u64]) -> Region {
-    let span = |((start, side), len): ((&u64, &u64), &u64)| {
-        Span::range((*start).min(*len), (*side).min(len.saturating_sub(*start)))
-    };
-    Region(start.iter().zip(side).zip(shape).map(span).collect())
 }
 
 #[cfg(test)]
@@ -361,6 +326,7 @@ mod tests {
     use crate::data::content::{Content, array};
     use crate::data::format::Data;
     use crate::data::node::Value;
+    use crate::data::region::Region;
     use proptest::prelude::*;
     use std::io::Cursor;
     use std::sync::Arc;

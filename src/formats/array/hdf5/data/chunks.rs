@@ -10,10 +10,12 @@ use super::index::{ChunkRecord, Grid, Index};
 use super::{Names, pipeline, plain};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::chunked::Chunks;
 use crate::data::content::Block;
 use crate::data::content::Layout;
+use crate::data::region::{Region, Span};
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -157,37 +159,18 @@ impl Chunks for Stored {
     }
 
     fn layout(&self, task: &Task) -> Result<Layout> {
-        let counts: Vec<u64> =
-            self.dims.iter().zip(&self.grid.chunk).map(|(len, side)| len.div_ceil((*side).max(1))).collect();
-        let total = limits::elements(&counts)?;
-        Layout::check("chunk", total, MAPPED)?;
-        let mut blocks = Vec::new();
-        let mut index = vec![0u64; counts.len()];
-        for _ in 0..total {
-            if blocks.len() % 256 == 0 {
-                task.check()?;
-            }
-            let record = self.index.find(task, &self.file, &self.grid, &index)?;
-            let first = index.first().zip(self.grid.chunk.first()).map_or(0, |(at, side)| at * side);
-            let count = self.grid.chunk.first().zip(self.dims.first());
-            let count = count.map_or(1, |(side, len)| (*side).min(len.saturating_sub(first)));
-            let stored = record.map_or(0, |record| record.stored);
-            blocks.push(Block {
+        Layout::of_grid(task, "chunk", strides::counts(&self.dims, &self.grid.chunk), MAPPED, |_, index| {
+            let record = self.index.find(task, &self.file, &self.grid, index)?;
+            let rows = Region::of_part(index, &self.grid.chunk, &self.dims).0.first().copied();
+            let rows = rows.unwrap_or(Span::all(1));
+            Ok(Block {
                 name: format!("{index:?}"),
-                first,
-                count,
-                stored,
+                first: rows.start,
+                count: rows.count,
+                stored: record.map_or(0, |record| record.stored),
                 raw: self.raw,
                 missing: record.is_none(),
-            });
-            for (at, &count) in index.iter_mut().zip(&counts).rev() {
-                *at += 1;
-                if *at < count {
-                    break;
-                }
-                *at = 0;
-            }
-        }
-        Ok(Layout { unit: "chunk", blocks, grid: counts })
+            })
+        })
     }
 }

@@ -8,6 +8,7 @@ use super::{Names, Opened};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
 use crate::data::content::array::{MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
@@ -165,11 +166,7 @@ impl Array for Constant {
     }
 
     fn read(&self, _task: &Task, _region: &Region, out: &mut [u8]) -> Result<()> {
-        if self.value.iter().all(|byte| *byte == 0) {
-            out.fill(0);
-        } else {
-            out.chunks_exact_mut(self.value.len()).for_each(|element| element.copy_from_slice(&self.value));
-        }
+        strides::fill(out, &self.value);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::super::file::Cursor;
 use super::super::message::RANK;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
+use crate::bytes::strides;
 
 /// Stands for a count or a block without an end.
 pub(super) const UNLIMITED: u64 = u64::MAX;
@@ -191,7 +192,7 @@ impl Selection {
             if point.len() != shape.len() || point.iter().zip(shape).any(|(at, len)| at >= len) {
                 return Err(outside());
             }
-            Ok(point.iter().zip(shape).fold(0u64, |n, (at, len)| n.wrapping_mul(*len).wrapping_add(*at)))
+            Ok(strides::ravel(point, shape))
         };
         limits::elements(shape)?;
         match self {

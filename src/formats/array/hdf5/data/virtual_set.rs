@@ -8,6 +8,7 @@ use super::Names;
 use super::selection::{Selection, Slab};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
+use crate::bytes::strides::{self, Axis};
 use crate::bytes::task::Task;
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::DType;
@@ -230,7 +231,7 @@ impl Virtual {
         for (to, from) in to.into_iter().zip(from) {
             if let Some(out) = place(to, &self.shape, region) {
                 let spans =
-                    coordinates(from, source.shape()).into_iter().map(|at| Span::range(at, 1)).collect();
+                    strides::unravel(from, source.shape()).into_iter().map(|at| Span::range(at, 1)).collect();
                 let out = out.into_iter().map(|at| Span::range(at, 1)).collect();
                 join(&mut pieces, Piece { from: Region(spans), out });
             }
@@ -265,35 +266,21 @@ impl Virtual {
             };
             runs.push(runs_of(slab, other, most, region.0.get(axis)?));
         }
-        let mut pieces = Vec::new();
-        let mut index = vec![0usize; runs.len()];
-        if runs.iter().any(Vec::is_empty) {
-            return Some(pieces);
-        }
-        if runs.iter().map(|runs| runs.len() as u64).fold(1, u64::saturating_mul) > PIECES {
-            return None;
-        }
-        loop {
-            let chosen: Option<Vec<Run>> =
-                index.iter().zip(&runs).map(|(&n, runs)| runs.get(n).copied()).collect();
-            let chosen = chosen?;
+        let counts: Vec<u64> = runs.iter().map(|runs| runs.len() as u64).collect();
+        let count = limits::elements(&counts).ok().filter(|count| *count <= PIECES)?;
+        let piece = |n: u64| {
+            let chosen = strides::unravel(n, &counts).into_iter().zip(&runs);
+            let chosen: Vec<Run> =
+                chosen.map(|(n, runs)| runs.get(n as usize).copied()).collect::<Option<_>>()?;
             let mut spans: Vec<Span> = from.iter().map(|slab| Span::range(slab.start, 1)).collect();
             for (&a, &b) in to_axes.iter().zip(&from_axes) {
                 let run = chosen.get(a)?;
                 *spans.get_mut(b)? = Span { start: run.from.0, count: run.count, step: run.from.1 };
             }
             let out = chosen.iter().map(|run| Span { start: run.out.0, count: run.count, step: run.out.1 });
-            pieces.push(Piece { from: Region(spans), out: out.collect() });
-            let mut steps = index.iter_mut().zip(&runs).rev();
-            loop {
-                let Some((n, runs)) = steps.next() else { return Some(pieces) };
-                *n += 1;
-                if *n < runs.len() {
-                    break;
-                }
-                *n = 0;
-            }
-        }
+            Some(Piece { from: Region(spans), out: out.collect() })
+        };
+        (0..count).map(piece).collect()
     }
 
     /// Whether it can be told at once that a mapping fills nothing of a region.
@@ -373,23 +360,7 @@ fn place(number: u64, shape: &[u64], region: &Region) -> Option<Vec<u64>> {
         (behind % span.step.max(1) == 0 && behind / span.step.max(1) < span.count)
             .then(|| behind / span.step.max(1))
     };
-    coordinates(number, shape).into_iter().zip(&region.0).map(within).collect()
-}
-
-/// The coordinates of the element `number`.
-fn coordinates(number: u64, shape: &[u64]) -> Vec<u64> {
-    let mut rest = number;
-    let mut all: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|&len| {
-            let at = rest % len.max(1);
-            rest /= len.max(1);
-            at
-        })
-        .collect();
-    all.reverse();
-    all
+    strides::unravel(number, shape).into_iter().zip(&region.0).map(within).collect()
 }
 
 /// Adds a piece of one element; neighbours along the last dimension become one piece.
@@ -412,46 +383,29 @@ fn join(pieces: &mut Vec<Piece>, piece: Piece) {
 }
 
 impl Piece {
-    /// Calls `each` with the number of every element in the piece and in the result of the shape `shape`.
-    fn each(&self, shape: &[u64], mut each: impl FnMut(usize, usize)) {
+    /// Where the piece begins in the result of the shape `shape`, and its axes, in elements.
+    fn axes(&self, shape: &[u64]) -> (u64, Vec<Axis>) {
         let counts: Vec<u64> = self.out.iter().map(|span| span.count).collect();
-        let total: u64 = counts.iter().product();
-        let mut index = vec![0u64; counts.len()];
-        for n in 0..total {
-            let to = self
-                .out
-                .iter()
-                .zip(&index)
-                .zip(shape)
-                .fold(0, |to, ((span, &at), &len)| to * len + span.index(at));
-            each(n as usize, to as usize);
-            for (at, &count) in index.iter_mut().zip(&counts).rev() {
-                *at += 1;
-                if *at < count {
-                    break;
-                }
-                *at = 0;
-            }
-        }
+        let order = strides::c_order(shape.len());
+        let (near, far) = (strides::dense(&counts, &order, 1), strides::dense(shape, &order, 1));
+        let each = self.out.iter().zip(near.iter().zip(&far));
+        let first = each.clone().map(|(span, (_, to))| span.start * to).sum();
+        let axis = |(span, (from, to)): (&Span, (&u64, &u64))| Axis {
+            count: span.count,
+            from: *from,
+            to: span.step * to,
+        };
+        (first, strides::joined(each.map(axis)))
     }
 
     /// Copies the elements of the piece to their places in the result.
     fn scatter(&self, bytes: &[u8], shape: &[u64], out: &mut [u8], size: usize) {
-        // A last dimension without gaps is copied at once.
-        let mut rows = self.clone();
-        let mut run = 1;
-        if let Some(last) = rows.out.last_mut()
-            && last.step == 1
-        {
-            run = last.count as usize;
-            last.count = 1;
+        let (first, mut axes) = self.axes(shape);
+        for axis in &mut axes {
+            (axis.from, axis.to) = (axis.from * size as u64, axis.to * size as u64);
         }
-        rows.each(shape, |n, to| {
-            let from = bytes.get(n * run * size..(n + 1) * run * size);
-            if let (Some(from), Some(to)) = (from, out.get_mut(to * size..(to + run) * size)) {
-                to.copy_from_slice(from);
-            }
-        });
+        let out = out.get_mut(first as usize * size..).unwrap_or_default();
+        strides::copy(bytes, out, &axes, size);
     }
 }
 
@@ -467,11 +421,7 @@ impl Array for Virtual {
     fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
         region.check(&self.shape)?;
         let size = self.fill.len().max(1);
-        if self.fill.iter().all(|byte| *byte == 0) {
-            out.fill(0);
-        } else {
-            out.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&self.fill));
-        }
+        strides::fill(out, &self.fill);
         let shape = region.shape();
         for (source, pieces) in self.parts(task, region)? {
             let source = in_type(source, &self.dtype)?;
@@ -498,9 +448,10 @@ impl Array for Virtual {
             for piece in pieces {
                 let number = columns.len();
                 columns.push(source.column(task, &piece.from)?);
-                piece.each(&shape, |n, to| {
-                    if let Some(place) = order.get_mut(to) {
-                        *place = (number, n);
+                let (first, axes) = piece.axes(&shape);
+                strides::walk(&axes, (0, first), &mut |n, to| {
+                    if let Some(place) = order.get_mut(to as usize) {
+                        *place = (number, n as usize);
                     }
                 });
             }

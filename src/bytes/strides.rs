@@ -1,5 +1,5 @@
-//! Elements at regular distances, copied from one order of axes into another: C, Fortran, any other, with gaps between
-//! rows. Distances are strides in bytes, as NumPy has them:
+//! Grids in n dimensions: which cell has which number, and elements at regular distances, copied from one order of axes
+//! into another: C, Fortran, any other, with gaps between rows. Distances are strides in bytes, as NumPy has them:
 //! <https://numpy.org/doc/stable/reference/arrays.ndarray.html#internal-memory-layout-of-an-ndarray>.
 
 /// One dimension of a copy.
@@ -29,6 +29,26 @@ pub fn dense(shape: &[u64], axes: &[usize], size: u64) -> Vec<u64> {
         }
     }
     strides
+}
+
+/// How many parts of the sides `part` it takes along each dimension to cover `shape`.
+pub fn counts(shape: &[u64], part: &[u64]) -> Vec<u64> {
+    shape.iter().zip(part).map(|(len, side)| len.div_ceil((*side).max(1))).collect()
+}
+
+/// The coordinates of the `n`-th cell of `shape` in C order, as NumPy's `unravel_index`.
+pub fn unravel(n: u64, shape: &[u64]) -> Vec<u64> {
+    let (mut rest, mut index) = (n, shape.to_vec());
+    for side in index.iter_mut().rev() {
+        let len = (*side).max(1);
+        (*side, rest) = (rest % len, rest / len);
+    }
+    index
+}
+
+/// The number of the cell at `index` of `shape` in C order, as NumPy's `ravel_multi_index`.
+pub fn ravel(index: &[u64], shape: &[u64]) -> u64 {
+    index.iter().zip(shape).fold(0, |n, (at, side)| n.wrapping_mul(*side).wrapping_add(*at))
 }
 
 /// The axes of C order, the slowest first.
@@ -67,6 +87,28 @@ pub fn to_c_order(shape: &[u64], axes: &[usize], size: u64) -> Option<Vec<Axis>>
     axes.iter().any(|axis| axis.from != axis.to).then_some(axes)
 }
 
+/// Fills `out` with `element`, again and again.
+pub fn fill(out: &mut [u8], element: &[u8]) {
+    let first = element.first().copied().unwrap_or(0);
+    match element.iter().all(|byte| *byte == first) {
+        true => out.fill(first),
+        false => out.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element)),
+    }
+}
+
+/// Copies `from`, a dense array of the shape `shape` with elements of `size` bytes, into `to`, one of the shape `whole`,
+/// so that its first element comes to lie at `start`. What would lie beyond `whole` is left out.
+pub fn paste(from: &[u8], shape: &[u64], to: &mut [u8], whole: &[u64], start: &[u64], size: usize) {
+    let axes = c_order(whole.len());
+    let (near, far) = (dense(shape, &axes, size as u64), dense(whole, &axes, size as u64));
+    let first = start.iter().zip(&far).fold(0u64, |at, (n, step)| at.saturating_add(n.saturating_mul(*step)));
+    let counts = shape.iter().zip(whole).zip(start).map(|((n, len), at)| (*n).min(len.saturating_sub(*at)));
+    let each = counts.zip(near.iter().zip(&far));
+    let axes = joined(each.map(|(count, (&from, &to))| Axis { count, from, to }));
+    let to = usize::try_from(first).ok().and_then(|first| to.get_mut(first..));
+    copy(from, to.unwrap_or_default(), &axes, size);
+}
+
 /// Copies elements of `size` bytes; `axes` as [`joined`] gives them. Elements that would lie beyond either side are
 /// left out.
 pub fn copy(from: &[u8], to: &mut [u8], axes: &[Axis], size: usize) {
@@ -86,15 +128,18 @@ struct Copy<const N: usize>(usize);
 
 impl<const N: usize> Copy<N> {
     fn all(&self, from: &[u8], to: &mut [u8], axes: &[Axis]) {
-        let distance = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let of = |axis: &Axis| (distance(axis.count), distance(axis.from), distance(axis.to));
-        let mut outer: Vec<(usize, usize, usize)> = axes.iter().map(of).collect();
         // The axis that is near where elements come from, and the one that is near where they go.
-        let Some(near) = outer.pop() else { return self.run(from, to, (1, self.0, self.0)) };
-        let nearest = outer.iter().enumerate().min_by_key(|(_, axis)| axis.2).map(|(at, _)| at);
-        let across = nearest.filter(|at| outer.get(*at).is_some_and(|axis| axis.2 < near.2));
-        let across = across.map(|at| outer.remove(at));
-        walk(&outer, 0, 0, &mut |from_at, to_at| {
+        let (near, outer) = match axes {
+            [] => return self.run(from, to, (1, self.0, self.0)),
+            [one] => return self.run(from, to, distances(*one)),
+            [outer @ .., near] => (distances(*near), outer),
+        };
+        let mut outer = outer.to_vec();
+        let nearest = outer.iter().enumerate().min_by_key(|(_, axis)| axis.to).map(|(at, _)| at);
+        let across = nearest.filter(|at| outer.get(*at).is_some_and(|axis| distance(axis.to) < near.2));
+        let across = across.map(|at| distances(outer.remove(at)));
+        walk(&outer, (0, 0), &mut |from_at, to_at| {
+            let (from_at, to_at) = (distance(from_at), distance(to_at));
             let Some((columns, column_from, column_to)) = across else {
                 return self.at(from, to, (from_at, to_at), near);
             };
@@ -158,14 +203,22 @@ fn tiles(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rows).step_by(TILE).flat_map(move |top| (0..columns).step_by(TILE).map(move |left| (top, left)))
 }
 
-/// Every index of `axes` (count, stride from, stride to), the first one slowest.
-fn walk(axes: &[(usize, usize, usize)], from: usize, to: usize, each: &mut impl FnMut(usize, usize)) {
+fn distance(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn distances(axis: Axis) -> (usize, usize, usize) {
+    (distance(axis.count), distance(axis.from), distance(axis.to))
+}
+
+/// Calls `each` with the two places of every index of `axes`, counted from `at`; the first axis is the slowest.
+pub fn walk(axes: &[Axis], at: (u64, u64), each: &mut impl FnMut(u64, u64)) {
     match axes.split_first() {
-        None => each(from, to),
-        Some((&(count, from_step, to_step), inner)) => {
-            for n in 0..count {
-                let place = |at: usize, step: usize| at.saturating_add(n.saturating_mul(step));
-                walk(inner, place(from, from_step), place(to, to_step), each);
+        None => each(at.0, at.1),
+        Some((axis, inner)) => {
+            for n in 0..axis.count {
+                let place = |at: u64, step: u64| at.saturating_add(n.saturating_mul(step));
+                walk(inner, (place(at.0, axis.from), place(at.1, axis.to)), each);
             }
         }
     }
@@ -215,6 +268,31 @@ mod tests {
         ) {
             let axes = joined(axes.into_iter().map(|(count, from, to)| Axis { count, from, to }));
             copy(&vec![1; len], &mut vec![0; 300 - len], &axes, size);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_pasted_lies_where_it_should(
+            sides in prop::collection::vec((1u64..6, 1u64..6, 0u64..6), 0..4), size in 1usize..5,
+        ) {
+            let side = |of: fn(&(u64, u64, u64)) -> u64| sides.iter().map(of).collect::<Vec<u64>>();
+            let (shape, whole, start) = (side(|s| s.0), side(|s| s.1), side(|s| s.2));
+            let count = |shape: &[u64]| shape.iter().product::<u64>();
+            let from: Vec<u8> = (0..count(&shape) * size as u64).map(|n| (n % 250 + 1) as u8).collect();
+            let mut got = vec![0; count(&whole) as usize * size];
+            let mut wanted = got.clone();
+            paste(&from, &shape, &mut got, &whole, &start, size);
+            for n in 0..count(&shape) {
+                let index = unravel(n, &shape);
+                prop_assert_eq!(ravel(&index, &shape), n);
+                let at: Vec<u64> = index.iter().zip(&start).map(|(n, start)| n + start).collect();
+                if at.iter().zip(&whole).all(|(at, len)| at < len) {
+                    let at = ravel(&at, &whole) as usize * size;
+                    wanted[at..at + size].copy_from_slice(&from[n as usize * size..][..size]);
+                }
+            }
+            prop_assert_eq!(got, wanted);
         }
     }
 

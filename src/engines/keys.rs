@@ -1,4 +1,5 @@
-//! Where a hierarchy lies: a folder, or a ZIP archive. Keys are paths with `/` between their parts.
+//! Stores of keys and bytes, in which hierarchies of arrays lie: a folder, or a ZIP archive. Keys are paths with `/`
+//! between their parts.
 
 use crate::bytes::archive::zip::{Archive, Member};
 use crate::bytes::display::natural_order;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 const METADATA: u64 = limits::HEADER;
 
 /// A store of keys and bytes.
-pub(super) enum Store {
+pub enum Store {
     /// Files in folders.
     Folder(Folder),
     /// Members of an archive.
@@ -21,14 +22,17 @@ pub(super) enum Store {
 }
 
 /// An archive and its members in the order of their names.
-pub(super) struct Zip {
+pub struct Zip {
     archive: Archive,
     sorted: Vec<u32>,
 }
 
 impl Store {
     /// The store in a folder or archive.
-    pub(super) fn open(task: &Task, source: &Source) -> Result<Store> {
+    ///
+    /// # Errors
+    /// As [`Source::folder`] and [`Archive::open`].
+    pub fn open(task: &Task, source: &Source) -> Result<Store> {
         if source.is_folder() {
             return source.folder().map(Store::Folder);
         }
@@ -42,7 +46,7 @@ impl Store {
     }
 
     /// What is wrong with the store as a whole.
-    pub(super) fn problem(&self) -> Option<Error> {
+    pub fn problem(&self) -> Option<Error> {
         match self {
             Store::Folder(_) => None,
             Store::Zip(zip) => zip.archive.problem.clone(),
@@ -50,7 +54,10 @@ impl Store {
     }
 
     /// All bytes of a key, at most `most`; `None` where it is not there.
-    pub(super) fn load(&self, task: &Task, key: &str, most: u64) -> Result<Option<Bytes>> {
+    ///
+    /// # Errors
+    /// Those of reading; `Limit` for more than `most`.
+    pub fn load(&self, task: &Task, key: &str, most: u64) -> Result<Option<Bytes>> {
         match self {
             Store::Folder(folder) => folder.load(task, key, most),
             Store::Zip(zip) => {
@@ -62,7 +69,10 @@ impl Store {
     }
 
     /// A key as a source, to read parts of it.
-    pub(super) fn source(&self, task: &Task, key: &str) -> Result<Option<Source>> {
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub fn source(&self, task: &Task, key: &str) -> Result<Option<Source>> {
         match self {
             Store::Folder(folder) => folder.source(task, key).map(|s| s.filter(|s| !s.is_folder())),
             Store::Zip(zip) => zip.member(key).map(|member| zip.archive.read(task, member)).transpose(),
@@ -70,12 +80,18 @@ impl Store {
     }
 
     /// A metadata document, if it is there.
-    pub(super) fn document(&self, task: &Task, key: &str) -> Result<Option<Bytes>> {
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn document(&self, task: &Task, key: &str) -> Result<Option<Bytes>> {
         self.load(task, key, METADATA)
     }
 
     /// The bytes that a key has, if it is there, without reading it.
-    pub(super) fn stored(&self, task: &Task, key: &str) -> Result<Option<u64>> {
+    ///
+    /// # Errors
+    /// Those of looking for it.
+    pub fn stored(&self, task: &Task, key: &str) -> Result<Option<u64>> {
         Ok(match self {
             Store::Folder(folder) => folder.size(task, key)?,
             Store::Zip(zip) => zip.member(key).map(|member| member.stored),
@@ -83,7 +99,10 @@ impl Store {
     }
 
     /// The names of the folders below `prefix` (`""`: the root), in natural order.
-    pub(super) fn folders(&self, task: &Task, prefix: &str) -> Result<Vec<String>> {
+    ///
+    /// # Errors
+    /// Those of listing it.
+    pub fn folders(&self, task: &Task, prefix: &str) -> Result<Vec<String>> {
         match self {
             Store::Folder(folder) => {
                 let entries = folder.entries(task, prefix)?;
@@ -94,7 +113,10 @@ impl Store {
     }
 
     /// Keys right below `prefix` with their stored bytes: the chunks of an array with flat names.
-    pub(super) fn files(&self, task: &Task, prefix: &str) -> Result<Vec<(String, u64)>> {
+    ///
+    /// # Errors
+    /// Those of listing it.
+    pub fn files(&self, task: &Task, prefix: &str) -> Result<Vec<(String, u64)>> {
         match self {
             Store::Folder(folder) => {
                 let entries = folder.entries(task, prefix)?;
@@ -104,8 +126,45 @@ impl Store {
         }
     }
 
+    /// The keys of chunks below `prefix`: in folders that are named by numbers, `levels` parts long, the last part of any
+    /// name. `None` for more than `most`.
+    ///
+    /// # Errors
+    /// Those of listing folders.
+    pub fn chunks(
+        &self,
+        task: &Task,
+        prefix: &str,
+        levels: usize,
+        most: usize,
+    ) -> Result<Option<Vec<String>>> {
+        let (mut found, mut open) = (Vec::new(), vec![(String::new(), levels)]);
+        while let Some((below, levels)) = open.pop() {
+            let folder = join(prefix, &below);
+            match levels {
+                0 | 1 => found.extend(self.files(task, &folder)?.iter().map(|(name, _)| join(&below, name))),
+                _ => {
+                    let names = self.folders(task, &folder)?.into_iter().filter(|n| coordinate(n).is_some());
+                    open.extend(names.map(|name| (join(&below, &name), levels - 1)));
+                }
+            }
+            if found.len().max(open.len()) > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Where a key lies, for errors.
+    pub fn place(&self, key: &str) -> String {
+        match self {
+            Store::Folder(folder) => folder.place(key).display().to_string(),
+            Store::Zip(_) => key.to_owned(),
+        }
+    }
+
     /// Where a folder really is, for finding loops of links.
-    pub(super) fn real(&self, prefix: &str) -> Option<PathBuf> {
+    pub fn real(&self, prefix: &str) -> Option<PathBuf> {
         match self {
             Store::Folder(folder) => folder.real(prefix),
             Store::Zip(_) => None,
@@ -172,13 +231,44 @@ impl Zip {
     }
 }
 
-/// The key of `name` below `prefix`.
-pub(super) fn join(prefix: &str, name: &str) -> String {
-    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") }
+/// The key of `name` below `prefix`; either may be empty.
+pub fn join(prefix: &str, name: &str) -> String {
+    match (prefix, name) {
+        ("", one) | (one, "") => one.to_owned(),
+        _ => format!("{prefix}/{name}"),
+    }
+}
+
+/// The coordinate that a file or folder of chunks is named by. Names that are read as a number but are not how it is
+/// written (`+5`, `05`) are other files: no chunk is looked for there.
+pub fn coordinate(name: &str) -> Option<u64> {
+    name.parse().ok().filter(|number: &u64| number.to_string() == name)
 }
 
 /// Whether a name from a metadata document stays below the node that names it.
-pub(super) fn is_inside(path: &str) -> bool {
+pub fn is_inside(path: &str) -> bool {
     let part = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', '\0']);
     path.split('/').all(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_named_by_numbers_as_they_are_written() {
+        let read = ["0", "7", "10", "18446744073709551615"].map(coordinate);
+        assert_eq!(read, [Some(0), Some(7), Some(10), Some(u64::MAX)]);
+        for name in ["+5", "-0", "05", "00", "", " 5", "5.raw", "18446744073709551616", "٣"] {
+            assert_eq!(coordinate(name), None, "{name:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_coordinate_is_found_by_its_name(number: u64, name in "[+0-9]{0,4}") {
+            proptest::prop_assert_eq!(coordinate(&number.to_string()), Some(number));
+            proptest::prop_assert!(coordinate(&name).is_none_or(|number| number.to_string() == name));
+        }
+    }
 }
