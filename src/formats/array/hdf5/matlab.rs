@@ -24,7 +24,7 @@ use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, Content};
 use crate::data::dtype::DType;
 use crate::data::grouped::{self, Members};
-use crate::data::node::{Children, Listing, Node, Value};
+use crate::data::node::{Children, Listing, Node, Value, page_of};
 use crate::data::region::Region;
 use crate::engines::delimited::PlainText;
 use crate::engines::matlab::{BOUNDARIES, place};
@@ -450,17 +450,19 @@ impl Listing for Cells {
         Some(self.places.count())
     }
 
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        if let Some(node) = self.nodes.lock().get(&index) {
-            return Ok(Some(node.clone()));
-        }
-        let name = format!("{{{}}}", place(index, &self.shape));
-        let node = Arc::new(self.inside.node(task, name, self.places.get(task, index)?)?);
-        let mut nodes = self.nodes.lock();
-        if nodes.len() as u64 >= limits::LISTED {
-            nodes.clear();
-        }
-        Ok(Some(nodes.entry(index).or_insert(node).clone()))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            if let Some(node) = self.nodes.lock().get(&index) {
+                return Ok(Some(node.clone()));
+            }
+            let name = format!("{{{}}}", place(index, &self.shape));
+            let node = Arc::new(self.inside.node(task, name, self.places.get(task, index)?)?);
+            let mut nodes = self.nodes.lock();
+            if nodes.len() as u64 >= limits::LISTED {
+                nodes.clear();
+            }
+            Ok(Some(nodes.entry(index).or_insert(node).clone()))
+        })
     }
 }
 
@@ -544,10 +546,12 @@ impl Listing for Structs {
         Some(limits::elements(&self.shape).unwrap_or(0))
     }
 
-    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let fields = Fields { inside: self.inside.clone(), fields: self.fields.clone(), index };
-        let name = format!("({})", place(index, &self.shape));
-        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            let fields = Fields { inside: self.inside.clone(), fields: self.fields.clone(), index };
+            let name = format!("({})", place(index, &self.shape));
+            Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
+        })
     }
 }
 
@@ -560,10 +564,12 @@ impl Listing for Fields {
         Some(self.fields.len() as u64)
     }
 
-    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        let Some((name, places)) = self.fields.get(n as usize) else { return Ok(None) };
-        let node = self.inside.node(task, name.clone(), places.get(task, self.index)?)?;
-        Ok(Some(Arc::new(node)))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| {
+            let Some((name, places)) = self.fields.get(n as usize) else { return Ok(None) };
+            let node = self.inside.node(task, name.clone(), places.get(task, self.index)?)?;
+            Ok(Some(Arc::new(node)))
+        })
     }
 }
 

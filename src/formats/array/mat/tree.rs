@@ -11,10 +11,11 @@ use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
-use crate::data::node::{Children, Listing, Node, Value};
+use crate::data::node::{Children, Listing, Node, Value, page_of};
 use crate::engines::matlab::{BOUNDARIES, place};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What elements inside each other share.
@@ -370,10 +371,12 @@ impl Listing for Cells {
         Some(self.items.count)
     }
 
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let mut node = self.items.node(task, index)?;
-        node.name = format!("{{{}}}", place(index, &self.shape));
-        Ok(Some(Arc::new(node)))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            let mut node = self.items.node(task, index)?;
+            node.name = format!("{{{}}}", place(index, &self.shape));
+            Ok(Some(Arc::new(node)))
+        })
     }
 }
 
@@ -394,10 +397,12 @@ impl Listing for Fields {
         Some(self.names.len() as u64)
     }
 
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let mut node = self.items.node(task, self.first + index)?;
-        node.name = self.names.get(index as usize).cloned().unwrap_or_default();
-        Ok(Some(Arc::new(node)))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            let mut node = self.items.node(task, self.first + index)?;
+            node.name = self.names.get(index as usize).cloned().unwrap_or_default();
+            Ok(Some(Arc::new(node)))
+        })
     }
 }
 
@@ -418,10 +423,12 @@ impl Listing for Structs {
         Some(self.count)
     }
 
-    fn child(&self, _task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        let first = index * self.names.len() as u64;
-        let fields = Fields { items: self.items.clone(), names: self.names.clone(), first };
-        let name = format!("({})", place(index, &self.shape));
-        Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            let first = index * self.names.len() as u64;
+            let fields = Fields { items: self.items.clone(), names: self.names.clone(), first };
+            let name = format!("({})", place(index, &self.shape));
+            Ok(Some(Arc::new(Node::new(name, "struct").separator(".").lazy(fields))))
+        })
     }
 }
