@@ -39,17 +39,6 @@ pub fn column_dtype(data_type: &DataType) -> Option<(DType, Vec<u64>)> {
     let day = TimeUnit { count: 1, base: TimeBase::Day };
     Some(match data_type {
         DataType::Boolean => (DType::Bool, vec![]),
-        DataType::Int8 => (DType::I8, vec![]),
-        DataType::Int16 => (DType::I16, vec![]),
-        DataType::Int32 => (DType::I32, vec![]),
-        DataType::Int64 => (DType::I64, vec![]),
-        DataType::UInt8 => (DType::U8, vec![]),
-        DataType::UInt16 => (DType::U16, vec![]),
-        DataType::UInt32 => (DType::U32, vec![]),
-        DataType::UInt64 => (DType::U64, vec![]),
-        DataType::Float16 => (DType::F16, vec![]),
-        DataType::Float32 => (DType::F32, vec![]),
-        DataType::Float64 => (DType::F64, vec![]),
         DataType::Timestamp(u, _) => (DType::DateTime(unit(u)), vec![]),
         DataType::Date32 => (DType::DateTime(day), vec![]),
         DataType::Duration(u) => (DType::TimeDelta(unit(u)), vec![]),
@@ -61,7 +50,7 @@ pub fn column_dtype(data_type: &DataType) -> Option<(DType, Vec<u64>)> {
         }
         DataType::Dictionary(_, values) => column_dtype(values)?,
         DataType::RunEndEncoded(_, values) => column_dtype(values.data_type())?,
-        _ => return None,
+        other => (DType::number(other)?, vec![]),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::DType;
 use crate::bytes::entry;
-use arrow::datatypes as types;
+use arrow::datatypes::{self as types, ArrowPrimitiveType};
 
 /// `$body` where `$T` is the Rust type of the elements of an integer type; `$other` for other types.
 macro_rules! with_integer {
@@ -68,6 +68,13 @@ impl Number for half::f16 {
 }
 
 impl DType {
+    /// The number type that a column of an Arrow type has.
+    pub fn number(of: &types::DataType) -> Option<DType> {
+        use DType::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        let is = |dtype: &DType| with_number!(dtype, T => <T as Number>::Arrow::DATA_TYPE == *of, _ => false);
+        [I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64].into_iter().find(is)
+    }
+
     /// Decodes delivered elements of a real type to `f64`, appending to `out`. Integers beyond 2⁵³
     /// lose low bits here: this is for pictures and sums, not for showing values. Other types
     /// append nothing.
