@@ -157,7 +157,7 @@ impl Plan {
             let content = match &chosen.content {
                 Content::Table(table) if !self.target.writer.texts && table.is_inferred() => {
                     // Only one table is ever given other types: several go to arrays, where text has no place.
-                    let all = Arc::new(Typed::new(table.clone(), type_overrides));
+                    let all = Arc::new(Typed::strict(table.clone(), type_overrides));
                     self.typed_notes(table.as_ref(), all.as_ref(), &mut losses);
                     typed = Some(all.clone());
                     Content::Table(all)

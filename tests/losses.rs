@@ -153,9 +153,9 @@ impl Object {
                 let raw = table.clone();
                 let table: Arc<dyn Table> = match table.is_inferred() {
                     true => {
-                        let first = Typed::new(table.clone(), &BTreeMap::new());
+                        let first = Typed::strict(table.clone(), &BTreeMap::new());
                         first.try_all(&Task::new()).ok()?;
-                        Arc::new(Typed::new(table.clone(), &first.mismatches()))
+                        Arc::new(Typed::strict(table.clone(), &first.mismatches()))
                     }
                     false => table.clone(),
                 };

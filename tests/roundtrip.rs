@@ -54,9 +54,9 @@ fn cells_of(table: &Arc<dyn Table>, typed: bool) -> Option<Vec<Cells>> {
     let task = Task::new();
     let table: Arc<dyn Table> = match typed && table.is_inferred() {
         true => {
-            let first = Typed::new(table.clone(), &BTreeMap::new());
+            let first = Typed::strict(table.clone(), &BTreeMap::new());
             first.try_all(&task).ok()?;
-            Arc::new(Typed::new(table.clone(), &first.mismatches()))
+            Arc::new(Typed::strict(table.clone(), &first.mismatches()))
         }
         false => table.clone(),
     };

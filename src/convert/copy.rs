@@ -100,7 +100,7 @@ pub fn table(table: &Arc<dyn Table>, task: &Task, request: &CopyRequest) -> Resu
     task.set_total(request.rows.end.saturating_sub(request.rows.start));
     let schema = project(table.schema(), &request.columns)?;
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let typed = LenientTyped::new(table.clone());
+    let typed = LenientTyped::lenient(table.clone());
     let table: &dyn Table = if request.format.is_text() { &**table } else { &typed };
     let mut out = CopyWriter::new(request, names);
     let mut at = request.rows.start;

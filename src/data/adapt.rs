@@ -8,10 +8,10 @@ mod columns;
 mod field;
 mod frame;
 mod lenient;
+mod mapped;
 mod nested;
 mod picture;
 mod records;
-mod scaled;
 mod shown;
 mod typed;
 
@@ -20,17 +20,17 @@ pub use columns::{Columns, NullRule, TableArray, column_dtype, values as cell_by
 pub use field::{FieldArray, FieldPath};
 pub use frame::FrameArray;
 pub use lenient::LenientTyped;
+pub use mapped::{ColumnMap, MappedArray, MappedTable, scaled};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
-pub use scaled::ScaledArray;
 pub use shown::Shown;
 pub use typed::{TypeMismatch, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, MissingRegion};
+use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::table::{batch, cut, project};
-use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Rows, Table, TableFacts};
+use crate::data::content::{Array, ArrayFacts, ColumnStatistics, Layout, Rows, Table, TableFacts, sample};
 use crate::data::dtype::DType;
 use crate::data::region::{Region, Span};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -104,8 +104,28 @@ impl Table for TableView {
         Ok(rows.end - rows.start)
     }
 
+    fn look(&self, task: &Task, most: usize) -> Result<()> {
+        self.table.look(task, most)
+    }
+
     fn scan_step(&self, at: u64) -> u64 {
         self.table.scan_step(self.rows.start.saturating_add(at))
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        let first = self.rows.start.saturating_add(at);
+        Ok(self.table.alike(task, first)?.min(self.rows.end.saturating_sub(first)))
+    }
+
+    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
+        match self.is_cut() {
+            true => Ok(sample::spread(self.rows().known(), most)),
+            false => self.table.sample(task, most),
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        if self.is_cut() { Layout::default() } else { self.table.layout() }
     }
 
     fn facts(&self) -> TableFacts {
@@ -187,6 +207,23 @@ impl Array for ArrayView {
             gap.part.0.retain(|_| !single.next().copied().unwrap_or(false));
         }
         Ok(gaps)
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        self.array.unstored(task, &self.outer(region)?)
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        let Some(mut stored) = self.array.stored(task)? else { return Ok(None) };
+        let inside = |region: &Region| -> Option<Region> {
+            let spans = region.0.iter().zip(&self.region.0).map(|(there, mine)| mine.holding(there));
+            let mut spans = spans.collect::<Option<Vec<Span>>>()?;
+            let mut single = self.single.iter();
+            spans.retain(|_| !single.next().copied().unwrap_or(false));
+            Some(Region(spans))
+        };
+        stored.regions = stored.regions.iter().filter_map(inside).collect();
+        Ok(Some(stored))
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

@@ -2,7 +2,7 @@
 //! The window, the command line and the text writers all use these.
 
 use crate::bytes::entry;
-use crate::data::dtype::{DType, TimeBase, TimeUnit as Unit};
+use crate::data::dtype::{DType, TimeBase, TimeUnit as Unit, with_integer};
 use arrow::array::timezone::Tz;
 use arrow::array::*;
 use arrow::datatypes::*;
@@ -349,23 +349,11 @@ pub fn element(dtype: &DType, bytes: &[u8]) -> String {
 }
 
 fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
-    macro_rules! int {
-        ($ty:ty) => {
-            <$ty>::from_le_bytes(bytes.try_into().ok()?).to_string()
-        };
-    }
     let f32_at = |at: usize| Some(f32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let f64_at = |at: usize| Some(f64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    with_integer!(dtype, T => return Some(T::from_le_bytes(bytes.try_into().ok()?).to_string()), _ => {});
     Some(match dtype {
         DType::Bool => (*bytes.first()? != 0).to_string(),
-        DType::I8 => int!(i8),
-        DType::I16 => int!(i16),
-        DType::I32 => int!(i32),
-        DType::I64 => int!(i64),
-        DType::U8 => int!(u8),
-        DType::U16 => int!(u16),
-        DType::U32 => int!(u32),
-        DType::U64 => int!(u64),
         DType::F16 => float16(half::f16::from_le_bytes(bytes.try_into().ok()?)),
         DType::BF16 => bfloat16(half::bf16::from_le_bytes(bytes.try_into().ok()?)),
         DType::F32 => float32(f32_at(0)?),
@@ -394,8 +382,8 @@ fn element_of(dtype: &DType, bytes: &[u8]) -> Option<String> {
         DType::DateTime(unit) => datetime(i64::from_le_bytes(bytes.try_into().ok()?), *unit),
         DType::TimeDelta(unit) => timedelta(i64::from_le_bytes(bytes.try_into().ok()?), *unit),
         DType::Struct(_) => structured(dtype, bytes)?.to_string(),
-        // They have no delivered bytes: `Array::column` gives them.
-        DType::Variable(_) => return None,
+        // Those of any length have no delivered bytes: `Array::column` gives them.
+        _ => return None,
     })
 }
 

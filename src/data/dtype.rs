@@ -4,13 +4,14 @@
 //! order; types under a byte are delivered one element a byte, in its low bits.
 
 mod long;
+mod numbers;
 pub mod numpy;
 mod order;
 
 pub use long::Long;
+pub(crate) use numbers::{Number, with_integer, with_number};
 pub use order::{ByteOrder, swap_bytes};
 
-use crate::bytes::entry;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use std::fmt;
@@ -377,65 +378,6 @@ impl DType {
         matches!(self, DType::C64 | DType::C128)
     }
 
-    /// Decodes delivered elements of a real type to `f64`, appending to `out`. Integers beyond 2⁵³
-    /// lose low bits here: this is for pictures and sums, not for showing values. Other types
-    /// append nothing.
-    pub fn decode(&self, bytes: &[u8], out: &mut Vec<f64>) {
-        macro_rules! each {
-            ($ty:ty, $n:literal) => {
-                out.extend(bytes.as_chunks::<$n>().0.iter().map(|&b| <$ty>::from_le_bytes(b) as f64))
-            };
-        }
-        match self {
-            DType::Bool => out.extend(bytes.iter().map(|&b| f64::from(u8::from(b != 0)))),
-            DType::I8 => each!(i8, 1),
-            DType::U8 => each!(u8, 1),
-            DType::I16 => each!(i16, 2),
-            DType::U16 => each!(u16, 2),
-            DType::I32 => each!(i32, 4),
-            DType::U32 => each!(u32, 4),
-            DType::I64 => each!(i64, 8),
-            DType::U64 => each!(u64, 8),
-            DType::F32 => each!(f32, 4),
-            DType::F64 => each!(f64, 8),
-            DType::F16 => {
-                out.extend(bytes.as_chunks::<2>().0.iter().map(|&b| half::f16::from_le_bytes(b).to_f64()));
-            }
-            DType::BF16 => {
-                out.extend(bytes.as_chunks::<2>().0.iter().map(|&b| half::bf16::from_le_bytes(b).to_f64()));
-            }
-            DType::Mini(kind) => {
-                let table = kind.table();
-                out.extend(bytes.iter().map(|&b| f64::from(*entry(table, b))));
-            }
-            DType::Long(kind) => {
-                out.extend(bytes.chunks_exact(kind.size() as usize).map(|b| kind.to_f64(b)));
-            }
-            _ => {}
-        }
-    }
-
-    /// Hands over delivered elements of an integer type, none of them rounded. Whether it is one.
-    pub fn integers(&self, bytes: &[u8], mut each: impl FnMut(i128)) -> bool {
-        macro_rules! each {
-            ($ty:ty, $n:literal) => {
-                bytes.as_chunks::<$n>().0.iter().for_each(|&b| each(<$ty>::from_le_bytes(b).into()))
-            };
-        }
-        match self {
-            DType::I8 => each!(i8, 1),
-            DType::U8 => each!(u8, 1),
-            DType::I16 => each!(i16, 2),
-            DType::U16 => each!(u16, 2),
-            DType::I32 => each!(i32, 4),
-            DType::U32 => each!(u32, 4),
-            DType::I64 => each!(i64, 8),
-            DType::U64 => each!(u64, 8),
-            _ => return false,
-        }
-        true
-    }
-
     /// The record of a structured type.
     pub fn record(&self) -> Option<&Record> {
         match self {
@@ -505,12 +447,5 @@ mod tests {
         assert_eq!(value(Mini::F6E3M2, 0x1f), 28.0);
         assert_eq!(value(Mini::F4E2M1, 0x7), 6.0);
         assert_eq!(value(Mini::F4E2M1, 0x9), -0.5);
-    }
-
-    #[test]
-    fn decoding_reads_little_endian() {
-        let mut out = Vec::new();
-        DType::I16.decode(&[0xff, 0xff, 2, 0], &mut out);
-        assert_eq!(out, [-1.0, 2.0]);
     }
 }

@@ -68,10 +68,6 @@ impl Listing for GuardedListing {
         known(None, || self.0.count())
     }
 
-    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(guarded(|| self.0.child(task, n))?.map(shared))
-    }
-
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
         Ok(guarded(|| self.0.page(task, range))?.into_iter().map(shared).collect())
     }

@@ -7,7 +7,8 @@ pub mod cells;
 use crate::data::content::Table;
 use arrow::array::*;
 use arrow::datatypes::*;
-use cells::{Moment, boolean, has_leading_zero, is_missing};
+use cells::{boolean, float, integer, is_missing, stamp};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// The type that the cells of a column of texts are made values of by [`typed`]: the inferred one, of which lists
@@ -32,58 +33,18 @@ pub fn values(array: &ArrayRef, kind: Option<&DataType>) -> (ArrayRef, u64) {
 /// The cells of a text column as values of `kind` (one that [`inferred`] gives): empty cells become
 /// null, and so do those that do not fit, which are counted.
 pub fn typed(texts: &StringArray, kind: &DataType) -> (ArrayRef, u64) {
-    match kind {
-        DataType::Boolean => {
-            let mut unfit = 0;
-            let one = |cell: Option<&str>| {
-                let cell = cells::trimmed(cell?);
-                let value = boolean(cell);
-                unfit += u64::from(value.is_none() && !cell.is_empty());
-                value
-            };
-            let array: BooleanArray = texts.iter().map(one).collect();
-            (Arc::new(array), unfit)
-        }
-        DataType::Int64 => of_fitting::<Int64Type>(texts, |cell| cell.parse().ok()),
-        DataType::Float64 => of_fitting::<Float64Type>(texts, |cell| cell.parse().ok()),
-        DataType::Date32 => of_fitting::<Date32Type>(texts, |cell| cells::days(cell.as_bytes())),
-        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
-            let (array, unfit) = of_fitting::<TimestampMicrosecondType>(texts, micros);
-            let array = array.as_primitive::<TimestampMicrosecondType>().clone();
-            (Arc::new(array.with_timezone_opt(zone.clone())), unfit)
-        }
-        _ if texts.iter().any(|cell| cell == Some("")) => {
-            let texts: StringArray = texts.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect();
-            (Arc::new(texts), 0)
-        }
-        _ => (Arc::new(texts.clone()), 0),
+    if *kind == DataType::Utf8 {
+        let empty = texts.iter().any(|cell| cell == Some(""));
+        let there = || texts.iter().map(|cell| cell.filter(|c| !c.is_empty())).collect();
+        return (Arc::new(if empty { there() } else { texts.clone() }), 0);
     }
-}
-
-/// The cells as values, null where one does not fit, and how many do not.
-fn of_fitting<T: ArrowPrimitiveType>(
-    texts: &StringArray,
-    parse: impl Fn(&str) -> Option<T::Native>,
-) -> (ArrayRef, u64) {
     let mut unfit = 0;
-    let one = |cell: &str| {
-        let value = parse(cell);
-        unfit += u64::from(value.is_none() && !cell.is_empty());
-        Ok(value)
+    let count = |_: &str| {
+        unfit += 1;
+        Ok::<(), Infallible>(())
     };
-    let array: PrimitiveArray<T> = match cells::values(texts, one) {
-        Ok(array) => array,
-        Err(_) => PrimitiveArray::new_null(texts.len()),
-    };
-    (Arc::new(array), unfit)
-}
-
-/// Microseconds from 1970 on of a moment, or of a date alone, which is its midnight.
-fn micros(cell: &str) -> Option<i64> {
-    match cells::days(cell.as_bytes()) {
-        Some(days) => i64::from(days).checked_mul(86_400_000_000),
-        None => Moment::parse(cell)?.micros(),
-    }
+    let Ok(array) = cells::column(texts, kind, count);
+    (array, unfit)
 }
 
 /// The types that all cells so far fit.
@@ -94,10 +55,12 @@ pub struct Guess {
     integer: bool,
     float: bool,
     date: bool,
-    stamp: bool,
-    /// `Some(true)`: every timestamp had a zone.
-    zone: Option<bool>,
+    /// Each of [`STAMPS`].
+    stamps: [bool; 4],
 }
+
+/// Timestamps without and with a zone, as counts of so many nanoseconds.
+const STAMPS: [(bool, i64); 4] = [(false, 1_000), (true, 1_000), (false, 1), (true, 1)];
 
 impl Default for Guess {
     fn default() -> Self {
@@ -108,7 +71,7 @@ impl Default for Guess {
 impl Guess {
     /// Nothing seen yet.
     pub fn new() -> Self {
-        Guess { seen: false, boolean: true, integer: true, float: true, date: true, stamp: true, zone: None }
+        Guess { seen: false, boolean: true, integer: true, float: true, date: true, stamps: [true; 4] }
     }
 
     /// Takes one cell into account. Empty cells and the usual words for a missing one say nothing.
@@ -118,19 +81,12 @@ impl Guess {
             return;
         }
         self.seen = true;
-        self.boolean = self.boolean && is_boolean(cell);
-        let integer = self.float && is_integer(cell);
-        // Digits beyond 64 bits are no float: as one they would lose some.
-        let beyond = !integer && cell.strip_prefix('-').unwrap_or(cell).bytes().all(|b| b.is_ascii_digit());
-        self.float = self.float && !beyond && (integer || is_float(cell));
-        self.integer = self.integer && integer;
-        let date = (self.date || self.stamp) && is_date(cell);
-        let stamp = if self.stamp { timestamp_zone(cell) } else { None };
-        self.date = self.date && date;
-        self.stamp = self.stamp && (date || stamp.is_some());
-        if let Some(zone) = stamp {
-            self.stamp = self.stamp && self.zone.is_none_or(|before| before == zone);
-            self.zone = Some(zone);
+        self.boolean = self.boolean && boolean(cell).is_some();
+        self.integer = self.integer && integer(cell).is_some();
+        self.float = self.float && float(cell).is_some();
+        self.date = self.date && cells::days(cell.as_bytes()).is_some();
+        for (fits, (zoned, unit)) in self.stamps.iter_mut().zip(STAMPS) {
+            *fits = *fits && stamp(cell, zoned, unit).is_some();
         }
     }
 
@@ -152,11 +108,13 @@ impl Guess {
             _ if self.integer => DataType::Int64,
             _ if self.float => DataType::Float64,
             _ if self.date => DataType::Date32,
-            _ if self.stamp => {
-                let zone = (self.zone == Some(true)).then(|| UTC.into());
-                DataType::Timestamp(TimeUnit::Microsecond, zone)
-            }
-            _ => DataType::Utf8,
+            _ => match STAMPS.iter().zip(self.stamps).find(|(_, fits)| *fits) {
+                Some(((zoned, unit), _)) => {
+                    let unit = if *unit == 1 { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
+                    DataType::Timestamp(unit, zoned.then(|| UTC.into()))
+                }
+                None => DataType::Utf8,
+            },
         }
     }
 
@@ -173,30 +131,10 @@ pub fn is_typed(cell: &str) -> bool {
     guess.is_typed()
 }
 
-fn is_boolean(cell: &str) -> bool {
-    boolean(cell).is_some()
-}
-
-fn is_integer(cell: &str) -> bool {
-    !has_leading_zero(cell) && cell.parse::<i64>().is_ok()
-}
-
-fn is_float(cell: &str) -> bool {
-    !has_leading_zero(cell) && cell.parse::<f64>().is_ok()
-}
-
-fn is_date(cell: &str) -> bool {
-    cells::days(cell.as_bytes()).is_some()
-}
-
-/// Whether a timestamp has a zone; `None` for cells that are none.
-fn timestamp_zone(cell: &str) -> Option<bool> {
-    Moment::parse(cell).map(|moment| moment.zoned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn of(cells: &[&str]) -> String {
         let mut guess = Guess::new();
@@ -217,6 +155,11 @@ mod tests {
         assert_eq!(of(&["2024-01-31", "2024-01-31 12:00:00.5"]), "Timestamp(µs)");
         assert_eq!(of(&["2024-01-31T12:00:00Z", "2024-01-31T12:00:00+01:00"]), "Timestamp(µs, \"+00:00\")");
         assert_eq!(of(&["2024-01-31T12:00:00Z", "2024-01-31T12:00:00"]), "Utf8");
+        assert_eq!(of(&["2024-01-31T12:00:00Z", "2024-01-31"]), "Utf8");
+        assert_eq!(of(&["2024-01-31 12:00:00.5", "2024-01-31 12:00:00.123456789"]), "Timestamp(ns)");
+        assert_eq!(of(&["9007199254740993", "1"]), "Int64");
+        assert_eq!(of(&["9007199254740993", "0.5"]), "Utf8");
+        assert_eq!(of(&["0.5", "1e999"]), "Utf8");
         for wrong in [
             "2024-01-31T25:00",
             "2024-01-31T12:60",
@@ -241,13 +184,99 @@ mod tests {
             (texts.iter().map(|t| t.clone().unwrap_or("-".into())).collect::<Vec<_>>().join(" "), unfit)
         };
         assert_eq!(of(&DataType::Int64, &["1", " -2", "", "x"]), ("1 -2 - -".into(), 1));
-        assert_eq!(of(&DataType::Float64, &["1e3", "nan", "NA"]), ("1000.0 nan -".into(), 1));
+        assert_eq!(of(&DataType::Float64, &["1e3", "nan", "NA"]), ("1000.0 nan -".into(), 0));
+        assert_eq!(of(&DataType::Int64, &["007", "9007199254740993"]), ("- 9007199254740993".into(), 1));
+        assert_eq!(of(&DataType::Float64, &["9007199254740993", "1e999"]), ("- -".into(), 2));
         assert_eq!(of(&DataType::Boolean, &["True", "false", "1"]), ("true false -".into(), 1));
         assert_eq!(of(&DataType::Date32, &["2024/02/29", "2023-02-29"]), ("2024-02-29 -".into(), 1));
         assert_eq!(of(&DataType::Utf8, &["a", ""]), ("a -".into(), 0));
         let stamp = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
         let cells = ["2024-01-31T12:00:00.5+01:00", "2024-01-31 12:00Z", "2024-01-31"];
-        let expected = "2024-01-31T11:00:00.500+00:00 2024-01-31T12:00:00+00:00 2024-01-31T00:00:00+00:00";
-        assert_eq!(of(&stamp, &cells), (expected.into(), 0));
+        // A date without a zone is no moment.
+        let expected = "2024-01-31T11:00:00.500+00:00 2024-01-31T12:00:00+00:00 -";
+        assert_eq!(of(&stamp, &cells), (expected.into(), 1));
+    }
+
+    /// Texts of numbers, codes, dates and times, and words between them.
+    fn cells() -> impl Strategy<Value = Vec<String>> {
+        let integer = || prop_oneof![any::<i64>().prop_map(|n| n.to_string()), "[-+]?[0-9]{1,21}"];
+        let float = || {
+            prop_oneof![
+                any::<f64>().prop_map(|n| format!("{n:?}")),
+                "[-+]?[0-9]{0,18}[.][0-9]{1,18}(e[-+]?[0-9]{1,3})?",
+                "(nan|NaN|inf|-inf|1e999)"
+            ]
+        };
+        let date = || "(0001|1676|1970|2024)[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12][0-9]|3[01])";
+        let plain = || (date(), "[T ]([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)([.][0-9]{1,11})?");
+        let plain = move || plain().prop_map(|(date, clock)| date + &clock);
+        let zoned = move || (plain(), "(Z|[+-](0[0-9]|1[0-9]):?[0-5][0-9])").prop_map(|(a, b)| a + &b);
+        let word = || prop_oneof!["(|NA|null|N/A| )", "(true|False|TRUE|truE)", "\\PC{0,5}"];
+        let some = |one: BoxedStrategy<String>| {
+            let cell = prop_oneof![9 => one, 1 => "(|NA|null| )"];
+            proptest::collection::vec(cell, 1..9).boxed()
+        };
+        prop_oneof![
+            some(integer().boxed()),
+            some(prop_oneof![integer(), float()].boxed()),
+            some(prop_oneof!["[0-9]{1,4}", "[0-9]{1,4}[.][0-9]{1,4}"].boxed()),
+            some(date().boxed()),
+            some(prop_oneof![date().boxed(), plain().boxed()].boxed()),
+            some(zoned().boxed()),
+            some("(true|false|True|FALSE)".boxed()),
+            some(prop_oneof![integer().boxed(), float().boxed(), zoned().boxed(), word().boxed()].boxed()),
+        ]
+    }
+
+    /// The moment that a text names, by another reader of such texts.
+    fn moment(text: &str) -> chrono::NaiveDateTime {
+        let text = text.replace('/', "-").replace('Z', "+00:00");
+        let (date, clock) = text.split_at(10);
+        let text = format!("{date}T{}", if clock.is_empty() { "00:00:00" } else { &clock[1..] });
+        match chrono::DateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M:%S%.f%#z") {
+            Ok(zoned) => zoned.naive_utc(),
+            Err(_) => chrono::NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M:%S%.f").unwrap(),
+        }
+    }
+
+    /// Whether a value, as its text, is what the text of a cell says.
+    fn is_same(kind: &DataType, cell: &str, value: &str) -> bool {
+        let code = cell
+            .trim_start_matches(['-', '+'])
+            .strip_prefix('0')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        match kind {
+            DataType::Int64 => !code && cell.parse::<i128>().unwrap() == value.parse::<i128>().unwrap(),
+            DataType::Float64 => {
+                let (was, is): (f64, f64) = (cell.parse().unwrap(), value.parse().unwrap());
+                let exact =
+                    cell.parse::<i128>().is_ok_and(|n| n == is as i128) || cell.parse::<i128>().is_err();
+                let lost = is.is_infinite() && cell.contains(|c: char| c.is_ascii_digit());
+                !code && exact && !lost && (was == is || was.is_nan() && is.is_nan())
+            }
+            DataType::Boolean => cell.to_lowercase() == value,
+            DataType::Date32 => cell.replace('/', "-") == value,
+            DataType::Timestamp(..) => moment(cell) == moment(value),
+            _ => cell == value,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_that_a_type_was_inferred_from_keeps_its_meaning(cells in cells()) {
+            let mut guess = Guess::new();
+            cells.iter().for_each(|cell| guess.see(cell));
+            let (kind, texts) = (guess.data_type(), StringArray::from(cells.clone()));
+            let (values, unfit) = typed(&texts, &kind);
+            prop_assert_eq!(unfit, 0, "{}", &kind);
+            prop_assert!(cells::column(&texts, &kind, Err).is_ok(), "{}", &kind);
+            for (row, cell) in cells.iter().enumerate() {
+                let trimmed = if kind == DataType::Utf8 { cell } else { cell.trim() };
+                match crate::data::cell::text(&values, row) {
+                    None => prop_assert!(trimmed.is_empty() || is_missing(trimmed), "{cell:?} of {kind}"),
+                    Some(value) => prop_assert!(is_same(&kind, trimmed, &value), "{cell:?} of {kind}: {value}"),
+                }
+            }
+        }
     }
 }

@@ -135,25 +135,12 @@ pub enum Children {
 pub trait Listing: Send + Sync {
     /// How many there are, if that is known without reading.
     fn count(&self) -> Option<u64>;
-    /// One child by its place in the file's order; `None` beyond the end. For listings that have one as cheaply as
-    /// many: those that have not make pages instead.
+    /// The children `range` (cut to what is there), in the file's order; of many perhaps only the first
+    /// [`limits::LISTED`]. Where one costs as little as many, [`page_of`] makes it.
     ///
     /// # Errors
     /// Those of reading.
-    fn child(&self, _task: &Task, _n: u64) -> Result<Option<Arc<Node>>> {
-        Err(Error::bug("a listing makes neither children nor pages"))
-    }
-    /// The children `range` (cut to what is there), in the file's order. Unless a listing makes pages itself, one
-    /// child after the other, [`limits::LISTED`] of them at most.
-    ///
-    /// # Errors
-    /// Those of reading.
-    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let end =
-            range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count().unwrap_or(u64::MAX));
-        let child = |n| task.check().and_then(|()| self.child(task, n)).transpose();
-        (range.start..end).map_while(child).collect()
-    }
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>>;
     /// How many there are at least, while [`Listing::count`] does not know it; grows while an index does.
     fn at_least(&self) -> u64 {
         0
@@ -191,6 +178,22 @@ pub trait Listing: Send + Sync {
             }
         }
     }
+}
+
+/// The page `range` of children that are made one by one from their places: up to `count`, or to the first that is not
+/// there, [`limits::LISTED`] of them at most.
+///
+/// # Errors
+/// Those of `child`; `Cancelled`.
+pub fn page_of(
+    task: &Task,
+    range: Range<u64>,
+    count: Option<u64>,
+    child: impl Fn(u64) -> Result<Option<Arc<Node>>>,
+) -> Result<Vec<Arc<Node>>> {
+    let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(count.unwrap_or(u64::MAX));
+    let child = |n| task.check().and_then(|()| child(n)).transpose();
+    (range.start..end).map_while(child).collect()
 }
 
 type Make = dyn Fn(&Task) -> Result<Node> + Send + Sync;

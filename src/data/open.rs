@@ -248,7 +248,8 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::node::Listing;
+    use crate::data::node::{Listing, page_of};
+    use std::ops::Range;
 
     /// Numbers as nodes, in pages as containers give them.
     struct Numbers {
@@ -261,8 +262,9 @@ mod tests {
             self.known.then_some(self.count)
         }
 
-        fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-            Ok((n < self.count).then(|| Arc::new(Node::new(n.to_string(), "number"))))
+        fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+            let child = |n: u64| Ok(Some(Arc::new(Node::new(n.to_string(), "number"))));
+            page_of(task, range, Some(self.count), child)
         }
     }
 

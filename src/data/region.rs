@@ -52,6 +52,13 @@ impl Span {
     fn below(&self, end: u64) -> u64 {
         end.saturating_sub(self.start).div_ceil(self.step.max(1)).min(self.count)
     }
+
+    /// The places in this span of the indices from the first to the last one of `there`; `None` where it has none of
+    /// them.
+    pub fn holding(&self, there: &Span) -> Option<Span> {
+        let (first, end) = (self.below(there.start), self.below(there.end()));
+        (first < end).then(|| Span::range(first, end - first))
+    }
 }
 
 /// A span for each dimension. A scalar has none.

@@ -5,9 +5,8 @@
 
 use crate::bytes::display::natural_order;
 use crate::bytes::error::Result;
-use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -113,17 +112,12 @@ impl<L: Leaf> Listing for Module<L> {
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        task.check()?;
         let groups = self.groups();
-        let end = range.end.min(range.start.saturating_add(limits::LISTED));
-        let child = |n: u64| {
-            let n = usize::try_from(n).ok()?;
-            match groups.get(n) {
-                Some(group) => Some(self.child(group)),
-                None => self.after.get(n - groups.len()).cloned(),
-            }
+        let child = |n: usize| match groups.get(n) {
+            Some(group) => Some(self.child(group)),
+            None => self.after.get(n - groups.len()).cloned(),
         };
-        Ok((range.start..end).map_while(child).collect())
+        page_of(task, range, self.count(), |n| Ok(child(n as usize)))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

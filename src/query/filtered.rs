@@ -55,7 +55,7 @@ pub fn filtered(
 ) -> Result<Filtered, Failure> {
     // A text format's columns are asked as the types that they were guessed to be, and shown as they stand.
     let guesses = engine.catalog.guesses(table);
-    let typed = table.is_inferred().then(|| Arc::new(Typed::new(table.clone(), &guesses.lock())));
+    let typed = table.is_inferred().then(|| Arc::new(Typed::strict(table.clone(), &guesses.lock())));
     let asked: Arc<dyn Table> = match &typed {
         Some(typed) => Arc::new(RawAndTyped::new(table.clone(), typed.clone())),
         None => table.clone(),

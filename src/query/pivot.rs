@@ -323,7 +323,7 @@ impl Asked {
             return Asked { table: table.clone(), guessed: None };
         }
         let guesses = engine.catalog.guesses(table);
-        let typed = Arc::new(Typed::new(table.clone(), &guesses.lock()));
+        let typed = Arc::new(Typed::strict(table.clone(), &guesses.lock()));
         Asked { table: typed.clone(), guessed: Some((guesses, typed)) }
     }
 

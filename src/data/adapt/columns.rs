@@ -4,7 +4,7 @@
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Table};
-use crate::data::dtype::{DType, Field, Record, TimeBase, TimeUnit, Variable};
+use crate::data::dtype::{DType, Field, Number, Record, TimeBase, TimeUnit, Variable, with_number};
 use crate::data::region::{Region, Span};
 use arrow::array::{Array as _, ArrayRef, AsArray, StructArray, UInt64Array};
 use arrow::compute::{cast, take};
@@ -39,17 +39,6 @@ pub fn column_dtype(data_type: &DataType) -> Option<(DType, Vec<u64>)> {
     let day = TimeUnit { count: 1, base: TimeBase::Day };
     Some(match data_type {
         DataType::Boolean => (DType::Bool, vec![]),
-        DataType::Int8 => (DType::I8, vec![]),
-        DataType::Int16 => (DType::I16, vec![]),
-        DataType::Int32 => (DType::I32, vec![]),
-        DataType::Int64 => (DType::I64, vec![]),
-        DataType::UInt8 => (DType::U8, vec![]),
-        DataType::UInt16 => (DType::U16, vec![]),
-        DataType::UInt32 => (DType::U32, vec![]),
-        DataType::UInt64 => (DType::U64, vec![]),
-        DataType::Float16 => (DType::F16, vec![]),
-        DataType::Float32 => (DType::F32, vec![]),
-        DataType::Float64 => (DType::F64, vec![]),
         DataType::Timestamp(u, _) => (DType::DateTime(unit(u)), vec![]),
         DataType::Date32 => (DType::DateTime(day), vec![]),
         DataType::Duration(u) => (DType::TimeDelta(unit(u)), vec![]),
@@ -61,7 +50,7 @@ pub fn column_dtype(data_type: &DataType) -> Option<(DType, Vec<u64>)> {
         }
         DataType::Dictionary(_, values) => column_dtype(values)?,
         DataType::RunEndEncoded(_, values) => column_dtype(values.data_type())?,
-        _ => return None,
+        other => (DType::number(other)?, vec![]),
     })
 }
 
@@ -276,24 +265,15 @@ pub fn values(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u
 }
 
 fn raw(array: &ArrayRef, dtype: &DType, nulls: &NullRule) -> Result<Vec<u8>> {
-    macro_rules! primitive {
-        ($ty:ty) => {
-            array.as_primitive::<$ty>().values().inner().as_slice().to_vec()
-        };
+    if array.data_type().is_numeric() {
+        with_number!(dtype, T => {
+            let values = array.as_primitive_opt::<<T as Number>::Arrow>().map(|array| array.values());
+            let values = values.ok_or_else(|| Error::bug(format!("{} as {dtype}", array.data_type())))?;
+            return Ok(values.inner().as_slice().to_vec());
+        }, _ => {});
     }
     Ok(match array.data_type() {
         DataType::Boolean => array.as_boolean().values().iter().map(u8::from).collect(),
-        DataType::Int8 => primitive!(types::Int8Type),
-        DataType::Int16 => primitive!(types::Int16Type),
-        DataType::Int32 => primitive!(types::Int32Type),
-        DataType::Int64 => primitive!(types::Int64Type),
-        DataType::UInt8 => primitive!(types::UInt8Type),
-        DataType::UInt16 => primitive!(types::UInt16Type),
-        DataType::UInt32 => primitive!(types::UInt32Type),
-        DataType::UInt64 => primitive!(types::UInt64Type),
-        DataType::Float16 => primitive!(types::Float16Type),
-        DataType::Float32 => primitive!(types::Float32Type),
-        DataType::Float64 => primitive!(types::Float64Type),
         DataType::Date32 => {
             let days = array.as_primitive::<types::Date32Type>().values();
             days.iter().flat_map(|&day| i64::from(day).to_le_bytes()).collect()

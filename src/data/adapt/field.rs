@@ -2,8 +2,9 @@
 
 use super::{NullRule, cell_bytes, column_dtype};
 use crate::bytes::error::{Error, Result};
+use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::content::array::{Axis, MissingRegion};
+use crate::data::content::array::{Axis, MissingRegion, Stored};
 use crate::data::content::{Array, ArrayFacts, array};
 use crate::data::dtype::{DType, Variable};
 use crate::data::region::{Region, Span};
@@ -110,12 +111,39 @@ impl FieldArray {
 
     /// The field of elements that come as columns.
     fn column_at(&self, task: &Task, region: &Region, place: &[usize]) -> Result<ArrayRef> {
-        let mut column = self.array.column(task, &self.outer(region))?;
+        self.inside(self.array.column(task, &self.outer(region))?, place)
+    }
+
+    /// The field in a column of elements.
+    fn inside(&self, mut column: ArrayRef, place: &[usize]) -> Result<ArrayRef> {
         for &n in place {
             let inner = column.as_struct_opt().and_then(|record| record.columns().get(n)).cloned();
             column = inner.ok_or_else(|| Error::bug(format!("array: {} is no field", self.field.name)))?;
         }
         Ok(column)
+    }
+
+    /// The bytes of the field in a column of it. There is no null in an array: it is shown as NaN, or as zero.
+    fn cells(&self, column: &ArrayRef) -> Result<Vec<u8>> {
+        let nulls = NullRule::default();
+        nulls.fill(true);
+        cell_bytes(column, &self.field.dtype, &nulls)
+    }
+
+    /// The element that all elements of the field in one element are.
+    fn of_element(&self, element: &[u8]) -> Option<Vec<u8>> {
+        let Place::Byte(start) = self.field.place else { return None };
+        let len = limits::bytes(&self.field.shape, self.field.dtype.size()).ok()?;
+        self.same(element.get(start as usize..start.checked_add(len)? as usize)?.to_vec())
+    }
+
+    /// The one element that these are, if they are.
+    fn same(&self, mut elements: Vec<u8>) -> Option<Vec<u8>> {
+        let size = self.field.dtype.size() as usize;
+        let first = elements.get(..size)?;
+        let same = size > 0 && elements.chunks_exact(size).all(|element| element == first);
+        elements.truncate(size);
+        same.then_some(elements)
     }
 
     /// Whole elements, or of those that come as columns the field alone.
@@ -126,12 +154,7 @@ impl FieldArray {
                 "bytes of {}, whose elements have no fixed size",
                 self.field.dtype
             ))),
-            Place::Column(place) => {
-                // There is no null in an array: it is shown as NaN, or as zero.
-                let nulls = NullRule::default();
-                nulls.fill(true);
-                cell_bytes(&self.column_at(task, region, place)?, &self.field.dtype, &nulls)
-            }
+            Place::Column(place) => self.cells(&self.column_at(task, region, place)?),
         }
     }
 
@@ -174,6 +197,30 @@ impl Array for FieldArray {
         let raw = self.raw(task, region)?;
         self.take(region, &raw, out);
         Ok(())
+    }
+
+    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
+        let Some(element) = self.array.unstored(task, &self.outer(region))? else { return Ok(None) };
+        Ok(self.of_element(&element))
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        let Some(Stored { mut regions, element, row }) = self.array.stored(task)? else { return Ok(None) };
+        for region in &mut regions {
+            region.0.extend(self.field.shape.iter().map(|&side| Span::all(side)));
+        }
+        let (element, row) = match (&self.field.place, row) {
+            (Place::Byte(_), _) => (element.and_then(|element| self.of_element(&element)), None),
+            (Place::Column(place), Some(row)) => {
+                let row = self.inside(row, place)?;
+                match self.field.dtype.is_variable() {
+                    true => (None, Some(row)),
+                    false => (self.same(self.cells(&row)?), None),
+                }
+            }
+            (Place::Column(_), None) => (None, None),
+        };
+        Ok(Some(Stored { regions, element, row }).filter(|s| s.element.is_some() || s.row.is_some()))
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {

@@ -1,72 +1,56 @@
 //! A table of a text format with values of the types that were inferred: what statistics and copies are made of.
 
+use super::{ColumnMap, MappedTable};
 use crate::bytes::error::Result;
-use crate::bytes::task::Task;
-use crate::data::content::table::batch;
-use crate::data::content::{Rows, Table};
+use crate::data::content::{ColumnStatistics, Table};
 use crate::data::infer;
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{Field, Schema, SchemaRef};
-use std::ops::Range;
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, Schema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Columns of text as values of their inferred types; cells that do not fit are null, and counted. ([`super::Typed`] ends
 /// at such a cell, so that its column can be taken as a wider type.)
-pub struct LenientTyped {
-    table: Arc<dyn Table>,
-    schema: SchemaRef,
+pub type LenientTyped = MappedTable<Lenient>;
+
+/// The types that were inferred, where they were.
+pub struct Lenient {
+    kinds: Vec<Option<DataType>>,
     unfit: AtomicU64,
 }
 
 impl LenientTyped {
     /// `table` with typed columns; those that have types of their own stay.
-    pub fn new(table: Arc<dyn Table>) -> Self {
-        let typed = |(column, field): (usize, &Arc<Field>)| match infer::inferred(table.as_ref(), column) {
-            Some(kind) => Arc::new(Field::new(field.name(), kind, true)),
+    pub fn lenient(table: Arc<dyn Table>) -> Self {
+        let fields = table.schema().fields();
+        let kinds: Vec<_> = (0..fields.len()).map(|column| infer::inferred(table.as_ref(), column)).collect();
+        let typed = fields.iter().zip(&kinds).map(|(field, kind)| match kind {
+            Some(kind) => Arc::new(field.as_ref().clone().with_data_type(kind.clone()).with_nullable(true)),
             None => field.clone(),
-        };
-        let fields: Vec<Arc<Field>> = table.schema().fields().iter().enumerate().map(typed).collect();
-        let schema = Arc::new(Schema::new_with_metadata(fields, table.schema().metadata().clone()));
-        LenientTyped { table, schema, unfit: AtomicU64::new(0) }
+        });
+        let typed: Vec<Arc<Field>> = typed.collect();
+        let schema = Arc::new(Schema::new_with_metadata(typed, table.schema().metadata().clone()));
+        MappedTable::new(table, schema, Lenient { kinds, unfit: AtomicU64::new(0) })
     }
 
     /// How many cells of all that were read did not fit.
     pub fn unfit(&self) -> u64 {
-        self.unfit.load(Ordering::Relaxed)
+        self.map.unfit.load(Ordering::Relaxed)
     }
 }
 
-impl Table for LenientTyped {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+impl ColumnMap for Lenient {
+    fn changes(&self, column: usize) -> bool {
+        self.kinds.get(column).is_some_and(Option::is_some)
     }
 
-    fn rows(&self) -> Rows {
-        self.table.rows()
+    fn map(&self, cells: &ArrayRef, _: usize, field: &Field) -> Result<ArrayRef> {
+        let (values, unfit) = infer::values(cells, Some(field.data_type()));
+        self.unfit.fetch_add(unfit, Ordering::Relaxed);
+        Ok(values)
     }
 
-    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let read = self.table.read(task, rows, columns)?;
-        let typed = |(array, &column): (&ArrayRef, &usize)| {
-            let inferred = infer::inferred(self.table.as_ref(), column);
-            let (values, unfit) = infer::values(array, inferred.as_ref());
-            self.unfit.fetch_add(unfit, Ordering::Relaxed);
-            values
-        };
-        let arrays = read.columns().iter().zip(columns).map(typed).collect();
-        batch(&self.schema, columns, arrays, read.num_rows())
-    }
-
-    fn count(&self, task: &Task) -> Result<u64> {
-        self.table.count(task)
-    }
-
-    fn scan_step(&self, at: u64) -> u64 {
-        self.table.scan_step(at)
-    }
-
-    fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
-        self.table.sample(task, most)
+    fn known(&self, found: ColumnStatistics, field: &Field) -> ColumnStatistics {
+        ColumnStatistics::unknown(field.data_type(), found.min.len())
     }
 }

@@ -1,7 +1,6 @@
 //! Lists and objects of JSON as Arrow's lists and structs, where a whole column fits one type.
 
-use super::typed::{float, integer};
-use crate::data::infer::cells::boolean;
+use crate::data::infer::cells::{boolean, float, integer};
 use crate::data::json;
 use arrow::array::*;
 use arrow::buffer::{NullBuffer, OffsetBuffer};

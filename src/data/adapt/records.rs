@@ -8,12 +8,12 @@ use crate::bytes::task::Task;
 use crate::data::cell::without_padding;
 use crate::data::content::table::{batch, cut};
 use crate::data::content::{Array, Rows, Table, array};
-use crate::data::dtype::{DType, TimeBase, TimeUnit};
+use crate::data::dtype::{DType, Number, TimeBase, TimeUnit, with_number};
 use crate::data::region::{Region, Span};
 use arrow::array::Array as _;
 use arrow::array::*;
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
-use arrow::datatypes::{self as types, DataType, Field, Fields, Schema, SchemaRef};
+use arrow::datatypes::{self as types, ArrowPrimitiveType, DataType, Field, Fields, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -24,19 +24,9 @@ const WIDEST: u64 = 10_000;
 /// is another one. `None` for elements without bytes.
 pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
     let same = |data_type| Some((data_type, None));
+    with_number!(dtype, T => return same(<T as Number>::Arrow::DATA_TYPE), _ => {});
     match dtype {
         DType::Bool => same(DataType::Boolean),
-        DType::I8 => same(DataType::Int8),
-        DType::I16 => same(DataType::Int16),
-        DType::I32 => same(DataType::Int32),
-        DType::I64 => same(DataType::Int64),
-        DType::U8 => same(DataType::UInt8),
-        DType::U16 => same(DataType::UInt16),
-        DType::U32 => same(DataType::UInt32),
-        DType::U64 => same(DataType::UInt64),
-        DType::F16 => same(DataType::Float16),
-        DType::F32 => same(DataType::Float32),
-        DType::F64 => same(DataType::Float64),
         DType::BF16 | DType::Mini(_) => {
             Some((DataType::Float32, Some("its values become float32, exactly; the narrower type is lost")))
         }
@@ -76,6 +66,7 @@ pub fn arrow_of(dtype: &DType) -> Option<(DataType, Option<&'static str>)> {
             same(DataType::Struct(fields.collect::<Option<Fields>>()?))
         }
         DType::Variable(kind) => same(kind.arrow.clone()),
+        _ => None,
     }
 }
 
@@ -290,25 +281,13 @@ fn shaped(dtype: &DType, shape: &[u64], bytes: &[u8], count: usize) -> Result<Ar
 
 /// `count` delivered elements as an Arrow array.
 fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
-    macro_rules! same {
-        ($ty:ty) => {
-            Arc::new(PrimitiveArray::<$ty>::new(ScalarBuffer::new(Buffer::from(bytes), 0, count), None))
-        };
-    }
+    with_number!(dtype, T => {
+        let values = ScalarBuffer::<T>::new(Buffer::from(bytes), 0, count);
+        return Ok(Arc::new(PrimitiveArray::<<T as Number>::Arrow>::new(values, None)));
+    }, _ => {});
     Ok(match dtype {
         DType::Variable(kind) => arrow::array::new_null_array(&kind.arrow, count),
         DType::Bool => Arc::new(bytes.iter().map(|&b| Some(b != 0)).collect::<BooleanArray>()),
-        DType::I8 => same!(types::Int8Type),
-        DType::I16 => same!(types::Int16Type),
-        DType::I32 => same!(types::Int32Type),
-        DType::I64 => same!(types::Int64Type),
-        DType::U8 => same!(types::UInt8Type),
-        DType::U16 => same!(types::UInt16Type),
-        DType::U32 => same!(types::UInt32Type),
-        DType::U64 => same!(types::UInt64Type),
-        DType::F16 => same!(types::Float16Type),
-        DType::F32 => same!(types::Float32Type),
-        DType::F64 => same!(types::Float64Type),
         DType::BF16 => {
             let widen = |&b: &[u8; 2]| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16);
             Arc::new(Float32Array::from_iter_values(bytes.as_chunks::<2>().0.iter().map(widen)))
@@ -348,6 +327,7 @@ fn column_of(dtype: &DType, bytes: &[u8], count: usize) -> Result<ArrayRef> {
             };
             Arc::new(StructArray::try_new_with_length(fields, columns, None, count)?)
         }
+        _ => return Err(Error::bug(format!("{dtype} as a column"))),
     })
 }
 

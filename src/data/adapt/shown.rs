@@ -1,11 +1,11 @@
 //! An array as what its stored numbers stand for: scaled, dated, and without those that mean *missing*.
 
-use super::{arrow_of, column};
-use crate::bytes::error::Result;
+use super::{MappedArray, arrow_of, column};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::cf::Times;
-use crate::data::content::array::{self, Scaling};
+use crate::data::content::array::{self, Scaling, Stored};
 use crate::data::content::{Array, ArrayFacts};
 use crate::data::dtype::{DType, Variable};
 use crate::data::region::Region;
@@ -29,33 +29,43 @@ impl Shown {
         let (scaling, times) = meaning(array.as_ref());
         let arrow = match (&scaling, &times) {
             (_, Some(times)) => DataType::Timestamp(TimeUnit::Microsecond, times.offset().map(Arc::from)),
-            (Some(scaling), None) if is_plain(scaling) => arrow_of(array.dtype())?.0,
+            (Some(scaling), None) if scaling.is_identity() => arrow_of(array.dtype())?.0,
             (Some(_), None) => DataType::Float64,
             (None, None) => return None,
         };
-        let variable = Variable { word: display(&arrow), arrow, reference: false };
+        let word = crate::bytes::display::arrow_type(&arrow);
+        let variable = Variable { word, arrow, reference: false };
         Some(Shown { array, scaling, times, dtype: DType::Variable(Arc::new(variable)) })
     }
 
     /// For an array: float64 in which missing ones are NaN. `None` where there is no scaling.
-    pub fn floats(array: Arc<dyn Array>) -> Option<Self> {
-        let (scaling, _) = meaning(array.as_ref());
-        scaling.is_some().then_some(Shown { array, scaling, times: None, dtype: DType::F64 })
+    pub fn floats(array: Arc<dyn Array>) -> Option<MappedArray> {
+        let scaling = meaning(array.as_ref()).0?;
+        let mut floats = MappedArray::scaled(array, scaling, DType::F64);
+        floats.facts = facts(floats.facts);
+        Some(floats)
     }
 
-    fn numbers(&self, raw: &[u8]) -> Vec<f64> {
-        let mut values = Vec::with_capacity(raw.len() / self.array.dtype().size().max(1) as usize);
-        self.array.dtype().decode(raw, &mut values);
-        if let Some(scaling) = &self.scaling {
-            values.iter_mut().for_each(|value| *value = scaling.apply(*value));
+    /// `count` stored elements as a column of what they stand for.
+    fn meant(&self, raw: &[u8], count: usize) -> Result<ArrayRef> {
+        let mut stored = Vec::with_capacity(count);
+        self.array.dtype().decode(raw, &mut stored);
+        let apply = |value: &f64| self.scaling.as_ref().map_or(*value, |scaling| scaling.apply(*value));
+        if let Some(times) = &self.times {
+            let micros = stored.iter().map(|value| times.unix_micros(apply(value)));
+            let column = micros.collect::<TimestampMicrosecondArray>();
+            return Ok(Arc::new(column.with_timezone_opt(times.offset())));
         }
-        values
+        // NaN that is stored is a value, not a missing one.
+        let nulls =
+            NullBuffer::from_iter(stored.iter().map(|value| value.is_nan() || !apply(value).is_nan()));
+        if self.scaling.as_ref().is_none_or(Scaling::is_identity) {
+            let column = column(self.array.dtype(), &[], raw, count)?;
+            return Ok(make_array(column.to_data().into_builder().nulls(Some(nulls)).build()?));
+        }
+        let values: Vec<f64> = stored.iter().map(apply).collect();
+        Ok(Arc::new(Float64Array::new(values.into(), Some(nulls))))
     }
-}
-
-/// Words for an Arrow type.
-fn display(arrow: &DataType) -> String {
-    crate::bytes::display::arrow_type(arrow)
 }
 
 /// The scaling, and the times that can be told in the usual calendar.
@@ -65,9 +75,9 @@ fn meaning(array: &dyn Array) -> (Option<Scaling>, Option<Times>) {
     (facts.scaling.filter(|_| is_real), facts.times.filter(|times| is_real && times.is_usual()))
 }
 
-/// Whether values stay the numbers that are stored, and only missing ones are none.
-fn is_plain(scaling: &Scaling) -> bool {
-    (scaling.scale, scaling.offset) == (1.0, 0.0)
+/// What is known of the elements of an array still holds of what they stand for.
+fn facts(facts: ArrayFacts) -> ArrayFacts {
+    ArrayFacts { axes: facts.axes, unit: facts.unit, value_names: facts.value_names, ..ArrayFacts::default() }
 }
 
 impl Array for Shown {
@@ -79,47 +89,27 @@ impl Array for Shown {
         self.array.shape()
     }
 
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let raw = array::read(self.array.as_ref(), task, region)?;
-        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(self.numbers(&raw)) {
-            *to = value.to_le_bytes();
-        }
-        Ok(())
+    fn read(&self, _: &Task, _: &Region, _: &mut [u8]) -> Result<()> {
+        Err(Error::bug("bytes of values that may be null"))
     }
 
     fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
-        let DType::Variable(kind) = &self.dtype else {
-            return array::column_of_bytes(self, task, region);
-        };
         let raw = array::read(self.array.as_ref(), task, region)?;
-        let count = limits::check(region.elements()?, u64::MAX, "this part")?;
-        let values = self.numbers(&raw);
-        if let (DataType::Timestamp(_, zone), Some(times)) = (&kind.arrow, &self.times) {
-            let micros = values.iter().map(|value| times.unix_micros(*value));
-            let column = micros.collect::<TimestampMicrosecondArray>();
-            return Ok(Arc::new(column.with_timezone_opt(zone.clone())));
-        }
-        let Some(scaling) = &self.scaling else { return column(self.array.dtype(), &[], &raw, count) };
-        let mut stored = Vec::with_capacity(count);
-        self.array.dtype().decode(&raw, &mut stored);
-        // NaN that is stored is a value, not a missing one.
-        let there = |value: &f64| value.is_nan() || !scaling.apply(*value).is_nan();
-        let nulls = NullBuffer::from_iter(stored.iter().map(there));
-        if is_plain(scaling) {
-            let column = column(self.array.dtype(), &[], &raw, count)?;
-            return Ok(make_array(column.to_data().into_builder().nulls(Some(nulls)).build()?));
-        }
-        Ok(Arc::new(Float64Array::new(values.into(), Some(nulls))))
+        self.meant(&raw, limits::check(region.elements()?, u64::MAX, "this part")?)
+    }
+
+    fn stored(&self, task: &Task) -> Result<Option<Stored>> {
+        let Some(Stored { regions, element, .. }) = self.array.stored(task)? else { return Ok(None) };
+        let row = element.map(|element| self.meant(&element, 1)).transpose()?;
+        Ok(Some(Stored { regions, element: None, row }))
     }
 
     fn facts(&self) -> ArrayFacts {
-        let facts = self.array.facts();
-        ArrayFacts {
-            axes: facts.axes,
-            unit: facts.unit,
-            value_names: facts.value_names,
-            ..ArrayFacts::default()
-        }
+        facts(self.array.facts())
+    }
+
+    fn prefetch(&self, task: &Task, region: &Region) {
+        self.array.prefetch(task, region);
     }
 }
 

@@ -4,19 +4,17 @@
 //! column is noted with the next wider type that this cell fits — text at last — and the caller starts
 //! again ([`Typed::mismatches`]).
 
-use super::{TableView, nested};
+use super::{ColumnMap, MappedTable, TableView, nested};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::content::table::batch;
-use crate::data::content::{ColumnStatistics, RowRanges, Rows, Table};
-use crate::data::infer::cells::{self, Moment, boolean, has_leading_zero};
+use crate::data::content::{ColumnStatistics, Table};
+use crate::data::infer::cells::{self, float, stamp};
 use arrow::array::*;
 use arrow::compute::cast;
 use arrow::datatypes::*;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A column whose guess did not hold: what it is read as instead, and the cell that showed it.
@@ -51,17 +49,18 @@ pub fn is_json(field: &Field) -> bool {
 const EXTENSION: &str = "ARROW:extension:name";
 
 /// A table whose text columns are read as the types that were inferred.
-pub struct Typed {
-    inner: Arc<dyn Table>,
-    schema: SchemaRef,
-    kinds: Arc<Vec<Option<Kind>>>,
-    mismatches: Arc<Mutex<BTreeMap<usize, TypeMismatch>>>,
+pub type Typed = MappedTable<Strict>;
+
+/// What columns are read as, where that is not their text, and those of which a cell did not fit.
+pub struct Strict {
+    kinds: Vec<Option<Kind>>,
+    mismatches: Mutex<BTreeMap<usize, TypeMismatch>>,
 }
 
 impl Typed {
     /// `inner` with its inferred types; `type_overrides` says which columns get another one. Lists and objects stay
     /// JSON.
-    pub fn new(inner: Arc<dyn Table>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Self {
+    pub fn strict(inner: Arc<dyn Table>, type_overrides: &BTreeMap<usize, TypeMismatch>) -> Self {
         Typed::of(inner, type_overrides, false)
     }
 
@@ -95,26 +94,28 @@ impl Typed {
             kinds.push(kind);
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, inner.schema().metadata().clone()));
-        Typed { inner, schema, kinds: Arc::new(kinds), mismatches: Arc::default() }
+        MappedTable::new(inner, schema, Strict { kinds, mismatches: Mutex::default() })
     }
 
     /// The columns whose cells did not fit in the reads so far.
     pub fn mismatches(&self) -> BTreeMap<usize, TypeMismatch> {
-        self.mismatches.lock().clone()
+        self.map.mismatches.lock().clone()
     }
 
     /// Reads all rows only to see what does not fit, in every column.
     pub fn try_all(&self, task: &Task) -> Result<()> {
         let columns: Vec<usize> =
-            self.kinds.iter().enumerate().filter(|(_, kind)| kind.is_some()).map(|(c, _)| c).collect();
+            self.map.kinds.iter().enumerate().filter(|(_, kind)| kind.is_some()).map(|(c, _)| c).collect();
         let view = TableView::new(self.inner.clone(), 0..u64::MAX, columns.clone())?;
         let look = |batch: RecordBatch| {
             let mut arrays = batch.columns().iter().zip(&columns);
-            arrays.try_for_each(|(array, &column)| self.column(array, column).map(drop))
+            arrays.try_for_each(|(array, &column)| self.map.column(array, column).map(drop))
         };
         crate::data::scan::scan(task, &view, look, |()| Ok(())).map(drop)
     }
+}
 
+impl Strict {
     /// One column typed; where a cell does not fit, it is noted and `None`.
     fn column(&self, array: &ArrayRef, column: usize) -> Result<Option<ArrayRef>> {
         let Some(Some(kind)) = self.kinds.get(column) else { return Ok(Some(array.clone())) };
@@ -157,67 +158,20 @@ impl Typed {
     }
 }
 
-impl Typed {
-    /// What is known of columns once their texts are read as values: nothing of those that are.
-    fn known(&self, mut found: RowRanges, columns: &[usize]) -> RowRanges {
-        for (bounds, &column) in found.columns.iter_mut().zip(columns) {
-            if matches!(self.kinds.get(column), Some(Some(_))) {
-                *bounds = ColumnStatistics::unknown(self.schema.field(column).data_type(), found.rows.len());
-            }
-        }
-        found
-    }
-}
-
-impl Table for Typed {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+impl ColumnMap for Strict {
+    fn changes(&self, column: usize) -> bool {
+        self.kinds.get(column).is_some_and(Option::is_some)
     }
 
-    fn rows(&self) -> Rows {
-        self.inner.rows()
+    fn map(&self, cells: &ArrayRef, column: usize, field: &Field) -> Result<ArrayRef> {
+        self.column(cells, column)?.ok_or_else(|| {
+            let name = field.name();
+            Error::unsupported(format!("column {name:?}: a cell does not fit the inferred type"))
+        })
     }
 
-    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let read = self.inner.read(task, rows, columns)?;
-        let mut out = Vec::with_capacity(columns.len());
-        for (array, &column) in read.columns().iter().zip(columns) {
-            task.check()?;
-            out.push(self.column(array, column)?.ok_or_else(|| {
-                let name = self.schema.fields().get(column).map_or("", |field| field.name().as_str());
-                Error::unsupported(format!("column {name:?}: a cell does not fit the inferred type"))
-            })?);
-        }
-        batch(&self.schema, columns, out, read.num_rows())
-    }
-
-    fn count(&self, task: &Task) -> Result<u64> {
-        self.inner.count(task)
-    }
-
-    fn scan_step(&self, at: u64) -> u64 {
-        self.inner.scan_step(at)
-    }
-
-    fn statistics(&self, column: usize) -> Option<ColumnStatistics> {
-        let data_type = self.schema.fields().get(column)?.data_type();
-        let found = self.inner.statistics(column)?.read_as(data_type);
-        found.is_known().then_some(found)
-    }
-
-    fn row_ranges(&self, task: &Task, columns: &[usize], parts: &[bool]) -> Result<Option<RowRanges>> {
-        let found = self.inner.row_ranges(task, columns, parts)?;
-        Ok(found.map(|found| self.known(found, columns)))
-    }
-
-    fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
-        self.inner.parts(columns).map(|found| self.known(found, columns))
-    }
-
-    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
-        let inner = self.inner.only(parts)?;
-        let (schema, kinds, mismatches) = (self.schema.clone(), self.kinds.clone(), self.mismatches.clone());
-        Some(Arc::new(Typed { inner, schema, kinds, mismatches }))
+    fn known(&self, found: ColumnStatistics, field: &Field) -> ColumnStatistics {
+        ColumnStatistics::unknown(field.data_type(), found.min.len())
     }
 }
 
@@ -242,67 +196,10 @@ fn next(now: &DataType, cell: &str) -> DataType {
 
 /// All cells as `target`; the first one that does not fit is the error.
 fn parse<'a>(text: &'a StringArray, target: &DataType) -> Result<ArrayRef, &'a str> {
-    Ok(match target {
-        DataType::Boolean => {
-            let flags = values::<UInt8Type>(text, |cell| boolean(cell).map(u8::from))?;
-            Arc::new(BooleanArray::from_unary(&flags, |flag| flag > 0))
-        }
-        DataType::Int64 => Arc::new(values::<Int64Type>(text, integer)?),
-        DataType::Float64 => Arc::new(values::<Float64Type>(text, float)?),
-        DataType::Date32 => Arc::new(values::<Date32Type>(text, |cell| cells::days(cell.as_bytes()))?),
-        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
-            let counts = values::<TimestampNanosecondType>(text, |cell| stamp(cell, zone.is_some(), 1))?;
-            Arc::new(counts.with_timezone_opt(zone.clone()))
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
-            let counts = values::<TimestampMicrosecondType>(text, |cell| stamp(cell, zone.is_some(), 1_000))?;
-            Arc::new(counts.with_timezone_opt(zone.clone()))
-        }
-        DataType::List(_) | DataType::Struct(_) => nested::array(text, target)?,
-        _ => Arc::new(text.clone()),
-    })
-}
-
-/// All cells as values; empty ones and the usual words for a missing one are null.
-fn values<T: ArrowPrimitiveType>(
-    text: &StringArray,
-    one: impl Fn(&str) -> Option<T::Native>,
-) -> Result<PrimitiveArray<T>, &str> {
-    cells::values(text, |cell| match one(cell) {
-        None if !cell.is_empty() && !cells::is_missing(cell) => Err(()),
-        value => Ok(value),
-    })
-}
-
-pub(super) fn integer(cell: &str) -> Option<i64> {
-    if has_leading_zero(cell) { None } else { cell.parse().ok() }
-}
-
-/// A float; an integer that a float does not hold exactly is none.
-pub(super) fn float(cell: &str) -> Option<f64> {
-    if has_leading_zero(cell) {
-        return None;
+    match target {
+        DataType::List(_) | DataType::Struct(_) => nested::array(text, target),
+        _ => cells::column(text, target, Err),
     }
-    let value: f64 = cell.parse().ok()?;
-    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
-    if digits.len() > 15 && digits.bytes().all(|b| b.is_ascii_digit()) {
-        let exact = digits.parse::<u64>().is_ok_and(|n| n as f64 as u128 == u128::from(n));
-        return Some(value).filter(|_| exact);
-    }
-    Some(value)
-}
-
-/// A date and perhaps a time, with a zone exactly if `zoned`, as a count of so many nanoseconds from 1970 on. One
-/// that is finer than such a unit is none.
-fn stamp(cell: &str, zoned: bool, unit: i64) -> Option<i64> {
-    let per_second = 1_000_000_000 / unit;
-    if let Some(days) = cells::days(cell.as_bytes()) {
-        return (!zoned).then(|| i64::from(days).checked_mul(86_400 * per_second))?;
-    }
-    let moment = Moment::parse(cell).filter(|moment| moment.zoned == zoned && moment.exact)?;
-    let nanos = i64::from(moment.nanos);
-    let count = moment.seconds.checked_mul(per_second)?.checked_add(nanos / unit)?;
-    Some(count).filter(|_| nanos % unit == 0)
 }
 
 #[cfg(test)]
@@ -320,7 +217,7 @@ mod tests {
     const MICROS: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
     fn texts(inferred: DataType, cells: &[&str]) -> Vec<Option<String>> {
-        let typed = Typed::new(table(&inferred, cells), &BTreeMap::new());
+        let typed = Typed::strict(table(&inferred, cells), &BTreeMap::new());
         let batch = typed.read(&Task::new(), 0..99, &[0]).unwrap();
         (0..batch.num_rows()).map(|row| cell::text(batch.column(0).as_ref(), row)).collect()
     }
@@ -365,10 +262,10 @@ mod tests {
             (MICROS, "2024-01-31T00:00:00.000000001", DataType::Timestamp(TimeUnit::Nanosecond, None)),
             (MICROS, "2024-01-31T00:00:00Z", DataType::Utf8),
         ] {
-            let typed = Typed::new(table(&inferred, &["", cell]), &BTreeMap::new());
+            let typed = Typed::strict(table(&inferred, &["", cell]), &BTreeMap::new());
             assert!(typed.read(&Task::new(), 0..9, &[0]).is_err(), "{inferred} {cell}");
             assert_eq!(typed.mismatches()[&0], TypeMismatch { wider, cell: cell.to_owned() }, "{inferred}");
-            let again = Typed::new(table(&inferred, &["", cell]), &typed.mismatches());
+            let again = Typed::strict(table(&inferred, &["", cell]), &typed.mismatches());
             assert_eq!(again.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 2);
         }
     }
@@ -377,17 +274,17 @@ mod tests {
     fn lists_and_objects_stay_json_and_are_marked() {
         let list = DataType::new_list(DataType::Int64, true);
         let object = DataType::Struct(vec![Field::new("a", DataType::Utf8, true)].into());
-        let typed = Typed::new(table(&list, &["[1, 2]", "", "{}"]), &BTreeMap::new());
+        let typed = Typed::strict(table(&list, &["[1, 2]", "", "{}"]), &BTreeMap::new());
         assert!(is_json(typed.schema().field(0)));
         assert_eq!(typed.read(&Task::new(), 0..9, &[0]).unwrap().num_rows(), 3);
-        let mixed = Typed::new(table(&object, &["{}", "[1"]), &BTreeMap::new());
+        let mixed = Typed::strict(table(&object, &["{}", "[1"]), &BTreeMap::new());
         assert!(mixed.read(&Task::new(), 0..9, &[0]).is_err());
-        assert!(!is_json(Typed::new(table(&object, &[]), &mixed.mismatches()).schema().field(0)));
+        assert!(!is_json(Typed::strict(table(&object, &[]), &mixed.mismatches()).schema().field(0)));
     }
 
     #[test]
     fn an_integer_that_a_float_cannot_hold_forces_text() {
-        let typed = Typed::new(table(&DataType::Int64, &["9007199254740993", "0.5"]), &BTreeMap::new());
+        let typed = Typed::strict(table(&DataType::Int64, &["9007199254740993", "0.5"]), &BTreeMap::new());
         typed.try_all(&Task::new()).unwrap();
         assert_eq!(typed.mismatches()[&0].wider, DataType::Utf8);
     }

@@ -208,12 +208,9 @@ impl std::fmt::Display for Scaling {
 /// # Errors
 /// As `read`; `Limit` for more than [`limits::READ`] bytes.
 pub fn column_of_bytes<A: Array + ?Sized>(array: &A, task: &Task, region: &Region) -> Result<ArrayRef> {
-    region.check(array.shape())?;
-    let count = region.elements()?;
-    let bytes = limits::check(limits::bytes(&[count], array.dtype().size())?, limits::READ, "this part")?;
-    let mut out = limits::zeroed(bytes, "the array")?;
+    let mut out = buffer(array, region)?;
     array.read(task, region, &mut out)?;
-    adapt::column(array.dtype(), &[], &out, limits::check(count, u64::MAX, "this part")?)
+    adapt::column(array.dtype(), &[], &out, limits::check(region.elements()?, u64::MAX, "this part")?)
 }
 
 /// Reads `region` with [`Array::read_lenient`] into a fresh buffer of at most [`limits::READ`] bytes.
@@ -222,18 +219,21 @@ pub fn read_lenient(
     task: &Task,
     region: &Region,
 ) -> Result<(Vec<u8>, Vec<MissingRegion>)> {
-    region.check(array.shape())?;
-    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
-    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    let mut out = buffer(array, region)?;
     let gaps = array.read_lenient(task, region, &mut out)?;
     Ok((out, gaps))
 }
 
 /// Reads `region` into a fresh buffer of at most [`limits::READ`] bytes.
 pub fn read(array: &dyn Array, task: &Task, region: &Region) -> Result<Vec<u8>> {
-    region.check(array.shape())?;
-    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
-    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
+    let mut out = buffer(array, region)?;
     array.read(task, region, &mut out)?;
     Ok(out)
+}
+
+/// Room for the elements of `region`.
+fn buffer<A: Array + ?Sized>(array: &A, region: &Region) -> Result<Vec<u8>> {
+    region.check(array.shape())?;
+    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
+    limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")
 }

@@ -126,8 +126,18 @@ impl Table for Picked<'_> {
         self.table.inferred(column)
     }
 
-    fn scan_step(&self, _at: u64) -> u64 {
-        1_024
+    fn scan_step(&self, at: u64) -> u64 {
+        match self.ranges.as_slice() {
+            [(range, _)] => self.table.scan_step(range.start.saturating_add(at)),
+            _ => 1_024,
+        }
+    }
+
+    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+        let next = self.ranges.partition_point(|(_, first)| *first <= at);
+        let Some((range, first)) = next.checked_sub(1).and_then(|n| self.ranges.get(n)) else { return Ok(0) };
+        let row = range.start.saturating_add(at - first);
+        Ok(self.table.alike(task, row)?.min(range.end.saturating_sub(row)))
     }
 
     fn facts(&self) -> TableFacts {

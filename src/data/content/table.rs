@@ -228,6 +228,11 @@ impl Columns {
         (Field::new(name, DataType::Utf8, true), Some(inferred))
     }
 
+    /// Columns of these fields and types; as many types as fields.
+    pub fn new(inferred: impl Iterator<Item = Option<DataType>>, schema: SchemaRef) -> Self {
+        Columns { schema, inferred: inferred.collect() }
+    }
+
     /// These columns and behind them others.
     pub fn and(&self, more: Vec<(FieldRef, Option<DataType>)>) -> Self {
         let mut inferred = self.inferred.to_vec();
@@ -247,8 +252,7 @@ impl Columns {
     /// The columns of a table.
     pub fn of(table: &dyn Table) -> Self {
         let schema = table.schema().clone();
-        let inferred = (0..schema.fields().len()).map(|column| table.inferred(column).cloned()).collect();
-        Columns { schema, inferred }
+        Columns::new((0..schema.fields().len()).map(|column| table.inferred(column).cloned()), schema)
     }
 
     /// See [`Table::inferred`].

@@ -177,22 +177,9 @@ impl Sparse {
 
 /// Integers of any type as places; `None` for other types and negative ones.
 fn integers(dtype: &DType, bytes: &[u8]) -> Option<Vec<u64>> {
-    macro_rules! each {
-        ($ty:ty, $n:literal) => {
-            bytes.as_chunks::<$n>().0.iter().map(|b| u64::try_from(<$ty>::from_le_bytes(*b)).ok()).collect()
-        };
-    }
-    match dtype {
-        DType::I8 => each!(i8, 1),
-        DType::I16 => each!(i16, 2),
-        DType::I32 => each!(i32, 4),
-        DType::I64 => each!(i64, 8),
-        DType::U8 => each!(u8, 1),
-        DType::U16 => each!(u16, 2),
-        DType::U32 => each!(u32, 4),
-        DType::U64 => each!(u64, 8),
-        _ => None,
-    }
+    let mut places = Vec::new();
+    let is_integer = dtype.integers(bytes, |value| places.push(u64::try_from(value).ok()));
+    if is_integer { places.into_iter().collect() } else { None }
 }
 
 impl Array for Sparse {

@@ -1,8 +1,11 @@
-//! What single cells of text write: truth, dates, moments; and whole columns of them as values.
+//! What single cells of text write: truth, numbers, dates, moments; and whole columns of them as values. Which texts are
+//! values of a type is decided here alone, for the types that are inferred and for the values that are made.
 
-use arrow::array::{Array, ArrowPrimitiveType, PrimitiveArray, StringArray};
+use arrow::array::*;
 use arrow::buffer::NullBuffer;
+use arrow::datatypes::*;
 use chrono::NaiveDate;
+use std::sync::Arc;
 
 /// The usual words for a missing value.
 pub fn is_missing(cell: &str) -> bool {
@@ -18,8 +21,23 @@ pub fn boolean(cell: &str) -> Option<bool> {
     }
 }
 
-/// A leading zero makes it a code (a postal code, a telephone number), which must stay text.
-pub fn has_leading_zero(cell: &str) -> bool {
+/// An integer of 64 bits. Leading zeros make it a code (a postal code, a telephone number), which must stay text.
+pub fn integer(cell: &str) -> Option<i64> {
+    if has_leading_zero(cell) { None } else { cell.parse().ok() }
+}
+
+/// A float. An integer that a float or 64 bits do not hold exactly is none, nor is a number that would be infinite.
+pub fn float(cell: &str) -> Option<f64> {
+    let digits = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    if digits.bytes().all(|b| b.is_ascii_digit()) {
+        let whole = integer(cell)?;
+        return Some(whole as f64).filter(|float| *float as i128 == i128::from(whole));
+    }
+    let value: f64 = if has_leading_zero(cell) { None } else { cell.parse().ok() }?;
+    Some(value).filter(|value| value.is_finite() || !digits.bytes().any(|b| b.is_ascii_digit()))
+}
+
+fn has_leading_zero(cell: &str) -> bool {
     let digits = match cell.as_bytes() {
         [b'-' | b'+', digits @ ..] => digits,
         digits => digits,
@@ -71,11 +89,19 @@ impl Moment {
         let seconds = days * 86_400 + second - offset;
         Some(Moment { seconds, nanos, zoned: !zone.is_empty(), exact })
     }
+}
 
-    /// Microseconds from 1970 on; what is finer is dropped.
-    pub fn micros(self) -> Option<i64> {
-        self.seconds.checked_mul(1_000_000)?.checked_add(i64::from(self.nanos / 1_000))
+/// A date and perhaps a time, with a zone exactly if `zoned`, as a count of so many nanoseconds from 1970 on. One
+/// that is finer than such a unit is none.
+pub fn stamp(cell: &str, zoned: bool, unit: i64) -> Option<i64> {
+    let per_second = 1_000_000_000 / unit;
+    if let Some(days) = days(cell.as_bytes()) {
+        return (!zoned).then(|| i64::from(days).checked_mul(86_400 * per_second))?;
     }
+    let moment = Moment::parse(cell).filter(|moment| moment.zoned == zoned && moment.exact)?;
+    let nanos = i64::from(moment.nanos);
+    let count = moment.seconds.checked_mul(per_second)?.checked_add(nanos / unit)?;
+    Some(count).filter(|_| nanos % unit == 0)
 }
 
 /// The number that up to nine digits write.
@@ -123,20 +149,53 @@ fn offset(zone: &[u8]) -> Option<i64> {
     }
 }
 
-/// The trimmed cells of a column as values; `one` answers `None` for null. A cell that is null is an empty one.
+/// The cells of a column as values of `kind`, of texts as they are. Null are empty cells, the usual words for a missing
+/// one, and those that are no value of the type, if `unfit` lets them pass.
 ///
 /// # Errors
-/// The first one of `one`, with the cell as it stands.
-pub fn values<T: ArrowPrimitiveType>(
-    cells: &StringArray,
-    mut one: impl FnMut(&str) -> Result<Option<T::Native>, ()>,
-) -> Result<PrimitiveArray<T>, &str> {
+/// The first one of `unfit`, which is asked with the cell as it stands.
+pub fn column<'a, E>(
+    texts: &'a StringArray,
+    kind: &DataType,
+    unfit: impl FnMut(&'a str) -> Result<(), E>,
+) -> Result<ArrayRef, E> {
+    Ok(match kind {
+        DataType::Boolean => {
+            let flags = values::<UInt8Type, E>(texts, |cell| boolean(cell).map(u8::from), unfit)?;
+            Arc::new(BooleanArray::from_unary(&flags, |flag| flag > 0))
+        }
+        DataType::Int64 => Arc::new(values::<Int64Type, E>(texts, integer, unfit)?),
+        DataType::Float64 => Arc::new(values::<Float64Type, E>(texts, float, unfit)?),
+        DataType::Date32 => Arc::new(values::<Date32Type, E>(texts, |cell| days(cell.as_bytes()), unfit)?),
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            let counts = values::<TimestampNanosecondType, E>(texts, |c| stamp(c, zone.is_some(), 1), unfit)?;
+            Arc::new(counts.with_timezone_opt(zone.clone()))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let one = |cell: &str| stamp(cell, zone.is_some(), 1_000);
+            Arc::new(
+                values::<TimestampMicrosecondType, E>(texts, one, unfit)?.with_timezone_opt(zone.clone()),
+            )
+        }
+        _ => Arc::new(texts.clone()),
+    })
+}
+
+/// The trimmed cells of a column as what `one` makes of them. A cell that is null is an empty one.
+fn values<'a, T: ArrowPrimitiveType, E>(
+    cells: &'a StringArray,
+    one: impl Fn(&str) -> Option<T::Native>,
+    mut unfit: impl FnMut(&'a str) -> Result<(), E>,
+) -> Result<PrimitiveArray<T>, E> {
     let mut values = Vec::with_capacity(cells.len());
     let mut valid = Vec::new();
     for (row, cell) in cells.iter().enumerate() {
-        let cell = cell.unwrap_or_default();
-        let value = one(trimmed(cell)).map_err(|()| cell)?;
+        let text = trimmed(cell.unwrap_or_default());
+        let value = one(text);
         values.push(value.unwrap_or_default());
+        if value.is_none() && !text.is_empty() && !is_missing(text) {
+            unfit(cell.unwrap_or_default())?;
+        }
         // Most columns have no nulls, and need no list of them.
         if value.is_none() && valid.is_empty() {
             valid.reserve(cells.len());
@@ -153,7 +212,6 @@ pub fn values<T: ArrowPrimitiveType>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::datatypes::Int64Type;
 
     fn moment(cell: &str) -> Option<(i64, u32, bool, bool)> {
         Moment::parse(cell).map(|m| (m.seconds, m.nanos, m.zoned, m.exact))
@@ -191,12 +249,11 @@ mod tests {
     #[test]
     fn nulls_stand_where_they_are() {
         let cells = StringArray::from(vec![Some("1"), None, Some(" 3 "), Some("x")]);
-        let parsed = values::<Int64Type>(&cells, |cell| Ok(cell.parse().ok())).unwrap();
+        let number = |cell: &str| cell.parse().ok();
+        let parsed = values::<Int64Type, ()>(&cells, number, |_| Ok(())).unwrap();
         assert_eq!(parsed.iter().collect::<Vec<_>>(), [Some(1), None, Some(3), None]);
-        let strict = |cell: &str| if cell == "x" { Err(()) } else { Ok(cell.parse().ok()) };
-        assert_eq!(values::<Int64Type>(&cells, strict).unwrap_err(), "x");
+        assert_eq!(values::<Int64Type, _>(&cells, number, Err).unwrap_err(), "x");
         let cells = StringArray::from(vec!["1", "2"]);
-        let whole = values::<Int64Type>(&cells, |cell| Ok(cell.parse().ok()));
-        assert!(whole.unwrap().nulls().is_none());
+        assert!(values::<Int64Type, &str>(&cells, number, Err).unwrap().nulls().is_none());
     }
 }

@@ -13,8 +13,8 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Array;
-use crate::data::content::array::{Scaling, Stored};
-use crate::data::dtype::{DType, Long};
+use crate::data::content::array::{self, Scaling, Stored};
+use crate::data::dtype::{DType, Long, with_integer};
 use crate::data::region::{Region, pieces};
 use parking_lot::Mutex;
 use rayon::prelude::*;
@@ -218,10 +218,7 @@ pub fn readable_elements(
     region: &Region,
     unread: &mut Option<Unread>,
 ) -> Result<Vec<u8>> {
-    region.check(array.shape())?;
-    let bytes = limits::bytes(&region.shape(), array.dtype().size())?;
-    let mut out = limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
-    let gaps = array.read_lenient(task, region, &mut out)?;
+    let (mut out, gaps) = array::read_lenient(array, task, region)?;
     if let Some(first) = gaps.first() {
         let lost = take_out(&mut out, array.dtype().size(), region, &gaps);
         Unread::add(unread, lost, &first.error);
@@ -482,21 +479,11 @@ fn crc_across_pieces(array: &dyn Array, task: &Task) -> Result<Option<u32>> {
 }
 
 fn measure(dtype: &DType, bytes: &[u8]) -> Part {
-    macro_rules! ints {
-        ($ty:ty, $n:literal) => {
-            integers(bytes.as_chunks::<$n>().0.iter().map(|&b| <$ty>::from_le_bytes(b)))
-        };
-    }
+    with_integer!(dtype, T => {
+        return integers(bytes.as_chunks::<{ size_of::<T>() }>().0.iter().map(|&b| T::from_le_bytes(b)));
+    }, _ => {});
     match dtype {
         DType::Bool => integers(bytes.iter().map(|&b| u8::from(b != 0))),
-        DType::I8 => ints!(i8, 1),
-        DType::I16 => ints!(i16, 2),
-        DType::I32 => ints!(i32, 4),
-        DType::I64 => ints!(i64, 8),
-        DType::U8 => ints!(u8, 1),
-        DType::U16 => ints!(u16, 2),
-        DType::U32 => ints!(u32, 4),
-        DType::U64 => ints!(u64, 8),
         DType::F32 => floats(bytes, f32::from_le_bytes),
         DType::F64 => floats(bytes, f64::from_le_bytes),
         DType::BF16 => floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32()),

@@ -3,6 +3,7 @@
 
 use super::texts::Cells;
 use crate::bytes::error::Result;
+use crate::data::content::Table;
 use crate::data::{cell, infer};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, make_comparator};
 use arrow::compute::SortOptions;
@@ -12,8 +13,8 @@ use std::cmp::Ordering;
 /// Values whose extremes are taken at once.
 const BLOCK: usize = 1024;
 
-/// The counts of a column so far; those of different rows can be merged.
-#[derive(Clone, Debug, Default)]
+/// The counts of a column so far.
+#[derive(Debug, Default)]
 pub(super) struct ColumnCounts {
     /// The type that was inferred for a column of text.
     inferred: Option<DataType>,
@@ -32,18 +33,8 @@ impl ColumnCounts {
         ColumnCounts { inferred, ..ColumnCounts::default() }
     }
 
-    /// None so far, of the same column.
-    pub(super) fn fresh(&self) -> Self {
-        ColumnCounts { inferred: self.inferred.clone(), ..ColumnCounts::default() }
-    }
-
     pub(super) fn is_inferred(&self) -> bool {
         self.inferred.is_some()
-    }
-
-    /// An array of the column as values of its type, and how many cells do not fit that.
-    fn typed(&self, array: &ArrayRef) -> (ArrayRef, u64) {
-        infer::values(array, self.inferred.as_ref())
     }
 
     /// An array of the column as plain values of its type.
@@ -51,23 +42,28 @@ impl ColumnCounts {
     /// # Errors
     /// What Arrow's kernels give.
     pub(super) fn values(&self, array: &ArrayRef) -> Result<ArrayRef> {
-        decoded(&self.typed(array).0)
+        values(array, self.inferred.as_ref())
     }
 
-    /// Counts an array. Gives its plain values; of nothing but nulls only one.
+    /// Counts an array that stands so many times in the column; more than once if it is one row. Gives its plain values;
+    /// of nothing but nulls only one.
     ///
     /// # Errors
     /// What Arrow's kernels give.
-    pub(super) fn add(&mut self, array: &ArrayRef) -> Result<ArrayRef> {
-        let (array, unfit) = self.typed(array);
+    pub(super) fn add(&mut self, array: &ArrayRef, times: u64) -> Result<ArrayRef> {
+        let (array, unfit) = infer::values(array, self.inferred.as_ref());
         // A dictionary that holds null as a value is no null of the column, as Arrow counts them.
         let nulls = match array.data_type() {
             DataType::Dictionary(_, _) => array.null_count() as u64,
             _ => array.logical_null_count() as u64,
         };
-        self.rows = self.rows.saturating_add(array.len() as u64);
-        self.unfit += unfit;
-        self.nulls += nulls.saturating_sub(unfit);
+        for (all, more) in [
+            (&mut self.rows, array.len() as u64),
+            (&mut self.unfit, unfit),
+            (&mut self.nulls, nulls.saturating_sub(unfit)),
+        ] {
+            *all = all.saturating_add(more.saturating_mul(times));
+        }
         // Of nothing but nulls one says as much as all of them.
         let array = if nulls == array.len() as u64 && nulls > 1 { array.slice(0, 1) } else { array };
         let array = decoded(&array)?;
@@ -78,34 +74,6 @@ impl ColumnCounts {
             replace(&mut self.high, &array, high, Ordering::Greater)?;
         }
         Ok(array)
-    }
-
-    /// Counts what `one` counted so many times.
-    pub(super) fn add_times(&mut self, one: &ColumnCounts, times: u64) {
-        for (all, of_one) in [
-            (&mut self.rows, one.rows),
-            (&mut self.nulls, one.nulls),
-            (&mut self.unfit, one.unfit),
-            (&mut self.nan, one.nan),
-            (&mut self.inf, one.inf),
-        ] {
-            *all = all.saturating_add(of_one.saturating_mul(times));
-        }
-    }
-
-    /// Adds the counts of other rows.
-    ///
-    /// # Errors
-    /// What Arrow's kernels give.
-    pub(super) fn merge(&mut self, other: &ColumnCounts) -> Result<()> {
-        self.add_times(other, 1);
-        if let Some(low) = &other.low {
-            replace(&mut self.low, low, Some(0), Ordering::Less)?;
-        }
-        if let Some(high) = &other.high {
-            replace(&mut self.high, high, Some(0), Ordering::Greater)?;
-        }
-        Ok(())
     }
 
     /// The smallest and the largest value: arrays of one.
@@ -119,8 +87,27 @@ impl ColumnCounts {
     }
 }
 
+/// The type of a column's values, whatever holds them: of texts the one that was inferred.
+pub(super) fn value_type(table: &dyn Table, column: usize) -> DataType {
+    infer::inferred(table, column).unwrap_or_else(|| {
+        match table.schema().fields().get(column).map_or(&DataType::Null, |field| field.data_type()) {
+            DataType::Dictionary(_, values) => values.as_ref().clone(),
+            DataType::RunEndEncoded(_, values) => values.data_type().clone(),
+            other => other.clone(),
+        }
+    })
+}
+
+/// An array of a column, for whose texts a type may be inferred, as plain values of its type.
+///
+/// # Errors
+/// What Arrow's kernels give.
+pub(super) fn values(array: &ArrayRef, inferred: Option<&DataType>) -> Result<ArrayRef> {
+    decoded(&infer::values(array, inferred).0)
+}
+
 /// Dictionaries and run ends are looked through.
-pub(super) fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
+fn decoded(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, value) => Ok(arrow::compute::cast(array, value)?),
         DataType::RunEndEncoded(_, value) => Ok(arrow::compute::cast(array, value.data_type())?),

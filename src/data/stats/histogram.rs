@@ -1,6 +1,7 @@
 //! Histograms: counts of numbers in bins of equal width. Integers are binned as integers, so that no limit and no
 //! count suffers from rounding, however large they are.
 
+use super::column::{value_type, values};
 use super::table::{ColumnStats, TableStats};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
@@ -252,15 +253,6 @@ pub fn histograms(
     Ok(found)
 }
 
-/// The type of a column's values, whatever holds them.
-fn value_type(table: &dyn Table, column: usize) -> DataType {
-    match table.column_type(column) {
-        DataType::Dictionary(_, values) => values.as_ref().clone(),
-        DataType::RunEndEncoded(_, values) => values.data_type().clone(),
-        other => other.clone(),
-    }
-}
-
 /// Empty bins from the smallest to the largest number of a column of numbers.
 fn counter(stats: &ColumnStats, kind: &DataType, binning: Binning) -> Option<Counter> {
     stats.sum?;
@@ -278,12 +270,7 @@ fn counter(stats: &ColumnStats, kind: &DataType, binning: Binning) -> Option<Cou
 
 /// Counts the numbers of a part of a column, each so many times.
 fn add(counter: &mut Counter, array: &ArrayRef, inferred: Option<&DataType>, times: u64) -> Result<()> {
-    let (array, _) = infer::values(array, inferred);
-    let array = match array.data_type() {
-        DataType::Dictionary(_, values) => cast(&array, values)?,
-        DataType::RunEndEncoded(_, values) => cast(&array, values.data_type())?,
-        _ => array,
-    };
+    let array = values(array, inferred)?;
     if array.data_type().is_decimal() {
         let value = |row: usize| cell::text(array.as_ref(), row)?.parse::<f64>().ok();
         (0..array.len()).filter_map(value).for_each(|value| counter.add(value, times));

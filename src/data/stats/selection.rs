@@ -1,16 +1,15 @@
 //! Statistics of a selection of a table: several columns as one set of numbers.
 
+use super::column::ColumnCounts;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cell;
-use crate::data::content::Table;
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use crate::data::content::{Picked, Table};
+use crate::data::scan::fold_columns;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use std::cmp::Ordering;
 use std::ops::Range;
-
-/// Rows that are read at a time.
-const STEP: u64 = 32_768;
 
 /// What one pass over a few columns, taken together, tells: sums and extremes of integers are exact, and so are the
 /// extremes of decimals.
@@ -51,20 +50,6 @@ impl SelectionStats {
     }
 }
 
-/// The sum so far.
-#[derive(Default)]
-struct Sum {
-    cells: u64,
-    nulls: u64,
-    numbers: u64,
-    whole: i128,
-    broken: f64,
-    /// Whether all numbers are integers.
-    exact: bool,
-    min: Option<Number>,
-    max: Option<Number>,
-}
-
 /// A number that is compared and shown exactly: an integer, or as the text of its cell.
 #[derive(Clone, Debug, PartialEq)]
 enum Number {
@@ -74,6 +59,20 @@ enum Number {
 }
 
 impl Number {
+    /// The number of an array of one; `None` where it holds none.
+    fn of(end: &ArrayRef) -> Option<Number> {
+        let text = cell::text(end, 0)?;
+        Some(match end.data_type() {
+            kind if kind.is_integer() => Number::Whole(text.parse().ok()?),
+            kind if kind.is_floating() => {
+                let float = arrow::compute::cast(end, &DataType::Float64).ok()?;
+                Number::Float(float.as_primitive_opt::<Float64Type>()?.iter().next()??, text)
+            }
+            kind if kind.is_numeric() => Number::Decimal(text.parse().ok()?, text),
+            _ => return None,
+        })
+    }
+
     fn value(&self) -> f64 {
         match self {
             Number::Whole(value) => *value as f64,
@@ -125,101 +124,76 @@ pub fn selection(
     rows: Range<u64>,
     columns: &[usize],
 ) -> Result<SelectionStats> {
-    let mut total = Sum { exact: true, ..Sum::default() };
-    task.set_total(rows.end.saturating_sub(rows.start));
-    let mut at = rows.start;
-    while at < rows.end {
-        let end = (at + STEP).min(rows.end);
-        let batch = table.read(task, at..end, columns)?;
-        if batch.num_rows() == 0 {
-            break;
-        }
-        for array in batch.columns() {
-            total.add(array.as_ref())?;
-        }
-        task.advance(end - at)?;
-        at = end;
-    }
-    Ok(total.finish())
+    let picked = Picked::new(table, vec![rows.start..rows.end.max(rows.start)]);
+    task.set_total(picked.len());
+    let folds = columns.iter().map(|&column| (column, Sum::default())).collect();
+    let sums = fold_columns(task, &picked, picked.len(), folds, Sum::add)?;
+    let sums: Vec<Sum> = sums.into_iter().collect::<Result<_>>()?;
+    let count = |of: fn(&Sum) -> u64| sums.iter().map(of).fold(0, u64::saturating_add);
+    let [whole, broken] = [0, 1].map(|n| sums.iter().filter(move |sum| usize::from(sum.is_broken) == n));
+    let whole = whole.fold(0i128, |all, sum| all.saturating_add(sum.whole));
+    let broken = broken.map(|sum| sum.broken).reduce(|a, b| a + b);
+    let total = broken.map_or(Total::Exact(whole), |broken| Total::Float(whole as f64 + broken));
+    let ends = |which: usize, better: Ordering| {
+        let ends = sums.iter().filter_map(|sum| Number::of(sum.counts.ends().get(which).copied()??));
+        ends.reduce(|best, end| if end.order(&best) == better { end } else { best }).map(|end| end.text())
+    };
+    let numbers = count(|sum| sum.numbers);
+    Ok(SelectionStats {
+        cells: count(|sum| sum.counts.rows),
+        nulls: count(|sum| sum.counts.nulls),
+        numbers,
+        sum: (numbers > 0).then_some(total),
+        min: ends(0, Ordering::Less),
+        max: ends(1, Ordering::Greater),
+    })
+}
+
+/// The sum of a column so far.
+#[derive(Default)]
+struct Sum {
+    counts: ColumnCounts,
+    /// Finite numbers.
+    numbers: u64,
+    /// The sum of integers.
+    whole: i128,
+    /// The sum of others, and whether there are any.
+    broken: f64,
+    is_broken: bool,
 }
 
 impl Sum {
-    fn add(&mut self, array: &dyn Array) -> Result<()> {
-        self.cells += array.len() as u64;
-        self.nulls += array.logical_null_count() as u64;
+    fn add(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
+        let array = self.counts.add(array, times)?;
         match array.data_type() {
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => {
-                let floats = arrow::compute::cast(array, &DataType::Float64)?;
-                for (row, value) in floats.as_primitive::<Float64Type>().iter().enumerate() {
-                    value.into_iter().for_each(|value| self.float(value, array, row));
-                }
-            }
-            DataType::UInt64 => {
-                let values = array.as_primitive::<UInt64Type>().iter().flatten();
-                values.for_each(|value| self.integer(value.into()));
+            kind if kind.is_floating() => {
+                let floats = arrow::compute::cast(&array, &DataType::Float64)?;
+                self.floats(floats.as_primitive::<Float64Type>().iter().flatten(), times);
             }
             kind if kind.is_integer() => {
-                let integers = arrow::compute::cast(array, &DataType::Int64)?;
-                let values = integers.as_primitive::<Int64Type>().iter().flatten();
-                values.for_each(|value| self.integer(value.into()));
+                let integers = arrow::compute::cast(&array, &DataType::Decimal128(38, 0))?;
+                for value in integers.as_primitive::<Decimal128Type>().iter().flatten() {
+                    self.whole = self.whole.saturating_add(value.saturating_mul(times.into()));
+                    self.numbers = self.numbers.saturating_add(times);
+                }
             }
             kind if kind.is_numeric() => {
-                let texts = (0..array.len()).filter_map(|row| cell::text(array, row));
-                texts.for_each(|text| self.decimal(text));
+                let value = |row| cell::text(&array, row)?.parse::<f64>().ok();
+                self.floats((0..array.len()).filter_map(value), times);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn integer(&mut self, value: i128) {
-        self.whole += value;
-        self.numbers += 1;
-        self.extreme(&Number::Whole(value));
-    }
-
-    fn float(&mut self, value: f64, array: &dyn Array, row: usize) {
-        self.exact = false;
-        if !value.is_finite() {
-            return;
+    fn floats(&mut self, values: impl Iterator<Item = f64>, times: u64) {
+        for value in values {
+            self.is_broken = true;
+            if value.is_finite() {
+                self.broken += value * times as f64;
+                self.numbers = self.numbers.saturating_add(times);
+            }
         }
-        self.broken += value;
-        self.numbers += 1;
-        // Few are extremes: only their texts are made.
-        let beats = |old: &Option<Number>, way: Ordering| {
-            old.as_ref().is_none_or(|old| value.total_cmp(&old.value()) == way)
-        };
-        if beats(&self.min, Ordering::Less) || beats(&self.max, Ordering::Greater) {
-            let text = cell::text(array, row).unwrap_or_else(|| cell::float64(value));
-            self.extreme(&Number::Float(value, text));
-        }
-    }
-
-    fn decimal(&mut self, text: String) {
-        self.exact = false;
-        let Ok(value) = text.parse::<f64>() else { return };
-        self.broken += value;
-        self.numbers += 1;
-        self.extreme(&Number::Decimal(value, text));
-    }
-
-    fn extreme(&mut self, number: &Number) {
-        if self.min.as_ref().is_none_or(|min| number.order(min) == Ordering::Less) {
-            self.min = Some(number.clone());
-        }
-        if self.max.as_ref().is_none_or(|max| number.order(max) == Ordering::Greater) {
-            self.max = Some(number.clone());
-        }
-    }
-
-    fn finish(self) -> SelectionStats {
-        let text = |number: Option<Number>| number.map(|number| number.text());
-        let sum = (self.numbers > 0).then_some(match self.exact {
-            true => Total::Exact(self.whole),
-            false => Total::Float(self.whole as f64 + self.broken),
-        });
-        let (cells, nulls, numbers) = (self.cells, self.nulls, self.numbers);
-        SelectionStats { cells, nulls, numbers, sum, min: text(self.min), max: text(self.max) }
     }
 }
 

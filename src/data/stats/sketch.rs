@@ -1,5 +1,5 @@
-//! What can be kept of very many values in little memory, and put together from parts: about how many are
-//! different, how they spread, which are frequent.
+//! What can be kept of very many values in little memory: about how many are different, how they spread, which are
+//! frequent.
 
 use super::histogram::{Histogram, even_width};
 use std::collections::HashMap;
@@ -65,10 +65,6 @@ impl HyperLogLog {
         if let Some(register) = self.0.get_mut((hash >> (64 - BITS)) as usize) {
             *register = rank.max(*register);
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &HyperLogLog) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = (*a).max(*b));
     }
 
     /// The estimate.
@@ -148,8 +144,8 @@ impl Spread {
     pub(super) fn cover(&mut self, low: f64, high: f64) {
         if !self.seen {
             self.seen = true;
-            // The width is a power of two and the begin a multiple of it, so that any two histograms have
-            // bins that fit into each other.
+            // The width is a power of two and the begin a multiple of it, so that two bins make one that is twice as
+            // wide.
             let span = (high - low).max(low.abs().max(high.abs()) * 1e-12).max(f64::MIN_POSITIVE * 1e10);
             self.width = (span / (BINS as f64 - 2.0)).log2().ceil().exp2();
             self.low = (low / self.width).floor() * self.width;
@@ -184,45 +180,11 @@ impl Spread {
         (self.low, self.width, self.counts) = (low, wide, counts);
     }
 
-    /// Counts a number that lies in what was covered.
-    pub(super) fn add(&mut self, value: f64) {
+    /// Counts a number that lies in what was covered so many times.
+    pub(super) fn add(&mut self, value: f64, times: u64) {
         let place = ((value - self.low) / self.width) as usize;
         if let Some(count) = self.counts.get_mut(place.min(BINS - 1)) {
-            *count += 1;
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: &Spread) {
-        if !other.seen {
-            return;
-        }
-        if !self.seen {
-            self.clone_from(other);
-            return;
-        }
-        let mut other = other.clone();
-        let place = |s: &Spread, at: usize| s.low + s.width * at as f64;
-        let ends = |s: &Spread| {
-            let first = s.counts.iter().position(|c| *c > 0).unwrap_or(0);
-            let last = s.counts.iter().rposition(|c| *c > 0).unwrap_or(0);
-            (place(s, first) + s.width * 0.5, place(s, last) + s.width * 0.5)
-        };
-        let (low, high) = ends(&other);
-        self.cover(low, high);
-        let mut rounds = 0;
-        while other.width < self.width && rounds < 2_100 {
-            other.double(f64::INFINITY);
-            rounds += 1;
-        }
-        while self.width < other.width && rounds < 4_200 {
-            self.double(f64::INFINITY);
-            rounds += 1;
-        }
-        for (i, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let place = ((place(&other, i) + other.width * 0.5 - self.low) / self.width).max(0.0) as usize;
-            if let Some(bin) = self.counts.get_mut(place.min(BINS - 1)) {
-                *bin += count;
-            }
+            *count += times;
         }
     }
 
@@ -297,33 +259,12 @@ impl Steps {
         (self.shift, self.first, self.counts) = (self.shift + 1, first, counts);
     }
 
-    /// Counts an integer that lies in what was covered.
-    pub(super) fn add(&mut self, value: i128) {
+    /// Counts an integer that lies in what was covered so many times.
+    pub(super) fn add(&mut self, value: i128, times: u64) {
         let place = ((value >> self.shift) - self.first) as usize;
         if let Some(count) = self.counts.get_mut(place) {
-            *count += 1;
+            *count += times;
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &Steps) {
-        let Some((low, high)) = other.ends else { return };
-        if self.ends.is_none() {
-            self.clone_from(other);
-            return;
-        }
-        let mut other = other.clone();
-        self.cover(low, high);
-        while other.shift < self.shift {
-            other.double();
-        }
-        while self.shift < other.shift {
-            self.double();
-        }
-        if let Some((low, _)) = self.ends {
-            self.begin(low >> self.shift);
-            other.begin(self.first);
-        }
-        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
     }
 
     /// At most `bins` bins from the least to the greatest integer.
@@ -392,13 +333,6 @@ impl Frequent {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Frequent) {
-        if other.over {
-            *self = Frequent { counts: HashMap::default(), over: true };
-        }
-        other.counts.iter().for_each(|(hash, (times, row))| self.add(*hash, *row, *times));
-    }
-
     /// How many different values, if they were all counted.
     pub(super) fn distinct(&self) -> Option<u64> {
         (!self.over).then_some(self.counts.len() as u64)
@@ -427,7 +361,7 @@ mod tests {
                 let values: Vec<i128> = (first..first + count).collect();
                 let mut steps = Steps::default();
                 steps.cover(first, first + count - 1);
-                values.iter().for_each(|&value| steps.add(value));
+                values.iter().for_each(|&value| steps.add(value, 1));
                 for histogram in [steps.histogram(32).unwrap(), Histogram::of_integers(&values, 24).unwrap()]
                 {
                     let inner = histogram.counts.get(1..histogram.counts.len() - 1).unwrap_or_default();
@@ -447,10 +381,8 @@ mod tests {
     #[test]
     fn about_how_many_are_different() {
         for n in [0u64, 1, 10, 1_000, 50_000, 1_000_000] {
-            let mut parts = [HyperLogLog::new(), HyperLogLog::new()];
-            (0..n).for_each(|i| parts[(i % 2) as usize].add(hashed_word(7, i)));
-            let [mut whole, other] = parts;
-            whole.merge(&other);
+            let mut whole = HyperLogLog::new();
+            (0..n).for_each(|i| whole.add(hashed_word(7, i)));
             (0..n / 2).for_each(|i| whole.add(hashed_word(7, i)));
             let error = (whole.count() as f64 - n as f64).abs() / (n as f64).max(1.0);
             assert!(error < 0.03, "{n}: {}", whole.count());
@@ -462,17 +394,13 @@ mod tests {
         fn integers_lie_in_the_bins_that_say_so(
             base in prop::sample::select(vec![0i128, -7, 1 << 53, (1 << 53) + 1, i128::from(i64::MIN), i128::from(i64::MAX) - 9_000, i128::from(u64::MAX) - 9_000]),
             values in prop::collection::vec(0i128..9_000, 1..300),
-            cut in 0usize..300,
         ) {
             let values: Vec<i128> = values.into_iter().map(|value| base + value).collect();
-            let mut parts = [Steps::default(), Steps::default()];
-            for (i, &value) in values.iter().enumerate() {
-                let part = &mut parts[usize::from(i < cut)];
-                part.cover(value, value);
-                part.add(value);
+            let mut whole = Steps::default();
+            for &value in &values {
+                whole.cover(value, value);
+                whole.add(value, 1);
             }
-            let [mut whole, other] = parts;
-            whole.merge(&other);
             let at_once = Histogram::of_integers(&values, 24).unwrap();
             for histogram in [whole.histogram(20).unwrap(), at_once] {
                 let edges = histogram.whole.unwrap();
@@ -486,15 +414,12 @@ mod tests {
         }
 
         #[test]
-        fn a_growing_histogram_counts_everything(values in prop::collection::vec(-1e6f64..1e6, 1..300), cut in 0usize..300) {
-            let mut parts = [Spread::new(), Spread::new()];
-            for (i, &value) in values.iter().enumerate() {
-                let part = &mut parts[usize::from(i < cut)];
-                part.cover(value, value);
-                part.add(value);
+        fn a_growing_histogram_counts_everything(values in prop::collection::vec(-1e6f64..1e6, 1..300)) {
+            let mut whole = Spread::new();
+            for &value in &values {
+                whole.cover(value, value);
+                whole.add(value, 1);
             }
-            let [mut whole, other] = parts;
-            whole.merge(&other);
             let histogram = whole.histogram(20).unwrap();
             prop_assert_eq!(histogram.counts.iter().sum::<u64>(), values.len() as u64);
             prop_assert!(histogram.counts.len() <= 20);

@@ -12,21 +12,19 @@ mod tests;
 
 pub use correlation::{Correlation, correlation};
 
-use super::column::ColumnCounts;
+use super::column::{ColumnCounts, value_type};
 use super::sketch::{Frequent, HyperLogLog, Spread, Steps, mixed};
 use super::texts::Cells;
 use super::{Distinct, Histogram, Moments};
-use crate::bytes::error::{Error, Result};
+use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cell;
-use crate::data::content::table::read_each;
 use crate::data::content::{Picked, Table};
 use crate::data::infer;
-use crate::data::scan::RowSteps;
+use crate::data::scan::fold_columns;
 use arrow::array::*;
 use arrow::datatypes::*;
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// How deep a summary looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +98,8 @@ pub struct Summary {
 
 /// Rows whose values are kept for quantiles.
 const KEPT: u64 = 65_536;
-/// Rows of a sample, and of those that are counted at once.
+/// Rows of a sample.
 const SAMPLE: u64 = 20_000;
-const BLOCK: u64 = 1_000;
-/// The most steps of a pass over all rows.
-const STEPS: usize = 1 << 24;
 /// Bins of a histogram.
 const BINS: usize = 32;
 /// Frequent values.
@@ -167,8 +162,7 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
     let picked = Picked::sample(table, task, SAMPLE)?;
     let seen = picked.len();
     let depth = if rows.exact() == Some(seen) { Depth::Exact } else { Depth::Sampled(seen) };
-    let parts = (0..seen.div_ceil(BLOCK)).map(|part| part * BLOCK..seen.min((part + 1) * BLOCK));
-    let columns = pass(&picked, task, columns, &parts.collect::<Vec<_>>(), seen)?;
+    let columns = pass(&picked, task, columns, seen)?;
     Ok(Summaries { depth, rows: rows.number(), columns })
 }
 
@@ -179,59 +173,15 @@ pub fn sampled(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summ
 pub fn exact(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<Summaries> {
     let rows = table.count(task)?;
     task.set_total(rows);
-    let steps: Vec<Range<u64>> = RowSteps::new(table, 0..rows).take(STEPS + 1).collect();
-    if steps.len() > STEPS {
-        return Err(Error::limit(format!("a pass over {}", crate::bytes::display::plural(rows, "row"))));
-    }
-    let columns = pass(table, task, columns, &steps, rows)?;
+    let columns = pass(table, task, columns, rows)?;
     Ok(Summaries { depth: Depth::Exact, rows, columns })
 }
 
-/// One pass over the rows of `steps`, each read and counted by one thread.
-fn pass(
-    table: &dyn Table,
-    task: &Task,
-    columns: &[usize],
-    steps: &[Range<u64>],
-    rows: u64,
-) -> Result<Vec<Result<Summary>>> {
+/// One pass over all `rows` rows.
+fn pass(table: &dyn Table, task: &Task, columns: &[usize], rows: u64) -> Result<Vec<Result<Summary>>> {
     let stride = (rows / KEPT).max(1);
-    let fresh = || -> Vec<Result<Fold>> {
-        let field = |&c: &usize| {
-            let field = table.schema().fields().get(c);
-            let field = field.ok_or_else(|| Error::bug(format!("column {c} was asked for")))?;
-            Ok(Fold::new(field, infer::inferred(table, c), stride))
-        };
-        columns.iter().map(field).collect()
-    };
-    let add = |folds: Result<Vec<Result<Fold>>>, step: &Range<u64>| {
-        let mut folds = folds?;
-        let arrays = read_each(table, task, step.clone(), columns)?;
-        for (fold, array) in folds.iter_mut().zip(arrays) {
-            let Ok(running) = fold else { continue };
-            if let Err(error) = array.and_then(|array| running.add(&array, step.start)) {
-                *fold = Err(error);
-            }
-            task.check()?;
-        }
-        task.advance(step.end - step.start)?;
-        Ok(folds)
-    };
-    let merge = |a: Result<Vec<Result<Fold>>>, b: Result<Vec<Result<Fold>>>| {
-        let both = a?.into_iter().zip(b?);
-        both.map(|(a, b)| match (a, b) {
-            (Ok(mut a), Ok(b)) => a.merge(b).map(|()| Ok(a)),
-            (Err(error), _) | (_, Err(error)) => Ok(Err(error)),
-        })
-        .collect()
-    };
-    // Few steps at once, since each holds its rows in memory.
-    let pieces = rayon::current_num_threads().clamp(1, 8);
-    let each = steps.len().div_ceil(pieces).max(1);
-    let folds = steps
-        .par_chunks(each)
-        .map(|steps| steps.iter().fold(Ok(fresh()), add))
-        .reduce(|| Ok(fresh()), merge)?;
+    let folds = columns.iter().map(|&column| (column, Fold::new(table, column, stride))).collect();
+    let folds = fold_columns(task, table, rows, folds, Fold::add)?;
     let texts: Vec<ArrayTexts> = texts_of(table, task, columns, &folds)?;
     let mut out: Vec<Result<Summary>> =
         folds.into_iter().zip(&texts).map(|(fold, texts)| fold.map(|fold| fold.finish(texts))).collect();
@@ -286,7 +236,7 @@ fn find_same(columns: &mut [Result<Summary>]) {
     }
 }
 
-/// A column's running state; two of different rows can be put together.
+/// A column's running state.
 struct Fold {
     name: String,
     data_type: DataType,
@@ -312,16 +262,11 @@ struct Fold {
 }
 
 impl Fold {
-    fn new(field: &Field, inferred: Option<DataType>, stride: u64) -> Self {
-        let data_type = match field.data_type() {
-            DataType::Dictionary(_, value) => value.as_ref().clone(),
-            DataType::RunEndEncoded(_, value) => value.data_type().clone(),
-            other => other.clone(),
-        };
+    fn new(table: &dyn Table, column: usize, stride: u64) -> Self {
         Fold {
-            name: field.name().clone(),
-            data_type: inferred.clone().unwrap_or(data_type),
-            counts: ColumnCounts::new(inferred),
+            name: table.schema().fields().get(column).map_or(String::new(), |field| field.name().clone()),
+            data_type: value_type(table, column),
+            counts: ColumnCounts::new(infer::inferred(table, column)),
             seed: 0x2545_f491_4f6c_dd1d,
             stride,
             zeros: 0,
@@ -340,41 +285,42 @@ impl Fold {
         }
     }
 
-    /// Takes an array into account whose first cell stands in row `first`.
-    fn add(&mut self, array: &ArrayRef, first: u64) -> Result<()> {
+    /// Takes the next rows into account: an array that stands so many times; more than once if it is one row.
+    fn add(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
+        let place = Place { first: self.counts.rows, times };
         if self.counts.is_inferred()
             && let Some(cells) = array.as_string_opt::<i32>()
         {
-            self.nothing(cells.iter());
+            self.nothing(cells.iter(), times);
         }
-        let array = self.counts.add(array)?;
-        self.numbers(&array, first);
-        self.texts(&array, first);
-        self.hashes(&array, first);
+        let array = self.counts.add(array, times)?;
+        self.numbers(&array, place);
+        self.texts(&array, place);
+        self.hashes(&array, place);
         Ok(())
     }
 
-    fn numbers(&mut self, array: &ArrayRef, first: u64) {
+    fn numbers(&mut self, array: &ArrayRef, place: Place) {
         macro_rules! each {
             ($($pattern:pat => $ty:ty),* $(,)?) => { match array.data_type() {
                 $( $pattern => {
-                    self.integers(array.as_primitive::<$ty>(), |v| i128::from(v));
-                    self.values(array.as_primitive::<$ty>(), first, |v| v as f64);
+                    self.integers(array.as_primitive::<$ty>(), place.times, |v| i128::from(v));
+                    self.values(array.as_primitive::<$ty>(), place, |v| v as f64);
                 } )*
-                DataType::Float32 => self.values(array.as_primitive::<Float32Type>(), first, f64::from),
-                DataType::Float64 => self.values(array.as_primitive::<Float64Type>(), first, |v| v),
-                DataType::Float16 => self.values(array.as_primitive::<Float16Type>(), first, |v| v.to_f64()),
+                DataType::Float32 => self.values(array.as_primitive::<Float32Type>(), place, f64::from),
+                DataType::Float64 => self.values(array.as_primitive::<Float64Type>(), place, |v| v),
+                DataType::Float16 => self.values(array.as_primitive::<Float16Type>(), place, |v| v.to_f64()),
                 DataType::Decimal128(_, scale) => {
                     let unit = 10f64.powi(-i32::from(*scale));
-                    self.values(array.as_primitive::<Decimal128Type>(), first, move |v| v as f64 * unit);
+                    self.values(array.as_primitive::<Decimal128Type>(), place, move |v| v as f64 * unit);
                 }
                 DataType::Decimal64(_, scale) => {
                     let unit = 10f64.powi(-i32::from(*scale));
-                    self.values(array.as_primitive::<Decimal64Type>(), first, move |v| v as f64 * unit);
+                    self.values(array.as_primitive::<Decimal64Type>(), place, move |v| v as f64 * unit);
                 }
                 DataType::Decimal32(_, scale) => {
                     let unit = 10f64.powi(-i32::from(*scale));
-                    self.values(array.as_primitive::<Decimal32Type>(), first, move |v| f64::from(v) * unit);
+                    self.values(array.as_primitive::<Decimal32Type>(), place, move |v| f64::from(v) * unit);
                 }
                 _ => {}
             } };
@@ -403,18 +349,19 @@ impl Fold {
     fn integers<T: ArrowPrimitiveType>(
         &mut self,
         array: &PrimitiveArray<T>,
+        times: u64,
         integer: impl Fn(T::Native) -> i128,
     ) {
         let values = || array.iter().flatten().map(&integer);
         let (Some(low), Some(high)) = (values().min(), values().max()) else { return };
         self.steps.cover(low, high);
-        values().for_each(|value| self.steps.add(value));
+        values().for_each(|value| self.steps.add(value, times));
     }
 
     fn values<T: ArrowPrimitiveType>(
         &mut self,
         array: &PrimitiveArray<T>,
-        first: u64,
+        place: Place,
         number: impl Fn(T::Native) -> f64,
     ) {
         let valid = |row: usize| array.nulls().is_none_or(|nulls| nulls.is_valid(row));
@@ -435,57 +382,60 @@ impl Fold {
                 inf += 1;
             }
         }
-        self.counts.nan += nan;
-        self.counts.inf += inf;
-        self.zeros += zeros;
+        let times = place.times;
+        self.counts.nan += nan * times;
+        self.counts.inf += inf * times;
+        self.zeros += zeros * times;
         if count == 0 {
             return;
         }
         self.spread.cover(low, high);
         let shift = sum / count as f64;
-        let (mut off, mut squares) = (0.0, 0.0);
+        let (mut off, mut squares, n) = (0.0, 0.0, times as f64);
         for value in numbers().filter(|value| value.is_finite()) {
-            self.spread.add(value);
+            self.spread.add(value, times);
             off += value - shift;
             squares += (value - shift) * (value - shift);
         }
-        self.moments = self.moments.merge(Moments::of_sums(count, shift, off, squares));
+        self.moments =
+            self.moments.merge(Moments::of_sums(count.saturating_mul(times), shift, off * n, squares * n));
         if low <= -1.0 || high >= 999.0 {
             let ends = NOTHING_NUMBERS.map(|n| n == low || n == high);
             let slots = self.numbers_as_nothing.iter_mut().zip(NOTHING_NUMBERS).zip(ends);
             for ((slot, candidate), _) in slots.filter(|(_, is_end)| *is_end) {
-                *slot += numbers().filter(|value| *value == candidate).count() as u64;
+                *slot += numbers().filter(|value| *value == candidate).count() as u64 * times;
             }
         }
-        for row in picks(first, array.len(), self.stride).filter(|row| valid(*row)) {
+        for row in place.picks(array.len(), self.stride).filter(|row| valid(*row)) {
             self.kept.extend(array.values().get(row).map(|v| number(*v)).filter(|v| v.is_finite()));
         }
     }
 
-    fn texts(&mut self, array: &ArrayRef, first: u64) {
-        let picked = picks(first, array.len(), self.stride.max(self.counts.rows / 4_096));
+    fn texts(&mut self, array: &ArrayRef, place: Place) {
+        let picked = place.picks(array.len(), self.stride.max(self.counts.rows / 4_096));
+        let times = place.times;
         match array.data_type() {
-            DataType::Utf8 => self.words(array.as_string::<i32>()),
-            DataType::LargeUtf8 => self.words(array.as_string::<i64>()),
+            DataType::Utf8 => self.words(array.as_string::<i32>(), times),
+            DataType::LargeUtf8 => self.words(array.as_string::<i64>(), times),
             DataType::Utf8View => {
                 let cells = array.as_string_view();
-                self.long(cells.iter().flatten().map(|text| text.chars().count() as u64));
-                self.untyped(cells.iter());
+                self.long(cells.iter().flatten().map(|text| text.chars().count() as u64), times);
+                self.untyped(cells.iter(), times);
             }
-            DataType::Binary => self.long(Cells::of(array.as_binary::<i32>()).lengths()),
-            DataType::LargeBinary => self.long(Cells::of(array.as_binary::<i64>()).lengths()),
+            DataType::Binary => self.long(Cells::of(array.as_binary::<i32>()).lengths(), times),
+            DataType::LargeBinary => self.long(Cells::of(array.as_binary::<i64>()).lengths(), times),
             DataType::BinaryView => {
-                self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64))
+                self.long(array.as_binary_view().iter().flatten().map(|b| b.len() as u64), times)
             }
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
                 let valid = (0..list.len()).filter(|&row| list.is_valid(row));
-                self.long(valid.map(|row| list.value_length(row) as u64));
+                self.long(valid.map(|row| list.value_length(row) as u64), times);
             }
             DataType::LargeList(_) => {
                 let list = array.as_list::<i64>();
                 let valid = (0..list.len()).filter(|&row| list.is_valid(row));
-                self.long(valid.map(|row| list.value_length(row) as u64));
+                self.long(valid.map(|row| list.value_length(row) as u64), times);
             }
             _ => return,
         }
@@ -497,64 +447,42 @@ impl Fold {
         );
     }
 
-    fn words<O: OffsetSizeTrait>(&mut self, array: &GenericStringArray<O>) {
+    fn words<O: OffsetSizeTrait>(&mut self, array: &GenericStringArray<O>, times: u64) {
         let cells = Cells::of(array);
         match cells.is_ascii() {
-            true => self.long(cells.lengths()),
-            false => self.long(cells.characters()),
+            true => self.long(cells.lengths(), times),
+            false => self.long(cells.characters(), times),
         }
-        self.untyped(array.iter());
+        self.untyped(array.iter(), times);
     }
 
     /// Guessed types were looked at before they became values.
-    fn untyped<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
+    fn untyped<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>, times: u64) {
         if !self.counts.is_inferred() {
-            self.nothing(cells);
+            self.nothing(cells, times);
         }
     }
 
-    fn long(&mut self, lengths: impl Iterator<Item = u64>) {
+    fn long(&mut self, lengths: impl Iterator<Item = u64>, times: u64) {
         let (mut low, mut high, mut sum, mut count) = self.lengths.unwrap_or((u64::MAX, 0, 0.0, 0));
         let mut total = 0u64;
         for length in lengths {
             low = low.min(length);
             high = high.max(length);
             total = total.saturating_add(length);
-            count += 1;
+            count += times;
         }
-        sum += total as f64;
+        sum += total as f64 * times as f64;
         self.lengths = (count > 0).then_some((low, high, sum, count));
     }
 
     /// Counts the texts that stand for a missing value.
-    fn nothing<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>) {
+    fn nothing<'a>(&mut self, cells: impl Iterator<Item = Option<&'a str>>, times: u64) {
         for slot in cells.flatten().filter_map(nothing::slot) {
             if let Some(count) = self.disguised.get_mut(slot) {
-                *count += 1;
+                *count += times;
             }
         }
-    }
-
-    fn merge(&mut self, other: Fold) -> Result<()> {
-        self.counts.merge(&other.counts)?;
-        self.zeros += other.zeros;
-        self.moments = self.moments.merge(other.moments);
-        self.spread.merge(&other.spread);
-        self.steps.merge(&other.steps);
-        self.distinct.merge(&other.distinct);
-        self.frequent.merge(&other.frequent);
-        self.hashable &= other.hashable;
-        self.fingerprint = self.fingerprint.zip(other.fingerprint).map(|(a, b)| a.wrapping_add(b));
-        self.kept.extend(other.kept);
-        self.kept_texts.extend(other.kept_texts);
-        let add = |a: &mut Vec<u64>, b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        add(&mut self.disguised, &other.disguised);
-        add(&mut self.numbers_as_nothing, &other.numbers_as_nothing);
-        self.lengths = match (self.lengths, other.lengths) {
-            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3)),
-            (a, b) => a.or(b),
-        };
-        Ok(())
     }
 
     fn finish(mut self, texts: &ArrayTexts) -> Summary {
@@ -624,14 +552,25 @@ impl Fold {
     }
 }
 
-/// Rows of a part of a column that are kept: one of each `stride`, anywhere in it.
-fn picks(first: u64, len: usize, stride: u64) -> impl Iterator<Item = usize> {
-    let stride = stride.max(1);
-    let end = first + len as u64;
-    (first / stride..=end / stride).filter_map(move |block| {
-        let row = block * stride + mixed(block, 0x9e37) % stride;
-        (row >= first && row < end).then(|| (row - first) as usize)
-    })
+/// Where an array stands in its column.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The row of its first cell.
+    first: u64,
+    /// How many times; more than once if it is one row.
+    times: u64,
+}
+
+impl Place {
+    /// Cells of an array of `len` ones that are kept: those of one row of each `stride`, anywhere in it.
+    fn picks(self, len: usize, stride: u64) -> impl Iterator<Item = usize> {
+        let Place { first, times } = self;
+        let (stride, end) = (stride.max(1), first.saturating_add((len as u64).saturating_mul(times)));
+        (first / stride..=end / stride).filter_map(move |block| {
+            let row = (block * stride).saturating_add(mixed(block, 0x9e37) % stride);
+            (row >= first && row < end).then(|| ((row - first) / times.max(1)) as usize)
+        })
+    }
 }
 
 /// 5, 25, 50, 75 and 95 % of sorted values.

@@ -89,36 +89,22 @@ impl ColumnFold {
 
     /// Adds an array that stands so many times in the column; more than once if it is one row.
     fn add(&mut self, array: &ArrayRef, times: u64) -> Result<()> {
-        if let Some(more) = times.checked_sub(1).filter(|more| *more > 0) {
-            let mut one = ColumnFold { counts: self.counts.fresh(), ..ColumnFold::new(None, None) };
-            one.add(array, 1)?;
-            self.counts.add_times(&one.counts, more);
-            let scaled = Moments {
-                count: one.moments.count.saturating_mul(more),
-                sum: one.moments.sum * more as f64,
-                mean: one.moments.mean,
-                ..Moments::default()
-            };
-            self.add(array, 1)?;
-            self.moments = self.moments.merge(scaled);
-            return Ok(());
-        }
-        let array = &self.counts.add(array)?;
-        self.numbers(array);
+        let array = &self.counts.add(array, times)?;
+        self.numbers(array, times);
         self.distinct(array);
         Ok(())
     }
 
-    fn numbers(&mut self, array: &ArrayRef) {
+    fn numbers(&mut self, array: &ArrayRef, times: u64) {
         macro_rules! each {
             ($($variant:ident => $ty:ty),*) => { match array.data_type() {
-                $( DataType::$variant => self.sums(array.as_primitive::<$ty>(), |v| f64::from(v)), )*
-                DataType::Int64 => self.sums(array.as_primitive::<Int64Type>(), |v| v as f64),
-                DataType::UInt64 => self.sums(array.as_primitive::<UInt64Type>(), |v| v as f64),
+                $( DataType::$variant => self.sums(array.as_primitive::<$ty>(), times, |v| f64::from(v)), )*
+                DataType::Int64 => self.sums(array.as_primitive::<Int64Type>(), times, |v| v as f64),
+                DataType::UInt64 => self.sums(array.as_primitive::<UInt64Type>(), times, |v| v as f64),
                 DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _)
                 | DataType::Decimal256(_, _) => {
                     let value = |i| cell::text(array.as_ref(), i)?.parse::<f64>().ok();
-                    self.add_sums((0..array.len()).filter_map(value));
+                    self.add_sums((0..array.len()).filter_map(value), times);
                 }
                 _ => {}
             } };
@@ -127,26 +113,34 @@ impl ColumnFold {
             UInt16 => UInt16Type, UInt32 => UInt32Type, Float16 => Float16Type, Float32 => Float32Type, Float64 => Float64Type);
     }
 
-    fn sums<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>, value: impl Fn(T::Native) -> f64) {
+    fn sums<T: ArrowPrimitiveType>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        times: u64,
+        value: impl Fn(T::Native) -> f64,
+    ) {
         match array.null_count() {
-            0 => self.add_sums(array.values().iter().map(|&v| value(v))),
-            _ => self.add_sums(array.iter().flatten().map(value)),
+            0 => self.add_sums(array.values().iter().map(|&v| value(v)), times),
+            _ => self.add_sums(array.iter().flatten().map(value), times),
         }
     }
 
-    fn add_sums(&mut self, values: impl Iterator<Item = f64>) {
+    fn add_sums(&mut self, values: impl Iterator<Item = f64>, times: u64) {
         self.numeric = true;
-        let (mut sum, mut count) = (0.0, 0);
+        let (mut sum, mut count, mut nan, mut inf) = (0.0, 0u64, 0, 0);
         for value in values {
             if value.is_finite() {
                 sum += value;
                 count += 1;
             } else if value.is_nan() {
-                self.counts.nan += 1;
+                nan += 1;
             } else {
-                self.counts.inf += 1;
+                inf += 1;
             }
         }
+        self.counts.nan += nan * times;
+        self.counts.inf += inf * times;
+        let (count, sum) = (count.saturating_mul(times), sum * times as f64);
         self.moments = self.moments.merge(Moments { count, sum, ..Moments::default() });
     }
 
@@ -285,7 +279,7 @@ impl Hasher for Mixer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::data::content::table::{Columns, MemoryTable};
     use arrow::array::*;
@@ -339,7 +333,7 @@ mod tests {
     }
 
     /// Rows of which the first and the tenth to twelfth are there; the others are 5.
-    struct Sparse(SchemaRef, u64);
+    pub(in crate::data::stats) struct Sparse(pub SchemaRef, pub u64);
 
     impl Table for Sparse {
         fn schema(&self) -> &SchemaRef {

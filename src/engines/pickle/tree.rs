@@ -4,9 +4,8 @@ use super::machine::{Id, Object, Pickle, Value};
 use super::names::{Report, Verdict};
 use super::resolve::{Resolved, Resolver};
 use crate::bytes::error::Result;
-use crate::bytes::limits;
 use crate::bytes::task::Task;
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -141,7 +140,6 @@ impl Listing for Below {
     }
 
     fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
-        let end = range.end.min(range.start.saturating_add(limits::LISTED)).min(self.count);
         let runs = runs(&self.tree.pickle, self.id);
         let child = |mut n: u64| {
             for run in &runs {
@@ -152,14 +150,8 @@ impl Listing for Below {
             }
             None
         };
-        let mut page = Vec::new();
-        for n in range.start..end {
-            // One child may be a large array.
-            task.check()?;
-            let Some((name, id)) = child(n) else { break };
-            page.push(Arc::new(of(&self.tree, id, &name, self.depth + 1)));
-        }
-        Ok(page)
+        let node = |(name, id): (String, Id)| Arc::new(of(&self.tree, id, &name, self.depth + 1));
+        page_of(task, range, self.count(), |n| Ok(child(n).map(node)))
     }
 }
 

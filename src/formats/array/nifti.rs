@@ -146,19 +146,10 @@ struct Values {
 impl Values {
     /// Gives `node` its array; cut to what is there, and then with a problem.
     fn fill(mut self, source: &Source, facts: ArrayFacts, node: &mut Node) -> Result<()> {
-        let bytes = limits::bytes(&self.shape, self.dtype.size()).map_err(|e| e.at(self.offset))?;
-        let end = self.offset.checked_add(bytes);
-        if let Some(len) = source.known_len().filter(|len| end.is_none_or(|end| end > *len)) {
-            let there = len.saturating_sub(self.offset);
-            let what = format!("volume: it needs {bytes} bytes, {there} are there; the file may be cut off");
-            let error = Error::malformed(what).at(self.offset);
-            let Some((last, inner)) = self.shape.split_last_mut() else { return Err(error) };
-            let row = limits::bytes(inner, self.dtype.size())?;
-            *last = there.checked_div(row).unwrap_or(0).min(*last);
-            node.problem = Some(error);
-            if *last == 0 {
-                return Ok(());
-            }
+        let cut = Plain::part(source, self.offset, &self.dtype, &mut self.shape, true, "volume")?;
+        node.problem = cut.map(|what| Error::malformed(what).at(self.offset)).or(node.problem.take());
+        if self.shape.last() == Some(&0) && node.problem.is_some() {
+            return Ok(());
         }
         let stored = limits::bytes(&self.shape, self.dtype.size())?;
         node.span = Some(self.offset..self.offset.saturating_add(stored));

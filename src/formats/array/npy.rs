@@ -107,15 +107,12 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
         let what = format!("header: shape {:?} takes {bytes} bytes, more than any file has", header.shape);
         return Err(Error::malformed(what).at(header.data));
     }
-    let end = header.data.checked_add(bytes);
-    let cut = source.known_len().filter(|&len| end.is_none_or(|end| end > len));
     let mut node = Node::new("", "array");
-    let mut shape = header.shape.clone();
-    if let Some(len) = cut {
-        let there = len.saturating_sub(header.data);
-        let whole = whole_part(&mut shape, &header, there);
-        let mut what = format!("array: it needs {bytes} bytes, {there} are there; the file may be cut off");
-        if !whole {
+    let (mut shape, dtype) = (header.shape.clone(), &header.described.dtype);
+    let cut = Plain::part(source, header.data, dtype, &mut shape, header.fortran, "array")?;
+    let end = header.data.checked_add(bytes).filter(|_| cut.is_none());
+    if let Some(mut what) = cut {
+        if shape.contains(&0) {
             return Err(Error::malformed(what).at(header.data));
         }
         what.push_str(&format!(", the part of shape {shape:?} that is there is shown"));
@@ -132,20 +129,7 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
     for (name, title) in &header.described.titles {
         plain = plain.detail(&format!("title of {name}"), title.clone());
     }
-    Ok((node.content(Content::Array(Arc::new(plain))), end.filter(|_| cut.is_none())))
-}
-
-/// Cuts the slowest dimension down to what `there` bytes hold; whether anything is left.
-fn whole_part(shape: &mut [u64], header: &Header, there: u64) -> bool {
-    let slowest = if header.fortran { shape.last_mut() } else { shape.first_mut() };
-    let Some(slowest) = slowest else { return false };
-    let side = std::mem::replace(slowest, 1);
-    let one = limits::bytes(shape, header.described.dtype.size()).unwrap_or(0);
-    let count = there.checked_div(one).unwrap_or(0).min(side);
-    if let Some(slowest) = if header.fortran { shape.last_mut() } else { shape.first_mut() } {
-        *slowest = count;
-    }
-    count > 0
+    Ok((node.content(Content::Array(Arc::new(plain))), end))
 }
 
 /// Reads magic, version and header at `start`.

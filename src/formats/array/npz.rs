@@ -10,8 +10,9 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening, Target};
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 use crate::data::sniff::{Head, Match};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The descriptor.
@@ -75,8 +76,8 @@ impl Listing for Members {
         Some(self.indices.len() as u64)
     }
 
-    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(self.node(n).map(Arc::new))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| Ok(self.node(n).map(Arc::new)))
     }
 }
 

@@ -8,11 +8,12 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::format::{Format, Opening, Options};
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 
 use crate::data::sniff::{self, Head, Match};
 use crate::engines::multifile::concat::partition;
 use crate::formats::{self, FORMATS};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -163,8 +164,8 @@ impl Listing for Entries {
         Some(self.entries.len() as u64)
     }
 
-    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(self.entries.get(n as usize).map(|entry| self.node(entry)))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| Ok(self.entries.get(n as usize).map(|entry| self.node(entry))))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

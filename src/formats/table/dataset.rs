@@ -14,7 +14,7 @@ use crate::bytes::source::{Entry, Source};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind, Table};
 use crate::data::format::{Format, Opening, OptionSpec, Options};
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 use crate::data::open::{Document, table_of};
 use crate::data::sniff::{Head, Match, has_extension};
 use crate::engines::json::record::REST;
@@ -25,6 +25,7 @@ use crate::formats::open_source;
 use arrow::datatypes::FieldRef;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -397,8 +398,8 @@ impl Listing for Files {
         Some(self.files.len() as u64)
     }
 
-    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(self.files.get(n as usize).map(|file| self.node(file)))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| Ok(self.files.get(n as usize).map(|file| self.node(file))))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

@@ -20,13 +20,14 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::content::Kind;
 use crate::data::format::{Format, Opening};
-use crate::data::node::{Listing, Node, Value, Version, Versions};
+use crate::data::node::{Listing, Node, Value, Version, Versions, page_of};
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::lake::{self, By, Places};
 use action::Snapshot;
 use history::history;
 use log::Log;
 use serde_json::Value as Json;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Delta Lake tables.
@@ -194,8 +195,8 @@ impl Listing for Below {
         Some(self.states.versions.len() as u64 + 2)
     }
 
-    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(self.nth(n).map(Arc::new))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| Ok(self.nth(n).map(Arc::new)))
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

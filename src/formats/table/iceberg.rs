@@ -21,12 +21,13 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::data::content::{Content, Kind};
 use crate::data::format::{Format, Opening};
-use crate::data::node::{Listing, Node};
+use crate::data::node::{Listing, Node, page_of};
 use crate::data::sniff::{Head, Match};
 use crate::engines::multifile::lake::{self, By, text_table};
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use metadata::{Metadata, Reference, Snapshot, SnapshotId};
 use states::States;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Iceberg tables.
@@ -178,8 +179,8 @@ impl Listing for Below {
         Some((ABOUT + self.metadata.references.len() + self.metadata.snapshots.len()) as u64)
     }
 
-    fn child(&self, _task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        Ok(self.nth(n as usize).map(Arc::new))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |n| Ok(self.nth(n as usize).map(Arc::new)))
     }
 
     fn find(&self, _task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

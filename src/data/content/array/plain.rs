@@ -105,6 +105,34 @@ impl Plain {
         })
     }
 
+    /// Cuts the slowest dimension of an array without gaps down to what a file that is cut off still has whole of it,
+    /// perhaps nothing; that is the last one in Fortran order. Gives what is to be said then; `what` names the array.
+    ///
+    /// # Errors
+    /// `Malformed` where the shape overflows, and for a scalar that is not there.
+    pub fn part(
+        source: &Source,
+        offset: u64,
+        dtype: &DType,
+        shape: &mut [u64],
+        fortran: bool,
+        what: &str,
+    ) -> Result<Option<String>> {
+        let bytes = limits::bytes(shape, dtype.size()).map_err(|e| e.at(offset))?;
+        let end = offset.checked_add(bytes);
+        let Some(len) = source.known_len().filter(|len| end.is_none_or(|end| end > *len)) else {
+            return Ok(None);
+        };
+        let there = len.saturating_sub(offset);
+        let what = format!("{what}: it needs {bytes} bytes, {there} are there; the file may be cut off");
+        let Some(slowest) = (if fortran { shape.last_mut() } else { shape.first_mut() }) else {
+            return Err(Error::malformed(what).at(offset));
+        };
+        let one = bytes.checked_div(*slowest).unwrap_or(0);
+        *slowest = there.checked_div(one).unwrap_or(0).min(*slowest);
+        Ok(Some(what))
+    }
+
     /// How many elements are there, in the file's order; `None` where all are.
     pub fn there(&self) -> Option<u64> {
         self.there

@@ -1,12 +1,13 @@
 //! Pearson's correlation of numeric columns.
 
-use super::super::column::decoded;
-use super::{BLOCK, SAMPLE};
+use super::super::column::values;
+use super::SAMPLE;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::content::{Picked, Table};
 use crate::data::infer;
-use arrow::array::AsArray;
+use crate::data::scan::fold_columns;
+use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type};
 use rayon::prelude::*;
 
@@ -33,26 +34,24 @@ pub fn correlation(table: &dyn Table, task: &Task, columns: &[usize]) -> Result<
     let numeric = |&c: &usize| table.column_type(c).is_numeric();
     let columns: Vec<usize> = columns.iter().copied().filter(numeric).take(CORRELATED).collect();
     let picked = Picked::sample(table, task, SAMPLE)?;
-    let mut series: Vec<Vec<f64>> = vec![Vec::new(); columns.len()];
-    for start in (0..picked.len()).step_by(BLOCK as usize) {
-        let read = picked.read(task, start..start.saturating_add(BLOCK), &columns)?;
-        for ((array, &column), series) in read.columns().iter().zip(&columns).zip(&mut series) {
-            let array = match infer::inferred(table, column) {
-                Some(kind) => infer::values(array, Some(&kind)).0,
-                None => decoded(array)?,
-            };
-            let floats = arrow::compute::cast(&array, &DataType::Float64)?;
-            series.extend(floats.as_primitive::<Float64Type>().iter().map(|v| v.unwrap_or(f64::NAN)));
+    let series = columns.iter().map(|&column| (column, (infer::inferred(table, column), Vec::new())));
+    let add = |(inferred, series): &mut (Option<DataType>, Vec<f64>), array: &ArrayRef, times: u64| {
+        let floats = arrow::compute::cast(&values(array, inferred.as_ref())?, &DataType::Float64)?;
+        for value in floats.as_primitive::<Float64Type>() {
+            series.extend(std::iter::repeat_n(value.unwrap_or(f64::NAN), times as usize));
         }
-    }
+        Ok(())
+    };
+    let series = fold_columns(task, &picked, picked.len(), series.collect(), add)?;
+    let series = series.into_iter().map(|series| Ok(series?.1)).collect::<Result<Vec<_>>>()?;
     let rows = series.first().map_or(0, |s| s.len() as u64);
     let pair = |at: usize| {
         let (a, b) = (series.get(at / columns.len())?, series.get(at % columns.len())?);
         Some(pearson(a, b))
     };
-    let values =
+    let found =
         (0..columns.len() * columns.len()).into_par_iter().map(|at| pair(at).unwrap_or(f64::NAN)).collect();
-    Ok(Correlation { columns, values, rows })
+    Ok(Correlation { columns, values: found, rows })
 }
 
 fn pearson(a: &[f64], b: &[f64]) -> f64 {

@@ -3,31 +3,31 @@
 
 use super::super::sketch::{hashed, hashed_word, mixed};
 use super::super::texts::Cells;
-use super::Fold;
+use super::{Fold, Place};
 use arrow::array::*;
 use arrow::datatypes::*;
 use std::ops::Range;
 
 impl Fold {
-    /// Hashes an array whose first cell stands in row `first`: for the different values, the frequent ones, and
+    /// Hashes an array: for the different values, the frequent ones, and
     /// to tell equal columns.
     #[allow(
         clippy::indexing_slicing,
         reason = "rows below the length of the array are asked for, which has a value each"
     )]
-    pub(super) fn hashes(&mut self, array: &ArrayRef, first: u64) {
+    pub(super) fn hashes(&mut self, array: &ArrayRef, place: Place) {
         let seed = self.seed;
         macro_rules! words {
             ($ty:ty, $bits:expr) => {{
                 let array = array.as_primitive::<$ty>();
                 let values = array.values();
-                self.take(array.nulls(), array.len(), first, |row| hashed_word(seed, $bits(values[row])));
+                self.take(array.nulls(), array.len(), place, |row| hashed_word(seed, $bits(values[row])));
             }};
         }
         macro_rules! bytes {
             ($array:expr) => {{
                 let cells = $array;
-                self.take(cells.nulls(), cells.len(), first, |row| {
+                self.take(cells.nulls(), cells.len(), place, |row| {
                     let value: &[u8] = cells.value(row).as_ref();
                     hashed(seed, value)
                 });
@@ -36,7 +36,7 @@ impl Fold {
         macro_rules! cells {
             ($array:expr) => {{
                 let cells = Cells::of($array);
-                self.take(array.nulls(), array.len(), first, |row| cells.hash(seed, row));
+                self.take(array.nulls(), array.len(), place, |row| cells.hash(seed, row));
             }};
         }
         match array.data_type() {
@@ -49,7 +49,7 @@ impl Fold {
             DataType::FixedSizeBinary(_) => bytes!(array.as_fixed_size_binary()),
             DataType::Boolean => {
                 let flags = array.as_boolean();
-                self.take(flags.nulls(), flags.len(), first, |row| {
+                self.take(flags.nulls(), flags.len(), place, |row| {
                     hashed_word(seed, u64::from(flags.value(row)))
                 });
             }
@@ -66,7 +66,7 @@ impl Fold {
             DataType::Null => {}
             data_type if data_type.is_nested() => {
                 self.hashable = false;
-                self.prints(array, first);
+                self.prints(array, place.first);
             }
             _ => {
                 let data = array.to_data();
@@ -76,7 +76,7 @@ impl Fold {
                     return;
                 };
                 let values = values.as_slice().get(data.offset() * width..).unwrap_or_default();
-                self.take(array.nulls(), array.len(), first, |row| {
+                self.take(array.nulls(), array.len(), place, |row| {
                     hashed(seed, values.get(row * width..(row + 1) * width).unwrap_or_default())
                 });
             }
@@ -88,7 +88,7 @@ impl Fold {
         &mut self,
         nulls: Option<&arrow::buffer::NullBuffer>,
         len: usize,
-        first: u64,
+        Place { first, times }: Place,
         hash: impl Fn(usize) -> u64,
     ) {
         let mut print = 0u64;
@@ -106,13 +106,13 @@ impl Fold {
             }
             if let Some(before) = before.replace(now) {
                 self.distinct.add(before);
-                self.frequent.add(before, run_row, run);
+                self.frequent.add(before, run_row, run * times);
             }
             (run, run_row) = (1, first + row as u64);
         }
         if let Some(before) = before {
             self.distinct.add(before);
-            self.frequent.add(before, run_row, run);
+            self.frequent.add(before, run_row, run * times);
         }
         self.fingerprint = self.fingerprint.map(|before| before.wrapping_add(print));
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::content::table::{Columns, MemoryTable};
+use crate::data::stats::table::tests::Sparse;
 use std::sync::Arc;
 
 fn table() -> MemoryTable {
@@ -148,4 +149,18 @@ fn columns_that_go_together() {
     assert_eq!(found.columns, [0, 1, 2, 4]);
     assert!((found.values[0] - 1.0).abs() < 1e-9 && (found.values[1] + 1.0).abs() < 1e-9);
     assert!(found.values[3].is_nan());
+}
+
+#[test]
+fn equal_rows_are_counted_at_once_however_many_they_are() {
+    let schema = Arc::new(Schema::new(vec![Field::new("f", DataType::Float64, true)]));
+    // The first row is null, of the others three are 10, 11 and 12, the rest 5.
+    let rows = 1 << 60;
+    let all = exact(&Sparse(schema, rows), &Task::new(), &[0]).unwrap();
+    let column = all.columns[0].as_ref().unwrap();
+    assert_eq!((column.rows, column.nulls, column.distinct), (rows, 1, Some(Distinct::Exactly(4))));
+    assert_eq!((column.min.as_deref(), column.max.as_deref()), (Some("5.0"), Some("12.0")));
+    assert_eq!((column.top[0].clone(), column.top.len()), (("5.0".to_owned(), rows - 4), 4));
+    assert_eq!((column.mean, column.quantiles), (Some(5.0), Some([5.0; 5])));
+    assert_eq!(column.histogram.as_ref().unwrap().counts.iter().sum::<u64>(), rows - 1);
 }

@@ -5,12 +5,11 @@ use super::{sky, wcs};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
-use crate::bytes::task::Task;
+use crate::data::adapt::MappedArray;
 use crate::data::content::array::{Plain, Scaling};
 use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::{DType, Field, Record};
 use crate::data::node::Node;
-use crate::data::region::Region;
 use std::sync::Arc;
 
 /// How stored pixels are to be understood.
@@ -110,37 +109,20 @@ pub(super) fn fill(source: &Source, header: &Header, bytes: u64, node: &mut Node
     node.content = Some(Content::Array(if pixels.dtype == pixels.stored {
         Arc::new(plain)
     } else {
-        Arc::new(Turned { plain, dtype: pixels.dtype })
+        Arc::new(turned(plain, pixels.dtype))
     }));
     Ok(())
 }
 
 /// Integers that are stored with the other sign.
-struct Turned {
-    plain: Plain,
-    dtype: DType,
-}
-
-impl Array for Turned {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.plain.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        self.plain.read(task, region, out)?;
-        turn_sign(out, self.dtype.size() as usize);
+fn turned(plain: Plain, dtype: DType) -> MappedArray {
+    let stored = ("stored as".to_owned(), format!("{} with an offset", plain.dtype()));
+    let size = dtype.size() as usize;
+    MappedArray::new(Arc::new(plain), dtype, |facts| facts.details.push(stored)).converted(move |raw, out| {
+        out.copy_from_slice(raw);
+        turn_sign(out, size);
         Ok(())
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        let mut facts = self.plain.facts();
-        facts.details.push(("stored as".to_owned(), format!("{} with an offset", self.plain.dtype())));
-        facts
-    }
+    })
 }
 
 /// Data that nothing else is known of.

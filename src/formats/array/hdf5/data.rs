@@ -35,12 +35,10 @@ use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
-use crate::data::adapt::ArrayTable;
+use crate::data::adapt::{ArrayTable, MappedArray};
 use crate::data::chunked::Chunked;
-use crate::data::content::array::{self, MissingRegion};
-use crate::data::content::{self, Array, ArrayFacts, Content};
+use crate::data::content::{Array, ArrayFacts, Content};
 use crate::data::dtype::DType;
-use crate::data::region::Region;
 use ::bytes::Bytes;
 use arrow::array::ArrayRef;
 use std::sync::Arc;
@@ -286,13 +284,6 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// An array with changed facts, or of another type of as many bytes.
-struct WithFacts {
-    inner: Arc<dyn Array>,
-    dtype: DType,
-    facts: ArrayFacts,
-}
-
 /// `array` with other facts: its axes, its unit.
 pub fn with_facts(array: Arc<dyn Array>, change: impl FnOnce(&mut ArrayFacts)) -> Arc<dyn Array> {
     let dtype = array.dtype().clone();
@@ -305,52 +296,5 @@ pub fn with_type(
     dtype: DType,
     change: impl FnOnce(&mut ArrayFacts),
 ) -> Arc<dyn Array> {
-    let mut facts = array.facts();
-    change(&mut facts);
-    Arc::new(WithFacts { inner: array, dtype, facts })
-}
-
-impl Array for WithFacts {
-    fn dtype(&self) -> &DType {
-        &self.dtype
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.inner.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        self.inner.read(task, region, out)
-    }
-
-    fn column(&self, task: &Task, region: &Region) -> Result<ArrayRef> {
-        match self.dtype == *self.inner.dtype() {
-            true => self.inner.column(task, region),
-            false => array::column_of_bytes(self, task, region),
-        }
-    }
-
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        self.inner.read_lenient(task, region, out)
-    }
-
-    fn unstored(&self, task: &Task, region: &Region) -> Result<Option<Vec<u8>>> {
-        self.inner.unstored(task, region)
-    }
-
-    fn stored(&self, task: &Task) -> Result<Option<array::Stored>> {
-        self.inner.stored(task)
-    }
-
-    fn facts(&self) -> ArrayFacts {
-        self.facts.clone()
-    }
-
-    fn layout(&self, task: &Task) -> Result<content::Layout> {
-        self.inner.layout(task)
-    }
-
-    fn prefetch(&self, task: &Task, region: &Region) {
-        self.inner.prefetch(task, region);
-    }
+    Arc::new(MappedArray::new(array, dtype, change))
 }

@@ -127,24 +127,9 @@ pub(super) fn converted(bytes: Vec<u8>, from: &DType, to: &DType) -> Vec<u8> {
     }
     let mut values = Vec::with_capacity(bytes.len() / from.size().max(1) as usize);
     from.decode(&bytes, &mut values);
-    macro_rules! each {
-        ($ty:ty) => {
-            values.iter().flat_map(|&v| (v as $ty).to_le_bytes()).collect()
-        };
-    }
-    match to {
-        DType::Bool => values.iter().map(|&v| u8::from(v != 0.0)).collect(),
-        DType::I8 => each!(i8),
-        DType::U8 => each!(u8),
-        DType::I16 => each!(i16),
-        DType::U16 => each!(u16),
-        DType::I32 => each!(i32),
-        DType::U32 => each!(u32),
-        DType::I64 => each!(i64),
-        DType::U64 => each!(u64),
-        DType::F32 => each!(f32),
-        _ => each!(f64),
-    }
+    let mut out = vec![0; values.len() * to.size() as usize];
+    to.encode(&values, &mut out);
+    out
 }
 
 /// How characters are coded.

@@ -5,7 +5,7 @@ use super::dtype::Element;
 use super::json::{base64, short};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::dtype::{DType, Mini};
+use crate::data::dtype::{DType, Mini, with_integer};
 use serde_json::Value;
 
 /// The bytes of one element, little-endian; `None` for null: elements without a chunk have no value then, which
@@ -21,24 +21,18 @@ pub(super) fn bytes(value: &Value, element: &Element) -> Result<Option<Vec<u8>>>
 
 /// One element of a type.
 fn of(value: &Value, dtype: &DType, element: &Element) -> Option<Vec<u8>> {
-    macro_rules! integer {
-        ($ty:ty) => {
-            <$ty>::try_from(integer(value)?).ok()?.to_le_bytes().to_vec()
-        };
+    let whole = |dtype: &DType| {
+        let value = integer(value)?;
+        with_integer!(dtype, T => Some(T::try_from(value).ok()?.to_le_bytes().to_vec()), _ => None)
+    };
+    if let Some(element) = whole(dtype) {
+        return Some(element);
     }
     Some(match dtype {
         DType::Bool => vec![u8::from(boolean(value)?)],
-        DType::I8 => integer!(i8),
-        DType::I16 => integer!(i16),
-        DType::I32 => integer!(i32),
-        DType::I64 => integer!(i64),
-        DType::U8 => integer!(u8),
-        DType::U16 => integer!(u16),
-        DType::U32 => integer!(u32),
-        DType::U64 => integer!(u64),
         DType::DateTime(_) | DType::TimeDelta(_) => match value.as_str() {
             Some("NaT") => i64::MIN.to_le_bytes().to_vec(),
-            _ => integer!(i64),
+            _ => whole(&DType::I64)?,
         },
         DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::Mini(_) => float(value, dtype)?,
         DType::C64 => complex(value, &DType::F32)?,
@@ -50,7 +44,7 @@ fn of(value: &Value, dtype: &DType, element: &Element) -> Option<Vec<u8>> {
             _ => return None,
         },
         DType::Struct(_) => structured(value, dtype, element)?,
-        DType::Variable(_) => return None,
+        _ => return None,
     })
 }
 

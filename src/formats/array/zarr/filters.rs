@@ -4,7 +4,7 @@
 use super::dtype::{ByteOrder, of_typestr};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
-use crate::data::dtype::DType;
+use crate::data::dtype::{DType, with_integer};
 
 /// A type of numbers in some byte order.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,14 +70,6 @@ impl Numbers {
 
     /// Calls `each` with every number.
     fn read(&self, bytes: &[u8], mut each: impl FnMut(Number)) {
-        macro_rules! ints {
-            ($ty:ty, $n:literal) => {
-                for part in bytes.as_chunks::<$n>().0 {
-                    let n = if self.big { <$ty>::from_be_bytes(*part) } else { <$ty>::from_le_bytes(*part) };
-                    each(Number::Int(i128::from(n)));
-                }
-            };
-        }
         macro_rules! floats {
             ($ty:ty, $n:literal) => {
                 for part in bytes.as_chunks::<$n>().0 {
@@ -86,21 +78,18 @@ impl Numbers {
                 }
             };
         }
-        match self.dtype {
+        with_integer!(self.dtype, T => {
+            for part in bytes.as_chunks::<{ size_of::<T>() }>().0 {
+                let n = if self.big { T::from_be_bytes(*part) } else { T::from_le_bytes(*part) };
+                each(Number::Int(n.into()));
+            }
+        }, _ => match self.dtype {
             DType::Bool => bytes.iter().for_each(|&b| each(Number::Int(i128::from(b != 0)))),
-            DType::I8 => ints!(i8, 1),
-            DType::I16 => ints!(i16, 2),
-            DType::I32 => ints!(i32, 4),
-            DType::I64 => ints!(i64, 8),
-            DType::U8 => ints!(u8, 1),
-            DType::U16 => ints!(u16, 2),
-            DType::U32 => ints!(u32, 4),
-            DType::U64 => ints!(u64, 8),
             DType::F16 => floats!(half::f16, 2),
             DType::BF16 => floats!(half::bf16, 2),
             DType::F32 => floats!(f32, 4),
             _ => floats!(f64, 8),
-        }
+        });
     }
 
     fn push(&self, number: Number, out: &mut Vec<u8>) {
@@ -110,17 +99,13 @@ impl Numbers {
                 out.extend_from_slice(&if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
             }};
         }
-        match self.dtype {
+        with_integer!(self.dtype, T => put!(number.int() as T), _ => match self.dtype {
             DType::Bool => out.push(u8::from(number.float() != 0.0)),
-            DType::I8 | DType::U8 => put!(number.int() as u8),
-            DType::I16 | DType::U16 => put!(number.int() as u16),
-            DType::I32 | DType::U32 => put!(number.int() as u32),
-            DType::I64 | DType::U64 => put!(number.int() as u64),
             DType::F16 => put!(half::f16::from_f64(number.float())),
             DType::BF16 => put!(half::bf16::from_f64(number.float())),
             DType::F32 => put!(number.float() as f32),
             _ => put!(number.float()),
-        }
+        });
     }
 
     /// A float as this type rounds it.

@@ -14,11 +14,12 @@ use crate::data::cf;
 use crate::data::content::array::Axis;
 use crate::data::content::{Array, Content};
 use crate::data::grouped;
-use crate::data::node::{Listing, Node, Value};
+use crate::data::node::{Listing, Node, Value, page_of};
 use crate::engines::keys::{Store, is_inside, join};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// A store, and the consolidated metadata that hold where one looks.
@@ -400,9 +401,10 @@ impl Listing for Members {
         self.names.get().map(|names| names.len() as u64)
     }
 
-    fn child(&self, task: &Task, n: u64) -> Result<Option<Arc<Node>>> {
-        let number = usize::try_from(n).unwrap_or(usize::MAX);
-        self.names(task)?.get(number).map(|name| self.node(task, number, name)).transpose()
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        let names = self.names(task)?;
+        let node = |n: usize| names.get(n).map(|name| self.node(task, n, name)).transpose();
+        page_of(task, range, None, |n| node(n as usize))
     }
 
     fn find(&self, task: &Task, name: &str) -> Result<Option<Arc<Node>>> {

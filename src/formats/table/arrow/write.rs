@@ -6,19 +6,17 @@
 
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
-use crate::data::adapt::{Cast, TableView};
-use crate::data::content::table::batch;
-use crate::data::content::{Kind, Rows, Table};
+use crate::data::adapt::{Cast, ColumnMap, MappedTable, TableView};
+use crate::data::content::{Kind, Table};
 use crate::data::format::{Loss, LossKind, Metadata, OptionSpec, Options, Payload, Sink, Writer};
 use crate::data::scan::scan;
 use ::arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt64Array, new_empty_array};
 use ::arrow::compute::{cast, concat, take};
-use ::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Type};
+use ::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
 use ::arrow::ipc::CompressionType;
 use ::arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use ::arrow::row::{OwnedRow, RowConverter, SortField};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 const CONTAINER: OptionSpec =
@@ -71,14 +69,14 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let plain = |f: &Arc<Field>| Some(plain(f.data_type())).filter(|plain| plain != f.data_type());
     let targets: Vec<Option<DataType>> = table.schema().fields().iter().map(plain).collect();
     let table: Arc<dyn Table> = match targets.iter().any(Option::is_some) {
-        true => Arc::new(Cast::new(table.clone(), targets)),
+        true => Arc::new(Cast::cast(table.clone(), targets)),
         false => table.clone(),
     };
     let mut metadata = table.schema().metadata().clone();
     for (name, value) in &payload.attributes.list {
         metadata.entry(name.clone()).or_insert_with(|| value.to_string());
     }
-    let table = Arc::new(United::new(task, table, metadata)?);
+    let table = Arc::new(United::united(task, table, metadata)?);
     let compression = match options.choice(&COMPRESSION)? {
         "lz4" => Some(CompressionType::LZ4_FRAME),
         "zstd" => Some(CompressionType::ZSTD),
@@ -97,12 +95,10 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
 }
 
 /// A table each of whose dictionary columns has one dictionary throughout.
-struct United {
-    inner: Arc<dyn Table>,
-    schema: SchemaRef,
-    /// For each dictionary column, all values, and the index of each.
-    dictionaries: Vec<Option<Dictionary>>,
-}
+type United = MappedTable<Dictionaries>;
+
+/// For each dictionary column, all values, and the index of each.
+struct Dictionaries(Vec<Option<Dictionary>>);
 
 struct Dictionary {
     values: ArrayRef,
@@ -112,7 +108,7 @@ struct Dictionary {
 }
 
 impl United {
-    fn new(task: &Task, inner: Arc<dyn Table>, metadata: HashMap<String, String>) -> Result<Self> {
+    fn united(task: &Task, inner: Arc<dyn Table>, metadata: HashMap<String, String>) -> Result<Self> {
         let mut fields = Vec::new();
         let mut dictionaries = Vec::new();
         for (index, field) in inner.schema().fields().iter().enumerate() {
@@ -130,7 +126,7 @@ impl United {
         }
         task.set_message("");
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-        Ok(United { inner, schema, dictionaries })
+        Ok(MappedTable::new(inner, schema, Dictionaries(dictionaries)))
     }
 }
 
@@ -217,36 +213,15 @@ impl Dictionary {
     }
 }
 
-impl Table for United {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
+impl ColumnMap for Dictionaries {
+    fn changes(&self, column: usize) -> bool {
+        self.0.get(column).is_some_and(Option::is_some)
     }
 
-    fn rows(&self) -> Rows {
-        self.inner.rows()
-    }
-
-    fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
-        let read = self.inner.read(task, rows, columns)?;
-        let mut out = Vec::with_capacity(columns.len());
-        for (array, &column) in read.columns().iter().zip(columns) {
-            out.push(match self.dictionaries.get(column) {
-                Some(Some(dictionary)) => dictionary.rekeyed(array)?,
-                _ => array.clone(),
-            });
+    fn map(&self, cells: &ArrayRef, column: usize, _: &Field) -> Result<ArrayRef> {
+        match self.0.get(column) {
+            Some(Some(dictionary)) => dictionary.rekeyed(cells),
+            _ => Ok(cells.clone()),
         }
-        batch(&self.schema, columns, out, read.num_rows())
-    }
-
-    fn inferred(&self, column: usize) -> Option<&DataType> {
-        self.inner.inferred(column)
-    }
-
-    fn count(&self, task: &Task) -> Result<u64> {
-        self.inner.count(task)
-    }
-
-    fn scan_step(&self, at: u64) -> u64 {
-        self.inner.scan_step(at)
     }
 }

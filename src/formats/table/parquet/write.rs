@@ -169,7 +169,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
     let targets: Vec<Option<DataType>> =
         table.schema().fields().iter().map(|f: &Arc<Field>| stored(f.data_type()).map(|s| s.0)).collect();
     let table: Arc<dyn Table> = match targets.iter().any(Option::is_some) {
-        true => Arc::new(Cast::new(table.clone(), targets)),
+        true => Arc::new(Cast::cast(table.clone(), targets)),
         false => table.clone(),
     };
     // The metadata stand in the footer's own pairs, once.

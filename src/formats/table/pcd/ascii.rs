@@ -6,7 +6,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::data::adapt;
 use crate::data::content::table::Columns;
-use crate::data::dtype::{DType, Field};
+use crate::data::dtype::{DType, Field, with_number};
 use crate::engines::delimited::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
@@ -137,23 +137,6 @@ impl Gather for Values {
 /// Appends the value of a word.
 fn parse(dtype: &DType, word: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let word = std::str::from_utf8(word).ok()?;
-    macro_rules! number {
-        ($ty:ty) => {
-            out.extend_from_slice(&word.parse::<$ty>().ok()?.to_le_bytes())
-        };
-    }
-    match dtype {
-        DType::I8 => number!(i8),
-        DType::I16 => number!(i16),
-        DType::I32 => number!(i32),
-        DType::I64 => number!(i64),
-        DType::U8 => number!(u8),
-        DType::U16 => number!(u16),
-        DType::U32 => number!(u32),
-        DType::U64 => number!(u64),
-        DType::F32 => number!(f32),
-        DType::F64 => number!(f64),
-        _ => return None,
-    }
+    with_number!(dtype, T => out.extend_from_slice(&word.parse::<T>().ok()?.to_le_bytes()), _ => return None);
     Some(())
 }

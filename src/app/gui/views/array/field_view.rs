@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gander::data::adapt::{FieldArray, FieldPath, ScaledArray};
+use gander::data::adapt::{FieldArray, FieldPath, scaled};
 use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
 use gander::data::content::array::Scaling;
@@ -52,7 +52,7 @@ impl FieldView {
     pub(super) fn array(&self) -> Arc<dyn Array> {
         let array = self.stored_array();
         match self.scaling.clone().filter(|_| !self.stored) {
-            Some(scaling) => match ScaledArray::new(array.clone(), scaling) {
+            Some(scaling) => match scaled(array.clone(), scaling) {
                 Some(scaled) => Arc::new(scaled),
                 None => array,
             },

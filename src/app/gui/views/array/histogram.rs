@@ -8,15 +8,13 @@ use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
 use gander::bytes::cache::Cache;
 use gander::bytes::display::{self, brief};
 use gander::bytes::error::Result;
-use gander::bytes::limits;
 use gander::bytes::task::Task;
-use gander::data::content::array::MissingRegion;
-use gander::data::content::{Array, array};
+use gander::data::adapt::MappedArray;
+use gander::data::content::{Array, ArrayFacts};
 use gander::data::dtype::DType;
 use gander::data::numbers::{ComplexPart, numbers};
 use gander::data::plane::Slice;
 use gander::data::plane::color::{ColorRange, HeatMapSpec};
-use gander::data::region::Region;
 use gander::data::stats::{self, ArrayStats};
 use gander::jobs::Slot;
 use parking_lot::Mutex;
@@ -54,8 +52,7 @@ impl Key {
     fn count(&self, array: Arc<dyn Array>, task: &Task) -> Result<ArrayStats> {
         let sliced: Arc<dyn Array> = Arc::new(self.slice.view(array));
         let real = sliced.dtype().is_real();
-        let seen: Arc<dyn Array> =
-            if real { sliced } else { Arc::new(Numbers { array: sliced, part: self.part }) };
+        let seen: Arc<dyn Array> = if real { sliced } else { Arc::new(as_numbers(sliced, self.part)) };
         match self.sampled {
             true => stats::sampled(&*seen, task, PLACES, ELEMENTS, Some(self.bins)),
             false => stats::readable(&*seen, task, Some(self.bins)),
@@ -114,40 +111,15 @@ impl Default for Histogram {
 }
 
 /// An array whose elements are seen as numbers: parts of complex ones, counts of times.
-struct Numbers {
-    array: Arc<dyn Array>,
-    part: ComplexPart,
-}
-
-impl Array for Numbers {
-    fn dtype(&self) -> &DType {
-        &DType::F64
-    }
-
-    fn shape(&self) -> &[u64] {
-        self.array.shape()
-    }
-
-    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
-        let raw = array::read(&*self.array, task, region)?;
-        let values = numbers(self.array.dtype(), self.part, &raw);
-        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-            *to = value.to_le_bytes();
-        }
+fn as_numbers(array: Arc<dyn Array>, part: ComplexPart) -> MappedArray {
+    let stored = array.dtype().clone();
+    let change = |facts: &mut ArrayFacts| {
+        *facts = ArrayFacts { chunks: facts.chunks.take(), ..ArrayFacts::default() };
+    };
+    MappedArray::new(array, DType::F64, change).converted(move |raw, out| {
+        DType::F64.encode(&numbers(&stored, part, raw), out);
         Ok(())
-    }
-
-    fn read_lenient(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<Vec<MissingRegion>> {
-        let bytes = limits::bytes(&region.shape(), self.array.dtype().size())?;
-        let mut raw =
-            limits::zeroed(limits::check(bytes, limits::READ, "this part of the array")?, "the array")?;
-        let gaps = self.array.read_lenient(task, region, &mut raw)?;
-        let values = numbers(self.array.dtype(), self.part, &raw);
-        for (to, value) in out.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-            *to = value.to_le_bytes();
-        }
-        Ok(gaps)
-    }
+    })
 }
 
 impl Histogram {

@@ -52,7 +52,7 @@ const LOOKED_UP: u64 = 4_096;
 /// The same table with values of the types that were inferred for texts; itself where there are none.
 fn values_of(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     match table.is_inferred() {
-        true => Arc::new(LenientTyped::new(table.clone())),
+        true => Arc::new(LenientTyped::lenient(table.clone())),
         false => table.clone(),
     }
 }

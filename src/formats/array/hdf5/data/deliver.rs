@@ -546,16 +546,9 @@ fn scaled(value: f64, exponent: i64) -> f64 {
 
 /// An integer that was delivered, as an i64 where it fits.
 fn signed(dtype: &DType, bytes: &[u8]) -> Option<i64> {
-    let value = super::bytes::uint(bytes);
-    Some(match dtype {
-        DType::I8 => i64::from(value as u8 as i8),
-        DType::I16 => i64::from(value as u16 as i16),
-        DType::I32 => i64::from(value as u32 as i32),
-        DType::I64 => value as i64,
-        DType::U8 | DType::U16 | DType::U32 => value as i64,
-        DType::U64 => i64::try_from(value).ok()?,
-        _ => return None,
-    })
+    let mut found = None;
+    dtype.integers(bytes, |value| found = i64::try_from(value).ok());
+    found
 }
 
 /// NumPy's times: `<M8[s]`, `>m8[25us]`; with whether they are big-endian.

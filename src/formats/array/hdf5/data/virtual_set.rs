@@ -491,7 +491,7 @@ fn in_type(source: Arc<dyn Array>, dtype: &DType) -> Result<Arc<dyn Array>> {
         return Ok(source);
     }
     if source.dtype().is_real() && dtype.is_real() {
-        return Ok(Arc::new(super::numbers::Numbers::new(source, dtype.clone())));
+        return Ok(Arc::new(super::numbers::numbers(source, dtype)));
     }
     Err(mismatch(source.dtype(), dtype))
 }

@@ -5,7 +5,7 @@ use super::library::{Described, Type};
 use super::types;
 use crate::bytes::error::{Error, Result};
 use crate::data::cf;
-use crate::data::dtype::DType;
+use crate::data::dtype::{DType, with_integer};
 use crate::data::format::note;
 use crate::data::format::{Attributes, Loss, LossKind};
 use crate::data::node::Value;
@@ -178,31 +178,20 @@ fn numbers(items: &[Json], dtype: &DType) -> Option<Vec<u8>> {
             Json::String(text) => text.parse::<f64>().ok(),
             other => other.as_f64(),
         };
-        macro_rules! whole {
-            ($ty:ty) => {{
-                let signed = item.as_i64().and_then(|n| <$ty>::try_from(n).ok());
-                let value = signed.or_else(|| item.as_u64().and_then(|n| <$ty>::try_from(n).ok()));
-                // Spelled with a point: `-32768.0`.
-                let float = || item.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15);
-                let value = value.or_else(|| float().and_then(|n| <$ty>::try_from(n as i64).ok()));
-                out.extend(value?.to_le_bytes())
-            }};
-        }
-        match dtype {
-            DType::I8 => whole!(i8),
-            DType::I16 => whole!(i16),
-            DType::I32 => whole!(i32),
-            DType::I64 if item.is_f64() => return None,
-            DType::I64 => whole!(i64),
-            DType::U8 => whole!(u8),
-            DType::U16 => whole!(u16),
-            DType::U32 => whole!(u32),
-            DType::U64 if item.is_f64() => return None,
-            DType::U64 => whole!(u64),
+        // Spelled with a point: `-32768.0`; of types that hold more than a float does it may be rounded.
+        let point = || {
+            let value = item.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15)?;
+            (dtype.size() < 8).then_some(value as i128)
+        };
+        let whole = || {
+            let (signed, unsigned) = (item.as_i64().map(i128::from), item.as_u64().map(i128::from));
+            signed.or(unsigned).or_else(point)
+        };
+        with_integer!(dtype, T => out.extend(T::try_from(whole()?).ok()?.to_le_bytes()), _ => match dtype {
             DType::F32 => out.extend((float()? as f32).to_le_bytes()),
             DType::F64 => out.extend(float()?.to_le_bytes()),
             _ => return None,
-        }
+        });
     }
     Some(out)
 }
