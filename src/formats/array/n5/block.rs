@@ -2,7 +2,7 @@
 
 use super::attributes::{Compression, Dataset};
 use super::tree::Store;
-use crate::bytes::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
+use crate::bytes::codec::{blosc, bzip2, deflate, gzip, lz4, lzma, zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -99,7 +99,7 @@ impl Blocks {
             Compression::Raw => Ok(stored.to_vec()),
             // Which of the two wrappers it is, is not always told right.
             Compression::Gzip | Compression::Zlib if stored.starts_with(&[0x1f, 0x8b]) => {
-                deflate::gzip(stored, most)
+                gzip::gzip(stored, most)
             }
             Compression::Gzip | Compression::Zlib => deflate::zlib(stored, most),
             Compression::Bzip2 => bzip2::decode(stored, most),
