@@ -14,7 +14,9 @@ use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{
+    Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, WriteTo, Writer,
+};
 use crate::data::region::{Region, Span};
 use crate::data::scan::array_bytes;
 use base64::Engine;
@@ -46,8 +48,10 @@ const SHARDS: OptionSpec = OptionSpec {
     default: "none",
 };
 
-/// The writer. A sink without [`Sink::files`] is given a ZIP archive.
-pub const WRITER: Writer = Writer {
+/// The writer of a folder.
+pub const WRITER: Writer = Writer { write: WriteTo::Folder(write_keys), ..ZIP };
+/// The writer of a ZIP archive of the same files.
+pub const ZIP: Writer = Writer {
     many: true,
     metadata: Metadata::Tree,
     options: &[COMPRESSION, CHUNKS, SHARDS],
@@ -66,9 +70,6 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-    if let Some(files) = sink.files() {
-        return write_keys(task, payload, options, files);
-    }
     archive(sink, |zip| write_keys(task, payload, options, zip))
 }
 
