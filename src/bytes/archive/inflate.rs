@@ -7,7 +7,7 @@
 //! of a member is reached, its length and CRC-32 are compared with what the directory promised.
 
 use super::member::{Member, Method};
-use crate::bytes::cache::Held;
+use crate::bytes::cache::Reservation;
 use crate::bytes::codec::{bzip2::Bzip2, gzip::Bare, inflater::Inflater, lzma, zstd::Zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
@@ -43,7 +43,7 @@ struct State {
     crc: crc32fast::Hasher,
     /// Everything up to `position`, where the member is small enough.
     kept: Vec<u8>,
-    held: Held,
+    reservation: Reservation,
 }
 
 impl State {
@@ -124,7 +124,7 @@ impl Stream {
             state.crc.update(new);
             if self.member.size <= KEEP {
                 state.kept.extend_from_slice(new);
-                state.held.set(state.kept.len());
+                state.reservation.set(state.kept.len());
             }
             state.position += got as u64;
             done += got;

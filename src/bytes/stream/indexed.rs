@@ -11,7 +11,7 @@
 use super::frames::{Place, Stage};
 use super::spooled::Progress;
 use super::{Codec, Feed, Frames, Notes};
-use crate::bytes::cache::Held;
+use crate::bytes::cache::Reservation;
 use crate::bytes::codec::gzip::{Bare, Gzip};
 use crate::bytes::codec::inflater::{Inflater, WINDOW};
 use crate::bytes::error::{Error, Result};
@@ -94,7 +94,7 @@ impl Before {
 struct Marks {
     list: Vec<Mark>,
     bytes: usize,
-    held: Held,
+    reservation: Reservation,
     spacing: u64,
 }
 
@@ -126,7 +126,7 @@ impl Indexed {
             marks: RwLock::new(Marks {
                 list: Vec::new(),
                 bytes: 0,
-                held: Held::default(),
+                reservation: Reservation::default(),
                 spacing: SPACING,
             }),
             readers: Mutex::default(),
@@ -399,7 +399,7 @@ impl Marks {
             self.bytes = self.list.iter().map(|mark| ENTRY + mark.before.bytes()).sum();
             self.spacing *= 2;
         }
-        self.held.set(self.bytes);
+        self.reservation.set(self.bytes);
     }
 
     /// The last place at or before `offset`.
@@ -626,7 +626,7 @@ mod tests {
     #[test]
     fn too_many_places_are_thinned() {
         let mut marks =
-            Marks { list: Vec::new(), bytes: 0, held: Held::default(), spacing: SPACING };
+            Marks { list: Vec::new(), bytes: 0, reservation: Reservation::default(), spacing: SPACING };
         let noise = noise(WINDOW);
         let mut offset = 0;
         for _ in 0..5_000 {
