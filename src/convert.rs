@@ -32,7 +32,9 @@ use crate::data::adapt::{
     Typed, arrow_of, column_dtype, is_json, is_picture,
 };
 use crate::data::content::{Array, Content, Image, Kind, Table};
-use crate::data::format::{Data, Loss, LossKind, Metadata, Options, Payload, Sink, loss, note, unturned};
+use crate::data::format::{
+    Data, Loss, LossKind, Metadata, Options, Payload, WriteFile, WriteFiles, WriteTo, loss, note, unturned,
+};
 use crate::data::scan::array_bytes;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -413,7 +415,7 @@ impl Plan {
             let now: Vec<Loss> =
                 built.losses.into_iter().filter(|loss| !self.losses.contains(loss)).collect();
             refuse(&now, consent)?;
-            let write = || output.write(self.target, task, &built.payload, &self.options);
+            let write = || output.write(task, &built.payload, &self.options);
             let error = match crate::bytes::guard::guarded(write) {
                 Ok(()) => break,
                 Err(error) => error,
@@ -495,37 +497,36 @@ fn one(name: &str, array: Arc<dyn Array>) -> Data {
 
 /// Where a conversion writes to.
 enum Out {
-    File(Output),
-    Folder(output::Folder),
+    File(Output, WriteFile),
+    Folder(output::Folder, WriteFiles),
 }
 
 impl Out {
     fn create(target: &Target, path: &Path, overwrite: bool) -> Result<Self> {
-        match target.folder {
-            true => output::Folder::create(path).map(Out::Folder),
-            false => Output::create(path, overwrite).map(Out::File),
-        }
+        Ok(match target.writer.write {
+            WriteTo::File(write) => Out::File(Output::create(path, overwrite)?, write),
+            WriteTo::Folder(write) => Out::Folder(output::Folder::create(path)?, write),
+        })
     }
 
-    fn write(&mut self, target: &Target, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
-        let sink: &mut dyn Sink = match self {
-            Out::File(file) => file,
-            Out::Folder(folder) => folder,
-        };
-        (target.writer.write)(task, payload, options, sink)
+    fn write(&mut self, task: &Task, payload: &Payload, options: &Options) -> Result<()> {
+        match self {
+            Out::File(file, write) => write(task, payload, options, file),
+            Out::Folder(folder, write) => write(task, payload, options, folder),
+        }
     }
 
     fn restart(&mut self) -> Result<()> {
         match self {
-            Out::File(file) => file.restart(),
-            Out::Folder(folder) => folder.restart(),
+            Out::File(file, _) => file.restart(),
+            Out::Folder(folder, _) => folder.restart(),
         }
     }
 
     fn commit(self) -> Result<u64> {
         match self {
-            Out::File(file) => file.commit(),
-            Out::Folder(folder) => folder.commit(),
+            Out::File(file, _) => file.commit(),
+            Out::Folder(folder, _) => folder.commit(),
         }
     }
 }

@@ -85,7 +85,7 @@
 //! 8. Kinds of content are a closed enum, matched exhaustively; formats are an open, ordered list.
 //! 9. Values are exact: texts come from [`cell`](data::cell), nothing is rounded on the way.
 //! 10. What is kept of decoded bytes is counted in one budget, [`DECODED`](bytes::cache::DECODED): in a
-//!     [`Cache`](bytes::cache::Cache), or by [`Held`](bytes::cache::Held).
+//!     [`Cache`](bytes::cache::Cache), or by [`Reservation`](bytes::cache::Reservation).
 //! 11. Detection is pure and sees only a [`Head`](data::sniff::Head); content beats the extension.
 //! 12. Nothing that a file holds makes a reader panic: outside of tests there is no `unwrap` and no index that is not
 //!     checked (clippy's lints below); where one is allowed, the reason says why it holds.

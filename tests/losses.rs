@@ -701,7 +701,7 @@ fn the_loss_report_tells_the_truth() {
                 for target in TARGETS.iter().filter(|target| target.id != "raw") {
                     let file = folder.path().join(format!("{number}-{n}.{}", target.extensions[0]));
                     out.push((format!("{name}#{node}"), target.id, check(&items, target, &file)));
-                    let _ = if target.folder {
+                    let _ = if file.is_dir() {
                         std::fs::remove_dir_all(&file)
                     } else {
                         std::fs::remove_file(&file)

@@ -429,8 +429,7 @@ fn every_fixture_by_every_writer_reads_back_equal() {
             let each = targets.map(|target| {
                 let out = folder.path().join(format!("{n}.{}", target.extensions[0]));
                 let result = there_and_back(&items, target, &out);
-                let _ =
-                    if target.folder { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
+                let _ = if out.is_dir() { std::fs::remove_dir_all(&out) } else { std::fs::remove_file(&out) };
                 (target.id, path.display().to_string(), result)
             });
             Some(each.collect::<Vec<_>>())

@@ -3,7 +3,8 @@
 //! know each other.
 
 pub mod compound;
-pub mod inflate;
+mod inflate;
+mod member;
 pub mod tar;
 pub mod write;
 pub mod zip;

@@ -2,7 +2,7 @@
 //!
 //! A [`Cache`] keeps values by key, up to a share of its own. All caches together keep no more than their [`Budget`]
 //! allows; the one of the process is [`DECODED`]. Bytes that are kept in another way, because they cannot be made
-//! anew while somebody uses them, are counted by [`Held`], and caches have what these leave.
+//! anew while somebody uses them, are counted by [`Reservation`], and caches have what these leave.
 //!
 //! A value enters a cache as *new*; a second use makes it *proven*. New ones go first, down to a quarter of what may
 //! be kept, and of each kind those that were used longest ago: a pass over a large file, which uses each value once,
@@ -25,7 +25,7 @@ pub struct Budget {
     most: AtomicUsize,
     used: AtomicUsize,
     /// How much of it is in use and cannot be dropped.
-    held: AtomicUsize,
+    reserved: AtomicUsize,
     clock: AtomicU64,
     members: Mutex<Members>,
     /// Held by the one thread that makes room.
@@ -94,7 +94,7 @@ impl Budget {
         Budget {
             most: AtomicUsize::new(most),
             used: AtomicUsize::new(0),
-            held: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(0),
             clock: AtomicU64::new(1),
             members: Mutex::new(Members { list: Vec::new(), crowded: 64 }),
             shrinking: Mutex::new(()),
@@ -120,7 +120,7 @@ impl Budget {
     /// How much may be kept by now: what is in use leaves caches an eighth at least.
     fn allowed(&self) -> usize {
         let most = self.most();
-        most.max(self.held.load(Relaxed).saturating_add(most / 8))
+        most.max(self.reserved.load(Relaxed).saturating_add(most / 8))
     }
 
     fn add(&self, bytes: usize) {
@@ -161,21 +161,21 @@ impl Budget {
 
 /// Bytes in the budget of the process that are in use for as long as this lives.
 #[derive(Debug, Default)]
-pub struct Held(usize);
+pub struct Reservation(usize);
 
-impl Held {
+impl Reservation {
     /// Counts `bytes`.
-    pub fn new(bytes: usize) -> Held {
-        let mut held = Held(0);
-        held.set(bytes);
-        held
+    pub fn new(bytes: usize) -> Reservation {
+        let mut reservation = Reservation(0);
+        reservation.set(bytes);
+        reservation
     }
 
     /// Counts `bytes` instead of those before.
     pub fn set(&mut self, bytes: usize) {
         let before = std::mem::replace(&mut self.0, bytes);
-        DECODED.held.fetch_add(bytes, Relaxed);
-        DECODED.held.fetch_sub(before, Relaxed);
+        DECODED.reserved.fetch_add(bytes, Relaxed);
+        DECODED.reserved.fetch_sub(before, Relaxed);
         DECODED.add(bytes);
         DECODED.give_back(before);
         if bytes > before {
@@ -184,9 +184,9 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        DECODED.held.fetch_sub(self.0, Relaxed);
+        DECODED.reserved.fetch_sub(self.0, Relaxed);
         DECODED.give_back(self.0);
     }
 }
@@ -197,11 +197,19 @@ pub struct Cache<K: 'static, V: 'static>(Arc<Shelf<K, V>>);
 struct Shelf<K, V> {
     budget: &'static Budget,
     limit: usize,
-    /// The most that new entries may have.
-    passing: usize,
-    /// The largest value that is kept.
-    largest: usize,
+    policy: Policy,
     inner: Mutex<Inner<K, V>>,
+}
+
+/// Which values a cache keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    /// Those of up to half of the limit.
+    Plain,
+    /// Those of up to a quarter; new ones have at most a third of the limit.
+    Passing,
+    /// All; the one that was used last stays, whatever the budget says.
+    Last,
 }
 
 struct Inner<K, V> {
@@ -231,23 +239,23 @@ where
 
     /// A cache of at most `limit` in `budget`, in what this counts.
     pub fn within(budget: &'static Budget, limit: usize) -> Self {
-        Cache::made(budget, limit, limit, limit / 2)
+        Cache::made(budget, limit, Policy::Plain)
     }
 
     /// A cache that passes over a whole file go through: values that were used once have at most a third of it, so
     /// that a pass does not fill the memory for nothing.
     pub fn passing(limit: usize) -> Self {
-        Cache::made(&DECODED, limit, limit / 3, limit / 4)
+        Cache::made(&DECODED, limit, Policy::Passing)
     }
 
     /// A cache that keeps the value that came last whatever its size, alone where it is larger than `limit`.
     pub fn with_last(limit: usize) -> Self {
-        Cache::made(&DECODED, limit, usize::MAX, usize::MAX)
+        Cache::made(&DECODED, limit, Policy::Last)
     }
 
-    fn made(budget: &'static Budget, limit: usize, passing: usize, largest: usize) -> Self {
+    fn made(budget: &'static Budget, limit: usize, policy: Policy) -> Self {
         let inner = Inner { entries: HashMap::new(), bytes: 0, new: 0, is_member: false };
-        Cache(Arc::new(Shelf { budget, limit, passing, largest, inner: Mutex::new(inner) }))
+        Cache(Arc::new(Shelf { budget, limit, policy, inner: Mutex::new(inner) }))
     }
 
     /// The value of a key, if it is still there.
@@ -267,7 +275,12 @@ where
     pub fn put(&self, key: K, value: V, bytes: usize) {
         let shelf = &*self.0;
         let budget = shelf.budget;
-        if bytes > shelf.largest || !shelf.pinned() && bytes > budget.most() / 4 * 3 {
+        let fits = match shelf.policy {
+            Policy::Plain => bytes <= shelf.limit / 2,
+            Policy::Passing => bytes <= shelf.limit / 4,
+            Policy::Last => true,
+        };
+        if !fits || !shelf.pinned() && bytes > budget.most() / 4 * 3 {
             return;
         }
         // Counted before others can see and drop it.
@@ -328,10 +341,15 @@ impl<K: Eq + Hash + Clone, V> Inner<K, V> {
 
     /// Takes out old entries, where `bytes` more would be too many: down to half of what may be, so that this is rare.
     fn make_room(&mut self, shelf: &Shelf<K, V>, bytes: usize) -> Vec<Entry<V>> {
+        let passing = match shelf.policy {
+            Policy::Plain => shelf.limit,
+            Policy::Passing => shelf.limit / 3,
+            Policy::Last => usize::MAX,
+        };
         let (wanted, spare) = if self.bytes.saturating_add(bytes) > shelf.limit {
             (self.bytes.saturating_sub((shelf.limit / 2).saturating_sub(bytes)), shelf.limit / 4)
-        } else if self.new.saturating_add(bytes) > shelf.passing {
-            (self.new.saturating_sub((shelf.passing / 2).saturating_sub(bytes)), 0)
+        } else if self.new.saturating_add(bytes) > passing {
+            (self.new.saturating_sub((passing / 2).saturating_sub(bytes)), 0)
         } else {
             return Vec::new();
         };
@@ -371,7 +389,7 @@ where
 impl<K, V> Shelf<K, V> {
     /// Whether the entry that came last stays whatever the budget says.
     fn pinned(&self) -> bool {
-        self.largest == usize::MAX
+        self.policy == Policy::Last
     }
 }
 

@@ -2,14 +2,16 @@
 //! compress better, checksums. The formats that are made of chunks (HDF5, Zarr, N5, bloscpack, FITS) share
 //! them.
 //!
-//! Each is a function over slices. `most` is the number of bytes that the caller can use: no codec gives or
+//! Compression is a [`Decompressor`](decompress::Decompressor) for each algorithm. Whoever has the bytes drives it:
+//! [`crate::bytes::stream`] piece by piece over files; whole buffers are functions over slices, which take the
+//! library's one call where there is one. `most` is the number of bytes that the caller can use: no codec gives or
 //! allocates more, and more in the input is an error. Where the caller knows the exact size, it compares
-//! afterwards ([`crate::data::chunked`] does). What is compressed as whole files or as long streams goes through
-//! [`crate::bytes::stream`], which decodes piece by piece.
+//! afterwards ([`crate::data::chunked`] does).
 //!
 //! | module | what |
 //! |---|---|
-//! | [`deflate`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lzf`], [`snappy`] | general compression, in the framings that array formats use |
+//! | [`decompress`] | what all decompressors have in common |
+//! | [`deflate`], [`gzip`], [`zstd`], [`bzip2`], [`lzma`], [`lz4`], [`lz4_frame`], [`lzf`], [`snappy`] | general compression, in the framings that files and array formats use |
 //! | [`blosc`], [`blosc2`], [`blosclz`] | Blosc's chunks, frames and its own compression |
 //! | [`shuffle`], [`bitshuffle`] | bytes or bits of the elements sorted by their significance |
 //! | [`szip`], [`nbit`], [`scaleoffset`], [`zfp`] | compression that knows numbers (HDF5) |
@@ -22,8 +24,12 @@ pub mod blosc2;
 pub mod blosclz;
 pub mod bzip2;
 pub mod checksum;
+pub mod decompress;
 pub mod deflate;
+pub mod gzip;
+pub mod inflater;
 pub mod lz4;
+pub mod lz4_frame;
 pub mod lzf;
 pub mod lzma;
 pub mod nbit;

@@ -1,13 +1,11 @@
 //! A panic becomes an error: of a reader with its place, of a decoder that is not ours as what is wrong with the file.
 
 use super::error::{Error, Result};
-use super::source::ReadAt;
-use super::task::Task;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
 /// Runs a reader; a panic in it becomes an error of the class `Bug` that says where in the source it was.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -95,23 +93,6 @@ fn caught<T>(work: impl FnOnce() -> Result<T>, error: impl FnOnce(&str, Option<&
         let place = PLACES.lock().iter().find(|(said, _)| *said == words).map(|(_, place)| place.clone());
         Err(error(innermost(&words), place.as_deref()))
     })
-}
-
-/// Bytes that are made on demand, with a guard around what makes them.
-pub(crate) struct GuardedStream(pub(crate) Arc<dyn ReadAt>);
-
-impl ReadAt for GuardedStream {
-    fn known_len(&self) -> Option<u64> {
-        known(None, || self.0.known_len())
-    }
-
-    fn len(&self, task: &Task) -> Result<u64> {
-        guarded(|| self.0.len(task))
-    }
-
-    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
-        guarded(|| self.0.read_at(task, offset, out))
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use map::is_open;
 pub use reader::Reader;
 
 use crate::bytes::error::{Error, Result};
-use crate::bytes::guard::GuardedStream;
+use crate::bytes::guard::{guarded, known};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use bytes::Bytes;
@@ -55,6 +55,23 @@ pub trait ReadAt: Send + Sync {
     fn len(&self, task: &Task) -> Result<u64>;
     /// Fills `out` from `offset`; fewer bytes only at the end of the stream. Returns how many.
     fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize>;
+}
+
+/// Bytes that are made on demand, with a guard around what makes them.
+struct GuardedStream(Arc<dyn ReadAt>);
+
+impl ReadAt for GuardedStream {
+    fn known_len(&self) -> Option<u64> {
+        known(None, || self.0.known_len())
+    }
+
+    fn len(&self, task: &Task) -> Result<u64> {
+        guarded(|| self.0.len(task))
+    }
+
+    fn read_at(&self, task: &Task, offset: u64, out: &mut [u8]) -> Result<usize> {
+        guarded(|| self.0.read_at(task, offset, out))
+    }
 }
 
 /// One name in a folder.

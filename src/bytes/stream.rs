@@ -1,25 +1,23 @@
 //! Streams: bytes that have to be decompressed from their start, made readable by ranges.
 //!
-//! A [`Codec`] decodes forwards from a [`Feed`]. [`Spooled`] runs it once, as far as somebody asks,
+//! A [`Codec`] decodes forwards from a [`Feed`]: [`Frames`], whatever the [decompressor](crate::bytes::codec::decompress),
+//! or [`Chained`]. [`Spooled`] runs it once, as far as somebody asks,
 //! and keeps what came out: the first megabytes in memory, the rest in a temporary file that has no
 //! name. [`indexed`] reads large gzip files without keeping them, by an index of places where
 //! decoding can start.
 
-pub mod bzip2;
-pub mod deflate;
+mod chained;
 mod feed;
-pub mod gzip;
+mod frames;
 pub mod indexed;
-pub mod lz4;
-mod raw;
 pub(crate) mod spool;
 mod spooled;
 #[cfg(test)]
 mod tests;
-pub mod xz;
-pub mod zstd;
 
+pub use chained::Chained;
 pub use feed::Feed;
+pub use frames::Frames;
 pub use spooled::Spooled;
 
 use crate::bytes::error::{Error, Result};
@@ -31,12 +29,36 @@ pub trait Codec: Send {
     /// 0 is the end of the stream. A call that fails with `Cancelled` may be repeated.
     ///
     /// # Errors
-    /// `Malformed` with the place where decoding cannot go on. What was returned before stays good.
-    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize>;
+    /// With the place where decoding cannot go on. What was returned before stays good.
+    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize, Failure>;
 
     /// What is to be said at the end: damage that did not stop the decoding, things to remark.
     fn notes(&self) -> Notes {
         Notes::default()
+    }
+}
+
+/// Why decoding does not go on.
+#[derive(Debug)]
+pub enum Failure {
+    /// The compressed bytes cannot be read.
+    Read(Error),
+    /// They end in the middle of something.
+    Cut(Error),
+    /// They are wrong.
+    Damaged(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Read(error)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let (Failure::Read(error) | Failure::Cut(error) | Failure::Damaged(error)) = failure;
+        error
     }
 }
 

@@ -174,19 +174,17 @@ pub struct Target {
     pub writer: &'static Writer,
     /// Options that this type has set.
     pub presets: &'static [(&'static str, &'static str)],
-    /// Whether the result is a folder of files (see [`Sink::files`]).
-    pub folder: bool,
 }
 
 impl Target {
-    /// A file type that is one file, with nothing set.
+    /// A file type with nothing set.
     pub const fn new(
         id: &'static str,
         name: &'static str,
         extensions: &'static [&'static str],
         writer: &'static Writer,
     ) -> Self {
-        Target { id, name, extensions, writer, presets: &[], folder: false }
+        Target { id, name, extensions, writer, presets: &[] }
     }
 }
 
@@ -217,8 +215,22 @@ pub struct Writer {
     /// What would not survive. Looks at types and names only, never at values.
     pub losses: fn(&Payload, &Options) -> Vec<Loss>,
     /// Writes everything, streaming; reports progress on the task.
-    pub write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+    pub write: WriteTo,
 }
+
+/// How a writer writes.
+#[derive(Clone, Copy)]
+pub enum WriteTo {
+    /// One file.
+    File(WriteFile),
+    /// The files of a folder.
+    Folder(WriteFiles),
+}
+
+/// Writes one file.
+pub type WriteFile = fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>;
+/// Writes the files of a folder.
+pub type WriteFiles = fn(&Task, &Payload, &Options, &mut dyn Files) -> Result<()>;
 
 impl Writer {
     /// A writer of these kinds of payload, one to a file, that keeps nothing but values and has no options; the rest
@@ -226,7 +238,7 @@ impl Writer {
     pub const fn new(
         accepts: &'static [Kind],
         losses: fn(&Payload, &Options) -> Vec<Loss>,
-        write: fn(&Task, &Payload, &Options, &mut dyn Sink) -> Result<()>,
+        write: WriteFile,
     ) -> Self {
         Writer {
             accepts,
@@ -238,7 +250,7 @@ impl Writer {
             texts: false,
             options: &[],
             losses,
-            write,
+            write: WriteTo::File(write),
         }
     }
 }
@@ -254,17 +266,11 @@ pub enum Metadata {
     Tree,
 }
 
-/// Where a writer writes to.
+/// A file that a writer writes to.
 pub trait Sink: Write + Seek + Send {
     /// The file behind it, for a library that writes files itself; it is still empty, and stays locked and
     /// temporary until all is written. `None` where there is no file.
     fn path(&self) -> Option<&Path> {
-        None
-    }
-
-    /// The files that are written where the result is a folder; nothing else is written to such a sink. `None` where
-    /// the result is one file.
-    fn files(&mut self) -> Option<&mut dyn Files> {
         None
     }
 }

@@ -503,6 +503,9 @@ impl Node {
         };
         node.name.clone_from(&self.name);
         node.span.clone_from(&self.span);
+        if node.timeline.is_none() {
+            node.timeline.clone_from(&self.timeline);
+        }
         let before = |own: &[(String, Value)], inner: &mut Vec<(String, Value)>| {
             let mut all = own.to_vec();
             all.append(inner);

@@ -2,13 +2,13 @@
 
 use crate::bytes::error::Result;
 use crate::bytes::limits;
+use crate::bytes::strides;
 use crate::bytes::task::Task;
-use crate::data::node::{Children, Listing, Node};
+use crate::data::node::{Children, Listing, Node, page_of};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
-
-use crate::bytes::strides;
 
 /// What follows a name in the path of what lies below it: `s.a`, `c{1}`, `s(2)`.
 pub const BOUNDARIES: &[char] = &['.', '{', '(', '/'];
@@ -40,19 +40,18 @@ impl<F: Fn(&Task, u64) -> Result<Node> + Send + Sync> Listing for Made<F> {
         Some(self.count)
     }
 
-    fn child(&self, task: &Task, index: u64) -> Result<Option<Arc<Node>>> {
-        if index >= self.count {
-            return Ok(None);
-        }
-        if let Some(node) = self.nodes.lock().get(&index) {
-            return Ok(Some(node.clone()));
-        }
-        let node = Arc::new((self.make)(task, index)?);
-        let mut nodes = self.nodes.lock();
-        if nodes.len() as u64 >= limits::LISTED {
-            nodes.clear();
-        }
-        Ok(Some(nodes.entry(index).or_insert(node).clone()))
+    fn page(&self, task: &Task, range: Range<u64>) -> Result<Vec<Arc<Node>>> {
+        page_of(task, range, self.count(), |index| {
+            if let Some(node) = self.nodes.lock().get(&index) {
+                return Ok(Some(node.clone()));
+            }
+            let node = Arc::new((self.make)(task, index)?);
+            let mut nodes = self.nodes.lock();
+            if nodes.len() as u64 >= limits::LISTED {
+                nodes.clear();
+            }
+            Ok(Some(nodes.entry(index).or_insert(node).clone()))
+        })
     }
 }
 

@@ -6,18 +6,17 @@
 //! under [`BUDGET`]: the member that was read longest ago gives up its bytes first. Where the end
 //! of a member is reached, its length and CRC-32 are compared with what the directory promised.
 
-use super::zip::Member;
-use crate::bytes::cache::Held;
-use crate::bytes::error::{Error, ErrorKind, Result};
+use super::member::{Member, Method};
+use crate::bytes::cache::Reservation;
+use crate::bytes::codec::{bzip2::Bzip2, gzip::Bare, inflater::Inflater, lzma, zstd::Zstd};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::{ReadAt, Source};
-use crate::bytes::stream::gzip::Bare;
 use crate::bytes::stream::indexed::Indexed;
+use crate::bytes::stream::{Chained, Codec, Failure, Feed, Frames};
 use crate::bytes::task::Task;
-use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
@@ -28,54 +27,8 @@ const BUDGET: usize = 256 << 20;
 /// How much is inflated between two looks at the task.
 const STEP: usize = 256 << 10;
 
-/// How a member is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Method {
-    Stored,
-    Deflate,
-    Bzip2,
-    Lzma,
-    Zstd,
-    Xz,
-    /// One that is not read, by its number.
-    Other(u16),
-}
-
-impl Method {
-    /// The method of a number in the directory.
-    pub fn new(number: u16) -> Self {
-        match number {
-            0 => Method::Stored,
-            8 => Method::Deflate,
-            12 => Method::Bzip2,
-            14 => Method::Lzma,
-            20 | 93 => Method::Zstd,
-            95 => Method::Xz,
-            other => Method::Other(other),
-        }
-    }
-
-    /// Its name in words: `deflate`.
-    pub fn name(self) -> String {
-        match self {
-            Method::Stored => "stored".to_owned(),
-            Method::Deflate => "deflate".to_owned(),
-            Method::Bzip2 => "bzip2".to_owned(),
-            Method::Lzma => "lzma".to_owned(),
-            Method::Zstd => "zstd".to_owned(),
-            Method::Xz => "xz".to_owned(),
-            Method::Other(1) => "shrink".to_owned(),
-            Method::Other(6) => "implode".to_owned(),
-            Method::Other(9) => "deflate64".to_owned(),
-            Method::Other(98) => "ppmd".to_owned(),
-            Method::Other(number) => format!("method {number}"),
-        }
-    }
-}
-
 /// A compressed member as bytes.
-pub struct Stream {
+struct Stream {
     member: Member,
     source: Source,
     data: Range<u64>,
@@ -85,14 +38,12 @@ pub struct Stream {
 /// A decoder somewhere in the member.
 #[derive(Default)]
 struct State {
-    decoder: Option<Box<dyn Read + Send>>,
-    /// The task of the read that is going on; the decoder's input looks at it.
-    task: Arc<Mutex<Option<Task>>>,
+    running: Option<(Box<dyn Codec>, Feed)>,
     position: u64,
     crc: crc32fast::Hasher,
     /// Everything up to `position`, where the member is small enough.
     kept: Vec<u8>,
-    held: Held,
+    reservation: Reservation,
 }
 
 impl State {
@@ -135,82 +86,57 @@ impl Stream {
         Ok(Stream { member: member.clone(), source: source.clone(), data, state: Arc::default() })
     }
 
-    fn decoder(&self, task: Arc<Mutex<Option<Task>>>) -> Result<Box<dyn Read + Send>> {
-        let input = Feed { source: self.source.clone(), rest: self.data.clone(), block: Bytes::new(), task };
-        Ok(match self.member.method {
-            Method::Deflate => Box::new(flate2::bufread::DeflateDecoder::new(input)),
-            Method::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
-            Method::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(input)?;
-                decoder.window_log_max(27)?;
-                Box::new(decoder)
+    /// A decoder at the start, and what it reads.
+    fn begin(&self, task: &Task) -> Result<(Box<dyn Codec>, Feed)> {
+        let mut feed = Feed::new(self.source.clone(), self.data.clone());
+        let codec: Box<dyn Codec> = match self.member.method {
+            Method::Deflate => Box::new(Frames::new(Inflater::new(false)?)),
+            Method::Bzip2 => Box::new(Frames::new(Bzip2::default())),
+            Method::Zstd => Box::new(Frames::new(Zstd::new()?)),
+            Method::Xz if lzma::filters(feed.chunk(task)?).is_ok_and(|count| count > 1) => {
+                Box::new(Chained::new(self.source.member("xz", self.data.clone())?))
             }
-            Method::Xz => Box::new(lzma_rust2::XzReader::new(input, true)),
-            Method::Lzma => self.lzma(input)?,
+            Method::Xz => Box::new(Frames::new(lzma::Lzma::xz())),
+            Method::Lzma => Box::new(Frames::new(lzma::Lzma::member(self.member.size))),
             Method::Stored | Method::Other(_) => return Err(Error::bug("no decoder for this ZIP method")),
-        })
-    }
-
-    /// LZMA in ZIP: two bytes version, two bytes length of the properties, five bytes properties.
-    fn lzma(&self, mut input: Feed) -> Result<Box<dyn Read + Send>> {
-        let mut head = [0u8; 9];
-        input.read_exact(&mut head).map_err(|e| self.damaged(e, 0))?;
-        let [_, _, 5, 0, properties, a, b, c, d] = head else {
-            return Err(self.damaged(io::Error::other("properties"), 0));
         };
-        let wanted = u32::from_le_bytes([a, b, c, d]);
-        // A dictionary larger than the member is never used.
-        let dictionary = u64::from(wanted).min(self.member.size.max(4096)).min(limits::CHUNK) as u32;
-        let reader =
-            lzma_rust2::LzmaReader::new_with_props(input, self.member.size, properties, dictionary, None);
-        Ok(Box::new(reader.map_err(|e| self.damaged(e, 0))?))
+        Ok((codec, feed))
     }
 
     /// Fills `out` from the decoder's position; fewer bytes only at the member's end, where length
     /// and CRC are checked.
     fn inflate(&self, task: &Task, state: &mut State, out: &mut [u8]) -> Result<usize> {
-        if state.decoder.is_none() {
+        if state.running.is_none() {
             state.reset();
-            *state.task.lock() = Some(task.clone());
-            state.decoder = Some(self.decoder(state.task.clone())?);
+            state.running = Some(self.begin(task)?);
         }
-        *state.task.lock() = Some(task.clone());
         let left = self.member.size.saturating_sub(state.position);
         let want = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let mut done = 0;
         while done < want {
             task.check()?;
-            let (Some(decoder), Some(part)) = (&mut state.decoder, out.get_mut(done..want.min(done + STEP)))
-            else {
-                break;
-            };
-            let got = match decoder.read(part) {
-                Ok(0) => return Err(self.short(state.position)),
-                Ok(got) => got,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.damaged(error, state.position)),
-            };
+            let part = out.get_mut(done..want.min(done + STEP)).unwrap_or_default();
+            let got = self.decode(task, state, part)?;
+            if got == 0 {
+                return Err(self.short(state.position));
+            }
             let new = part.get(..got).unwrap_or_default();
             state.crc.update(new);
             if self.member.size <= KEEP {
                 state.kept.extend_from_slice(new);
-                state.held.set(state.kept.len());
+                state.reservation.set(state.kept.len());
             }
             state.position += got as u64;
             done += got;
         }
         if done > 0 && state.position == self.member.size {
-            self.check_end(state)?;
+            self.check_end(task, state)?;
         }
         Ok(done)
     }
 
-    fn check_end(&self, state: &mut State) -> Result<()> {
-        let mut beyond = [0u8];
-        let more = match &mut state.decoder {
-            Some(decoder) => decoder.read(&mut beyond).map_err(|e| self.damaged(e, state.position))?,
-            None => 0,
-        };
+    fn check_end(&self, task: &Task, state: &mut State) -> Result<()> {
+        let more = self.decode(task, state, &mut [0])?;
         let name = &self.member.name;
         if more > 0 {
             let promised = self.member.size;
@@ -232,15 +158,18 @@ impl Stream {
             .at(self.data.start)
     }
 
-    /// An error of the decoder in our words; our own errors (cancelled, read failed) pass through.
-    fn damaged(&self, error: io::Error, position: u64) -> Error {
-        let error = Error::from(error);
-        if error.kind() != ErrorKind::Io || error.file().is_some() {
-            return error;
-        }
-        let (name, method) = (&self.member.name, self.member.method.name());
-        Error::malformed(format!("member {name:?}: its {method} data are damaged after {position} bytes"))
-            .at(self.data.start)
+    /// Decodes some bytes; errors of the decoder are said in our words.
+    fn decode(&self, task: &Task, state: &mut State, out: &mut [u8]) -> Result<usize> {
+        let Some((codec, feed)) = &mut state.running else { return Ok(0) };
+        codec.decode(task, feed, out).map_err(|failure| match failure {
+            Failure::Read(error) => error,
+            Failure::Cut(_) => self.short(state.position),
+            Failure::Damaged(_) => {
+                let (name, method, position) = (&self.member.name, self.member.method.name(), state.position);
+                let what = format!("member {name:?}: its {method} data are damaged after {position} bytes");
+                Error::malformed(what).at(self.data.start)
+            }
+        })
     }
 
     /// Moves the decoder to `offset`, inflating and dropping what is in between.
@@ -311,48 +240,9 @@ impl ReadAt for Stream {
             if result.is_err() {
                 state.reset();
             }
-            *state.task.lock() = None;
             result
         };
         self.remember();
         result
-    }
-}
-
-/// The compressed bytes, block by block, under the task of whoever reads now.
-struct Feed {
-    source: Source,
-    rest: Range<u64>,
-    block: Bytes,
-    task: Arc<Mutex<Option<Task>>>,
-}
-
-impl BufRead for Feed {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.block.is_empty() && self.rest.start < self.rest.end {
-            let Some(task) = self.task.lock().clone() else {
-                return Err(Error::bug("a member was read without a task").into());
-            };
-            let end = self.rest.end.min(self.rest.start + STEP as u64);
-            self.block = self.source.read(&task, self.rest.start..end)?;
-            self.rest.start = end;
-        }
-        Ok(&self.block)
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.block = self.block.slice(amount.min(self.block.len())..);
-    }
-}
-
-impl Read for Feed {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let n = available.len().min(out.len());
-        if let (Some(to), Some(from)) = (out.get_mut(..n), available.get(..n)) {
-            to.copy_from_slice(from);
-        }
-        self.consume(n);
-        Ok(n)
     }
 }

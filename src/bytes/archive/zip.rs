@@ -6,7 +6,10 @@
 //! against its CRC when its end is reached (see [`super::inflate`]). Where the directory is lost
 //! (the file was cut off), members are found by walking their local headers from the start.
 
-use super::inflate::{self, Method};
+use super::inflate;
+pub use super::member::{Member, Method};
+use crate::bytes::codec::decompress::prefix;
+use crate::bytes::codec::inflater::Inflater;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::numbers::le_or_zero;
@@ -36,50 +39,6 @@ pub struct Archive {
     pub comment: String,
     /// What is wrong with the directory. The members that could be found are there all the same.
     pub problem: Option<Error>,
-}
-
-/// One member, as the directory describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The name, with `/` between folders; as in the file otherwise (it may climb out: never join it
-    /// to a path of the disk).
-    pub name: String,
-    /// How it is compressed.
-    pub method: Method,
-    /// Whether it is encrypted: its bytes cannot be had.
-    pub encrypted: bool,
-    /// Bytes in the archive.
-    pub stored: u64,
-    /// Bytes when inflated, as the directory says.
-    pub size: u64,
-    /// The CRC-32 of the inflated bytes.
-    pub crc: u32,
-    /// When it was modified, as MS-DOS date and time (see [`Member::modified`]).
-    pub stamp: u32,
-    /// Unix permissions and file type, where the archive was made on such a system.
-    pub mode: Option<u32>,
-    /// The member's comment.
-    pub comment: Box<str>,
-    /// Where its local header is, from the start of the source.
-    pub header: u64,
-}
-
-impl Member {
-    /// When it was modified, local time without a zone: `2024-01-31T12:00:02`; `None` where the
-    /// stored date is no date.
-    pub fn modified(&self) -> Option<String> {
-        date_time((self.stamp >> 16) as u16, self.stamp as u16)
-    }
-
-    /// Whether it is a folder: its name ends in a slash.
-    pub fn is_folder(&self) -> bool {
-        self.name.ends_with('/')
-    }
-
-    /// Whether it is a symbolic link; its bytes are the target then.
-    pub fn is_link(&self) -> bool {
-        self.mode.is_some_and(|mode| mode & 0o170_000 == 0o120_000)
-    }
 }
 
 impl Archive {
@@ -233,12 +192,12 @@ pub fn listed_names(last: &[u8]) -> Vec<String> {
     memchr::memmem::find_iter(last, ENTRY).filter_map(name).collect()
 }
 
-impl<'a> FirstMember<'a> {
-    /// Its bytes, as far as they are there.
-    pub fn inflated(&self) -> Option<Box<dyn std::io::Read + 'a>> {
+impl FirstMember<'_> {
+    /// Its first bytes, at most `most`, as far as they are there.
+    pub fn inflated(&self, most: usize) -> Option<Vec<u8>> {
         match self.method {
-            Method::Stored => Some(Box::new(self.data)),
-            Method::Deflate => Some(Box::new(flate2::read::DeflateDecoder::new(self.data))),
+            Method::Stored => Some(self.data.iter().take(most).copied().collect()),
+            Method::Deflate => Some(prefix(&mut Inflater::new(false).ok()?, self.data, most, "member").0),
             _ => None,
         }
     }
@@ -525,14 +484,6 @@ fn cp437(byte: u8) -> char {
         None => char::from(byte),
         Some(upper) => CP437.chars().nth(usize::from(upper)).unwrap_or('\u{fffd}'),
     }
-}
-
-/// MS-DOS date and time as ISO 8601.
-fn date_time(date: u16, time: u16) -> Option<String> {
-    let (year, month, day) = (1980 + (date >> 9), date >> 5 & 15, date & 31);
-    let (hour, minute, second) = (time >> 11, time >> 5 & 63, (time & 31) * 2);
-    let real = (1..=12).contains(&month) && day > 0 && hour < 24 && minute < 60 && second < 60;
-    real.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"))
 }
 
 #[cfg(test)]

@@ -1,57 +1,58 @@
-//! bzip2 of whole buffers: streams one after the other.
+//! bzip2: streams one after the other (no specification; the decoder is libbzip2's algorithm).
 
-use super::{cut_off, cut_to, too_much};
+use super::decompress::{Begin, Decompressor, State, Step, whole};
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
 use ::bzip2::{Decompress, Status};
-
-/// Bytes that the result grows by at first.
-const START: usize = 64 << 10;
 
 /// All streams of `input`. Bytes after them that begin no stream are ignored.
 ///
 /// # Errors
 /// `Malformed` for damage, a stream that is cut off, or more than `most` bytes.
 pub fn decode(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    let mut out = limits::buffer((input.len() * 4).clamp(1, most.clamp(1, START)) as u64, "bzip2 data")?;
-    let (mut at, mut made) = (0, 0);
-    if !is_stream(input) {
-        return Err(Error::malformed("bzip2 data: there is no header"));
-    }
-    while is_stream(input.get(at..).unwrap_or_default()) {
-        let mut decoder = Decompress::new(false);
-        loop {
-            if made == out.len() {
-                // One byte more than is allowed shows whether there is more.
-                let next = (out.len().saturating_mul(2)).min(most.saturating_add(1)).max(made + 1);
-                if made > most {
-                    return Err(too_much("bzip2 data", most));
-                }
-                limits::check(next as u64, limits::CHUNK + 1, "bzip2 data")?;
-                out.resize(next, 0);
-            }
-            let rest = input.get(at..).unwrap_or_default();
-            let to = out.get_mut(made..).unwrap_or_default();
-            let before = (decoder.total_in(), decoder.total_out());
-            let status = decoder
-                .decompress(rest, to)
-                .map_err(|_| Error::malformed("bzip2 data: a block is damaged"))?;
-            let (taken, given) = (decoder.total_in() - before.0, decoder.total_out() - before.1);
-            at += taken as usize;
-            made += given as usize;
-            if status == Status::StreamEnd {
-                break;
-            }
-            if taken == 0 && given == 0 && made < out.len() {
-                return Err(cut_off("bzip2 data"));
-            }
-        }
-    }
-    if made > most { Err(too_much("bzip2 data", most)) } else { Ok(cut_to(out, made)) }
+    whole(&mut Bzip2::default(), input, most, "bzip2 data")
 }
 
-fn is_stream(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'B', b'Z', b'h', b'1'..=b'9', ..])
+/// Decompresses all streams.
+#[derive(Default)]
+pub struct Bzip2 {
+    decoder: Option<Decompress>,
+    stream: u64,
+}
+
+impl Decompressor for Bzip2 {
+    fn head(&self) -> usize {
+        4
+    }
+
+    fn begin(&mut self, head: &[u8], number: u64) -> Result<Begin> {
+        match head {
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+                (self.decoder, self.stream) = (Some(Decompress::new(false)), number);
+                Ok(Begin::Frame(0))
+            }
+            _ if number > 1 => Ok(Begin::Other("bzip2")),
+            [b'B', b'Z', b'h', ..] => Err(Error::malformed("bzip2 header: its block size is not 1 to 9")),
+            _ => Err(Error::malformed("bzip2 stream: there is no header")),
+        }
+    }
+
+    fn step(&mut self, input: &mut &[u8], out: &mut [u8], _last: bool) -> Result<Step> {
+        let decoder = self.decoder.get_or_insert_with(|| Decompress::new(false));
+        let before = (decoder.total_in(), decoder.total_out());
+        let status = decoder.decompress(input, out).map_err(|_| Error::malformed("a block is damaged"))?;
+        let taken = (decoder.total_in() - before.0) as usize;
+        *input = input.get(taken..).unwrap_or_default();
+        let made = (decoder.total_out() - before.1) as usize;
+        Ok(Step { made, state: if status == Status::StreamEnd { State::End(None) } else { State::More(1) } })
+    }
+
+    fn name(&self) -> String {
+        format!("bzip2 stream {}", self.stream)
+    }
+
+    fn cut(&self) -> String {
+        format!("{}: it ends in the middle of a block", self.name())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! LZ4 blocks in the framings of array formats: numcodecs' (the size before a block), HDF5's filter 32004
 //! (blocks with their sizes, big-endian), and lz4-java's `LZ4Block` (N5). LZ4's own frames are in
-//! [`crate::bytes::stream::lz4`]. <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
+//! [`super::lz4_frame`]. <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
 
 use super::{checksum, cut_off, room, too_much};
 use crate::bytes::error::{Error, Result};

@@ -1,13 +1,21 @@
-//! LZMA of whole buffers: .xz files, the older .lzma files ("alone"), and raw streams whose filters are
+//! LZMA: .xz files, the older .lzma files ("alone"), members of ZIP archives, and raw streams whose filters are
 //! known from elsewhere (numcodecs). <https://tukaani.org/xz/xz-file-format.txt>
 
-use super::{cut_off, cut_to, too_much};
+use super::decompress::{Begin, Decompressor, State, Step, whole};
+use super::{cut_off, too_much};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use lzma_rust2::filter::FilterConfig;
 use lzma_rust2::filter::{bcj::BcjReader, delta::DeltaReader};
-use lzma_rust2::{Action, Lzma2Stream, LzmaStream, Status, StreamResult, XzReader, XzStream};
+use lzma_rust2::{Action, Lzma2Stream, LzmaStream, Status, XzReader, XzStream};
 use std::io::{ErrorKind, Read};
+
+pub(crate) mod known;
+
+pub use known::{begins_as_lzma, filters};
+
+/// The magic number of an xz stream.
+pub const MAGIC: &[u8] = b"\xfd7zXZ\0";
 
 /// The most memory for a dictionary, in KiB.
 const MEMORY: u32 = (limits::CHUNK >> 10) as u32;
@@ -28,13 +36,125 @@ pub const LZMA1: u64 = 0x4000_0000_0000_0001;
 /// LZMA2.
 pub const LZMA2: u64 = 0x21;
 
+/// Decompresses one of LZMA's framings, all streams of it. Of filters before LZMA it knows one.
+pub struct Lzma {
+    stream: Stream,
+    is_xz: bool,
+}
+
+enum Stream {
+    Xz(Box<XzStream>),
+    Lzma(Box<LzmaStream>),
+    Lzma2(Box<Lzma2Stream>),
+    /// A ZIP member of so many bytes, before its header.
+    Member(u64),
+}
+
+impl Lzma {
+    /// A decompressor of an .xz file.
+    pub fn xz() -> Self {
+        Lzma { stream: Stream::Xz(Box::new(XzStream::new_mem_limit(true, MEMORY))), is_xz: true }
+    }
+
+    /// A decompressor of a .lzma file.
+    pub fn alone() -> Self {
+        Self::of(Stream::Lzma(Box::new(LzmaStream::new_mem_limit(MEMORY, None))))
+    }
+
+    /// A decompressor of a ZIP archive's member that becomes `size` bytes.
+    pub fn member(size: u64) -> Self {
+        Self::of(Stream::Member(size))
+    }
+
+    fn of(stream: Stream) -> Self {
+        Lzma { stream, is_xz: false }
+    }
+
+    /// One of a raw stream: LZMA itself, and the filter before it.
+    fn raw(lzma: &Filter, before: &[Filter], most: usize) -> Result<Self> {
+        let before: Vec<FilterConfig> = before.iter().map(config).collect::<Result<_>>()?;
+        let failed = |error: std::io::Error| Error::unsupported(format!("lzma data: {error}"));
+        let dictionary = if lzma.value == 0 { 8 << 20 } else { lzma.value };
+        // No reference reaches farther back than what is there.
+        let dictionary = u64::from(dictionary).min(most.max(4096) as u64).min(limits::CHUNK) as u32;
+        Ok(Self::of(match lzma.id {
+            LZMA2 => {
+                let mut stream = Lzma2Stream::new_mem_limit(dictionary, MEMORY);
+                stream.set_filters(&before).map_err(failed)?;
+                Stream::Lzma2(Box::new(stream))
+            }
+            LZMA1 => {
+                let (lc, lp, pb) = lzma.literals;
+                let mut stream = LzmaStream::new(u64::MAX, lc, lp, pb, dictionary, None).map_err(failed)?;
+                stream.set_filters(&before).map_err(failed)?;
+                Stream::Lzma(Box::new(stream))
+            }
+            other => {
+                return Err(Error::unsupported(format!(
+                    "lzma data: the last filter is {other:#x}, not LZMA"
+                )));
+            }
+        }))
+    }
+}
+
+impl Decompressor for Lzma {
+    fn head(&self) -> usize {
+        if let Stream::Member(_) = self.stream { 9 } else { 0 }
+    }
+
+    fn begin(&mut self, head: &[u8], number: u64) -> Result<Begin> {
+        if number > 1 {
+            return Ok(Begin::End);
+        }
+        let Stream::Member(size) = self.stream else { return Ok(Begin::Frame(0)) };
+        // Two bytes version, two bytes length of the properties, five bytes properties.
+        let &[_, _, 5, 0, properties, a, b, c, d, ..] = head else {
+            return Err(Error::malformed("lzma data: there is no header"));
+        };
+        // A dictionary larger than the member is never used.
+        let dictionary = u64::from(u32::from_le_bytes([a, b, c, d])).min(size.max(4096)).min(limits::CHUNK);
+        let stream = LzmaStream::new_with_props(size, properties, dictionary as u32, None);
+        self.stream = Stream::Lzma(Box::new(stream.map_err(|error| refused(&error))?));
+        Ok(Begin::Frame(9))
+    }
+
+    fn step(&mut self, input: &mut &[u8], out: &mut [u8], last: bool) -> Result<Step> {
+        let action = if input.is_empty() && last { Action::Finish } else { Action::Run };
+        let done = match &mut self.stream {
+            Stream::Xz(stream) => stream.process(input, out, action),
+            Stream::Lzma(stream) => stream.process(input, out, action),
+            Stream::Lzma2(stream) => stream.process(input, out, action),
+            Stream::Member(_) => return Err(Error::bug("LZMA without its header")),
+        };
+        let done = match done {
+            // The driver says it in its words.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                return Ok(Step { made: 0, state: State::More(1) });
+            }
+            done => done.map_err(|error| refused(&error))?,
+        };
+        *input = input.get(done.bytes_consumed..).unwrap_or_default();
+        let state = if done.status == Status::StreamEnd { State::End(None) } else { State::More(1) };
+        Ok(Step { made: done.bytes_produced, state })
+    }
+
+    fn name(&self) -> String {
+        if self.is_xz { "xz stream".to_owned() } else { "lzma stream".to_owned() }
+    }
+}
+
 /// An .xz file (all its streams) or a .lzma file: the first bytes tell.
 ///
 /// # Errors
 /// `Malformed` for damage or more than `most` bytes, `Limit` for a dictionary over 1 GiB, `Unsupported` for
 /// filters that are not read.
 pub fn decode(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    if input.starts_with(crate::bytes::stream::xz::MAGIC) { xz(input, most) } else { alone(input, most) }
+    if input.starts_with(MAGIC) {
+        xz(input, most)
+    } else {
+        whole(&mut Lzma::alone(), input, most, "lzma data")
+    }
 }
 
 /// An .xz file.
@@ -42,20 +162,16 @@ pub fn decode(input: &[u8], most: usize) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`decode`].
 pub fn xz(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    if crate::bytes::stream::xz::filters(input)? > 1 {
-        return read("xz data", &mut XzReader::new_mem_limit(input, true, MEMORY), most);
+    if filters(input)? > 1 {
+        return read("xz data", &mut chained(input), most);
     }
-    let mut stream = XzStream::new_mem_limit(true, MEMORY);
-    run(input, most, "xz data", |from, to, action| stream.process(from, to, action))
+    whole(&mut Lzma::xz(), input, most, "xz data")
 }
 
-/// A .lzma file.
-///
-/// # Errors
-/// As [`decode`].
-pub fn alone(input: &[u8], most: usize) -> Result<Vec<u8>> {
-    let mut stream = LzmaStream::new_mem_limit(MEMORY, None);
-    run(input, most, "lzma data", |from, to, action| stream.process(from, to, action))
+/// A reader of an .xz file whose data went through several filters: the decoder that takes what it is given knows
+/// only one before LZMA2, this one, which reads by itself, knows all.
+pub fn chained<R: Read>(input: R) -> XzReader<R> {
+    XzReader::new_mem_limit(input, true, MEMORY)
 }
 
 /// A raw stream that went through `filters`, in the order of compressing; the last is LZMA itself.
@@ -68,31 +184,8 @@ pub fn raw(input: &[u8], filters: &[Filter], most: usize) -> Result<Vec<u8>> {
     };
     // The decoder undoes one filter by itself, which is what nearly all streams have.
     let (before, more) = if before.len() > 1 { (&[][..], before) } else { (before, &[][..]) };
-    let decoded = raw_behind(input, lzma, before, most)?;
+    let decoded = whole(&mut Lzma::raw(lzma, before, most)?, input, most, "lzma data")?;
     more.iter().rev().try_fold(decoded, |data, filter| undone(&data, filter))
-}
-
-/// LZMA itself, and the filter before it.
-fn raw_behind(input: &[u8], lzma: &Filter, before: &[Filter], most: usize) -> Result<Vec<u8>> {
-    let before: Vec<FilterConfig> = before.iter().map(config).collect::<Result<_>>()?;
-    let failed = |error: std::io::Error| Error::unsupported(format!("lzma data: {error}"));
-    let dictionary = if lzma.value == 0 { 8 << 20 } else { lzma.value };
-    // No reference reaches farther back than what is there.
-    let dictionary = u64::from(dictionary).min(most.max(4096) as u64).min(limits::CHUNK) as u32;
-    match lzma.id {
-        LZMA2 => {
-            let mut stream = Lzma2Stream::new_mem_limit(dictionary, MEMORY);
-            stream.set_filters(&before).map_err(failed)?;
-            run(input, most, "lzma data", |from, to, action| stream.process(from, to, action))
-        }
-        LZMA1 => {
-            let (lc, lp, pb) = lzma.literals;
-            let mut stream = LzmaStream::new(u64::MAX, lc, lp, pb, dictionary, None).map_err(failed)?;
-            stream.set_filters(&before).map_err(failed)?;
-            run(input, most, "lzma data", |from, to, action| stream.process(from, to, action))
-        }
-        other => Err(Error::unsupported(format!("lzma data: the last filter is {other:#x}, not LZMA"))),
-    }
 }
 
 /// All of `data` before one filter.
@@ -117,16 +210,19 @@ fn undone(data: &[u8], filter: &Filter) -> Result<Vec<u8>> {
 fn read(what: &str, reader: &mut dyn Read, most: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let wanted = most.saturating_add(1) as u64;
-    reader.take(wanted).read_to_end(&mut out).map_err(|error| refused(&error, what))?;
+    reader.take(wanted).read_to_end(&mut out).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => cut_off(what),
+        _ => refused(&error).of(what),
+    })?;
     if out.len() > most { Err(too_much(what, most)) } else { Ok(out) }
 }
 
-fn refused(error: &std::io::Error, what: &str) -> Error {
+/// The library's error in our words.
+pub fn refused(error: &std::io::Error) -> Error {
     match error.kind() {
-        ErrorKind::UnexpectedEof => cut_off(what),
-        ErrorKind::OutOfMemory => Error::limit(format!("{what}: its dictionary is larger than 1 GiB")),
-        ErrorKind::Unsupported => Error::unsupported(format!("{what}: {error}")),
-        _ => Error::malformed(format!("{what}: {}", error.to_string().to_lowercase())),
+        ErrorKind::OutOfMemory => Error::limit("its dictionary is larger than 1 GiB"),
+        ErrorKind::Unsupported => Error::unsupported(error.to_string()),
+        _ => Error::malformed(error.to_string().to_lowercase()),
     }
 }
 
@@ -143,45 +239,6 @@ fn config(filter: &Filter) -> Result<FilterConfig> {
         11 => FilterConfig::new_bcj_risc_v(filter.value),
         other => return Err(Error::unsupported(format!("lzma data: filter {other:#x}"))),
     })
-}
-
-type Step<'a> = dyn FnMut(&[u8], &mut [u8], Action) -> lzma_rust2::Result<StreamResult> + 'a;
-
-/// Runs a decoder to its end.
-fn run(
-    input: &[u8],
-    most: usize,
-    what: &str,
-    mut step: impl FnMut(&[u8], &mut [u8], Action) -> lzma_rust2::Result<StreamResult>,
-) -> Result<Vec<u8>> {
-    run_step(input, most, what, &mut step)
-}
-
-fn run_step(input: &[u8], most: usize, what: &str, step: &mut Step) -> Result<Vec<u8>> {
-    let mut out = limits::buffer((input.len() as u64 * 4).clamp(1, (most as u64).clamp(1, 64 << 10)), what)?;
-    let (mut at, mut made) = (0, 0);
-    loop {
-        if made == out.len() {
-            if made > most {
-                return Err(too_much(what, most));
-            }
-            let next = out.len().saturating_mul(2).min(most.saturating_add(1)).max(made + 1);
-            limits::check(next as u64, limits::CHUNK + 1, what)?;
-            out.resize(next, 0);
-        }
-        let (from, to) = (input.get(at..).unwrap_or_default(), out.get_mut(made..).unwrap_or_default());
-        let action = if from.is_empty() { Action::Finish } else { Action::Run };
-        let result = step(from, to, action).map_err(|error| refused(&error, what))?;
-        at += result.bytes_consumed;
-        made += result.bytes_produced;
-        if result.status == Status::StreamEnd {
-            break;
-        }
-        if result.bytes_consumed == 0 && result.bytes_produced == 0 && made < out.len() {
-            return Err(cut_off(what));
-        }
-    }
-    if made > most { Err(too_much(what, most)) } else { Ok(cut_to(out, made)) }
 }
 
 #[cfg(test)]

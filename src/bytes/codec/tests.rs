@@ -63,7 +63,7 @@ fn decode(case: &Case, packed: &[u8], most: usize) -> Result<Vec<u8>> {
         "lz4hdf5" => lz4::hdf5(packed, most),
         "lzf" => lzf::decode(packed, most),
         "bzip2" => bzip2::decode(packed, most),
-        "gzip" => deflate::gzip(packed, most),
+        "gzip" => gzip::gzip(packed, most),
         "zlib" => deflate::zlib(packed, most),
         "zstd" => zstd::decode(packed, most),
         "lzma" if case.name.contains("raw-") => {

@@ -4,6 +4,7 @@ use crate::bytes::error::Result;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use bytes::Bytes;
+use std::ops::Range;
 
 /// How many compressed bytes are read at once.
 const STEP: usize = 256 << 10;
@@ -13,13 +14,14 @@ pub struct Feed {
     source: Source,
     /// The offset of the first byte of `buffer`.
     at: u64,
+    end: u64,
     buffer: Bytes,
 }
 
 impl Feed {
-    /// Reads `source` from `at`.
-    pub fn new(source: Source, at: u64) -> Self {
-        Feed { source, at, buffer: Bytes::new() }
+    /// Reads `range` of `source`, as far as it is there.
+    pub fn new(source: Source, range: Range<u64>) -> Self {
+        Feed { source, at: range.start, end: range.end, buffer: Bytes::new() }
     }
 
     /// The offset of the next byte.
@@ -43,6 +45,7 @@ impl Feed {
     /// Up to `most` bytes from here: copied, so that going through a large file does not fill the
     /// memory with its mapped pages.
     fn next(&self, task: &Task, most: usize) -> Result<Bytes> {
+        let most = most.min(usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX));
         match self.source.known_len() {
             Some(len) if self.source.is_random_access() => {
                 let there = usize::try_from(len.saturating_sub(self.at)).unwrap_or(usize::MAX);
@@ -54,25 +57,11 @@ impl Feed {
         }
     }
 
-    /// `N` bytes, taken; `None` where the file ends before.
-    pub fn take<const N: usize>(&mut self, task: &Task) -> Result<Option<[u8; N]>> {
-        let taken = self.peek(task, N)?.first_chunk::<N>().copied();
-        if taken.is_some() {
-            self.skip(N as u64);
-        }
-        Ok(taken)
-    }
-
     /// Goes on by `n` bytes, beyond the end if need be.
     pub fn skip(&mut self, n: u64) {
         self.at = self.at.saturating_add(n);
         let within = usize::try_from(n).unwrap_or(usize::MAX).min(self.buffer.len());
         self.buffer = self.buffer.slice(within..);
-    }
-
-    /// Whether nothing follows.
-    pub fn is_at_end(&mut self, task: &Task) -> Result<bool> {
-        Ok(self.chunk(task)?.is_empty())
     }
 
     /// Goes over zero bytes; whether nothing follows them.

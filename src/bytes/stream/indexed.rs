@@ -8,11 +8,12 @@
 //! places' memory is bounded: where there are too many, every second one is dropped. A cancelled
 //! request leaves the front where it is, and the next one goes on from there.
 
-use super::gzip::{Bare, Gzip, Place};
-use super::raw::{Raw, WINDOW};
+use super::frames::{Place, Stage};
 use super::spooled::Progress;
-use super::{Codec, Feed, Notes};
-use crate::bytes::cache::Held;
+use super::{Codec, Feed, Frames, Notes};
+use crate::bytes::cache::Reservation;
+use crate::bytes::codec::gzip::{Bare, Gzip};
+use crate::bytes::codec::inflater::{Inflater, WINDOW};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
@@ -54,12 +55,10 @@ pub struct Indexed {
 /// Where decoding stands.
 #[derive(Default)]
 struct Front {
-    running: Option<(Gzip, Feed)>,
+    running: Option<(Frames<Gzip>, Feed)>,
     /// The last bytes that came out; they end at `made`.
     recent: Vec<u8>,
     scratch: Vec<u8>,
-    /// A place was asked for and not reached yet.
-    asked: bool,
 }
 
 /// A place and what came out before it.
@@ -78,7 +77,7 @@ enum Before {
     /// The last 32 KB, packed.
     Window(Arc<[u8]>),
     /// A decoder as it stood there.
-    State(Arc<Mutex<Raw>>),
+    State(Arc<Mutex<Inflater>>),
 }
 
 impl Before {
@@ -95,13 +94,13 @@ impl Before {
 struct Marks {
     list: Vec<Mark>,
     bytes: usize,
-    held: Held,
+    reservation: Reservation,
     spacing: u64,
 }
 
 /// A decoder that stands somewhere behind the front.
 struct Reader {
-    codec: Gzip,
+    codec: Frames<Gzip>,
     feed: Feed,
     position: u64,
 }
@@ -124,7 +123,12 @@ impl Indexed {
             bare,
             front: Mutex::default(),
             made: AtomicU64::new(0),
-            marks: RwLock::new(Marks { list: Vec::new(), bytes: 0, held: Held::default(), spacing: SPACING }),
+            marks: RwLock::new(Marks {
+                list: Vec::new(),
+                bytes: 0,
+                reservation: Reservation::default(),
+                spacing: SPACING,
+            }),
             readers: Mutex::default(),
             end: RwLock::new(None),
             told: AtomicBool::new(false),
@@ -157,8 +161,8 @@ impl Indexed {
         self.end.read().as_ref().and_then(|notes| notes.problem.clone())
     }
 
-    fn codec(&self) -> Result<Gzip> {
-        self.bare.clone().map_or_else(Gzip::new, Gzip::bare)
+    fn codec(&self) -> Result<Frames<Gzip>> {
+        Gzip::new(self.bare.clone()).map(Frames::new)
     }
 
     /// The front, once no other thread works on it; a cancelled task does not wait.
@@ -196,24 +200,25 @@ impl Indexed {
         let (codec, feed) = (&mut running.0, &mut running.1);
         let at = self.made();
         let due = self.marks.read().due(at);
-        if due && !front.asked {
-            codec.stop_at_next_place();
-            front.asked = true;
+        if due && !codec.stop {
+            (codec.stop, codec.decoder.inflater.stop) = (true, true);
         }
         front.scratch.resize(STEP, 0);
-        let got = codec.decode(task, feed, &mut front.scratch);
+        let got = codec.decode(task, feed, &mut front.scratch).map_err(Error::from);
         let made = got.as_ref().map_or(0, |&made| made);
         front.keep(made);
-        let place = codec.take_place();
+        let place = codec.place.take();
         if let Some(place) = place {
-            front.asked = false;
+            codec.decoder.inflater.stop = false;
             self.marks.write().push(at + made as u64, place, &front.recent)?;
-        } else if front.asked
+        } else if codec.stop
             && self.marks.read().overdue(at + made as u64)
-            && let Some((before, raw)) = codec.save(feed)?
+            && codec.stage == Stage::Inside
+            && codec.decoder.is_in_data()
         {
-            front.asked = false;
-            self.marks.write().save(at + made as u64, before, raw);
+            (codec.stop, codec.decoder.inflater.stop) = (false, false);
+            let state = codec.decoder.inflater.copy()?;
+            self.marks.write().save(at + made as u64, feed.at(), state);
         }
         self.made.store(at + made as u64, Ordering::Release);
         match got {
@@ -233,7 +238,7 @@ impl Indexed {
         Ok(())
     }
 
-    fn begin(&self) -> Result<(Gzip, Feed)> {
+    fn begin(&self) -> Result<(Frames<Gzip>, Feed)> {
         let mut marks = self.marks.write();
         if marks.list.is_empty() {
             // Bare data have no header: the first block begins at their first bit.
@@ -243,7 +248,7 @@ impl Indexed {
             };
             marks.push(0, first, &[])?;
         }
-        Ok((self.codec()?, Feed::new(self.source.clone(), self.start)))
+        Ok((self.codec()?, self.feed(self.start)))
     }
 
     fn finish(&self, notes: Notes, front: &mut Front) {
@@ -299,15 +304,27 @@ impl Indexed {
         drop(readers);
         let (Place::Header(at) | Place::Block { at, .. } | Place::Inside(at)) = mark.place;
         let mut codec = self.codec()?;
-        match &mark.before {
-            Before::Nothing => codec.resume(task, &self.source, mark.place, &[])?,
-            Before::Window(packed) => {
-                let window = zstd::bulk::decompress(packed, WINDOW)?;
-                codec.resume(task, &self.source, mark.place, &window)?;
+        let inflater = &mut codec.decoder.inflater;
+        match (mark.place, &mark.before) {
+            (Place::Block { at, bits }, before) => {
+                let byte = self.source.read(task, at.saturating_sub(u64::from(bits > 0))..at)?;
+                let window = match before {
+                    Before::Window(packed) => zstd::bulk::decompress(packed, WINDOW)?,
+                    _ => Vec::new(),
+                };
+                inflater.resume(&window, bits, byte.first().copied().unwrap_or(0))?;
             }
-            Before::State(raw) => codec.restore(raw.lock().copy()?),
+            (Place::Inside(_), Before::State(state)) => *inflater = state.lock().copy()?,
+            _ => {}
         }
-        Ok(Reader { codec, feed: Feed::new(self.source.clone(), at), position: mark.offset })
+        if !matches!(mark.place, Place::Header(_)) {
+            (codec.stage, codec.number) = (Stage::Inside, 1);
+        }
+        Ok(Reader { codec, feed: self.feed(at), position: mark.offset })
+    }
+
+    fn feed(&self, at: u64) -> Feed {
+        Feed::new(self.source.clone(), at..u64::MAX)
     }
 }
 
@@ -327,7 +344,7 @@ impl Reader {
         let mut done = 0;
         while let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) {
             task.check()?;
-            let made = self.codec.decode(task, &mut self.feed, rest)?;
+            let made = self.codec.decode(task, &mut self.feed, rest).map_err(Error::from)?;
             if made == 0 {
                 return Err(Error::io("the file has changed since it was opened").at(self.feed.at()));
             }
@@ -363,8 +380,8 @@ impl Marks {
     }
 
     /// Adds a place inside a block, before the byte `at`.
-    fn save(&mut self, offset: u64, at: u64, raw: Raw) {
-        let before = Before::State(Arc::new(Mutex::new(raw)));
+    fn save(&mut self, offset: u64, at: u64, state: Inflater) {
+        let before = Before::State(Arc::new(Mutex::new(state)));
         self.add(Mark { offset, place: Place::Inside(at), before });
     }
 
@@ -382,7 +399,7 @@ impl Marks {
             self.bytes = self.list.iter().map(|mark| ENTRY + mark.before.bytes()).sum();
             self.spacing *= 2;
         }
-        self.held.set(self.bytes);
+        self.reservation.set(self.bytes);
     }
 
     /// The last place at or before `offset`.
@@ -608,7 +625,8 @@ mod tests {
 
     #[test]
     fn too_many_places_are_thinned() {
-        let mut marks = Marks { list: Vec::new(), bytes: 0, held: Held::default(), spacing: SPACING };
+        let mut marks =
+            Marks { list: Vec::new(), bytes: 0, reservation: Reservation::default(), spacing: SPACING };
         let noise = noise(WINDOW);
         let mut offset = 0;
         for _ in 0..5_000 {

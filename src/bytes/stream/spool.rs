@@ -1,7 +1,7 @@
 //! Where decoded bytes and results of queries are kept: the first ones in memory, the rest in a temporary file without a
 //! name, which the system removes when the process ends, however it ends.
 
-use crate::bytes::cache::Held;
+use crate::bytes::cache::Reservation;
 use crate::bytes::error::{Error, Result};
 use parking_lot::RwLock;
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,7 @@ const LOOK: u64 = 64 << 20;
 pub(crate) struct Spool {
     /// What is kept, for errors.
     what: &'static str,
-    memory: RwLock<(Vec<u8>, Held)>,
+    memory: RwLock<(Vec<u8>, Reservation)>,
     file: OnceLock<File>,
     len: AtomicU64,
 }
@@ -44,9 +44,9 @@ impl Spool {
         let room = MEMORY.saturating_sub(usize::try_from(len).unwrap_or(usize::MAX));
         let (near, far) = bytes.split_at(room.min(bytes.len()));
         if !near.is_empty() {
-            let (memory, held) = &mut *self.memory.write();
+            let (memory, reservation) = &mut *self.memory.write();
             memory.extend_from_slice(near);
-            held.set(memory.len());
+            reservation.set(memory.len());
         }
         if !far.is_empty() {
             let at = (len + near.len() as u64) - MEMORY as u64;

@@ -117,11 +117,11 @@ impl Spooled {
             Some(running) => running,
             None => {
                 front.again = 0;
-                ((self.make)()?, Feed::new(self.source.clone(), self.start))
+                ((self.make)()?, Feed::new(self.source.clone(), self.start..u64::MAX))
             }
         };
         front.buffer.resize(STEP, 0);
-        let got = match codec.decode(task, &mut feed, &mut front.buffer) {
+        let got = match codec.decode(task, &mut feed, &mut front.buffer).map_err(Error::from) {
             Ok(0) => return self.finish(codec.notes(), front),
             Ok(got) => got,
             Err(error) if error.is_cancelled() => {

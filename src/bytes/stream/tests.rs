@@ -1,6 +1,7 @@
 //! Each fixture of a codec decodes to what it was made from; each broken one says what is wrong.
 
 use super::*;
+use crate::bytes::codec::{bzip2, gzip, inflater::Inflater, lz4_frame, lzma, zstd};
 use crate::bytes::source::{ReadAt, Source};
 
 fn fixture(name: &str) -> Source {
@@ -13,13 +14,13 @@ fn stream(name: &str) -> Spooled {
     let lzma = name.ends_with(".lzma");
     let make = move || -> Result<Box<dyn Codec>> {
         Ok(match codec.as_str() {
-            "gzip" => Box::new(gzip::Gzip::new()?),
-            "zlib" => Box::new(deflate::Zlib::new()),
-            "zstd" => Box::new(zstd::Zstd::new()?),
-            "bzip2" => Box::new(bzip2::Bzip2::new()),
-            "lz4" => Box::new(lz4::Lz4::new()),
-            _ if lzma => Box::new(xz::Xz::lzma()),
-            _ => Box::new(xz::Xz::new()),
+            "gzip" => Box::new(Frames::new(gzip::Gzip::new(None)?)),
+            "zlib" => Box::new(Frames::new(Inflater::new(true)?)),
+            "zstd" => Box::new(Frames::new(zstd::Zstd::new()?)),
+            "bzip2" => Box::new(Frames::new(bzip2::Bzip2::default())),
+            "lz4" => Box::new(Frames::new(lz4_frame::Lz4::default())),
+            _ if lzma => Box::new(Frames::new(lzma::Lzma::alone())),
+            _ => Box::new(Frames::new(lzma::Lzma::xz())),
         })
     };
     Spooled::new(fixture(name), 0, Box::new(make))

@@ -3,10 +3,10 @@
 
 use super::{begun, exists, explained, said};
 use crate::bytes::error::{Error, Result};
-use crate::data::format::{Files, Sink};
+use crate::data::format::Files;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 /// The longest name of a file, in bytes, on the file systems in use.
@@ -76,29 +76,6 @@ impl Folder {
         }
         self.handle = None;
         Ok(self.bytes)
-    }
-}
-
-impl Sink for Folder {
-    fn files(&mut self) -> Option<&mut dyn Files> {
-        Some(self)
-    }
-}
-
-/// What is written past [`Sink::files`] has no place.
-impl Write for Folder {
-    fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
-        Err(std::io::ErrorKind::IsADirectory.into())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Folder {
-    fn seek(&mut self, _to: SeekFrom) -> std::io::Result<u64> {
-        Err(std::io::ErrorKind::IsADirectory.into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables: rows and named, typed columns, read as Arrow record batches by row range and columns.
 
 use super::{ColumnStatistics, Layout, RowRanges};
-use crate::bytes::cache::Held;
+use crate::bytes::cache::Reservation;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
@@ -352,14 +352,14 @@ pub fn filled_step(schema: &Schema) -> u64 {
 pub struct MemoryTable {
     batch: RecordBatch,
     columns: Columns,
-    _held: Held,
+    _reservation: Reservation,
 }
 
 impl MemoryTable {
     /// Wraps a batch.
     pub fn new(batch: RecordBatch) -> Self {
         let columns = batch.schema().into();
-        MemoryTable { columns, _held: Held::new(batch.get_array_memory_size()), batch }
+        MemoryTable { columns, _reservation: Reservation::new(batch.get_array_memory_size()), batch }
     }
 
     /// The values of `columns`.

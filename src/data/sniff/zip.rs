@@ -3,7 +3,6 @@
 
 use super::Head;
 use crate::bytes::archive::zip;
-use std::io::Read;
 
 /// The names that are seen of an archive, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +66,7 @@ impl Document {
 }
 
 /// The most bytes of a first member that are looked at.
-const TEXT: u64 = 256 << 10;
+const TEXT: usize = 256 << 10;
 
 /// What the archive is, if it is a document; `None` for plain archives.
 fn document(head: &Head, first: &zip::FirstMember<'_>) -> Option<Document> {
@@ -75,12 +74,8 @@ fn document(head: &Head, first: &zip::FirstMember<'_>) -> Option<Document> {
     let listed = |name: &str| {
         [&head.first, &head.last].iter().any(|part| memchr::memmem::find(part, name.as_bytes()).is_some())
     };
-    let text = |first: &zip::FirstMember<'_>| {
-        let mut text = Vec::new();
-        // Of one that is cut off by the head there is the begin.
-        let _ = first.inflated()?.take(TEXT).read_to_end(&mut text);
-        Some(text)
-    };
+    // Of one that is cut off by the head there is the begin.
+    let text = |first: &zip::FirstMember<'_>| first.inflated(TEXT);
     match name.as_str() {
         "mimetype" => return open_document(&text(first)?),
         "[content_types].xml" => {

@@ -5,7 +5,7 @@ use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::adapt::is_json;
 use crate::data::content::Kind;
-use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{Loss, LossKind, OptionSpec, Options, Payload, Sink, WriteTo, Writer};
 use crate::data::format::{loss, note};
 use crate::data::scan::{put, scan};
 use crate::engines::json::value_text::{NotFinite, holds, plain, string, text, value};
@@ -26,7 +26,7 @@ const NULLS: OptionSpec =
 /// The writer of JSON Lines.
 pub const WRITER: Writer = Writer { options: &[NAN, NULLS], ..Writer::new(&[Kind::Table], losses, write) };
 /// The writer of one array of objects, a line each.
-pub const ARRAY: Writer = Writer { write: write_array, ..WRITER };
+pub const ARRAY: Writer = Writer { write: WriteTo::File(write_array), ..WRITER };
 
 fn losses(payload: &Payload, options: &Options) -> Vec<Loss> {
     let Ok(table) = payload.table() else { return Vec::new() };
@@ -169,7 +169,8 @@ mod tests {
         );
         let payload = Payload::plain(Data::Table(Arc::new(table)));
         let mut out = std::io::Cursor::new(Vec::new());
-        (writer.write)(&Task::new(), &payload, options, &mut out).unwrap();
+        let WriteTo::File(write) = writer.write else { panic!() };
+        write(&Task::new(), &payload, options, &mut out).unwrap();
         String::from_utf8(out.into_inner()).unwrap()
     }
 

@@ -12,10 +12,11 @@ mod affine;
 mod header;
 mod mgh;
 
+use crate::bytes::codec::{bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
-use crate::bytes::stream::{Codec, Spooled, bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
+use crate::bytes::stream::{Codec, Frames, Spooled};
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Plain, Scaling};
 use crate::data::content::{ArrayFacts, Content, Kind};
@@ -97,9 +98,9 @@ fn open(opening: &Opening) -> Result<Node> {
 fn neighbour(task: &Task, source: &Source, ending: &str) -> Result<Option<Source>> {
     type Make = fn() -> Result<Box<dyn Codec>>;
     const PACKED: [(&str, Make); 3] = [
-        ("gz", || Ok(Box::new(Gzip::new()?))),
-        ("bz2", || Ok(Box::new(Bzip2::new()))),
-        ("zst", || Ok(Box::new(Zstd::new()?))),
+        ("gz", || Ok(Box::new(Frames::new(Gzip::new(None)?)))),
+        ("bz2", || Ok(Box::new(Frames::new(Bzip2::default())))),
+        ("zst", || Ok(Box::new(Frames::new(Zstd::new()?)))),
     ];
     let stem = source.name().rsplit_once('.').map_or(source.name(), |(stem, _)| stem);
     let beside = |name: String| source.sibling(task, &name).unless_cancelled().map(Result::ok);

@@ -40,8 +40,8 @@ pub static FORMAT: Format = Format {
     sniff: Some(sniff),
     reads: &[Kind::Array, Kind::Image],
     targets: &[
-        Target { folder: true, ..Target::new("zarr", "Zarr", &["zarr"], &write::WRITER) },
-        Target::new("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::WRITER),
+        Target::new("zarr", "Zarr", &["zarr"], &write::WRITER),
+        Target::new("zarr-zip", "Zarr in a ZIP archive", &["zarr.zip"], &write::ZIP),
     ],
     ..Format::new("zarr", "Zarr", open)
 };

@@ -2,11 +2,13 @@
 //!
 //! gzip (RFC 1952), zlib (RFC 1950), Zstandard (RFC 8878), bzip2, xz and LZMA, LZ4 frames.
 
+use crate::bytes::codec::decompress::Decompressor;
+use crate::bytes::codec::{bzip2, gzip, inflater::Inflater, lz4_frame as lz4, lzma, zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::numbers::le;
 use crate::bytes::source::ReadAt;
 use crate::bytes::stream::indexed::Indexed;
-use crate::bytes::stream::{Codec, Notes, Spooled, bzip2, deflate, gzip, lz4, xz, zstd};
+use crate::bytes::stream::{Chained, Codec, Frames, Notes, Spooled};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::{self, Head, Magic, Match};
@@ -108,11 +110,11 @@ fn sniff_bzip2(head: &Head) -> Match {
 
 /// xz by its magic; lzma, which has none, by a header that makes sense and data behind it that decode.
 fn sniff_xz(head: &Head) -> Match {
-    if head.starts_with(xz::MAGIC) {
+    if head.starts_with(lzma::MAGIC) {
         return Match::Yes;
     }
     let whole = head.len.is_some_and(|len| len <= head.first.len() as u64);
-    match xz::begins_as_lzma(&head.first, whole) {
+    match lzma::begins_as_lzma(&head.first, whole) {
         Some(true) => Match::Yes,
         Some(false) => Match::Maybe,
         None => Match::No,
@@ -126,10 +128,9 @@ fn sniff_zlib(head: &Head) -> Match {
         return Match::No;
     }
     let holds = (u32::from(cmf) * 256 + u32::from(flg)) % 31 == 0;
-    let mut out = [0; 512];
-    let mut inflate = flate2::Decompress::new(true);
-    let start = head.first.get(..2048.min(head.first.len())).unwrap_or_default();
-    let good = inflate.decompress(start, &mut out, flate2::FlushDecompress::None).is_ok();
+    let mut start = head.first.get(..2048.min(head.first.len())).unwrap_or_default();
+    let inflater = Inflater::new(true);
+    let good = inflater.and_then(|mut inflater| inflater.step(&mut start, &mut [0; 512], false)).is_ok();
     if holds && good { Match::Yes } else { Match::Maybe }
 }
 
@@ -140,28 +141,29 @@ fn open_gzip(opening: &Opening) -> Result<Node> {
         let notes = stream.tell();
         return open_inner(opening, "gzip", stream, notes.unwrap_or_default());
     }
-    open_spooled(opening, "gzip", || Ok(Box::new(gzip::Gzip::new()?)))
+    open_spooled(opening, "gzip", || Ok(Box::new(Frames::new(gzip::Gzip::new(None)?))))
 }
 
 fn open_zstd(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "zstd", || Ok(Box::new(zstd::Zstd::new()?)))
+    open_spooled(opening, "zstd", || Ok(Box::new(Frames::new(zstd::Zstd::new()?))))
 }
 
 fn open_bzip2(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "bzip2", || Ok(Box::new(bzip2::Bzip2::new())))
+    open_spooled(opening, "bzip2", || Ok(Box::new(Frames::new(bzip2::Bzip2::default()))))
 }
 
 fn open_xz(opening: &Opening) -> Result<Node> {
-    if opening.head.starts_with(xz::MAGIC) {
-        return match xz::filters(&opening.head.first)? {
-            0 | 1 => open_spooled(opening, "xz", || Ok(Box::new(xz::Xz::new()))),
+    if opening.head.starts_with(lzma::MAGIC) {
+        return match lzma::filters(&opening.head.first)? {
+            0 | 1 => open_spooled(opening, "xz", || Ok(Box::new(Frames::new(lzma::Lzma::xz())))),
             _ => {
                 let source = opening.source.clone();
-                open_spooled(opening, "xz", move || Ok(Box::new(xz::Chained::new(source.clone()))))
+                open_spooled(opening, "xz", move || Ok(Box::new(Chained::new(source.clone()))))
             }
         };
     }
-    let stream = Spooled::new(opening.source.clone(), 0, Box::new(|| Ok(Box::new(xz::Xz::lzma()))));
+    let stream =
+        Spooled::new(opening.source.clone(), 0, Box::new(|| Ok(Box::new(Frames::new(lzma::Lzma::alone())))));
     stream.ahead(opening.task, CHECKED)?;
     let notes = stream.tell().unwrap_or_default();
     let is_said = opening.head.has_extension(XZ.extensions) || opening.options.get("format").is_some();
@@ -175,11 +177,11 @@ fn open_xz(opening: &Opening) -> Result<Node> {
 }
 
 fn open_lz4(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "lz4", || Ok(Box::new(lz4::Lz4::new())))
+    open_spooled(opening, "lz4", || Ok(Box::new(Frames::new(lz4::Lz4::default()))))
 }
 
 fn open_zlib(opening: &Opening) -> Result<Node> {
-    open_spooled(opening, "zlib", || Ok(Box::new(deflate::Zlib::new())))
+    open_spooled(opening, "zlib", || Ok(Box::new(Frames::new(Inflater::new(true)?))))
 }
 
 /// Opens what a codec decodes.

@@ -1,8 +1,8 @@
 //! ZIP archives as trees of their members, each opened as what it is when somebody looks into it.
 //! Specification: PKWARE's APPNOTE.TXT 6.3.10; the container itself is read by [`crate::bytes::archive::zip`].
 
-use crate::bytes::archive::inflate::Method;
 use crate::bytes::archive::zip::Archive;
+use crate::bytes::archive::zip::Method;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::source::Source;
 use crate::data::content::Content;

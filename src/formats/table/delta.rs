@@ -176,7 +176,7 @@ impl Below {
             if let Ok(commit) = log.commit_info(task, version) {
                 node.attributes.extend(commit);
             }
-            Ok(node.timeline(states.clone(), at))
+            Ok(node)
         });
         node.timeline(of, at)
     }

@@ -170,8 +170,7 @@ fn snapshot_node(task: &Task, states: &Arc<States>, id: SnapshotId, name: &str) 
     let columns = metadata.schema_of(snapshot);
     let mut node = at_snapshot(task, metadata, snapshot, columns, name)?;
     node.label = "snapshot";
-    let node = node.separator("/").listed(inside(metadata, Some(id)).into());
-    Ok(node.timeline(states.clone(), states.place(id)))
+    Ok(node.separator("/").listed(inside(metadata, Some(id)).into()))
 }
 
 impl Listing for Below {

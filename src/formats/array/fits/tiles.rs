@@ -9,7 +9,7 @@ use super::column::{Column, Element};
 use super::header::Header;
 use super::image::{Pixels, facts, shape, turn_sign};
 use super::{hcompress, plio, rice};
-use crate::bytes::codec::deflate;
+use crate::bytes::codec::gzip;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -224,7 +224,7 @@ impl Tiles {
     }
 
     fn inflated(&self, bytes: &[u8], count: usize, shuffled: bool, quantised: bool) -> Result<Decoded> {
-        let raw = deflate::gzip(bytes, count.saturating_mul(8))?;
+        let raw = gzip::gzip(bytes, count.saturating_mul(8))?;
         self.numbers(raw, count, shuffled, quantised)
     }
 

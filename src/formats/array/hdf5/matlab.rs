@@ -25,7 +25,7 @@ use crate::data::content::array::{Plain, read};
 use crate::data::content::{Array, Content};
 use crate::data::dtype::DType;
 use crate::data::grouped::{self, Members};
-use crate::data::node::{Children, Listing, Node, Value, page_of};
+use crate::data::node::{Children, Listing, Node, Value};
 use crate::data::region::Region;
 use crate::engines::delimited::PlainText;
 use crate::engines::matlab;

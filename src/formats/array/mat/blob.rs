@@ -1,9 +1,9 @@
 //! The bytes that elements lie in: the file, or a compressed variable of it.
 
+use crate::bytes::codec::inflater::Inflater;
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
-use crate::bytes::stream::Spooled;
-use crate::bytes::stream::deflate::Zlib;
+use crate::bytes::stream::{Codec, Frames, Spooled};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Packs {
         let entry = match found {
             Some(entry) => entry,
             None => {
-                let make = || Ok(Box::new(Zlib::new()) as Box<dyn crate::bytes::stream::Codec>);
+                let make = || Ok(Box::new(Frames::new(Inflater::new(true)?)) as Box<dyn Codec>);
                 let stream = Spooled::new(self.source.clone(), at, Box::new(make)).deflated();
                 (at, self.source.stream("variable", Arc::new(stream))?)
             }

@@ -16,7 +16,6 @@ use crate::data::node::{Children, Node, Value};
 use crate::engines::matlab;
 use parking_lot::Mutex;
 use serde_json::Value as Json;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What elements inside each other share.

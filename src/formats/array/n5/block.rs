@@ -1,7 +1,7 @@
 //! Blocks: a header with the block's own shape, then its elements, compressed.
 
 use super::attributes::{Compression, Dataset};
-use crate::bytes::codec::{blosc, bzip2, deflate, lz4, lzma, zstd};
+use crate::bytes::codec::{blosc, bzip2, deflate, gzip, lz4, lzma, zstd};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
 use crate::bytes::numbers::be;
@@ -93,7 +93,7 @@ impl Blocks {
             Compression::Raw => Ok(stored.to_vec()),
             // Which of the two wrappers it is, is not always told right.
             Compression::Gzip | Compression::Zlib if stored.starts_with(&[0x1f, 0x8b]) => {
-                deflate::gzip(stored, most)
+                gzip::gzip(stored, most)
             }
             Compression::Gzip | Compression::Zlib => deflate::zlib(stored, most),
             Compression::Bzip2 => bzip2::decode(stored, most),

@@ -58,7 +58,7 @@ mod tests {
         let arrays: Vec<(String, Arc<dyn Array>)> = vec![("a".to_owned(), Arc::new(plain))];
         let payload = Payload::plain(Data::Arrays(arrays));
         let mut out = std::io::Cursor::new(Vec::new());
-        (WRITER.write)(&task, &payload, &Options::default(), &mut out).unwrap();
+        write(&task, &payload, &Options::default(), &mut out).unwrap();
         let source = Source::memory("a.npy", out.into_inner());
         let document = crate::formats::open_source(&task, &source, &Options::default()).unwrap();
         assert_eq!(document.format.id, "npy");

@@ -81,7 +81,7 @@ impl Codec {
         let out = match self {
             Codec::Blosc => codec::blosc::decode(&bytes, most)?,
             Codec::Zstd => codec::zstd::decode(&bytes, most)?,
-            Codec::Gzip => codec::deflate::gzip(&bytes, most)?,
+            Codec::Gzip => codec::gzip::gzip(&bytes, most)?,
             Codec::Zlib => codec::deflate::zlib(&bytes, most)?,
             Codec::Bzip2 => codec::bzip2::decode(&bytes, most)?,
             Codec::Lz4 => codec::lz4::sized(&bytes, most)?,

@@ -16,7 +16,9 @@ use crate::bytes::task::Task;
 use crate::data::chunked::write::{each_chunk, elements};
 use crate::data::content::{Array, Kind};
 use crate::data::dtype::DType;
-use crate::data::format::{Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, Writer};
+use crate::data::format::{
+    Attributes, Files, Loss, Metadata, OptionSpec, Options, Payload, Sink, WriteTo, Writer,
+};
 use crate::data::scan::array_bytes;
 use base64::Engine;
 use data_type::Stored;
@@ -37,8 +39,10 @@ const CHUNKS: OptionSpec = OptionSpec::new(
 
 const SHARDS: OptionSpec = OptionSpec::new("shards", "The shape of a shard of chunks, which is one file (1000,1000); auto: about 64 MB; none: each chunk is one").default("none");
 
-/// The writer. A sink without [`Sink::files`] is given a ZIP archive.
-pub const WRITER: Writer = Writer {
+/// The writer of a folder.
+pub const WRITER: Writer = Writer { write: WriteTo::Folder(write_keys), ..ZIP };
+/// The writer of a ZIP archive of the same files.
+pub const ZIP: Writer = Writer {
     many: true,
     metadata: Metadata::Tree,
     options: &[COMPRESSION, CHUNKS, SHARDS],
@@ -54,9 +58,6 @@ fn losses(payload: &Payload, _options: &Options) -> Vec<Loss> {
 }
 
 fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-    if let Some(files) = sink.files() {
-        return write_keys(task, payload, options, files);
-    }
     archive(sink, |zip| write_keys(task, payload, options, zip))
 }
 

@@ -1,7 +1,7 @@
 //! What all picture formats share: the [`Image`] over a codec with its decoded frames,
 //! and the way from a header to a node.
 
-use crate::bytes::cache::{Cache, Held};
+use crate::bytes::cache::{Cache, Reservation};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -203,7 +203,7 @@ impl Picture {
 impl Picture {
     /// Lets a player wait for whoever plays on.
     fn keep(&self, next: u64, player: Box<dyn Player>) {
-        let canvas = Held::new(frame_bytes(&self.info));
+        let canvas = Reservation::new(frame_bytes(&self.info));
         let mut players = PLAYERS.lock();
         players.retain(|waiting| waiting.id != self.id);
         players.push_back(Waiting { id: self.id, next, player, _canvas: canvas });
@@ -225,7 +225,7 @@ struct Waiting {
     next: u64,
     player: Box<dyn Player>,
     /// What it composes frames on.
-    _canvas: Held,
+    _canvas: Reservation,
 }
 
 /// The players of all pictures, the ones used last at the back.

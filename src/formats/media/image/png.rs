@@ -4,6 +4,7 @@
 
 use super::exif;
 use super::picture::{self, Codec, Header, Player, blank, bytes_at, latin1};
+use crate::bytes::codec::{decompress::prefix, inflater::Inflater};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -14,7 +15,7 @@ use crate::data::format::Opening;
 use crate::data::node::Node;
 use bytes::Bytes;
 use png::{BlendOp, ColorType, DisposeOp};
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 
 /// Chunks that are walked at open.
 const CHUNKS: usize = 1 << 20;
@@ -234,13 +235,13 @@ fn text(kind: &[u8; 4], bytes: &[u8]) -> std::result::Result<(String, String), S
 
 /// A zlib stream's content, if it is no longer than [`TEXT`].
 fn inflated(bytes: &[u8], keyword: &str) -> std::result::Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    let mut reader = flate2::read::ZlibDecoder::new(bytes).take(TEXT + 1);
-    let read = reader.read_to_end(&mut out);
-    match read {
-        Ok(_) if out.len() as u64 > TEXT => Err(format!("the text {keyword:?} is longer than {TEXT} bytes")),
-        Ok(_) => Ok(out),
-        Err(error) => Err(format!("the text {keyword:?} cannot be inflated: {error}")),
+    let failed = |error: Error| format!("the text {keyword:?} cannot be inflated: {}", error.message());
+    let mut inflater = Inflater::new(true).map_err(failed)?;
+    match prefix(&mut inflater, bytes, TEXT as usize + 1, "zlib data") {
+        (out, _) if out.len() as u64 > TEXT => {
+            Err(format!("the text {keyword:?} is longer than {TEXT} bytes"))
+        }
+        (out, end) => end.map(|()| out).map_err(failed),
     }
 }
 

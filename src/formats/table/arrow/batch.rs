@@ -4,13 +4,13 @@
 
 use super::index::Header;
 use crate::bytes::cache::Cache;
-use crate::bytes::error::{Error, Result, UnlessCancelled};
+use crate::bytes::codec::{decompress::whole, lz4_frame::Lz4, zstd};
+use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use arrow::buffer::Buffer;
 use arrow::ipc;
-use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -169,9 +169,12 @@ impl Body<'_> {
             return Ok(Buffer::from(bytes.slice(8..)));
         }
         let len = u64::try_from(len).map_err(|_| wrong(format!("its length is {len}")))?;
-        limits::check(len, limits::CHUNK, "a compressed buffer").map_err(|e| e.at(place.start))?;
-        let out = unpack(self.task, self.batch.codec, packed, len).unless_cancelled()?;
-        let out = out.map_err(|e| wrong(e.message()))?;
+        let most = limits::check(len, limits::CHUNK, "a compressed buffer").map_err(|e| e.at(place.start))?;
+        let out = match self.batch.codec {
+            Some(Codec::Lz4) => whole(&mut Lz4::default(), packed, most, "LZ4 data"),
+            _ => zstd::decode(packed, most),
+        };
+        let out = out.map_err(|error| error.of("compressed buffer").at(place.start))?;
         if out.len() as u64 != len {
             return Err(wrong(format!("it holds {} bytes and promises {len}", out.len())));
         }
@@ -183,25 +186,4 @@ impl Body<'_> {
 
 fn short(len: u64, needed: u64, at: u64) -> Error {
     Error::malformed(format!("record batch: a buffer has {len} bytes, {needed} are needed")).at(at)
-}
-
-/// Decompresses; memory grows with what really comes out, at most a byte more than `len`.
-fn unpack(task: &Task, codec: Option<Codec>, packed: &[u8], len: u64) -> Result<Vec<u8>> {
-    let mut reader: Box<dyn Read + '_> = match codec {
-        Some(Codec::Lz4) => Box::new(lz4_flex::frame::FrameDecoder::new(packed)),
-        _ => Box::new(zstd::stream::read::Decoder::with_buffer(packed)?),
-    };
-    // Neither codec makes much more than a thousand bytes of one, so an honest length is taken at once.
-    let honest = (packed.len() as u64).saturating_mul(limits::RATIO);
-    let mut out = Vec::new();
-    let first = usize::try_from(len.min(honest)).unwrap_or(usize::MAX);
-    out.try_reserve_exact(first).map_err(|_| Error::limit(format!("{len} bytes of memory are not there")))?;
-    loop {
-        task.check()?;
-        let left = len + 1 - out.len() as u64;
-        let got = reader.by_ref().take(left.min(4 << 20)).read_to_end(&mut out)?;
-        if got == 0 || out.len() as u64 > len {
-            return Ok(out);
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Table metadata: which file it is, and what it says (specification, *Table Metadata*).
 
+use crate::bytes::codec::gzip::gzip;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::source::Source;
@@ -8,7 +9,6 @@ use crate::data::node::{Node, Value};
 use crate::engines::multifile::lake::{Places, time};
 use arrow::array::{ArrayRef, Int64Array, StringArray, UInt64Array};
 use serde_json::Value as Json;
-use std::io::Read;
 use std::sync::Arc;
 
 /// The folder of the metadata below the table's.
@@ -298,18 +298,12 @@ fn hinted(task: &Task, folder: &Source) -> Result<u64> {
 fn json(task: &Task, source: &Source) -> Result<Json> {
     let len = limits::check(source.len(task)?, limits::HEADER, "the metadata")? as u64;
     let bytes = source.read(task, 0..len)?;
-    let mut inflated = Vec::new();
-    let text: &[u8] = if bytes.starts_with(&[0x1f, 0x8b]) {
-        let reader = flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(limits::HEADER + 1);
-        { reader }
-            .read_to_end(&mut inflated)
-            .map_err(|e| Error::malformed(format!("Iceberg metadata: it cannot be decompressed: {e}")))?;
-        limits::check(inflated.len() as u64, limits::HEADER, "the metadata")?;
-        &inflated
+    let text = if bytes.starts_with(&[0x1f, 0x8b]) {
+        gzip(&bytes, limits::HEADER as usize).map_err(|error| error.of("Iceberg metadata"))?.into()
     } else {
-        &bytes
+        bytes
     };
-    serde_json::from_slice(text)
+    serde_json::from_slice(&text)
         .map_err(|e| Error::malformed(format!("Iceberg metadata: it is no JSON: {e}")))
 }
 

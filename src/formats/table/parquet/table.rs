@@ -7,7 +7,7 @@ use super::ParquetFile;
 use super::corrected::{Corrected, Parts};
 use super::footer::{Chunks, Footer, options};
 use super::{facts, in_column};
-use crate::bytes::cache::{Cache, Held};
+use crate::bytes::cache::{Cache, Reservation};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::guard::catch_decoder_panic;
 use crate::bytes::limits;
@@ -61,7 +61,7 @@ pub(super) struct ParquetTable {
     cache: Cache<(usize, u64), ArrayRef>,
     facts: OnceLock<TableFacts>,
     /// The footer's own bytes.
-    _held: Held,
+    _reservation: Reservation,
 }
 
 impl ParquetTable {
@@ -94,7 +94,7 @@ impl ParquetTable {
             windows,
             cache: Cache::new(KEPT),
             facts: OnceLock::new(),
-            _held: Held::new(metadata.memory_size()),
+            _reservation: Reservation::new(metadata.memory_size()),
             footer: footer.metadata,
         })
     }

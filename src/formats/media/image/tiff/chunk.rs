@@ -4,12 +4,13 @@ use super::super::jpeg;
 use super::ifd::Order;
 use super::lzw;
 use super::page::{Compression, Page};
+use crate::bytes::codec::decompress::{Decompressor, prefix};
+use crate::bytes::codec::{inflater::Inflater, lzma::Lzma, zstd::Zstd};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
 use crate::data::content::Sample;
 use crate::data::dtype::swap_bytes;
-use std::io::Read;
 
 /// The samples of one chunk of `width` × `rows` pixels with `channels` samples each.
 pub(super) struct Shape {
@@ -73,31 +74,17 @@ fn packed_row(page: &Page, shape: &Shape) -> Result<u64> {
 
 /// Undoes the compression, up to `most` bytes.
 fn inflate(compression: Compression, stored: &[u8], most: usize, partial: bool) -> Result<Vec<u8>> {
-    let read = |reader: &mut dyn Read, what: &str| {
-        let mut out = Vec::new();
-        match reader.take(most as u64).read_to_end(&mut out) {
-            Err(error) if !partial && out.len() < most => {
-                Err(Error::malformed(format!("TIFF: {what} data: {error}")))
-            }
-            _ => Ok(out),
-        }
+    let read = |decoder: &mut dyn Decompressor, what: &str| match prefix(decoder, stored, most, what) {
+        (_, Err(error)) if !partial => Err(error),
+        (out, _) => Ok(out),
     };
     match compression {
         Compression::None => Ok(stored.get(..most).unwrap_or(stored).to_vec()),
         Compression::Lzw => Ok(lzw::decode(stored, most)),
         Compression::PackBits => Ok(pack_bits(stored, most)),
-        Compression::Deflate => read(&mut flate2::read::ZlibDecoder::new(stored), "deflate"),
-        Compression::Zstd => {
-            let reader = zstd::stream::read::Decoder::new(stored);
-            let mut reader = reader.map_err(|error| Error::malformed(format!("TIFF: zstd data: {error}")))?;
-            // Within what a chunk may take: the window is allocated before the data are seen.
-            reader.window_log_max(27).map_err(|error| Error::limit(format!("TIFF: zstd: {error}")))?;
-            read(&mut reader, "zstd")
-        }
-        Compression::Lzma => {
-            let memory = (limits::CHUNK >> 10) as u32;
-            read(&mut lzma_rust2::XzReader::new_mem_limit(stored, true, memory), "LZMA")
-        }
+        Compression::Deflate => read(&mut Inflater::new(true)?, "TIFF: deflate data"),
+        Compression::Zstd => read(&mut Zstd::new()?, "TIFF: zstd data"),
+        Compression::Lzma => read(&mut Lzma::xz(), "TIFF: LZMA data"),
         Compression::Jpeg | Compression::Fax | Compression::Other(_) => {
             Err(Error::bug("a compression of its own was asked to inflate"))
         }

@@ -1,149 +1,8 @@
-//! xz (the .xz file format 1.2) and its forerunner .lzma.
+//! What the first bytes of xz and lzma files tell.
 
-use super::{Codec, Feed};
+use super::Lzma;
+use crate::bytes::codec::decompress::{Decompressor, State};
 use crate::bytes::error::{Error, Result};
-use crate::bytes::limits;
-use crate::bytes::source::{Reader, Source};
-use crate::bytes::task::Task;
-use lzma_rust2::{Action, LzmaStream, Status, StreamResult, XzReader, XzStream};
-use std::io::Read;
-
-/// The magic number of an xz stream.
-pub const MAGIC: &[u8] = b"\xfd7zXZ\0";
-
-/// The most memory for a dictionary, in KiB.
-const MEMORY: u32 = (limits::CHUNK >> 10) as u32;
-
-/// Decodes all streams of an xz file, or an lzma file.
-pub struct Xz {
-    decoder: Decoder,
-    done: bool,
-}
-
-enum Decoder {
-    Xz(Box<XzStream>),
-    Lzma(Box<LzmaStream>),
-}
-
-impl Xz {
-    /// A decoder of xz at the start.
-    pub fn new() -> Self {
-        Xz { decoder: Decoder::Xz(Box::new(XzStream::new_mem_limit(true, MEMORY))), done: false }
-    }
-
-    /// A decoder of lzma at the start.
-    pub fn lzma() -> Self {
-        Xz { decoder: Decoder::Lzma(Box::new(LzmaStream::new_mem_limit(MEMORY, None))), done: false }
-    }
-
-    fn process(&mut self, chunk: &[u8], out: &mut [u8]) -> lzma_rust2::Result<StreamResult> {
-        let action = if chunk.is_empty() { Action::Finish } else { Action::Run };
-        match &mut self.decoder {
-            Decoder::Xz(decoder) => decoder.process(chunk, out, action),
-            Decoder::Lzma(decoder) => decoder.process(chunk, out, action),
-        }
-    }
-
-    fn word(&self) -> &'static str {
-        match self.decoder {
-            Decoder::Xz(_) => "xz stream",
-            Decoder::Lzma(_) => "lzma stream",
-        }
-    }
-}
-
-impl Default for Xz {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Codec for Xz {
-    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize> {
-        loop {
-            if self.done {
-                return Ok(0);
-            }
-            let place = feed.at();
-            let chunk = feed.chunk(task)?;
-            let at_end = chunk.is_empty();
-            let step = self.process(chunk, out).map_err(|error| refused(&error, self.word()).at(place))?;
-            feed.skip(step.bytes_consumed as u64);
-            self.done = step.status == Status::StreamEnd;
-            if step.bytes_produced > 0 {
-                return Ok(step.bytes_produced);
-            }
-            if !self.done && step.bytes_consumed == 0 {
-                let stuck = Error::malformed(format!("{}: its data stops short", self.word()));
-                return Err(if at_end { cut(self.word()) } else { stuck }.at(place));
-            }
-        }
-    }
-}
-
-/// Decodes all streams of an xz file whose data went through several filters: the decoder that takes what it is
-/// given knows only one before LZMA2, the one that reads by itself knows all.
-pub struct Chained {
-    source: Source,
-    reader: Option<XzReader<Reader>>,
-    /// Bytes that were handed out.
-    made: u64,
-}
-
-impl Chained {
-    /// A decoder of all of `source`, whatever the feed has.
-    pub fn new(source: Source) -> Self {
-        Chained { source, reader: None, made: 0 }
-    }
-
-    /// Reads on, from the start where an earlier read was stopped, over what was handed out already.
-    fn read(&mut self, task: &Task, out: &mut [u8]) -> std::io::Result<usize> {
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            none => {
-                let mut reader = XzReader::new_mem_limit(self.source.reader(task), true, MEMORY);
-                let mut left = self.made;
-                while left > 0 {
-                    task.check()?;
-                    let most = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    let skipped = reader.read(out.get_mut(..most).unwrap_or_default())?;
-                    if skipped == 0 {
-                        return Err(std::io::ErrorKind::UnexpectedEof.into());
-                    }
-                    left -= skipped as u64;
-                }
-                none.insert(reader)
-            }
-        };
-        reader.read(out)
-    }
-}
-
-impl Codec for Chained {
-    fn decode(&mut self, task: &Task, feed: &mut Feed, out: &mut [u8]) -> Result<usize> {
-        loop {
-            task.check()?;
-            match self.read(task, out) {
-                Ok(made) => {
-                    self.made += made as u64;
-                    if let Some(reader) = &self.reader {
-                        feed.skip(reader.inner().position().saturating_sub(feed.at()));
-                    }
-                    return Ok(made);
-                }
-                Err(error) => {
-                    let place = self.reader.take().map_or(0, |reader| reader.inner().position());
-                    match error.downcast::<Error>() {
-                        // The reader may still have the task of an earlier call, which is over.
-                        Ok(ours) if ours.is_cancelled() => task.check()?,
-                        Ok(ours) => return Err(ours),
-                        Err(error) => return Err(refused(&error, "xz stream").at(place)),
-                    }
-                }
-            }
-        }
-    }
-}
 
 /// How many filters the data of the first block went through before LZMA2; 0 where there is no block, or its
 /// header is none.
@@ -241,20 +100,19 @@ fn trial_decode(head: &[u8], whole: bool) -> Option<TrialDecode> {
     // the decoder runs ahead of what it hands out.
     let mut start = head.to_vec();
     start.get_mut(1..5)?.copy_from_slice(&(2 * TRIED as u32).to_le_bytes());
-    let mut stream = LzmaStream::new_mem_limit(MEMORY, None);
-    let (mut out, mut taken, mut len, mut ended) = (vec![0; TRIED], 0, 0, false);
+    let mut stream = Lzma::alone();
+    let (mut out, mut len, mut ended, mut rest) = (vec![0; TRIED], 0, false, start.as_slice());
     while len < TRIED && !ended {
-        let from = start.get(taken..).unwrap_or_default();
-        let action = if from.is_empty() && whole { Action::Finish } else { Action::Run };
-        let step = stream.process(from, out.get_mut(len..)?, action).ok()?;
-        (taken, len) = (taken + step.bytes_consumed, len + step.bytes_produced);
-        ended = step.status == Status::StreamEnd;
-        if step.bytes_consumed == 0 && step.bytes_produced == 0 {
+        let given = rest.len();
+        let step = stream.step(&mut rest, out.get_mut(len..)?, whole).ok()?;
+        len += step.made;
+        ended = matches!(step.state, State::End(_));
+        if rest.len() == given && step.made == 0 {
             break;
         }
     }
     out.truncate(len);
-    Some(TrialDecode { taken, made: out, ended })
+    Some(TrialDecode { taken: start.len() - rest.len(), made: out, ended })
 }
 
 /// Whether bytes may come from a range coder, which makes all of them about equally often: no byte, zero above
@@ -269,79 +127,27 @@ fn is_dense(data: &[u8]) -> bool {
     counts.iter().all(|count| *count <= data.len() / 4 + 2)
 }
 
-fn refused(error: &std::io::Error, word: &str) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => cut(word),
-        std::io::ErrorKind::OutOfMemory => {
-            Error::limit(format!("{word}: its dictionary is larger than 1 GiB"))
-        }
-        std::io::ErrorKind::Unsupported => Error::unsupported(format!("{word}: {error}")),
-        _ => Error::malformed(format!("{word}: {}", error.to_string().to_lowercase())),
-    }
-}
-
-fn cut(word: &str) -> Error {
-    Error::malformed(format!("{word}: it ends in the middle of its data; the file may be cut off"))
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use lzma_rust2::filter::FilterConfig;
     use proptest::prelude::*;
     use std::io::Write;
 
     /// Text and, every so often, calls and jumps as programs have them.
-    fn program() -> Vec<u8> {
+    pub(crate) fn program() -> Vec<u8> {
         let part = |n: u32| {
             [&[0xe8][..], &(n * 64).to_le_bytes(), &[0xeb, 0x00, 0x40, n as u8], b"a goose "].concat()
         };
         (0..5_000).flat_map(part).collect()
     }
 
-    fn packed(data: &[u8], filters: Vec<FilterConfig>) -> Vec<u8> {
+    pub(crate) fn packed(data: &[u8], filters: Vec<FilterConfig>) -> Vec<u8> {
         let mut options = lzma_rust2::XzOptions::with_preset(1);
         options.filters = filters;
         let mut writer = lzma_rust2::XzWriter::new(vec![], options).unwrap();
         writer.write_all(data).unwrap();
         writer.finish().unwrap()
-    }
-
-    fn unpacked(source: &Source) -> Result<Vec<u8>> {
-        let (task, mut out) = (Task::new(), Vec::new());
-        let mut codec = Chained::new(source.clone());
-        let mut feed = Feed::new(source.clone(), 0);
-        let mut buffer = vec![0; 10_000];
-        loop {
-            match codec.decode(&task, &mut feed, &mut buffer)? {
-                0 => return Ok(out),
-                made => out.extend_from_slice(&buffer[..made]),
-            }
-            if out.len() == 30_000 {
-                // A stopped reader begins again where it was.
-                codec.reader = None;
-            }
-        }
-    }
-
-    #[test]
-    fn chains_of_filters() {
-        let data = program();
-        let chains = [
-            vec![],
-            vec![FilterConfig::new_delta(4)],
-            vec![FilterConfig::new_delta(256), FilterConfig::new_bcj_x86(0)],
-            vec![FilterConfig::new_bcj_arm64(4_096), FilterConfig::new_delta(1)],
-            vec![FilterConfig::new_delta(1), FilterConfig::new_delta(2), FilterConfig::new_bcj_ppc(0)],
-        ];
-        for chain in chains {
-            let count = chain.len();
-            let file = packed(&data, chain);
-            assert_eq!(filters(&file).unwrap(), count);
-            assert_eq!(unpacked(&Source::memory("x", file.clone())).unwrap(), data, "{count} filters");
-            let cut = unpacked(&Source::memory("x", file[..file.len() - 40].to_vec()));
-            assert_eq!(cut.unwrap_err().kind(), crate::bytes::error::ErrorKind::Malformed, "{count} filters");
-        }
     }
 
     #[test]
