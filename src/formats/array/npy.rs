@@ -14,7 +14,7 @@ use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
-use crate::data::content::{Content, Kind};
+use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::numpy::literal::{self, Literal, Value};
 use crate::data::dtype::numpy::{self, Described};
 use crate::data::dtype::{ByteOrder, DType, Long};
@@ -103,49 +103,22 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
         header.described.dtype = DType::Long(Long::guess(&sample));
     }
     let bytes = limits::bytes(&header.shape, header.described.dtype.size()).map_err(|e| e.at(header.data))?;
-    if i64::try_from(bytes).is_err() {
-        let what = format!("header: shape {:?} takes {bytes} bytes, more than any file has", header.shape);
-        return Err(Error::malformed(what).at(header.data));
-    }
     let end = header.data.checked_add(bytes);
-    let cut = source.known_len().filter(|&len| end.is_none_or(|end| end > len));
+    let dtype = header.described.dtype.clone();
+    let (mut plain, problem) =
+        Plain::within(source.clone(), header.data, dtype, header.shape, header.fortran)?;
     let mut node = Node::new("", "array");
-    let mut shape = header.shape.clone();
-    if let Some(len) = cut {
-        let there = len.saturating_sub(header.data);
-        let whole = whole_part(&mut shape, &header, there);
-        let mut what = format!("array: it needs {bytes} bytes, {there} are there; the file may be cut off");
-        if !whole {
-            return Err(Error::malformed(what).at(header.data));
-        }
-        what.push_str(&format!(", the part of shape {shape:?} that is there is shown"));
-        node.problem = Some(Error::malformed(what).at(header.data));
-    }
-    let stored = limits::bytes(&shape, header.described.dtype.size())?;
-    node.span = Some(header.data..header.data + stored);
+    let stored = plain.facts().bytes_stored.unwrap_or(0);
+    node.span = Some(header.data..header.data.saturating_add(stored));
+    let end = end.filter(|_| problem.is_none());
+    node.problem = problem;
     node.remarks = header.remarks.iter().chain(&header.described.remarks).cloned().collect();
     let (major, minor) = header.version;
-    let mut plain = Plain::new(source.clone(), header.data, header.described.dtype.clone(), shape)?
-        .fortran(header.fortran)
-        .byte_order(header.described.order)
-        .detail("NPY version", format!("{major}.{minor}"));
+    plain = plain.byte_order(header.described.order).detail("NPY version", format!("{major}.{minor}"));
     for (name, title) in &header.described.titles {
         plain = plain.detail(&format!("title of {name}"), title.clone());
     }
-    Ok((node.content(Content::Array(Arc::new(plain))), end.filter(|_| cut.is_none())))
-}
-
-/// Cuts the slowest dimension down to what `there` bytes hold; whether anything is left.
-fn whole_part(shape: &mut [u64], header: &Header, there: u64) -> bool {
-    let slowest = if header.fortran { shape.last_mut() } else { shape.first_mut() };
-    let Some(slowest) = slowest else { return false };
-    let side = std::mem::replace(slowest, 1);
-    let one = limits::bytes(shape, header.described.dtype.size()).unwrap_or(0);
-    let count = there.checked_div(one).unwrap_or(0).min(side);
-    if let Some(slowest) = if header.fortran { shape.last_mut() } else { shape.first_mut() } {
-        *slowest = count;
-    }
-    count > 0
+    Ok((node.content(Content::Array(Arc::new(plain))), end))
 }
 
 /// Reads magic, version and header at `start`.
