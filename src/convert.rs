@@ -219,6 +219,7 @@ impl Plan {
         let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
         let payload = Payload { data, attributes: whole, parts };
+        (self.target.writer.check)(&payload)?;
         losses.extend((self.target.writer.losses)(&payload, &self.options));
         Ok(Built { payload, losses, typed })
     }

@@ -1,7 +1,7 @@
 //! The ordered list of formats. Order means something: the first sure match wins, and the last two
 //! accept anything.
 //!
-//! Adding a format: its file (or folder), two lines here, fixtures under `fixtures/<id>/`.
+//! Adding a format: see the head of the crate. Here it has two lines.
 
 use crate::bytes::error::Result;
 use crate::bytes::source::Source;
@@ -34,6 +34,7 @@ pub mod array {
     pub mod bloscpack;
     pub mod fits;
     pub mod hdf5;
+    pub mod idx;
     pub mod mat;
     pub mod n5;
     pub mod netcdf3;
@@ -93,6 +94,7 @@ pub static FORMATS: &[&Format] = &[
     &array::nifti::FORMAT,
     &array::nifti::MGH,
     &array::fits::FORMAT,
+    &array::idx::FORMAT,
     &model::safetensors::FORMAT,
     &table::pcd::FORMAT,
     &table::sqlite::FORMAT,

@@ -53,7 +53,7 @@
 //!    specification; `pub static FORMAT: Format = Format { extensions, magic, reads, ..Format::new(id,
 //!    name, open) }`; `fn open(&Opening) -> Result<Node>` reads the header, checks every size through
 //!    [`limits`](bytes::limits), and returns a `Node` with content. Where magic alone does not tell, set `sniff`, which is
-//!    then asked instead of `magic`. Content that is made already:
+//!    then asked instead of `magic`; it sees the name too, and the length where that is known. Content that is made already:
 //!    - plain elements, in any order of axes and bytes: [`Plain`](data::content::array::Plain);
 //!    - rows of fixed fields: a `Plain` of [`DType::Struct`](data::dtype::DType::Struct) in an [`ArrayTable`](data::adapt::ArrayTable);
 //!    - records in frames, one after the other: an [`Index`](engines::records::Index) finds them;
@@ -63,14 +63,26 @@
 //!    - rows in memory: [`MemoryTable`](data::content::table::MemoryTable).
 //!
 //!    Else implement `Table` or `Array` (three or four methods). Where the header can be read but not all
-//!    of the values are there, show those that are and set the node's problem; an `Err` from `open` is for
-//!    a header that cannot be read.
-//! 2. Two lines in `formats.rs`: the module, and its place in the order (a format with magic or a sure
+//!    of the values are there, show those that are and set the node's problem
+//!    ([`Plain::within`](data::content::array::Plain::within) does both); an `Err` from `open` is for a header that cannot
+//!    be read. What follows the data is a remark. Compressed files and archives need nothing: their inside comes through
+//!    the same door under its own name, as a source whose length may not be known yet.
+//! 2. Where it is written: `targets: &[Target::new(id, name, extensions, &WRITER)]` with a
+//!    [`Writer`](data::format::Writer). Its `write` takes the values in steps ([`elements`](data::scan::elements) of an
+//!    array, [`scan`](fn@data::scan::scan) of a table) and gives them to [`put`](data::scan::put); `check` refuses what
+//!    the format has no type for, or `losses` names it where the rest can still be written. The tests write every fixture
+//!    of every format by every target and read it back.
+//! 3. Two lines in `formats.rs`: the module, and its place in the order (a format with magic or a sure
 //!    `sniff` stands before the containers).
-//! 3. `fixtures/<id>/` with cases, a `malformed/` folder and the `make.py` that made them. The tests loop
+//! 4. `fixtures/<id>/` with cases, a `malformed/` folder and the `make.py` that made them (`fixtures/support.py` cuts and
+//!    patches; what it imports is in `fixtures/requirements.txt`). The tests loop
 //!    over them (`tests/fixtures.rs`): nothing else is to be written for recognition, truncation and bit
 //!    flips. That the values are right, and what is said of each malformed file, is the module's own test.
-//! 4. A line in `CHANGELOG.md`; README's table: `GANDER_BLESS=1 cargo test --test main readme`.
+//! 5. What the command line says of each fixture: `GANDER_BLESS=1 cargo test --test main golden`, then read
+//!    `fixtures/<id>/golden.txt`; README's table: `GANDER_BLESS=1 cargo test --test main readme`; a line in
+//!    `CHANGELOG.md`.
+//! 6. In the application one line: how Python loads such a file (`src/app/gui/snippets/load.rs`, by the format's id).
+//!    Without it the snippet reads its bytes.
 //!
 //! # Invariants
 //! 1. The library does not know egui; formats do not know each other.

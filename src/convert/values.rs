@@ -40,11 +40,15 @@ const COUNTING: [&str; 2] = ["units", "calendar"];
 /// Whether what is shown of any of these is not what is stored, and the target can hold either, so that there is a
 /// choice.
 pub fn is_choice(items: &[Item], target: &Target) -> bool {
-    !target.is_picture()
-        && items.iter().any(|item| match &item.content {
-            Content::Array(array) => Shown::nullable(array.clone()).is_some(),
-            Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_) => false,
-        })
+    !target.is_picture() && items.iter().any(stands_for_others)
+}
+
+/// Whether what is shown of an item is not what is stored.
+fn stands_for_others(item: &Item) -> bool {
+    match &item.content {
+        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
+        Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_) => false,
+    }
 }
 
 impl Target {
@@ -61,11 +65,8 @@ impl Target {
 
 /// Refuses shown values where a picture is written of numbers that stand for others.
 pub(super) fn check(items: &[Item], target: &Target, options: &Options) -> Result<()> {
-    let stands = |item: &Item| match &item.content {
-        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
-        _ => false,
-    };
-    match target.is_picture() && options.get(VALUES.name) == Some("shown") && items.iter().any(stands) {
+    let is_shown = options.get(VALUES.name) == Some("shown");
+    match target.is_picture() && is_shown && items.iter().any(stands_for_others) {
         true => Err(Error::unsupported(format!(
             "{} holds whole numbers: of numbers with a scale the stored ones are written",
             target.name

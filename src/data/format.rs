@@ -25,9 +25,10 @@ pub struct Format {
     pub extensions: &'static [&'static str],
     /// MIME types, for the desktop's file associations.
     pub mime: &'static [&'static str],
-    /// Bytes that only this format has.
+    /// Bytes that only this format has. Its extensions then are a promise: a file of such a name that is opened as text
+    /// or bytes is said to be damaged or misnamed, also where `sniff` decides.
     pub magic: &'static [Magic],
-    /// Decides where magic alone does not, and then in its place: `magic` is not looked at. Pure; sees only the
+    /// Decides where magic alone does not, and then in its place: `magic` is not looked at unless it does so itself. Pure; sees only the
     /// head. `Yes` wins in the order of the list, `Maybe` needs the extension.
     pub sniff: Option<fn(&Head) -> Match>,
     /// Takes nearly any bytes or text: a file whose name promises a format with a magic of its own was damaged or
@@ -212,6 +213,9 @@ pub struct Writer {
     pub texts: bool,
     /// What may be set.
     pub options: &'static [OptionSpec],
+    /// Whether it can hold this of the kinds that it takes, asked when a conversion is planned: `Unsupported`, with what
+    /// it has, where not. Looks at types and shapes only. What is refused here is not offered.
+    pub check: fn(&Payload) -> Result<()>,
     /// What would not survive. Looks at types and names only, never at values.
     pub losses: fn(&Payload, &Options) -> Vec<Loss>,
     /// Writes everything, streaming; reports progress on the task.
@@ -249,6 +253,7 @@ impl Writer {
             records: |_| false,
             texts: false,
             options: &[],
+            check: |_| Ok(()),
             losses,
             write: WriteTo::File(write),
         }

@@ -14,12 +14,11 @@ mod mgh;
 
 use crate::bytes::codec::{bzip2::Bzip2, gzip::Gzip, zstd::Zstd};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
-use crate::bytes::limits;
 use crate::bytes::source::Source;
 use crate::bytes::stream::{Codec, Frames, Spooled};
 use crate::bytes::task::Task;
 use crate::data::content::array::{Axis, Plain, Scaling};
-use crate::data::content::{ArrayFacts, Content, Kind};
+use crate::data::content::{Array, ArrayFacts, Content, Kind};
 use crate::data::dtype::{DType, Field, Long, Record};
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
@@ -146,18 +145,15 @@ struct Values {
 
 impl Values {
     /// Gives `node` its array; cut to what is there, and then with a problem.
-    fn fill(mut self, source: &Source, facts: ArrayFacts, node: &mut Node) -> Result<()> {
-        let cut = Plain::part(source, self.offset, &self.dtype, &mut self.shape, true, "volume")?;
-        node.problem = cut.map(|what| Error::malformed(what).at(self.offset)).or(node.problem.take());
-        if self.shape.last() == Some(&0) && node.problem.is_some() {
+    fn fill(self, source: &Source, facts: ArrayFacts, node: &mut Node) -> Result<()> {
+        let (plain, problem) = Plain::within(source.clone(), self.offset, self.dtype, self.shape, true)?;
+        node.problem = problem.or(node.problem.take());
+        if plain.shape().last() == Some(&0) && node.problem.is_some() {
             return Ok(());
         }
-        let stored = limits::bytes(&self.shape, self.dtype.size())?;
+        let stored = plain.facts().bytes_stored.unwrap_or(0);
         node.span = Some(self.offset..self.offset.saturating_add(stored));
-        let plain = Plain::new(source.clone(), self.offset, self.dtype, self.shape)?
-            .with_facts(facts)
-            .fortran(true)
-            .big_endian(self.big);
+        let plain = plain.with_facts(facts).big_endian(self.big);
         node.content = Some(Content::Array(Arc::new(plain)));
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::bytes::numbers::le_unsigned;
 use crate::bytes::source::Source;
 use crate::bytes::task::Task;
 use crate::data::content::array::Plain;
-use crate::data::content::{Content, Kind};
+use crate::data::content::{Array, Content, Kind};
 use crate::data::dtype::numpy::literal::{self, Literal, Value};
 use crate::data::dtype::numpy::{self, Described};
 use crate::data::dtype::{ByteOrder, DType, Long};
@@ -103,29 +103,18 @@ fn array(task: &Task, source: &Source, start: u64) -> Result<(Node, Option<u64>)
         header.described.dtype = DType::Long(Long::guess(&sample));
     }
     let bytes = limits::bytes(&header.shape, header.described.dtype.size()).map_err(|e| e.at(header.data))?;
-    if i64::try_from(bytes).is_err() {
-        let what = format!("header: shape {:?} takes {bytes} bytes, more than any file has", header.shape);
-        return Err(Error::malformed(what).at(header.data));
-    }
+    let end = header.data.checked_add(bytes);
+    let dtype = header.described.dtype.clone();
+    let (mut plain, problem) =
+        Plain::within(source.clone(), header.data, dtype, header.shape, header.fortran)?;
     let mut node = Node::new("", "array");
-    let (mut shape, dtype) = (header.shape.clone(), &header.described.dtype);
-    let cut = Plain::part(source, header.data, dtype, &mut shape, header.fortran, "array")?;
-    let end = header.data.checked_add(bytes).filter(|_| cut.is_none());
-    if let Some(mut what) = cut {
-        if shape.contains(&0) {
-            return Err(Error::malformed(what).at(header.data));
-        }
-        what.push_str(&format!(", the part of shape {shape:?} that is there is shown"));
-        node.problem = Some(Error::malformed(what).at(header.data));
-    }
-    let stored = limits::bytes(&shape, header.described.dtype.size())?;
-    node.span = Some(header.data..header.data + stored);
+    let stored = plain.facts().bytes_stored.unwrap_or(0);
+    node.span = Some(header.data..header.data.saturating_add(stored));
+    let end = end.filter(|_| problem.is_none());
+    node.problem = problem;
     node.remarks = header.remarks.iter().chain(&header.described.remarks).cloned().collect();
     let (major, minor) = header.version;
-    let mut plain = Plain::new(source.clone(), header.data, header.described.dtype.clone(), shape)?
-        .fortran(header.fortran)
-        .byte_order(header.described.order)
-        .detail("NPY version", format!("{major}.{minor}"));
+    plain = plain.byte_order(header.described.order).detail("NPY version", format!("{major}.{minor}"));
     for (name, title) in &header.described.titles {
         plain = plain.detail(&format!("title of {name}"), title.clone());
     }

@@ -204,15 +204,19 @@ impl Drop for Statistics {
 }
 
 fn of(target: &Target, subject: &Subject) -> Option<Of> {
-    match (&target.node.content, subject) {
-        (Some(Content::Table(table)), Subject::Column(column)) if *column < table.schema().fields().len() => {
-            Some(Of::Column(table.clone(), *column))
+    match &target.node.content {
+        Some(Content::Table(table)) => match subject {
+            Subject::Column(column) if *column < table.schema().fields().len() => {
+                Some(Of::Column(table.clone(), *column))
+            }
+            _ => None,
+        },
+        Some(Content::Array(array)) => {
+            let counts = array.dtype().is_real() || array.dtype().is_complex();
+            counts.then(|| Of::Array(array.clone()))
         }
-        (Some(Content::Array(array)), _) if array.dtype().is_real() || array.dtype().is_complex() => {
-            Some(Of::Array(array.clone()))
-        }
-        (Some(Content::Image(image)), Subject::Node) => Some(Of::Image(image.clone())),
-        _ => None,
+        Some(Content::Image(image)) => matches!(subject, Subject::Node).then(|| Of::Image(image.clone())),
+        Some(Content::Text(_) | Content::Bytes(_)) | None => None,
     }
 }
 

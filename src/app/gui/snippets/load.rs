@@ -191,6 +191,7 @@ fn array(file: &File, node: &Node) -> Option<String> {
         },
         "npz" => format!("import numpy as np\narray = np.load({from}){}", item(key)),
         "bloscpack" => format!("import bloscpack\narray = bloscpack.unpack_ndarray_from_file({from})"),
+        "idx" => format!("import idx2numpy\narray = idx2numpy.convert_from_file({from})"),
         "hdf5" => format!("import h5py\narray = h5py.File({from}, \"r\"){}", item(&file.inner)),
         "netcdf4" | "netcdf3" if root => format!("import xarray as xr\ndataset = xr.open_dataset({from})"),
         "netcdf4" | "netcdf3" => format!("import netCDF4\nvariable = netCDF4.Dataset({from}){}", item(key)),

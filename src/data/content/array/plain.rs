@@ -64,6 +64,29 @@ impl Plain {
         Ok(Plain { source, offset, dtype, shape, strides, axes, order: ByteOrder::Little, there, facts })
     }
 
+    /// The same without gaps in C or Fortran order, and where the file is cut off only as long along its slowest
+    /// dimension as all of it is there; with what is to be said then, for its node's problem.
+    ///
+    /// # Errors
+    /// `Malformed` where shape and type overflow.
+    pub fn within(
+        source: Source,
+        offset: u64,
+        dtype: DType,
+        mut shape: Vec<u64>,
+        fortran: bool,
+    ) -> Result<(Self, Option<Error>)> {
+        let all = Self::cut(source.clone(), offset, dtype.clone(), shape.clone())?;
+        let (missing, whole) = (all.missing(), limits::elements(&shape)?);
+        let slowest = if fortran { shape.last_mut() } else { shape.first_mut() };
+        let (Some(there), Some(slowest)) = (all.there, slowest) else {
+            return Ok((all.fortran(fortran), missing));
+        };
+        // What is cut off has elements, and so no side of 0.
+        *slowest = there.checked_div(whole.checked_div(*slowest).unwrap_or(0)).unwrap_or(0);
+        Ok((Self::cut(source, offset, dtype, shape)?.fortran(fortran), missing))
+    }
+
     /// An array of `dtype` and `shape` whose neighbours along each dimension lie `strides` bytes apart, the first
     /// element at `offset` of `source`. Its bytes must be there.
     ///
@@ -103,34 +126,6 @@ impl Plain {
             there: None,
             facts,
         })
-    }
-
-    /// Cuts the slowest dimension of an array without gaps down to what a file that is cut off still has whole of it,
-    /// perhaps nothing; that is the last one in Fortran order. Gives what is to be said then; `what` names the array.
-    ///
-    /// # Errors
-    /// `Malformed` where the shape overflows, and for a scalar that is not there.
-    pub fn part(
-        source: &Source,
-        offset: u64,
-        dtype: &DType,
-        shape: &mut [u64],
-        fortran: bool,
-        what: &str,
-    ) -> Result<Option<String>> {
-        let bytes = limits::bytes(shape, dtype.size()).map_err(|e| e.at(offset))?;
-        let end = offset.checked_add(bytes);
-        let Some(len) = source.known_len().filter(|len| end.is_none_or(|end| end > *len)) else {
-            return Ok(None);
-        };
-        let there = len.saturating_sub(offset);
-        let what = format!("{what}: it needs {bytes} bytes, {there} are there; the file may be cut off");
-        let Some(slowest) = (if fortran { shape.last_mut() } else { shape.first_mut() }) else {
-            return Err(Error::malformed(what).at(offset));
-        };
-        let one = bytes.checked_div(*slowest).unwrap_or(0);
-        *slowest = there.checked_div(one).unwrap_or(0).min(*slowest);
-        Ok(Some(what))
     }
 
     /// How many elements are there, in the file's order; `None` where all are.
@@ -514,6 +509,27 @@ mod tests {
             prop_assert_eq!(gaps.iter().map(|gap| gap.part.elements().unwrap()).sum::<u64>(), missing);
             prop_assert_eq!(read(&part, &task, &region).is_ok(), missing == 0);
         }
+    }
+
+    #[test]
+    fn of_a_file_that_is_cut_off_the_whole_slices_stay() {
+        let within = |len: usize, shape: &[u64], fortran: bool| {
+            let source = Source::memory("a", (0..len as u8).collect::<Vec<u8>>());
+            let (plain, problem) = Plain::within(source, 1, DType::U8, shape.to_vec(), fortran).unwrap();
+            let values = read(&plain, &Task::new(), &Region::all(plain.shape()));
+            (plain.shape().to_vec(), values.ok(), problem.map(|error| error.message()))
+        };
+        assert_eq!(within(7, &[3, 2], false), (vec![3, 2], Some(vec![1, 2, 3, 4, 5, 6]), None));
+        let (shape, values, problem) = within(6, &[3, 2], false);
+        assert_eq!((shape, values), (vec![2, 2], Some(vec![1, 2, 3, 4])));
+        assert!(problem.unwrap().contains("shape [3, 2] of uint8 needs 6 bytes, 5 are there"));
+        let (shape, values, problem) = within(6, &[3, 2], true);
+        assert_eq!((shape, values, problem.is_some()), (vec![3, 1], Some(vec![1, 2, 3]), true));
+        let (shape, values, problem) = within(1, &[3, 2], false);
+        assert_eq!((shape, values, problem.is_some()), (vec![0, 2], Some(vec![]), true));
+        assert_eq!(within(1, &[0, 2], false), (vec![0, 2], Some(vec![]), None));
+        let (shape, values, problem) = within(1, &[], false);
+        assert_eq!((shape, values, problem.is_some()), (vec![], None, true));
     }
 
     #[test]
