@@ -216,7 +216,8 @@ impl Plan {
         written.retain(|item| !gone.contains(&item.name));
         metadata::around(&self.items, self.target, is_one, &mut losses);
         metadata::scales(&written, self.target, &mut losses);
-        let metadata::Placed { whole, parts } = metadata::placed(&written, self.target, is_one, &mut losses);
+        let metadata::AttributesByNode { whole, parts } =
+            metadata::placed(&written, self.target, is_one, &mut losses);
         losses.retain(|loss| !metadata::is_of_any(loss, &gone));
         let payload = Payload { data, attributes: whole, parts };
         (self.target.writer.check)(&payload)?;

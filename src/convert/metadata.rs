@@ -26,15 +26,20 @@ fn names_of(attributes: &Attributes) -> String {
 
 /// The attributes of the whole, and of each array and group by its name.
 #[derive(Default)]
-pub(super) struct Placed {
+pub(super) struct AttributesByNode {
     pub(super) whole: Attributes,
     pub(super) parts: BTreeMap<String, Attributes>,
 }
 
 /// Where the attributes of all items and of what they lie in go. `is_one`: they become one thing without a name
 /// of its own in the target (a table, a picture, the columns of a table).
-pub(super) fn placed(items: &[Item], target: &Target, is_one: bool, losses: &mut Vec<Loss>) -> Placed {
-    let mut placed = Placed::default();
+pub(super) fn placed(
+    items: &[Item],
+    target: &Target,
+    is_one: bool,
+    losses: &mut Vec<Loss>,
+) -> AttributesByNode {
+    let mut placed = AttributesByNode::default();
     let keeps = target.writer.metadata;
     for around in arounds(items) {
         for (name, attributes) in &around.groups {
@@ -94,7 +99,7 @@ fn join(to: &mut Attributes, path: &str, from: Attributes, losses: &mut Vec<Loss
 }
 
 /// Pairs of texts hold the attributes of the whole, and those of the parts under longer names.
-fn as_texts(placed: &mut Placed, losses: &mut Vec<Loss>) {
+fn as_texts(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
     let mut moved = Vec::new();
     for (name, own) in std::mem::take(&mut placed.parts) {
         if own.list.is_empty() {
@@ -129,7 +134,7 @@ fn is_nested(value: &Value) -> bool {
     matches!(value, Value::Json(json) if json.is_array() || json.is_object())
 }
 
-fn dropped(placed: &mut Placed, losses: &mut Vec<Loss>) {
+fn dropped(placed: &mut AttributesByNode, losses: &mut Vec<Loss>) {
     let whole = std::mem::take(&mut placed.whole);
     if !whole.list.is_empty() {
         let what = format!("the metadata are not kept ({})", names_of(&whole));

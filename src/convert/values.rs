@@ -5,7 +5,7 @@
 
 use super::{Item, Target};
 use crate::bytes::error::{Error, Result};
-use crate::data::adapt::Shown;
+use crate::data::adapt::Interpreted;
 use crate::data::cell;
 use crate::data::cf;
 use crate::data::content::array::Scaling;
@@ -46,7 +46,7 @@ pub fn is_choice(items: &[Item], target: &Target) -> bool {
 /// Whether what is shown of an item is not what is stored.
 fn stands_for_others(item: &Item) -> bool {
     match &item.content {
-        Content::Array(array) => Shown::nullable(array.clone()).is_some(),
+        Content::Array(array) => Interpreted::nullable(array.clone()).is_some(),
         Content::Table(_) | Content::Image(_) | Content::Text(_) | Content::Bytes(_) => false,
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
     let facts = array.facts();
     let scaling = facts.scaling.filter(|_| array.dtype().is_real());
     if is_shown(target, options) && is_table {
-        let Some(shown) = Shown::nullable(array.clone()) else { return item };
+        let Some(shown) = Interpreted::nullable(array.clone()) else { return item };
         let (what, gone): (String, Vec<&str>) = match shown.dtype() {
             _ if scaling.is_none() => ("counts of time become times".to_owned(), COUNTING.to_vec()),
             dtype => {
@@ -129,7 +129,7 @@ pub(super) fn chosen(item: &Item, target: &Target, options: &Options, losses: &m
     let Some(scaling) = scaling else { return item };
     let is_picture = target.is_picture();
     if is_shown(target, options) && !is_picture {
-        if let Some(shown) = Shown::floats(array.clone()) {
+        if let Some(shown) = Interpreted::floats(array.clone()) {
             let what =
                 format!("{} become float64: {}; NaN where missing", array.dtype(), words(Some(&scaling)));
             losses.push(note(LossKind::Scale, what).at(&item.name));

@@ -23,7 +23,7 @@ pub use lenient::LenientTyped;
 pub use mapped::{ColumnMap, MappedArray, MappedTable, scaled};
 pub use picture::{ArrayImage, ImageArray, is_picture};
 pub use records::{ArrayTable, StoredRows, arrow_of, column};
-pub use shown::Shown;
+pub use shown::Interpreted;
 pub use typed::{TypeMismatch, Typed, is_json};
 
 use crate::bytes::error::{Error, Result};

@@ -108,19 +108,19 @@ const OVERHEAD: usize = 160;
 
 /// A decoded chunk. `cut` tells whether its edge is cut to the array.
 #[derive(Clone)]
-enum Kept {
+enum DecodedChunk {
     Missing,
     Bytes { bytes: Bytes, cut: bool },
     Column { column: ArrayRef, cut: bool },
 }
 
-impl Kept {
+impl DecodedChunk {
     fn size(&self) -> usize {
         OVERHEAD
             + match self {
-                Kept::Missing => 0,
-                Kept::Bytes { bytes, .. } => bytes.len(),
-                Kept::Column { column, .. } => column.get_array_memory_size(),
+                DecodedChunk::Missing => 0,
+                DecodedChunk::Bytes { bytes, .. } => bytes.len(),
+                DecodedChunk::Column { column, .. } => column.get_array_memory_size(),
             }
     }
 }
@@ -143,7 +143,7 @@ pub struct Chunked {
     there: OnceLock<Option<Vec<Vec<u64>>>>,
     facts: ArrayFacts,
     /// Decoded chunks by their numbers in the grid.
-    kept: Cache<u64, Kept>,
+    kept: Cache<u64, DecodedChunk>,
 }
 
 /// So many chunks are looked for one by one; of more it is asked first which are there.
@@ -228,7 +228,7 @@ impl Chunked {
     }
 
     /// What the chunk `index` holds, from the cache or the file; `keep` says whether it may stay.
-    fn decoded(&self, task: &Task, index: &[u64], keep: bool) -> Result<Kept> {
+    fn decoded(&self, task: &Task, index: &[u64], keep: bool) -> Result<DecodedChunk> {
         let number = self.grid.number(index);
         if let Some(kept) = self.kept.get(&number) {
             return Ok(kept);
@@ -241,19 +241,19 @@ impl Chunked {
         Ok(kept)
     }
 
-    fn decode(&self, task: &Task, index: &[u64]) -> Result<Kept> {
+    fn decode(&self, task: &Task, index: &[u64]) -> Result<DecodedChunk> {
         if self.dtype.is_variable() {
             let column = self.chunks.column(task, index)?;
-            return column.map_or(Ok(Kept::Missing), |column| self.check_column(index, column));
+            return column.map_or(Ok(DecodedChunk::Missing), |column| self.check_column(index, column));
         }
-        let Some(bytes) = self.chunks.chunk(task, index)? else { return Ok(Kept::Missing) };
+        let Some(bytes) = self.chunks.chunk(task, index)? else { return Ok(DecodedChunk::Missing) };
         let size = self.dtype.size();
         let (whole, cut) = (self.grid.whole(index), self.grid.cut(index));
         let whole_bytes = limits::bytes(&whole, size)?;
         let cut_bytes = limits::bytes(&cut, size)?;
         match bytes.len() as u64 {
-            n if n == whole_bytes => Ok(Kept::Bytes { bytes, cut: false }),
-            n if n == cut_bytes => Ok(Kept::Bytes { bytes, cut: true }),
+            n if n == whole_bytes => Ok(DecodedChunk::Bytes { bytes, cut: false }),
+            n if n == cut_bytes => Ok(DecodedChunk::Bytes { bytes, cut: true }),
             n => Err(Error::malformed(format!(
                 "data: it decodes to {n} bytes, its shape {whole:?} of {} needs {whole_bytes}",
                 self.dtype
@@ -313,10 +313,10 @@ impl Chunked {
     }
 
     /// Copies what a region wants of one chunk.
-    fn copy(&self, kept: &Kept, index: &[u64], cuts: &[Cut], canvas: &Canvas, out_shape: &[u64]) {
+    fn copy(&self, kept: &DecodedChunk, index: &[u64], cuts: &[Cut], canvas: &Canvas, out_shape: &[u64]) {
         let size = self.fill.len();
         match kept {
-            Kept::Bytes { bytes, cut } => {
+            DecodedChunk::Bytes { bytes, cut } => {
                 let chunk = if *cut { self.grid.cut(index) } else { self.grid.whole(index) };
                 copy::copy(bytes, &chunk, cuts, canvas, out_shape, size);
             }

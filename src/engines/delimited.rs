@@ -19,4 +19,4 @@ pub use index::Index;
 pub use paged::{Paged, Records, Step};
 pub use plain_text::PlainText;
 pub use scan::{Ends, Rules};
-pub use table::{Form, Gather, TextTable};
+pub use table::{Gather, RecordSchema, TextTable};

@@ -14,7 +14,7 @@ mod build;
 pub mod check;
 pub mod elements;
 pub mod index;
-pub mod met;
+pub mod late_fields;
 pub mod record;
 pub mod shape;
 pub mod stage;

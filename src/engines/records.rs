@@ -42,14 +42,14 @@ pub struct Frame {
 
 /// A frame and the number of its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct NumberedFrame {
     /// The number of its first record in the file.
     pub first: u64,
     /// Where it is.
     pub frame: Frame,
 }
 
-impl Placed {
+impl NumberedFrame {
     /// One beyond the number of its last record.
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.frame.records)
@@ -137,7 +137,7 @@ impl<'a> Window<'a> {
 /// The frames that are known, and where to go on.
 pub struct Index {
     /// Every `every`-th frame with records, from the first on.
-    kept: Vec<Placed>,
+    kept: Vec<NumberedFrame>,
     every: u64,
     /// Frames with records that are known.
     frames: u64,
@@ -171,7 +171,7 @@ impl Index {
     }
 
     /// The frames that are kept, and how many frames each of them stands for: itself and those behind it.
-    pub fn kept(&self) -> (&[Placed], u64) {
+    pub fn kept(&self) -> (&[NumberedFrame], u64) {
         (&self.kept, self.every)
     }
 
@@ -234,7 +234,7 @@ impl Index {
                 self.every = self.every.saturating_mul(2);
             }
             if self.frames.is_multiple_of(self.every) {
-                self.kept.push(Placed { first, frame });
+                self.kept.push(NumberedFrame { first, frame });
             }
         }
         self.frames += 1;
@@ -251,7 +251,7 @@ impl Index {
         source: &Source,
         framing: &dyn Framing,
         records: Range<u64>,
-    ) -> Result<Vec<Placed>> {
+    ) -> Result<Vec<NumberedFrame>> {
         let end = records.end.min(self.records);
         let mut frames = Vec::new();
         let mut window = Window::new(task, source);
@@ -273,12 +273,17 @@ impl Index {
     }
 
     /// The next frame with records from byte `at` on.
-    fn after(window: &mut Window, framing: &dyn Framing, mut at: u64, first: u64) -> Result<Option<Placed>> {
+    fn after(
+        window: &mut Window,
+        framing: &dyn Framing,
+        mut at: u64,
+        first: u64,
+    ) -> Result<Option<NumberedFrame>> {
         loop {
             window.task.check()?;
             let before = at;
             match framing.frame(window, at).unless_cancelled()? {
-                Ok(Some(frame)) if frame.records > 0 => return Ok(Some(Placed { first, frame })),
+                Ok(Some(frame)) if frame.records > 0 => return Ok(Some(NumberedFrame { first, frame })),
                 Ok(Some(frame)) => at = frame.end,
                 Ok(None) => return Ok(None),
                 Err(error) => at = framing.resume(window, at)?.ok_or(error)?,

@@ -79,12 +79,12 @@ fn inside(data_type: &DataType) -> Option<&Fields> {
 
 /// The names that a statement makes itself: of common table expressions, and by AS.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct DefinedNames {
     pub(super) ctes: Vec<String>,
     pub(super) aliases: Vec<String>,
 }
 
-impl Visitor for Made {
+impl Visitor for DefinedNames {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {

@@ -278,21 +278,21 @@ impl Pivoted {
 const TABLE: &str = "\"table\"";
 
 /// Why a step ended early.
-enum Stop {
+enum StepError {
     /// A guessed type turned out wrong; the next one is wider.
     Again,
     Failed(Failure),
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for StepError {
     fn from(failure: Failure) -> Self {
-        Stop::Failed(failure)
+        StepError::Failed(failure)
     }
 }
 
-impl From<Error> for Stop {
+impl From<Error> for StepError {
     fn from(error: Error) -> Self {
-        Stop::Failed(error.into())
+        StepError::Failed(error.into())
     }
 }
 
@@ -300,13 +300,13 @@ impl From<Error> for Stop {
 fn again<T>(
     engine: &Engine,
     table: &Arc<dyn Table>,
-    work: impl Fn(&Asked) -> Result<T, Stop>,
+    work: impl Fn(&Asked) -> Result<T, StepError>,
 ) -> Result<T, Failure> {
     loop {
         match work(&Asked::new(engine, table)) {
             Ok(done) => return Ok(done),
-            Err(Stop::Again) => {}
-            Err(Stop::Failed(failure)) => return Err(failure),
+            Err(StepError::Again) => {}
+            Err(StepError::Failed(failure)) => return Err(failure),
         }
     }
 }
@@ -328,24 +328,24 @@ impl Asked {
     }
 
     /// Runs a statement to its end.
-    fn run(&self, engine: &Engine, task: &Task, sql: &str) -> Result<Arc<QueryResult>, Stop> {
+    fn run(&self, engine: &Engine, task: &Task, sql: &str) -> Result<Arc<QueryResult>, StepError> {
         let only = Only { table: &self.table, row: None };
         let answer = Arc::new(engine.start_over(task, sql, only, self.guessed.clone())?);
         match answer.wait(task) {
             Ok(()) => Ok(answer),
-            Err(error) if !error.is_cancelled() && answer.widen() => Err(Stop::Again),
+            Err(error) if !error.is_cancelled() && answer.widen() => Err(StepError::Again),
             Err(error) => Err(error.into()),
         }
     }
 
     /// The rows of a small result.
-    fn all(&self, engine: &Engine, task: &Task, sql: &str) -> Result<RecordBatch, Stop> {
+    fn all(&self, engine: &Engine, task: &Task, sql: &str) -> Result<RecordBatch, StepError> {
         let answer = self.run(engine, task, sql)?;
         let columns: Vec<usize> = (0..answer.schema().fields().len()).collect();
         Ok(answer.read(task, 0..answer.rows().number(), &columns)?)
     }
 
-    fn one(&self, engine: &Engine, task: &Task, sql: &str) -> Result<RecordBatch, Stop> {
+    fn one(&self, engine: &Engine, task: &Task, sql: &str) -> Result<RecordBatch, StepError> {
         let rows = self.all(engine, task, sql)?;
         if rows.num_rows() != 1 {
             return Err(Error::bug(format!("an aggregate of {} rows", rows.num_rows())).into());
@@ -360,7 +360,7 @@ impl Asked {
         task: &Task,
         filter: &Filter,
         pivot: &Pivot,
-    ) -> Result<Resolved, Stop> {
+    ) -> Result<Resolved, StepError> {
         let schema = provider::plain_schema(self.table.schema());
         let condition = filter.sql(&schema);
         let find = |name: &str| {
@@ -402,7 +402,7 @@ impl Asked {
         key: &Key,
         data_type: &DataType,
         condition: Option<&str>,
-    ) -> Result<f64, Stop> {
+    ) -> Result<f64, StepError> {
         let sql = resolved::ends(&key.column, data_type, TABLE, condition);
         let row = self.one(engine, task, &sql)?;
         let end = |at: usize| -> Option<f64> {
@@ -421,7 +421,7 @@ impl Asked {
         key: Expression,
         condition: Option<&str>,
         most: usize,
-    ) -> Result<Side, Stop> {
+    ) -> Result<Side, StepError> {
         let found = self.all(engine, task, &resolved::frequent(&key, TABLE, condition, most))?;
         let columns = found.columns();
         let [keys, shown, count] = columns else {

@@ -72,7 +72,7 @@ struct State {
     parts: Vec<Part>,
     /// The part whose chunks become visible as they come.
     front: usize,
-    placed: Vec<Placed>,
+    placed: Vec<VisibleBatch>,
     /// Visible rows.
     rows: u64,
     /// Rows still to be skipped and to be taken.
@@ -129,7 +129,7 @@ struct Chunk {
 
 /// A visible chunk: `first` is the number of its first row, which is row `from` in it.
 #[derive(Clone, Copy)]
-struct Placed {
+struct VisibleBatch {
     first: u64,
     from: u64,
     rows: u64,
@@ -546,7 +546,7 @@ impl State {
             *left -= rows;
         }
         if rows > 0 {
-            self.placed.push(Placed { first: self.rows, from, rows, chunk });
+            self.placed.push(VisibleBatch { first: self.rows, from, rows, chunk });
             self.rows += rows;
         }
     }

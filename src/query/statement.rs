@@ -3,7 +3,7 @@
 use super::Engine;
 use super::catalog::Entry;
 use super::diagnostic::{Failure, SqlDiagnostic, parsed, tokens};
-use super::names::{Made, Names, Settle, name_columns};
+use super::names::{DefinedNames, Names, Settle, name_columns};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::adapt::Typed;
@@ -49,7 +49,7 @@ pub(super) fn parse(
         return Ok(parsed);
     }
     only_reads(&statement, sql)?;
-    let mut made = Made::default();
+    let mut made = DefinedNames::default();
     let _ = statement.visit(&mut made);
     // Before names are bound: the result's columns are called as they were written.
     if only.is_none()

@@ -266,7 +266,9 @@ mod tests {
     use super::*;
     use crate::bytes::error::Error;
     use crate::bytes::source::Source;
-    use crate::data::adapt::{ArrayView, Cast, FieldArray, FieldPath, LenientTyped, Shown, TableView, Typed};
+    use crate::data::adapt::{
+        ArrayView, Cast, FieldArray, FieldPath, Interpreted, LenientTyped, TableView, Typed,
+    };
     use crate::data::content::array::Plain;
     use crate::data::content::table::MemoryTable;
     use crate::data::region::{Span, pieces};
@@ -351,7 +353,7 @@ mod tests {
         let facts = ArrayFacts { scaling: Some(scaling.clone()), ..ArrayFacts::default() };
         let numbers = few(DType::I16, &7i16.to_le_bytes(), facts);
         is_told(&super::scaled(numbers.clone(), scaling).unwrap());
-        is_told(&Shown::nullable(numbers.clone()).unwrap());
+        is_told(&Interpreted::nullable(numbers.clone()).unwrap());
         is_told(&MappedArray::new(numbers.clone(), DType::U16, |_| {}));
         for slice in ["", "3", "1:, ::2", "1::2, 3", "2:5, 2:3"] {
             is_told(&ArrayView::parse(numbers.clone(), slice).unwrap());

@@ -15,14 +15,14 @@ use arrow::datatypes::{DataType, TimeUnit};
 use std::sync::Arc;
 
 /// What the elements of an array stand for.
-pub struct Shown {
+pub struct Interpreted {
     array: Arc<dyn Array>,
     scaling: Option<Scaling>,
     times: Option<Times>,
     dtype: DType,
 }
 
-impl Shown {
+impl Interpreted {
     /// For a table: a column of numbers or times in which missing ones are null. `None` where stored values
     /// stand for themselves.
     pub fn nullable(array: Arc<dyn Array>) -> Option<Self> {
@@ -35,7 +35,7 @@ impl Shown {
         };
         let word = crate::bytes::display::arrow_type(&arrow);
         let variable = Variable { word, arrow, reference: false };
-        Some(Shown { array, scaling, times, dtype: DType::Variable(Arc::new(variable)) })
+        Some(Interpreted { array, scaling, times, dtype: DType::Variable(Arc::new(variable)) })
     }
 
     /// For an array: float64 in which missing ones are NaN. `None` where there is no scaling.
@@ -80,7 +80,7 @@ fn facts(facts: ArrayFacts) -> ArrayFacts {
     ArrayFacts { axes: facts.axes, unit: facts.unit, value_names: facts.value_names, ..ArrayFacts::default() }
 }
 
-impl Array for Shown {
+impl Array for Interpreted {
     fn dtype(&self) -> &DType {
         &self.dtype
     }
@@ -128,7 +128,7 @@ mod tests {
         Arc::new(plain.with_facts(facts))
     }
 
-    fn cells(array: Shown, columns: usize) -> Vec<Option<String>> {
+    fn cells(array: Interpreted, columns: usize) -> Vec<Option<String>> {
         let table = ArrayTable::new("t", Arc::new(array)).unwrap();
         let columns: Vec<usize> = (0..columns).collect();
         let batch = table.read(&Task::new(), 0..9, &columns).unwrap();
@@ -141,9 +141,9 @@ mod tests {
         let scaling = Scaling { scale: 0.5, offset: 10.0, fill: vec![-1.0], valid: Some((-9.0, 100.0)) };
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
         let array = made(facts, &[2, 2], &[4, -1, 101, 7]);
-        let texts = cells(Shown::nullable(array.clone()).unwrap(), 2);
+        let texts = cells(Interpreted::nullable(array.clone()).unwrap(), 2);
         assert_eq!(texts, [Some("12.0".to_owned()), None, None, Some("13.5".to_owned())]);
-        let floats = Shown::floats(array).unwrap();
+        let floats = Interpreted::floats(array).unwrap();
         let bytes = array::read(&floats, &Task::new(), &Region::all(&[2, 2])).unwrap();
         let values: Vec<f64> = bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
         assert!(values[0] == 12.0 && values[1].is_nan() && values[3] == 13.5);
@@ -153,21 +153,21 @@ mod tests {
     fn integers_stay_integers_where_only_the_missing_are_marked() {
         let scaling = Scaling { scale: 1.0, offset: 0.0, fill: vec![-1.0], valid: None };
         let facts = ArrayFacts { scaling: Some(scaling), ..ArrayFacts::default() };
-        let shown = Shown::nullable(made(facts, &[2], &[4, -1])).unwrap();
+        let shown = Interpreted::nullable(made(facts, &[2], &[4, -1])).unwrap();
         assert_eq!(shown.dtype().to_string(), "int16");
         assert_eq!(cells(shown, 1), [Some("4".to_owned()), None]);
-        assert!(Shown::nullable(made(ArrayFacts::default(), &[1], &[4])).is_none());
+        assert!(Interpreted::nullable(made(ArrayFacts::default(), &[1], &[4])).is_none());
     }
 
     #[test]
     fn counts_of_time_are_dates() {
         let times = Times::parse("hours since 2000-01-01 12:00", "");
         let facts = ArrayFacts { times, ..ArrayFacts::default() };
-        let texts = cells(Shown::nullable(made(facts, &[2], &[0, 36])).unwrap(), 1);
+        let texts = cells(Interpreted::nullable(made(facts, &[2], &[0, 36])).unwrap(), 1);
         assert_eq!(texts[0].as_deref(), Some("2000-01-01T12:00:00"));
         assert_eq!(texts[1].as_deref(), Some("2000-01-03T00:00:00"));
         let other =
             ArrayFacts { times: Times::parse("days since 2000-01-01", "360_day"), ..ArrayFacts::default() };
-        assert!(Shown::nullable(made(other, &[1], &[1])).is_none());
+        assert!(Interpreted::nullable(made(other, &[1], &[1])).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Elements without a fixed size: columns of chunks, gathered into the column of a region.
 
 use super::copy::Runs;
-use super::{Chunked, Kept, Wanted, grid::Cut};
+use super::{Chunked, DecodedChunk, Wanted, grid::Cut};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::task::Task;
@@ -23,7 +23,7 @@ struct Taken {
 
 impl Chunked {
     /// A decoded column, if it is what was promised.
-    pub(super) fn check_column(&self, index: &[u64], column: ArrayRef) -> Result<Kept> {
+    pub(super) fn check_column(&self, index: &[u64], column: ArrayRef) -> Result<DecodedChunk> {
         let rows = column.len() as u64;
         let (whole, cut) =
             (limits::elements(&self.grid.whole(index))?, limits::elements(&self.grid.cut(index))?);
@@ -35,7 +35,7 @@ impl Chunked {
         {
             return Err(Error::bug(format!("a column of {} in one of {}", column.data_type(), kind.arrow)));
         }
-        Ok(Kept::Column { column, cut: rows == cut && rows != whole })
+        Ok(DecodedChunk::Column { column, cut: rows == cut && rows != whole })
     }
 
     /// The elements of a region as one column.
@@ -55,10 +55,10 @@ impl Chunked {
         let take = |(index, cuts): (Vec<u64>, Vec<Cut>)| -> Result<Taken> {
             let keep = !(large && self.grid.takes_all(&index, &cuts));
             Ok(match self.decoded(task, &index, keep)? {
-                Kept::Column { column, cut: true } => {
+                DecodedChunk::Column { column, cut: true } => {
                     Taken { rows: Some(column), shape: self.grid.cut(&index), cuts }
                 }
-                Kept::Column { column, .. } => {
+                DecodedChunk::Column { column, .. } => {
                     Taken { rows: Some(column), shape: self.grid.whole(&index), cuts }
                 }
                 _ => Taken { rows: None, shape: Vec::new(), cuts },

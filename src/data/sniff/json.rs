@@ -33,18 +33,18 @@ pub(super) fn beginning(bytes: &[u8]) -> Option<Beginning> {
     }
     if end == Ok(()) {
         scan.space();
-        end = if scan.rest.is_empty() { Ok(()) } else { Err(Stop::Wrong) };
+        end = if scan.rest.is_empty() { Ok(()) } else { Err(PrefixEnd::Wrong) };
     }
     let is_whole = match end {
         Ok(()) => true,
-        Err(Stop::End) => false,
-        Err(Stop::Wrong) => return None,
+        Err(PrefixEnd::End) => false,
+        Err(PrefixEnd::Wrong) => return None,
     };
     Some(Beginning { kind, names: scan.names, values: scan.values, is_whole })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
+enum PrefixEnd {
     /// The bytes end here.
     End,
     /// This is no JSON.
@@ -73,13 +73,13 @@ impl<'a> Scan<'a> {
         self.rest = self.rest.get(len..).unwrap_or_default();
     }
 
-    fn next(&mut self) -> Result<u8, Stop> {
+    fn next(&mut self) -> Result<u8, PrefixEnd> {
         self.space();
-        self.rest.first().copied().ok_or(Stop::End)
+        self.rest.first().copied().ok_or(PrefixEnd::End)
     }
 
     /// What follows a value or an opening bracket, up to the next value.
-    fn behind_value(&mut self) -> Result<(), Stop> {
+    fn behind_value(&mut self) -> Result<(), PrefixEnd> {
         let mut byte = self.next()?;
         let Some(level) = self.open.last_mut() else { return Ok(()) };
         let (is_object, is_first) = (level.is_object, level.is_empty);
@@ -91,21 +91,21 @@ impl<'a> Scan<'a> {
         }
         if !is_first {
             if byte != b',' {
-                return Err(Stop::Wrong);
+                return Err(PrefixEnd::Wrong);
             }
             self.skip(1);
             byte = self.next()?;
         }
         if is_object {
             if byte != b'"' {
-                return Err(Stop::Wrong);
+                return Err(PrefixEnd::Wrong);
             }
             let name = self.string()?;
             if self.open.len() == 1 {
                 self.names.push(name);
             }
             if self.next()? != b':' {
-                return Err(Stop::Wrong);
+                return Err(PrefixEnd::Wrong);
             }
             self.skip(1);
             self.next()?;
@@ -113,7 +113,7 @@ impl<'a> Scan<'a> {
         self.value()
     }
 
-    fn value(&mut self) -> Result<(), Stop> {
+    fn value(&mut self) -> Result<(), PrefixEnd> {
         self.values += 1;
         match self.rest.first() {
             Some(&byte @ (b'{' | b'[')) => {
@@ -125,26 +125,26 @@ impl<'a> Scan<'a> {
             _ => {
                 let len = token::word(self.rest);
                 let word =
-                    self.rest.get(..len).filter(|word| word.len() < self.rest.len()).ok_or(Stop::End)?;
+                    self.rest.get(..len).filter(|word| word.len() < self.rest.len()).ok_or(PrefixEnd::End)?;
                 self.skip(len);
                 match token::classify(word) {
                     Word::Plain(_) | Word::NotFinite => Ok(()),
-                    Word::Odd | Word::No => Err(Stop::Wrong),
+                    Word::Odd | Word::No => Err(PrefixEnd::Wrong),
                 }
             }
         }
     }
 
     /// The text of a string.
-    fn string(&mut self) -> Result<String, Stop> {
+    fn string(&mut self) -> Result<String, PrefixEnd> {
         let len = token::string(self.rest);
         let raw = self.rest.get(1..len.map_or(self.rest.len(), |len| len - 1)).unwrap_or_default();
         let (text, fault) = token::unescape(raw);
         match (len, fault) {
             // The bytes may end within a character or an escape.
-            (None, Some(fault)) if raw.len() - fault.at.min(raw.len()) > 6 => Err(Stop::Wrong),
-            (None, _) => Err(Stop::End),
-            (Some(_), Some(_)) => Err(Stop::Wrong),
+            (None, Some(fault)) if raw.len() - fault.at.min(raw.len()) > 6 => Err(PrefixEnd::Wrong),
+            (None, _) => Err(PrefixEnd::End),
+            (Some(_), Some(_)) => Err(PrefixEnd::Wrong),
             (Some(len), None) => {
                 let text = text.into_owned();
                 self.skip(len);

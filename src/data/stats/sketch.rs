@@ -288,24 +288,24 @@ pub(super) const COUNTED: usize = 4_096;
 #[derive(Clone, Default)]
 pub(super) struct Frequent {
     /// By hash: how often, and a row where it stands.
-    counts: HashMap<u64, (u64, u64), Same>,
+    counts: HashMap<u64, (u64, u64), IdentityHash>,
     /// There were more different values.
     pub(super) over: bool,
 }
 
 /// Hashes are hashes already.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Same(u64);
+pub(super) struct IdentityHash(u64);
 
-impl std::hash::BuildHasher for Same {
-    type Hasher = Same;
+impl std::hash::BuildHasher for IdentityHash {
+    type Hasher = IdentityHash;
 
-    fn build_hasher(&self) -> Same {
-        Same(0)
+    fn build_hasher(&self) -> IdentityHash {
+        IdentityHash(0)
     }
 }
 
-impl std::hash::Hasher for Same {
+impl std::hash::Hasher for IdentityHash {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
     }

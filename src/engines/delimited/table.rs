@@ -1,5 +1,5 @@
 //! Records of a text as a table: what every text format's table does alike. A format says where its records
-//! are ([`Pages`]) and how they become columns ([`Form`]).
+//! are ([`Pages`]) and how they become columns ([`RecordSchema`]).
 
 use super::{Paged, Records};
 use crate::bytes::error::Result;
@@ -60,7 +60,7 @@ impl Pages for Paged {
 }
 
 /// How records become columns.
-pub trait Form: Send + Sync {
+pub trait RecordSchema: Send + Sync {
     /// Gathers the cells of some columns.
     type Cells: Gather;
     /// The columns of the table.
@@ -81,7 +81,7 @@ pub struct TextTable<F, P = Paged> {
     form: F,
 }
 
-impl<F: Form, P: Pages> TextTable<F, P> {
+impl<F: RecordSchema, P: Pages> TextTable<F, P> {
     /// The records of `pages` in the columns of `form`.
     pub fn new(pages: P, form: F) -> Self {
         TextTable { pages, form }
@@ -104,7 +104,7 @@ impl<F: Form, P: Pages> TextTable<F, P> {
     }
 }
 
-impl<F: Form, P: Pages> Table for TextTable<F, P> {
+impl<F: RecordSchema, P: Pages> Table for TextTable<F, P> {
     fn schema(&self) -> &SchemaRef {
         &self.form.columns().schema
     }

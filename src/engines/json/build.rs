@@ -32,7 +32,7 @@ const GUESSED: usize = 4 << 10;
 const BACKSLASHES: u64 = 64;
 
 /// What breaks the nesting, and where.
-pub(super) type Stop = (u64, Error);
+pub(super) type StructureError = (u64, Error);
 
 /// What was found.
 pub(super) enum Found {
@@ -111,7 +111,11 @@ impl Builder {
 
     /// Goes over the next bytes: whole blocks, unless the text ends with them. The error says what breaks the
     /// nesting, and where.
-    pub(super) fn feed(&mut self, bytes: &[u8], found: &mut Vec<Found>) -> std::result::Result<(), Stop> {
+    pub(super) fn feed(
+        &mut self,
+        bytes: &[u8],
+        found: &mut Vec<Found>,
+    ) -> std::result::Result<(), StructureError> {
         let (mut state, known) = (self.state, found.len());
         let mut feeding = Feeding { builder: self, bytes, found, result: Ok(()) };
         stage::scan(&mut state, bytes, &mut feeding);
@@ -144,7 +148,7 @@ impl Builder {
         offset: usize,
         masks: Masks,
         found: &mut Vec<Found>,
-    ) -> std::result::Result<(), Stop> {
+    ) -> std::result::Result<(), StructureError> {
         let lost = self.lost(masks);
         let mut commas = masks.comma;
         let mut brackets = masks.open | masks.close;
@@ -315,7 +319,7 @@ struct Feeding<'a> {
     builder: &'a mut Builder,
     bytes: &'a [u8],
     found: &'a mut Vec<Found>,
-    result: std::result::Result<(), Stop>,
+    result: std::result::Result<(), StructureError>,
 }
 
 impl stage::Visit for Feeding<'_> {

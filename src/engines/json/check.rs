@@ -62,8 +62,8 @@ pub fn check(task: &Task, document: &Document, start: u64) -> Result<Summary> {
     };
     match check.run() {
         Ok(()) => {}
-        Err(Stop::Read(error)) => return Err(error),
-        Err(Stop::Broken { what, at, ends }) => {
+        Err(CheckEnd::Read(error)) => return Err(error),
+        Err(CheckEnd::Broken { what, at, ends }) => {
             check.summary.ends_early = ends && check.summary.problem.is_none();
             check.summary.problem.get_or_insert_with(|| document.malformed(task, &what, at));
             check.close_all();
@@ -72,20 +72,20 @@ pub fn check(task: &Task, document: &Document, start: u64) -> Result<Summary> {
     Ok(check.summary)
 }
 
-enum Stop {
+enum CheckEnd {
     /// The bytes cannot be read.
     Read(Error),
     /// The text breaks here, or `ends` within a value.
     Broken { what: String, at: u64, ends: bool },
 }
 
-impl From<Error> for Stop {
+impl From<Error> for CheckEnd {
     fn from(error: Error) -> Self {
-        Stop::Read(error)
+        CheckEnd::Read(error)
     }
 }
 
-type Done = std::result::Result<(), Stop>;
+type Done = std::result::Result<(), CheckEnd>;
 
 /// A container that is open.
 struct Level {
@@ -197,7 +197,7 @@ impl Check<'_> {
         let kind = match self.window.peek()? {
             Some(byte @ (b'{' | b'[')) => {
                 if self.stack.len() >= DEEPEST {
-                    return Err(Stop::Read(Error::limit(format!("more than {DEEPEST} levels of JSON"))));
+                    return Err(CheckEnd::Read(Error::limit(format!("more than {DEEPEST} levels of JSON"))));
                 }
                 self.window.skip(1);
                 let object = byte == b'{';
@@ -214,7 +214,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn word(&mut self, place: u64) -> std::result::Result<Kind, Stop> {
+    fn word(&mut self, place: u64) -> std::result::Result<Kind, CheckEnd> {
         let mut len = text::word(self.window.rest());
         while len == self.window.rest().len() && !self.window.is_last() && self.window.more()? {
             len += text::word(self.window.rest().get(len..).unwrap_or_default());
@@ -239,7 +239,7 @@ impl Check<'_> {
                 if let Some(level) = self.stack.last_mut() {
                     level.children -= 1;
                 }
-                return Err(Stop::Broken { what: words, at: place, ends: false });
+                return Err(CheckEnd::Broken { what: words, at: place, ends: false });
             }
         };
         self.window.skip(len);
@@ -247,7 +247,7 @@ impl Check<'_> {
     }
 
     /// Goes over a string; the hash of its text where that is asked for.
-    fn string(&mut self, hashed: bool) -> std::result::Result<u64, Stop> {
+    fn string(&mut self, hashed: bool) -> std::result::Result<u64, CheckEnd> {
         let place = self.window.place();
         let mut hasher = std::hash::DefaultHasher::new();
         if let Some(len) = text::string(self.window.rest()) {
@@ -334,11 +334,11 @@ impl Check<'_> {
     }
 
     fn broken(&self, what: &str) -> Done {
-        Err(Stop::Broken { what: what.to_owned(), at: self.window.place(), ends: false })
+        Err(CheckEnd::Broken { what: what.to_owned(), at: self.window.place(), ends: false })
     }
 
     fn ends(&self, what: &str, at: u64) -> Done {
-        Err(Stop::Broken { what: what.to_owned(), at, ends: true })
+        Err(CheckEnd::Broken { what: what.to_owned(), at, ends: true })
     }
 
     /// Something that is wrong but hides nothing.

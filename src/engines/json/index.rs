@@ -428,7 +428,7 @@ impl Document {
         &self,
         builder: &Builder,
         found: Vec<Found>,
-        stopped: std::result::Result<(), build::Stop>,
+        stopped: std::result::Result<(), build::StructureError>,
         ended: bool,
     ) {
         let mut known = self.index.lock();

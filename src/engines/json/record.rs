@@ -1,14 +1,14 @@
 //! Records of JSON — lines of their own or elements of an array — as rows: fields go to columns by their
 //! names, nothing is converted. Every column is text; what its cells fit is its field's `inferred` type.
 
-use super::met::Met;
+use super::late_fields::LateFields;
 use super::shape::Shape;
 use crate::bytes::display;
 use crate::bytes::error::Result;
 use crate::bytes::limits;
 use crate::data::content::table;
 pub use crate::data::json::{Fields, Parsed, cell, elements, object, parse};
-use crate::engines::delimited::{Form, Gather, Records, Rules, Step, paged};
+use crate::engines::delimited::{Gather, RecordSchema, Records, Rules, Step, paged};
 use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::DataType;
 use std::borrow::Cow;
@@ -54,7 +54,7 @@ pub struct Columns<S> {
     columns: table::Columns,
     split: S,
     places: Arc<Places>,
-    met: Arc<Met>,
+    met: Arc<LateFields>,
 }
 
 /// Where values go.
@@ -73,7 +73,7 @@ struct Places {
 
 impl<S: Split> Columns<S> {
     /// The columns of a sample; what is odd about the records that are read is kept in `met`.
-    pub fn new(split: S, sample: &Sample, met: Arc<Met>) -> Self {
+    pub fn new(split: S, sample: &Sample, met: Arc<LateFields>) -> Self {
         let mut fields: Vec<_> = sample
             .shape
             .fields
@@ -98,7 +98,7 @@ impl<S: Split> Columns<S> {
     }
 }
 
-impl<S: Split> Form for Columns<S> {
+impl<S: Split> RecordSchema for Columns<S> {
     type Cells = Cells<S>;
 
     fn columns(&self) -> &table::Columns {
@@ -134,7 +134,7 @@ pub struct Cells<S> {
     split: S,
     /// For each column of the table, where it was asked for.
     wanted: Vec<Vec<usize>>,
-    met: Arc<Met>,
+    met: Arc<LateFields>,
     /// The last row, from 1, that had a field for each column of the table.
     named: Vec<usize>,
     /// The place of the bytes that records are found in.
@@ -303,7 +303,7 @@ impl Sample {
     }
 
     /// The same of a record whose number is not known but its place.
-    pub fn see_at(&mut self, record: &[u8], place: u64, met: &Met) {
+    pub fn see_at(&mut self, record: &[u8], place: u64, met: &LateFields) {
         match self.take(record) {
             Ok(Some(name)) => met.twice(place, &name),
             Ok(None) => {}

@@ -20,7 +20,6 @@
 
 pub mod attribute;
 pub mod axes;
-pub mod book;
 pub mod btree2;
 pub mod conventions;
 pub mod data;
@@ -35,6 +34,7 @@ mod members;
 pub mod message;
 mod nexus;
 pub mod object;
+pub mod open_file;
 mod second;
 pub mod shared;
 pub mod superblock;
@@ -83,7 +83,7 @@ fn sniff(head: &Head) -> Match {
 }
 
 fn open(opening: &Opening) -> Result<Node> {
-    let book = book::Book::open(opening.task, opening.source, Flavour::Plain)?;
+    let book = open_file::OpenFile::open(opening.task, opening.source, Flavour::Plain)?;
     tree::root(opening.task, &book)
 }
 
@@ -127,6 +127,6 @@ fn sniff_netcdf(head: &Head) -> Match {
 }
 
 fn open_netcdf(opening: &Opening) -> Result<Node> {
-    let book = book::Book::open(opening.task, opening.source, Flavour::NetCdf)?;
+    let book = open_file::OpenFile::open(opening.task, opening.source, Flavour::NetCdf)?;
     tree::root(opening.task, &book)
 }

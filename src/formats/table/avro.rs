@@ -23,7 +23,7 @@ use crate::data::content::{Block as LayoutBlock, Content, Kind, Layout, Rows, Ta
 use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::Magic;
-use crate::engines::records::{Index, Placed};
+use crate::engines::records::{Index, NumberedFrame};
 use arrow::array::{ArrayRef, NullArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use blocks::{Blocks, Codec};
@@ -160,7 +160,7 @@ struct AvroTable {
 
 /// Some rows of one block.
 struct Piece {
-    block: Placed,
+    block: NumberedFrame,
     /// Within the block.
     rows: Range<u64>,
 }
@@ -171,7 +171,7 @@ impl AvroTable {
         let mut index = self.index.lock();
         index.extend(task, &self.source, &self.blocks, usize::MAX, rows.end)?;
         let found = index.frames_of(task, &self.source, &self.blocks, rows.clone())?;
-        let piece = |block: Placed| Piece {
+        let piece = |block: NumberedFrame| Piece {
             rows: rows.start.max(block.first) - block.first..rows.end.min(block.end()) - block.first,
             block,
         };
@@ -291,7 +291,7 @@ impl Table for AvroTable {
     fn layout(&self) -> Layout {
         let index = self.index.lock();
         let (kept, every) = index.kept();
-        let block = |(n, block): (usize, &Placed)| {
+        let block = |(n, block): (usize, &NumberedFrame)| {
             let next = kept
                 .get(n + 1)
                 .map_or((index.records(), index.seen()), |next| (next.first, next.frame.span.start));

@@ -116,7 +116,7 @@ const OWN: usize = 5;
 
 /// What parts say of themselves, by their numbers, as long as it is asked for: those whose columns are not all of
 /// what is in them, which no other part would tell.
-type Said = Arc<Mutex<Option<BTreeMap<usize, Vec<String>>>>>;
+type PartRemarks = Arc<Mutex<Option<BTreeMap<usize, Vec<String>>>>>;
 
 /// The family of a file, by its name.
 fn family(name: &str) -> Option<usize> {
@@ -174,7 +174,7 @@ fn open(opening: &Opening) -> Result<Node> {
         }
     }
     let columns = partition::columns(parts.iter().map(|file| &file.keys));
-    let said: Said = Arc::new(Mutex::new(Some(BTreeMap::new())));
+    let said: PartRemarks = Arc::new(Mutex::new(Some(BTreeMap::new())));
     let made = parts.iter().enumerate().map(|(n, file)| part(&root, n, file, &columns, &said)).collect();
     let auto = match main.columns_of_first && columns.is_empty() {
         true => Wanted::First,
@@ -245,7 +245,7 @@ fn sampled(opened: usize, files: usize) -> String {
 }
 
 /// What the parts that were opened say of themselves, the first of it; from now on it is not asked for.
-fn own_remarks(said: &Said, parts: &[File]) -> Vec<String> {
+fn own_remarks(said: &PartRemarks, parts: &[File]) -> Vec<String> {
     let said = said.lock().take().unwrap_or_default();
     let mut remarks = Vec::new();
     for (number, texts) in &said {
@@ -333,7 +333,13 @@ fn check_count(files: &[File]) -> Result<()> {
     }
 }
 
-fn part(root: &std::path::Path, number: usize, file: &File, columns: &[FieldRef], said: &Said) -> Part {
+fn part(
+    root: &std::path::Path,
+    number: usize,
+    file: &File,
+    columns: &[FieldRef],
+    said: &PartRemarks,
+) -> Part {
     let (path, said) = (root.join(&file.name), said.clone());
     let constants = partition::constants(&file.keys, columns);
     let open = move |task: &Task| -> Result<Arc<dyn Table>> {

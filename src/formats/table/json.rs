@@ -76,7 +76,7 @@ fn open(opening: &Opening) -> Result<Node> {
     if let Some(encoding) = document.encoding() {
         root.reader.insert(0, ("encoding".to_owned(), encoding.into()));
     }
-    let told = Arc::new(node::Told { document: document.clone(), range: 0..u64::MAX, met, whole });
+    let told = Arc::new(node::DocumentFacts { document: document.clone(), range: 0..u64::MAX, met, whole });
     let survey = node::Whole { start: document.start(), document, told: Some(told.clone()) };
     Ok(root.survey(survey).findings(told))
 }

@@ -17,7 +17,7 @@ use crate::data::json::token as text;
 use crate::data::node::{Findings, Node};
 use crate::data::sniff::{Head, Match};
 use crate::engines::delimited::{Ends, Paged, Rules, TextTable, encoding};
-use crate::engines::json::met::Met;
+use crate::engines::json::late_fields::LateFields;
 use crate::engines::json::record::{self, Columns, Parsed, REST, Sample};
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let (mut sample, spaces) = take(&bytes, whole, ends);
     let seen = start + bytes.len() as u64;
     let foreign = detected.encoding != encoding_rs::UTF_8.into();
-    let met = Arc::new(Met::new(if whole { u64::MAX } else { start + sample.bytes }, foreign));
+    let met = Arc::new(LateFields::new(if whole { u64::MAX } else { start + sample.bytes }, foreign));
     if !whole {
         look_around(opening.task, &view, seen, ends, &mut sample, &met)?;
     }
@@ -136,13 +136,13 @@ fn open(opening: &Opening) -> Result<Node> {
         node = node.read_as("encoding", detected.encoding.name());
     }
     node.remarks = remarks(&sample);
-    Ok(node.content(Content::Table(Arc::new(table))).findings(Arc::new(Told(met))))
+    Ok(node.content(Content::Table(Arc::new(table))).findings(Arc::new(LateFieldRemarks(met))))
 }
 
 /// What rows tell when they are read.
-struct Told(Arc<Met>);
+struct LateFieldRemarks(Arc<LateFields>);
 
-impl Findings for Told {
+impl Findings for LateFieldRemarks {
     /// A line that is no JSON hides nothing.
     fn problem(&self) -> Option<Error> {
         None
@@ -160,7 +160,7 @@ fn look_around(
     from: u64,
     ends: Ends,
     sample: &mut Sample,
-    met: &Met,
+    met: &LateFields,
 ) -> Result<()> {
     let Some(len) = view.known_len().filter(|_| view.is_random_access()) else { return Ok(()) };
     let rest = len.saturating_sub(from);

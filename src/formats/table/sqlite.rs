@@ -22,7 +22,7 @@ use database::{Database, quoted};
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::sync::Arc;
-use table::{Key, Look, SqlTable, Told};
+use table::{Key, Look, SqlTable, TableSchema};
 
 /// The descriptor.
 pub static FORMAT: Format = Format {
@@ -195,7 +195,7 @@ fn node(task: &Task, database: &Arc<Database>, object: &Object, all: &[Object], 
             node.reader.push(("primary key, in place of row numbers".to_owned(), names.join(", ").into()));
         }
         let root = u32::try_from(object.root).ok().filter(|&root| root > 0);
-        let told = Told { name: object.name.clone(), columns, key, root: root.filter(|_| in_order) };
+        let told = TableSchema { name: object.name.clone(), columns, key, root: root.filter(|_| in_order) };
         SqlTable::open(task, database.clone(), told, look)
     });
     match opened.unless_cancelled()? {
@@ -236,16 +236,16 @@ fn part(task: &Task, database: &Database, object: &Object) -> Node {
 
 /// The columns of a table or view, and how its rows are found.
 fn described(db: &Connection, object: &Object, relation: Relation) -> rusqlite::Result<(Vec<Column>, Key)> {
-    struct Told {
+    struct DeclaredColumn {
         declared: String,
         needed: bool,
         key: i64,
     }
-    let mut told: HashMap<String, Told> = HashMap::new();
+    let mut told: HashMap<String, DeclaredColumn> = HashMap::new();
     let mut statement = db.prepare(&format!("PRAGMA table_xinfo({})", quoted(&object.name)))?;
     let rows = statement.query_map([], |row| {
         let declared = row.get::<_, Option<String>>(2)?.unwrap_or_default();
-        Ok((row.get::<_, String>(1)?, Told { declared, needed: row.get(3)?, key: row.get(5)? }))
+        Ok((row.get::<_, String>(1)?, DeclaredColumn { declared, needed: row.get(3)?, key: row.get(5)? }))
     })?;
     for row in rows {
         let (name, column) = row?;

@@ -23,7 +23,7 @@ use crate::data::format::{Format, Opening};
 use crate::data::node::Node;
 use crate::data::sniff::zip::Document;
 use crate::data::sniff::{Head, Magic, Match, compound};
-use book::Book;
+use book::SharedWorkbook;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ fn open(opening: &Opening) -> Result<Node> {
     let (task, source) = (opening.task, opening.source);
     let framing =
         framing(opening.head).ok_or_else(|| Error::malformed("workbook: neither ZIP nor compound file"))?;
-    let book = Arc::new(Mutex::new(Book::open(task, source, framing)?));
+    let book = Arc::new(Mutex::new(SharedWorkbook::open(task, source, framing)?));
     let mut root = Node::new(source.name(), "workbook");
     let sheets = book.lock().sheets().to_vec();
     for (name, value) in book.lock().properties() {

@@ -3,7 +3,6 @@
 
 use super::attribute;
 use super::axes::{self, Seen};
-use super::book::Book;
 use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
 use super::links::{Link, Links, Target};
@@ -12,6 +11,7 @@ use super::members::GroupOf;
 use super::message::Layout;
 use super::nexus::{self, Plot};
 use super::object::{Dataset, Object, kind};
+use super::open_file::OpenFile;
 use super::variables::Variables;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
@@ -43,8 +43,8 @@ pub struct Above {
 }
 
 /// An object to be shown.
-struct Shown<'a> {
-    book: &'a Arc<Book>,
+struct ListedObject<'a> {
+    book: &'a Arc<OpenFile>,
     above: Option<&'a Arc<Above>>,
     name: &'a str,
     /// How it was reached; `None` by a hard link.
@@ -57,7 +57,7 @@ struct Shown<'a> {
 
 /// The children of a group.
 struct Group {
-    book: Arc<Book>,
+    book: Arc<OpenFile>,
     links: Arc<Links>,
     above: Arc<Above>,
     /// The names of a NetCDF-4 group's variables.
@@ -75,8 +75,8 @@ struct Group {
 ///
 /// # Errors
 /// Only a cancellation: a root group that cannot be read is the node's problem.
-pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
-    let shown = Shown { book, above: None, name: "", link: None, referred: false, axes: &[] };
+pub fn root(task: &Task, book: &Arc<OpenFile>) -> Result<Node> {
+    let shown = ListedObject { book, above: None, name: "", link: None, referred: false, axes: &[] };
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
     conventions::remark(&mut node);
@@ -105,13 +105,26 @@ pub fn root(task: &Task, book: &Arc<Book>) -> Result<Node> {
 }
 
 /// The node of one object, as an external link's file shows it.
-pub fn object(task: &Task, book: &Arc<Book>, address: u64, name: &str, label: &'static str) -> Result<Node> {
-    Shown { book, above: None, name, link: Some(label), referred: false, axes: &[] }.node(task, address)
+pub fn object(
+    task: &Task,
+    book: &Arc<OpenFile>,
+    address: u64,
+    name: &str,
+    label: &'static str,
+) -> Result<Node> {
+    ListedObject { book, above: None, name, link: Some(label), referred: false, axes: &[] }
+        .node(task, address)
 }
 
 /// The node of an object that a dataset of references in `above` leads to.
-pub fn referred(task: &Task, book: &Arc<Book>, above: &Arc<Above>, name: &str, address: u64) -> Result<Node> {
-    Shown { book, above: Some(above), name, link: None, referred: true, axes: &[] }.node(task, address)
+pub fn referred(
+    task: &Task,
+    book: &Arc<OpenFile>,
+    above: &Arc<Above>,
+    name: &str,
+    address: u64,
+) -> Result<Node> {
+    ListedObject { book, above: Some(above), name, link: None, referred: true, axes: &[] }.node(task, address)
 }
 
 impl Above {
@@ -138,7 +151,7 @@ fn noting<T>(node: &mut Node, result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-impl Shown<'_> {
+impl ListedObject<'_> {
     /// The node of the object at `address`.
     fn node(&self, task: &Task, address: u64) -> Result<Node> {
         task.check()?;
@@ -213,7 +226,7 @@ impl Shown<'_> {
         let file = self.book.file();
         let mut dataset = object.dataset(file, task)?;
         node.span = span(self.book, &dataset);
-        let said = matlab::Said::of(&node.attributes);
+        let said = matlab::MatlabAttributes::of(&node.attributes);
         if let Some(said) = &said {
             matlab::rename_parts(&mut dataset);
             if said.has_cells(&dataset) {
@@ -314,7 +327,7 @@ impl Shown<'_> {
 }
 
 /// The type that a committed datatype is, in words.
-fn describe(task: &Task, book: &Book, object: &Object) -> Result<String> {
+fn describe(task: &Task, book: &OpenFile, object: &Object) -> Result<String> {
     let datatype = object.datatype(book.file(), task)?;
     let datatype = datatype.ok_or_else(|| Error::malformed("HDF5 datatype: it is not there"))?;
     let way = Delivery::new(&datatype)?;
@@ -326,7 +339,7 @@ fn describe(task: &Task, book: &Book, object: &Object) -> Result<String> {
 }
 
 /// Where the elements lie, if they lie in one piece of this file.
-fn span(book: &Book, dataset: &Dataset) -> Option<Range<u64>> {
+fn span(book: &OpenFile, dataset: &Dataset) -> Option<Range<u64>> {
     let Layout::Contiguous { address: Some(address), .. } = dataset.layout else { return None };
     if dataset.external.is_some() {
         return None;
@@ -346,7 +359,7 @@ impl Group {
             _ => &[],
         };
         let name = self.variables.shown(&link.name);
-        let shown = |link_label| Shown {
+        let shown = |link_label| ListedObject {
             axes,
             book: &self.book,
             above: Some(&self.above),
@@ -443,7 +456,7 @@ impl Listing for Group {
 }
 
 /// What an external link to a path in another file leads to.
-fn external(task: &Task, book: &Arc<Book>, file: &str, path: &str) -> Result<Node> {
+fn external(task: &Task, book: &Arc<OpenFile>, file: &str, path: &str) -> Result<Node> {
     let label = "external link";
     let node = match book.other(task, file).unless_cancelled()? {
         Ok(Some(other)) if Arc::ptr_eq(&other, book) => {

@@ -263,7 +263,7 @@ fn write(task: &Task, payload: &Payload, options: &Options, sink: &mut dyn Sink)
 }
 
 /// An array that was written.
-struct Made<'a> {
+struct WrittenArray<'a> {
     path: String,
     array: &'a dyn Array,
     dataset: Dataset,
@@ -275,7 +275,7 @@ fn all_arrays<'a>(
     file: &File,
     arrays: &'a [(String, Arc<dyn Array>)],
     settings: &Settings,
-) -> Result<Vec<Made<'a>>> {
+) -> Result<Vec<WrittenArray<'a>>> {
     let mut taken = BTreeSet::new();
     let mut all = Vec::new();
     for (name, array) in arrays {
@@ -294,7 +294,7 @@ fn all_arrays<'a>(
         }
         task.set_message(path.clone());
         let made = one(task, file, &path, array.as_ref(), settings).map_err(|e| e.in_node(name))?;
-        all.extend(made.map(|dataset| Made { path, array: array.as_ref(), dataset }));
+        all.extend(made.map(|dataset| WrittenArray { path, array: array.as_ref(), dataset }));
     }
     if all.is_empty() && !arrays.is_empty() {
         return Err(Error::unsupported("none of the arrays has a type that HDF5 has"));

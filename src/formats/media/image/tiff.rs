@@ -230,15 +230,15 @@ fn places(task: &Task, source: &Source, order: Order, page: &Page) -> Result<Vec
 fn seen_as(page: &Page) -> (u32, Sample, bool) {
     let channels = page.channels.min(u64::from(u16::MAX)) as u32;
     match shown(page) {
-        Shown::Palette => (3, Sample::U8, false),
-        Shown::Inks => (3, page.sample, false),
+        Rendering::Palette => (3, Sample::U8, false),
+        Rendering::Inks => (3, page.sample, false),
         _ => (channels, page.sample, page.alpha()),
     }
 }
 
 /// What is made of stored samples to be seen.
 #[derive(Clone, Copy, PartialEq)]
-enum Shown {
+enum Rendering {
     AsStored,
     /// Indices into a palette.
     Palette,
@@ -250,17 +250,17 @@ enum Shown {
     Chroma,
 }
 
-fn shown(page: &Page) -> Shown {
+fn shown(page: &Page) -> Rendering {
     let whole = matches!(page.sample, Sample::U8 | Sample::U16);
     match page.photometric {
-        3 if page.palette.is_some() && page.channels == 1 && whole => Shown::Palette,
-        0 if whole => Shown::Scaled,
-        5 if whole && page.channels >= 4 => Shown::Inks,
+        3 if page.palette.is_some() && page.channels == 1 && whole => Rendering::Palette,
+        0 if whole => Rendering::Scaled,
+        5 if whole && page.channels >= 4 => Rendering::Inks,
         6 if page.compression != Compression::Jpeg && page.sample == Sample::U8 && page.channels == 3 => {
-            Shown::Chroma
+            Rendering::Chroma
         }
-        _ if page.sample == Sample::U8 && page.bits < 8 => Shown::Scaled,
-        _ => Shown::AsStored,
+        _ if page.sample == Sample::U8 && page.bits < 8 => Rendering::Scaled,
+        _ => Rendering::AsStored,
     }
 }
 
@@ -268,8 +268,8 @@ fn shown(page: &Page) -> Shown {
 fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
     let most = (1u32 << u32::from(page.bits.min(16))) - 1;
     match shown(page) {
-        Shown::AsStored => {}
-        Shown::Palette => {
+        Rendering::AsStored => {}
+        Rendering::Palette => {
             let palette = page.palette.as_deref().unwrap_or_default();
             let colours = palette.len() / 3;
             let mut seen = blank(pixels.width, pixels.height, 3, Sample::U8, false)?;
@@ -281,7 +281,7 @@ fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
             }
             return Ok(seen);
         }
-        Shown::Scaled => {
+        Rendering::Scaled => {
             let turned = page.photometric == 0;
             let alpha = if page.alpha() { page.channels as usize - 1 } else { usize::MAX };
             let turn = |n: usize, value: u32| match turned && n % page.channels as usize != alpha {
@@ -297,8 +297,8 @@ fn to_be_seen(page: &Page, mut pixels: Pixels) -> Result<Pixels> {
                 }),
             }
         }
-        Shown::Inks => return inks(page, &pixels, most),
-        Shown::Chroma => pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb),
+        Rendering::Inks => return inks(page, &pixels, most),
+        Rendering::Chroma => pixels.data.as_chunks_mut::<3>().0.iter_mut().for_each(jpeg::to_rgb),
     }
     Ok(pixels)
 }
@@ -492,7 +492,7 @@ impl Codec for Tiff {
 
     fn stored(&self, task: &Task, source: &Source, frame: u64, rect: Rect) -> Result<Option<Pixels>> {
         match shown(self.page(frame)?) {
-            Shown::AsStored => Ok(None),
+            Rendering::AsStored => Ok(None),
             _ => self.samples(task, source, frame, rect).map(Some),
         }
     }

@@ -54,12 +54,12 @@ fn fits(array: &dyn Array) -> Result<u64> {
 }
 
 /// A tensor: its name, itself, and its entry in the header.
-type Placed<'a> = (&'a str, &'a Arc<dyn Array>, TensorInfo);
+type TensorEntry<'a> = (&'a str, &'a Arc<dyn Array>, TensorInfo);
 
 /// The order of the tensors: as given where that keeps each aligned to its element, else the widest
 /// elements first, as the reference implementation does.
-fn place(payload: &Payload) -> Result<Vec<Placed<'_>>> {
-    let mut placed: Vec<Placed> = Vec::new();
+fn place(payload: &Payload) -> Result<Vec<TensorEntry<'_>>> {
+    let mut placed: Vec<TensorEntry> = Vec::new();
     for (name, array) in payload.arrays()? {
         if let (Some(dtype), Ok(bytes)) = (types::theirs(array.dtype()), fits(array.as_ref())) {
             let shape = array.shape().iter().map(|&side| side as usize).collect();
@@ -69,7 +69,7 @@ fn place(payload: &Payload) -> Result<Vec<Placed<'_>>> {
     if placed.is_empty() && !payload.arrays()?.is_empty() {
         return Err(Error::unsupported("none of the arrays has a type that safetensors has"));
     }
-    let aligned = |placed: &[Placed]| {
+    let aligned = |placed: &[TensorEntry]| {
         let mut at = 0usize;
         placed.iter().all(|(_, array, info)| {
             let fine = at.is_multiple_of(array.dtype().swap_unit().max(1));
@@ -98,7 +98,7 @@ struct Header {
     tensors: safetensors::tensor::Metadata,
 }
 
-fn header(payload: &Payload, placed: &[Placed]) -> Result<Vec<u8>> {
+fn header(payload: &Payload, placed: &[TensorEntry]) -> Result<Vec<u8>> {
     let mut taken = HashSet::from([METADATA]);
     if let Some((name, ..)) = placed.iter().find(|(name, ..)| !taken.insert(name)) {
         return Err(Error::unsupported(format!("the name {name:?} is taken")));

@@ -11,24 +11,24 @@ use arrow::array::ArrayRef;
 use encoding_rs::Encoding;
 
 /// A table in a text.
-pub(super) type CsvTable = TextTable<Form>;
+pub(super) type CsvTable = TextTable<CsvSchema>;
 
 /// The table that a sample promises.
 pub(super) fn of(sample: &Sample) -> CsvTable {
     let before = u64::from(sample.dialect.header);
     let (view, rules) = (sample.view.clone(), sample.dialect.rules);
     let rows = Paged::new(view, rules, sample.start, before, sample.row_bytes, sample.rows);
-    TextTable::new(rows, Form { columns: sample.columns.clone(), rules, encoding: sample.encoding })
+    TextTable::new(rows, CsvSchema { columns: sample.columns.clone(), rules, encoding: sample.encoding })
 }
 
 /// How fields become columns.
-pub(super) struct Form {
+pub(super) struct CsvSchema {
     columns: Columns,
     rules: Rules,
     encoding: &'static Encoding,
 }
 
-impl delimited::Form for Form {
+impl delimited::RecordSchema for CsvSchema {
     type Cells = Cells;
 
     fn columns(&self) -> &Columns {

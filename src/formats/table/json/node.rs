@@ -10,7 +10,7 @@ use crate::data::content::Content;
 use crate::data::json::token as text;
 use crate::data::node::{Findings, Listing, Node, Survey};
 use crate::engines::delimited::PlainText;
-use crate::engines::json::met::Met;
+use crate::engines::json::late_fields::LateFields;
 use crate::engines::json::{Child, Document, Kind, Walk, check};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -24,16 +24,16 @@ const SOON: u64 = 16 << 20;
 const SHOWN: usize = 240;
 
 /// What is found in a document after it was opened: by its index, by reads of rows, by a survey.
-pub(super) struct Told {
+pub(super) struct DocumentFacts {
     pub(super) document: Arc<Document>,
     /// The bytes that this is about.
     pub(super) range: Range<u64>,
-    pub(super) met: Arc<Met>,
+    pub(super) met: Arc<LateFields>,
     /// What is wrong, and remarks, once all was looked at.
     pub(super) whole: OnceLock<(Option<Error>, Vec<String>)>,
 }
 
-impl Findings for Told {
+impl Findings for DocumentFacts {
     fn problem(&self) -> Option<Error> {
         let whole = self.whole.get().and_then(|(problem, _)| problem.clone());
         whole.or_else(|| self.document.problem_in(self.range.clone()))
@@ -47,7 +47,7 @@ impl Findings for Told {
 
 /// The root's node: as every other one, and as the table or notebook that the document is; and what is odd
 /// about its rows, as they are read.
-pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Result<(Node, Arc<Met>)> {
+pub(super) fn root(task: &Task, document: &Arc<Document>, value: Child) -> Result<(Node, Arc<LateFields>)> {
     let (start, kind) = (value.span.start, value.kind);
     let mut root = of(document, "", value);
     if kind == Kind::Object && notebook::is_one(task, document, start)? {
@@ -120,15 +120,15 @@ pub(super) fn made(
     name: &str,
     make: impl Fn(&Task) -> Result<String> + Send + Sync + 'static,
 ) -> Result<Source> {
-    source.stream(name, Arc::new(Made { make, text: OnceLock::new() }))
+    source.stream(name, Arc::new(GeneratedText { make, text: OnceLock::new() }))
 }
 
-struct Made<F> {
+struct GeneratedText<F> {
     make: F,
     text: OnceLock<Bytes>,
 }
 
-impl<F: Fn(&Task) -> Result<String> + Send + Sync> Made<F> {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> GeneratedText<F> {
     fn text(&self, task: &Task) -> Result<&Bytes> {
         if let Some(text) = self.text.get() {
             return Ok(text);
@@ -138,7 +138,7 @@ impl<F: Fn(&Task) -> Result<String> + Send + Sync> Made<F> {
     }
 }
 
-impl<F: Fn(&Task) -> Result<String> + Send + Sync> ReadAt for Made<F> {
+impl<F: Fn(&Task) -> Result<String> + Send + Sync> ReadAt for GeneratedText<F> {
     fn known_len(&self) -> Option<u64> {
         self.text.get().map(|text| text.len() as u64)
     }
@@ -163,7 +163,7 @@ pub(super) struct Whole {
     pub(super) document: Arc<Document>,
     pub(super) start: u64,
     /// Where what it finds is told.
-    pub(super) told: Option<Arc<Told>>,
+    pub(super) told: Option<Arc<DocumentFacts>>,
 }
 
 impl Survey for Whole {
@@ -322,7 +322,7 @@ impl Listing for Below {
         let document = self.document.clone();
         let whole = Whole { document: document.clone(), start: self.start, told: None };
         let range = self.start..self.start.saturating_add(self.len);
-        let told = Told { document, range, met: found.met, whole: OnceLock::new() };
+        let told = DocumentFacts { document, range, met: found.met, whole: OnceLock::new() };
         let node = Node::new("", self.kind.word()).content(found.content);
         let mut node = node.lazy(below).parts().survey(whole);
         node.remarks = found.remarks;

@@ -12,7 +12,7 @@ use crate::data::content::{Content, Table};
 use crate::engines::delimited::TextTable;
 use crate::engines::json::elements::{self, Commas, Elements};
 use crate::engines::json::index::Mark;
-use crate::engines::json::met::Met;
+use crate::engines::json::late_fields::LateFields;
 use crate::engines::json::record::{self, Columns, REST, Sample};
 use crate::engines::json::{Child, Document, Kind, Walk};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub(super) content: Content,
     pub(super) remarks: Vec<String>,
     /// What is odd about its rows, as they are read.
-    pub(super) met: Arc<Met>,
+    pub(super) met: Arc<LateFields>,
 }
 
 impl Found {
@@ -110,7 +110,7 @@ fn array(
     if sample.whole {
         pages.ended(task, Mark { child: 0, at: start + 1 }, sample.rows(), seen)?;
     }
-    let met = Arc::new(Met::new(if sample.whole { u64::MAX } else { seen }, document.is_foreign()));
+    let met = Arc::new(LateFields::new(if sample.whole { u64::MAX } else { seen }, document.is_foreign()));
     let table = TextTable::new(pages, Columns::new(Commas::default(), &sample, met.clone()));
     Ok(Some(Found { content: Content::Table(Arc::new(table)), remarks: remarks(&sample), met }))
 }

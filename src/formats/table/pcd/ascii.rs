@@ -7,7 +7,7 @@ use crate::bytes::source::Source;
 use crate::data::adapt;
 use crate::data::content::table::Columns;
 use crate::data::dtype::{DType, Field, with_number};
-use crate::engines::delimited::{Ends, Form, Gather, Paged, Records, Rules, Step, TextTable, paged};
+use crate::engines::delimited::{Ends, Gather, Paged, RecordSchema, Records, Rules, Step, TextTable, paged};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use std::ops::Range;
@@ -50,7 +50,7 @@ pub(super) struct Points {
     line: usize,
 }
 
-impl Form for Points {
+impl RecordSchema for Points {
     type Cells = Values;
 
     fn columns(&self) -> &Columns {

@@ -38,7 +38,7 @@ pub(super) enum Key {
 }
 
 /// What the schema says of a table.
-pub(super) struct Told {
+pub(super) struct TableSchema {
     /// Its name.
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
@@ -98,7 +98,12 @@ impl Known {
 
 impl SqlTable {
     /// Looks at the first rows, for the types of columns.
-    pub(super) fn open(task: &Task, database: Arc<Database>, told: Told, look: Look) -> Result<SqlTable> {
+    pub(super) fn open(
+        task: &Task,
+        database: Arc<Database>,
+        told: TableSchema,
+        look: Look,
+    ) -> Result<SqlTable> {
         let mut table = SqlTable {
             database,
             name: quoted(&told.name),

@@ -233,7 +233,7 @@ fn damage_that_is_met_later_is_gone_around() {
     let object = objects.iter().find(|object| object.name == "t").unwrap();
     let open = || {
         let (columns, key) = database.with(&task, |db| described(db, object, Relation::Table)).unwrap();
-        let told = Told { name: "t".to_owned(), columns, key, root: Some(object.root as u32) };
+        let told = TableSchema { name: "t".to_owned(), columns, key, root: Some(object.root as u32) };
         SqlTable::open(&task, database.clone(), told, Look::First).unwrap()
     };
     let counted = open();

@@ -130,15 +130,15 @@ pub(super) trait Workbook: Send {
 }
 
 /// An open workbook.
-pub(super) struct Book(Box<dyn Workbook>);
+pub(super) struct SharedWorkbook(Box<dyn Workbook>);
 
-impl Book {
+impl SharedWorkbook {
     /// The workbook in `source`.
-    pub(super) fn open(task: &Task, source: &Source, framing: Framing) -> Result<Book> {
-        Ok(Book(match framing {
+    pub(super) fn open(task: &Task, source: &Source, framing: Framing) -> Result<SharedWorkbook> {
+        Ok(SharedWorkbook(match framing {
             Framing::Package => packaged(task, source)?,
-            Framing::Xls => Box::new(xls::Book::open(task, source)?),
-            Framing::Ods => Box::new(ods::Book::open(task, Package::open(task, source)?)?),
+            Framing::Xls => Box::new(xls::XlsWorkbook::open(task, source)?),
+            Framing::Ods => Box::new(ods::OdsWorkbook::open(task, Package::open(task, source)?)?),
         }))
     }
 
@@ -177,8 +177,10 @@ fn packaged(task: &Task, source: &Source) -> Result<Box<dyn Workbook>> {
     let head = package.part(task, &part)?.map(|source| source.read_up_to(task, 0, 2)).transpose()?;
     match head.as_deref() {
         // BrtBeginBook.
-        Some([0x83, 0x01]) => Ok(Box::new(parts::Book::<xlsb::Binary>::open(task, package, part)?)),
-        _ => Ok(Box::new(parts::Book::<ooxml::Ooxml>::open(task, package, part)?)),
+        Some([0x83, 0x01]) => {
+            Ok(Box::new(parts::PackageWorkbook::<xlsb::Binary>::open(task, package, part)?))
+        }
+        _ => Ok(Box::new(parts::PackageWorkbook::<ooxml::Ooxml>::open(task, package, part)?)),
     }
 }
 

@@ -23,18 +23,18 @@ const SPACES: usize = 1 << 16;
 const STYLES: usize = 1 << 16;
 
 /// An open workbook.
-pub(super) struct Book {
+pub(super) struct OdsWorkbook {
     package: Package,
     directory: Directory,
 }
 
-impl Book {
+impl OdsWorkbook {
     /// The workbook of a package.
-    pub(super) fn open(task: &Task, package: Package) -> Result<Book> {
+    pub(super) fn open(task: &Task, package: Package) -> Result<OdsWorkbook> {
         if encrypted(task, &package)? {
             return Err(Error::unsupported("the workbook is encrypted with a password"));
         }
-        let mut book = Book { package, directory: Directory::default() };
+        let mut book = OdsWorkbook { package, directory: Directory::default() };
         let mut xml = content(task, &book.package)?;
         // Styles of sheets stand before the sheets.
         let (mut style, mut unseen) = (None, HashSet::new());
@@ -101,7 +101,7 @@ fn content(task: &Task, package: &Package) -> Result<Xml> {
     package.xml(task, CONTENT)?.ok_or_else(missing)
 }
 
-impl Workbook for Book {
+impl Workbook for OdsWorkbook {
     fn directory(&self) -> &Directory {
         &self.directory
     }

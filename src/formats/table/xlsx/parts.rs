@@ -88,7 +88,7 @@ pub(super) struct Shared {
 }
 
 /// An open workbook.
-pub(super) struct Book<E> {
+pub(super) struct PackageWorkbook<E> {
     list: List,
     /// The name of the workbook's own part.
     part: String,
@@ -97,7 +97,7 @@ pub(super) struct Book<E> {
     encoding: PhantomData<E>,
 }
 
-impl<E: Encoding> Book<E> {
+impl<E: Encoding> PackageWorkbook<E> {
     /// The workbook in the part of this name.
     pub(super) fn open(task: &Task, package: Package, part: String) -> Result<Self> {
         let relations = package.relations(task, &part)?;
@@ -119,7 +119,7 @@ impl<E: Encoding> Book<E> {
         if !E::workbook(task, &source, &mut list)? {
             return Err(Error::malformed(format!("workbook: the part {part:?} is none")));
         }
-        Ok(Book { list, part, shared: None, encoding: PhantomData })
+        Ok(PackageWorkbook { list, part, shared: None, encoding: PhantomData })
     }
 
     /// The part of what all sheets share, by its relationship, its content type or its usual name.
@@ -142,7 +142,7 @@ impl<E: Encoding> Book<E> {
     }
 }
 
-impl<E: Encoding> Workbook for Book<E> {
+impl<E: Encoding> Workbook for PackageWorkbook<E> {
     fn directory(&self) -> &Directory {
         &self.list.directory
     }

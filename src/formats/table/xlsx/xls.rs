@@ -28,7 +28,7 @@ const BOF: u16 = 0x0809;
 const EOF: u16 = 0x000a;
 
 /// An open workbook.
-pub(super) struct Book {
+pub(super) struct XlsWorkbook {
     stream: Vec<u8>,
     texts: Texts,
     directory: Directory,
@@ -50,12 +50,12 @@ struct Notes {
     references: Vec<u16>,
 }
 
-impl Book {
+impl XlsWorkbook {
     /// The workbook in `source`.
     ///
     /// # Errors
     /// `Unsupported` where it is encrypted, `Malformed` where there is none.
-    pub(super) fn open(task: &Task, source: &Source) -> Result<Book> {
+    pub(super) fn open(task: &Task, source: &Source) -> Result<XlsWorkbook> {
         let len = limits::check(source.len(task)?, MOST_BYTES, "an XLS workbook")? as u64;
         let bytes = source.read(task, 0..len)?;
         let stream =
@@ -65,7 +65,7 @@ impl Book {
             return Err(Error::malformed("XLS: the workbook does not begin with its version").at(0));
         };
         let texts = Texts { version, encoding: Some(encoding_rs::WINDOWS_1252) };
-        let mut book = Book {
+        let mut book = XlsWorkbook {
             stream,
             texts,
             directory: Directory::default(),
@@ -269,7 +269,7 @@ fn built_in(code: char) -> String {
     names.get(code as usize).map_or_else(|| code.to_string(), |name| format!("_xlnm.{name}"))
 }
 
-impl Workbook for Book {
+impl Workbook for XlsWorkbook {
     fn directory(&self) -> &Directory {
         &self.directory
     }
@@ -308,7 +308,7 @@ impl Workbook for Book {
 
 /// The cells of a sheet.
 struct Cells<'a> {
-    book: &'a Book,
+    book: &'a XlsWorkbook,
     /// The cell of a formula whose text comes in a record of its own.
     pending: Option<(u32, u32)>,
 }
@@ -475,7 +475,7 @@ mod tests {
 
     fn shown(bytes: Vec<u8>) -> Result<String> {
         let task = Task::new();
-        let mut book = Book::open(&task, &Source::memory("a.xls", bytes))?;
+        let mut book = XlsWorkbook::open(&task, &Source::memory("a.xls", bytes))?;
         let mut out = Gathered::default();
         book.cells(&task, 0, &mut out)?;
         let node = out.node(&task)?;

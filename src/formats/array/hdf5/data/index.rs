@@ -80,11 +80,11 @@ fn rank() -> Error {
 }
 
 /// What the header of an index says, read when the first chunk is looked for.
-struct Kept<T>(Mutex<Option<Arc<T>>>);
+struct IndexHeader<T>(Mutex<Option<Arc<T>>>);
 
-impl<T> Kept<T> {
+impl<T> IndexHeader<T> {
     fn new() -> Self {
-        Kept(Mutex::new(None))
+        IndexHeader(Mutex::new(None))
     }
 
     /// What `read` found, now or before; `None`, where the index has no blocks, is not kept.

@@ -3,7 +3,7 @@
 //! <https://support.hdfgroup.org/documentation/hdf5/latest/_h5_d_s__u_g.html>,
 //! <https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec>
 
-use super::Made;
+use super::WrittenArray;
 use super::attributes;
 use super::library::{Dataset, Described, File, Reference, Storage, Type};
 use crate::bytes::error::Result;
@@ -36,7 +36,7 @@ struct Scales {
 }
 
 /// Writes the scales of all arrays.
-pub(super) fn write(file: &File, made: &[Made<'_>]) -> Result<()> {
+pub(super) fn write(file: &File, made: &[WrittenArray<'_>]) -> Result<()> {
     let scales = Scales::of(made);
     let mut references: BTreeMap<&str, Vec<(Reference, u32)>> = BTreeMap::new();
     let mut bare = Vec::new();
@@ -145,7 +145,7 @@ impl Attached {
 }
 
 impl Scales {
-    fn of(made: &[Made<'_>]) -> Self {
+    fn of(made: &[WrittenArray<'_>]) -> Self {
         let shapes: BTreeMap<&str, &[u64]> =
             made.iter().map(|made| (made.path.as_str(), made.array.shape())).collect();
         let names = |array: &dyn Array| -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The version-2 B-tree of chunks: records (address, for filtered chunks their size and mask, coordinates in
 //! chunks) in all nodes, sorted by coordinates.
 
-use super::{ChunkRecord, Grid, Kept, Looked};
+use super::{ChunkRecord, Grid, IndexHeader, Looked};
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
 use crate::formats::array::hdf5::btree2::BTree2 as Tree;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// The tree.
 pub(crate) struct BTree2 {
     header: u64,
-    tree: Kept<Tree>,
+    tree: IndexHeader<Tree>,
 }
 
 impl BTree2 {
     pub(super) fn new(header: u64) -> Self {
-        BTree2 { header, tree: Kept::new() }
+        BTree2 { header, tree: IndexHeader::new() }
     }
 
     pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {

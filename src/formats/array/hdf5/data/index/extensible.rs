@@ -2,7 +2,7 @@
 //! elements are in the index block, the next in data blocks that it names, the others in data blocks that
 //! super blocks name, each level twice as large; large data blocks are cut into pages.
 
-use super::{ChunkRecord, Grid, Kept, Looked, element};
+use super::{ChunkRecord, Grid, IndexHeader, Looked, element};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -15,7 +15,7 @@ pub(crate) struct Extensible {
     header: u64,
     /// The dimension without an end.
     axis: usize,
-    head: Kept<Head>,
+    head: IndexHeader<Head>,
     /// Super blocks, data blocks and pages by their address.
     blocks: Cache<u64, Bytes>,
 }
@@ -47,7 +47,7 @@ struct Head {
 impl Extensible {
     pub(super) fn new(header: u64, axis: usize) -> Self {
         let blocks = Cache::new(super::super::INDEX_CACHE);
-        Extensible { header, axis, head: Kept::new(), blocks }
+        Extensible { header, axis, head: IndexHeader::new(), blocks }
     }
 
     pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {

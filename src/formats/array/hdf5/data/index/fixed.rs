@@ -1,7 +1,7 @@
 //! The fixed array: an element for each chunk of a dataset whose shape has a limit, in one data block; a
 //! large one is cut into pages, of which those without a chunk were never written.
 
-use super::{Grid, Kept, Looked, element};
+use super::{Grid, IndexHeader, Looked, element};
 use crate::bytes::cache::Cache;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::task::Task;
@@ -15,7 +15,7 @@ const WHAT: &str = "block of a fixed array";
 /// The array.
 pub(crate) struct Fixed {
     header: u64,
-    head: Kept<Head>,
+    head: IndexHeader<Head>,
     pages: Cache<u64, Bytes>,
 }
 
@@ -37,7 +37,7 @@ struct Head {
 
 impl Fixed {
     pub(super) fn new(header: u64) -> Self {
-        Fixed { header, head: Kept::new(), pages: Cache::new(super::super::INDEX_CACHE) }
+        Fixed { header, head: IndexHeader::new(), pages: Cache::new(super::super::INDEX_CACHE) }
     }
 
     pub(super) fn find(&self, task: &Task, file: &File, grid: &Grid, coords: &[u64]) -> Looked {

@@ -9,7 +9,7 @@ const MOST: usize = 1 << 16;
 
 /// Records that were met behind those that a sample told of.
 #[derive(Default)]
-pub struct Met {
+pub struct LateFields {
     /// What stands before this byte is told by the sample.
     from: u64,
     /// Whether bytes are not those of the file.
@@ -26,10 +26,10 @@ struct Seen {
     first: Option<(u64, String)>,
 }
 
-impl Met {
+impl LateFields {
     /// Counts from the byte `from` on. `foreign`: places are not bytes of the file, and are not told.
-    pub fn new(from: u64, foreign: bool) -> Met {
-        Met { from, foreign, ..Met::default() }
+    pub fn new(from: u64, foreign: bool) -> LateFields {
+        LateFields { from, foreign, ..LateFields::default() }
     }
 
     /// The record at `place` is no JSON.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_place_counts_once_and_the_first_is_told() {
-        let met = Met::new(100, false);
+        let met = LateFields::new(100, false);
         for (place, why) in [(300, "b"), (200, "a"), (300, "b"), (50, "told already")] {
             met.bad(place, why);
         }
