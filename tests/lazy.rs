@@ -348,6 +348,7 @@ fn documents() -> Vec<Document> {
         longer("mat73", "mat73/whole.mat"),
         longer("hdf5", "hdf5/groups_latest.h5"),
         zeros("npy", "large.npy", npy()),
+        zeros("idx", "large.idx", bytes(&[&[0, 0, 0x0d, 1], &(1u32 << 28).to_be_bytes()])),
         longer("bloscpack", "bloscpack/c.blp"),
         zip("npz", "npz/stored.npz"),
         zip("zip", "zip/deflated.zip"),

@@ -20,6 +20,12 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     out
 }
 
+/// A file without the tests at its end.
+fn production(text: &str) -> &str {
+    let tests = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(super) mod tests {"];
+    tests.iter().filter_map(|tests| text.split_once(tests)).map(|(code, _)| code).next().unwrap_or(text)
+}
+
 #[test]
 fn the_library_does_not_know_egui() {
     for (path, text) in sources("src") {
@@ -53,7 +59,7 @@ fn library() -> Vec<(Vec<String>, String)> {
         if modules[0] == "app" || modules[0] == "lib" || is_test {
             continue;
         }
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = production(&text);
         let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         out.push((modules, code.join("\n")));
     }
@@ -108,7 +114,7 @@ fn the_window_makes_no_tasks() {
             && !path.to_string_lossy().contains("/tests/")
             && !path.ends_with("bench.rs")
         {
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let code = production(&text);
             assert!(!code.contains("Task::new("), "{} may not block", path.display());
         }
     }
@@ -122,7 +128,7 @@ fn only_source_maps_and_opens() {
             .iter()
             .any(|room| name.contains(room));
         if !room {
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let code = production(&text);
             assert!(!code.contains("File::open(") && !code.contains("Mmap"), "{name} opens files");
         }
     }

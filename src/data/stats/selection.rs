@@ -124,7 +124,7 @@ pub fn selection(
     rows: Range<u64>,
     columns: &[usize],
 ) -> Result<SelectionStats> {
-    let picked = Picked::new(table, vec![rows.start..rows.end.max(rows.start)]);
+    let picked = Picked::new(table, std::iter::once(rows.start..rows.end.max(rows.start)).collect());
     task.set_total(picked.len());
     let folds = columns.iter().map(|&column| (column, Sum::default())).collect();
     let sums = fold_columns(task, &picked, picked.len(), folds, Sum::add)?;

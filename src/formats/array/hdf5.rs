@@ -25,6 +25,7 @@ pub mod conventions;
 pub mod data;
 pub mod datatype;
 pub mod file;
+pub mod file_index;
 pub mod fractal;
 pub mod global;
 pub mod heap;
@@ -34,7 +35,6 @@ mod members;
 pub mod message;
 mod nexus;
 pub mod object;
-pub mod open_file;
 mod second;
 pub mod shared;
 pub mod superblock;
@@ -83,7 +83,7 @@ fn sniff(head: &Head) -> Match {
 }
 
 fn open(opening: &Opening) -> Result<Node> {
-    let book = open_file::OpenFile::open(opening.task, opening.source, Flavour::Plain)?;
+    let book = file_index::FileIndex::open(opening.task, opening.source, Flavour::Plain)?;
     tree::root(opening.task, &book)
 }
 
@@ -127,6 +127,6 @@ fn sniff_netcdf(head: &Head) -> Match {
 }
 
 fn open_netcdf(opening: &Opening) -> Result<Node> {
-    let book = open_file::OpenFile::open(opening.task, opening.source, Flavour::NetCdf)?;
+    let book = file_index::FileIndex::open(opening.task, opening.source, Flavour::NetCdf)?;
     tree::root(opening.task, &book)
 }

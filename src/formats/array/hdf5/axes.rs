@@ -4,8 +4,8 @@
 
 use super::attribute;
 use super::data;
+use super::file_index::{FileIndex, Place};
 use super::object::Object;
-use super::open_file::{OpenFile, Place};
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::cf::{self, Described, Found, Variable};
@@ -23,7 +23,7 @@ const LOOKED_AT: u64 = 256;
 /// A dataset as its neighbours see it.
 pub struct Seen<'a> {
     /// Its file.
-    pub book: &'a Arc<OpenFile>,
+    pub book: &'a Arc<FileIndex>,
     /// The groups that it lies in, its own first.
     pub groups: &'a [u64],
     /// Its name.

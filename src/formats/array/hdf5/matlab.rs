@@ -11,9 +11,9 @@ use super::attribute;
 use super::data::{self, Opened};
 use super::datatype::{Class, Datatype, Fixed, Order, Reference};
 use super::file::File;
+use super::file_index::FileIndex;
 use super::links::{Link, Links, Target};
 use super::object::{Dataset, Object};
-use super::open_file::OpenFile;
 use super::tree::{self, Above};
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
@@ -355,7 +355,7 @@ struct Places {
 
 impl Places {
     /// Those of a dataset that [`is_reference`].
-    fn open(task: &Task, book: &Arc<OpenFile>, dataset: &Dataset) -> Result<Self> {
+    fn open(task: &Task, book: &Arc<FileIndex>, dataset: &Dataset) -> Result<Self> {
         let size = dataset.datatype.size;
         let precision = u16::try_from(size.saturating_mul(8).min(64)).unwrap_or(64);
         let fixed = Fixed { order: Order::Little, signed: false, offset: 0, precision };
@@ -384,7 +384,7 @@ impl Places {
 
 /// Where referred objects are shown.
 struct Inside {
-    book: Arc<OpenFile>,
+    book: Arc<FileIndex>,
     above: Arc<Above>,
 }
 
@@ -403,7 +403,7 @@ impl Inside {
 /// Where the references cannot be found.
 pub(super) fn cells(
     task: &Task,
-    book: &Arc<OpenFile>,
+    book: &Arc<FileIndex>,
     above: Option<Arc<Above>>,
     dataset: &Dataset,
     node: &mut Node,
@@ -427,7 +427,7 @@ pub(super) fn cells(
 /// Only a cancellation: what is none stays a group.
 pub(super) fn structs(
     task: &Task,
-    book: &Arc<OpenFile>,
+    book: &Arc<FileIndex>,
     above: &Arc<Above>,
     links: &Links,
     node: &mut Node,
@@ -462,7 +462,7 @@ pub(super) fn structs(
 }
 
 /// The references of a field of an array of structs: they have no class of their own.
-fn field(task: &Task, book: &Arc<OpenFile>, link: &Link) -> Result<Option<(Places, Vec<u64>)>> {
+fn field(task: &Task, book: &Arc<FileIndex>, link: &Link) -> Result<Option<(Places, Vec<u64>)>> {
     let Target::Hard(address) = link.target else { return Ok(None) };
     let file = book.file();
     let object = Object::read(file, task, address)?;

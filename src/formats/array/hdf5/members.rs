@@ -3,9 +3,9 @@
 use super::attribute;
 use super::axes;
 use super::data;
+use super::file_index::FileIndex;
 use super::matlab;
 use super::object::{Object, kind};
-use super::open_file::OpenFile;
 use crate::bytes::error::Result;
 use crate::bytes::task::Task;
 use crate::data::grouped::{Found, Members};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A group by its address.
 pub(super) struct GroupOf<'a> {
     /// The file.
-    pub(super) book: &'a Arc<OpenFile>,
+    pub(super) book: &'a Arc<FileIndex>,
     /// The address of its object header.
     pub(super) address: u64,
 }
@@ -24,7 +24,11 @@ pub(super) struct GroupOf<'a> {
 ///
 /// # Errors
 /// Only a cancellation.
-pub(super) fn attributes(task: &Task, book: &Arc<OpenFile>, object: &Object) -> Result<Vec<(String, Value)>> {
+pub(super) fn attributes(
+    task: &Task,
+    book: &Arc<FileIndex>,
+    object: &Object,
+) -> Result<Vec<(String, Value)>> {
     let file = book.file();
     let (list, _) = attribute::all(file, task, object)?;
     let names = book.names();

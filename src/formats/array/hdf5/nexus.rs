@@ -4,9 +4,9 @@
 //! <https://manual.nexusformat.org/datarules.html#find-the-plottable-data>
 
 use super::conventions;
+use super::file_index::FileIndex;
 use super::members;
 use super::object::{Object, kind};
-use super::open_file::OpenFile;
 use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -39,7 +39,7 @@ struct Member {
 /// Only a cancellation.
 pub(super) fn plot(
     task: &Task,
-    book: &Arc<OpenFile>,
+    book: &Arc<FileIndex>,
     address: u64,
     attributes: &[(String, Value)],
 ) -> Result<Option<Plot>> {
@@ -78,7 +78,7 @@ pub(super) fn plot(
 ///
 /// # Errors
 /// Only a cancellation.
-pub(super) fn start(task: &Task, book: &Arc<OpenFile>, root: &[(String, Value)]) -> Result<Option<String>> {
+pub(super) fn start(task: &Task, book: &Arc<FileIndex>, root: &[(String, Value)]) -> Result<Option<String>> {
     if !["NX_class", "NeXus_version", "default"].iter().any(|name| cf::text(root, name).is_some()) {
         return Ok(None);
     }
@@ -118,20 +118,18 @@ pub(super) fn start(task: &Task, book: &Arc<OpenFile>, root: &[(String, Value)])
 }
 
 /// The object at `address` with its attributes; `None` for one that cannot be read.
-fn member(task: &Task, book: &Arc<OpenFile>, address: u64, name: &str) -> Result<Option<Member>> {
+fn member(task: &Task, book: &Arc<FileIndex>, address: u64, name: &str) -> Result<Option<Member>> {
     let read = || -> Result<Member> {
         let object = Object::read(book.file(), task, address)?;
         let attributes = members::attributes(task, book, &object)?;
         let is_dataset = object.find(kind::LAYOUT).is_some();
         Ok(Member { name: name.to_owned(), attributes, is_dataset })
     };
-    match read().unless_cancelled()? {
-        found => Ok(found.ok()),
-    }
+    Ok(read().unless_cancelled()?.ok())
 }
 
 /// The first members of a group.
-fn members(task: &Task, book: &Arc<OpenFile>, address: u64) -> Result<Vec<Member>> {
+fn members(task: &Task, book: &Arc<FileIndex>, address: u64) -> Result<Vec<Member>> {
     let links = book
         .links(task, address)
         .and_then(|links| links.map_or(Ok(Vec::new()), |links| links.page(task, 0..LOOKED_AT)))

@@ -168,15 +168,15 @@ pub(super) fn read(
 #[cfg(test)]
 mod tests {
     use super::super::conventions::Flavour;
+    use super::super::file_index::FileIndex;
     use super::super::object::Object;
-    use super::super::open_file::OpenFile;
     use super::*;
     use crate::bytes::source::Source;
 
     /// How the elements of a dataset are delivered.
     fn way(path: &Path, dataset: &str) -> Delivery {
         let task = Task::new();
-        let book = OpenFile::open(&task, &Source::open(&task, path).unwrap(), Flavour::Plain).unwrap();
+        let book = FileIndex::open(&task, &Source::open(&task, path).unwrap(), Flavour::Plain).unwrap();
         let place = book.follow(&task, book.root(), dataset).unwrap().unwrap();
         let object = Object::read(book.file(), &task, place.address).unwrap();
         Delivery::new(&object.dataset(book.file(), &task).unwrap().datatype).unwrap()

@@ -5,13 +5,13 @@ use super::attribute;
 use super::axes::{self, Seen};
 use super::conventions::{self, Flavour};
 use super::data::{self, Delivery};
+use super::file_index::FileIndex;
 use super::links::{Link, Links, Target};
 use super::matlab;
 use super::members::GroupOf;
 use super::message::Layout;
 use super::nexus::{self, Plot};
 use super::object::{Dataset, Object, kind};
-use super::open_file::OpenFile;
 use super::variables::Variables;
 use crate::bytes::error::{Error, Result, UnlessCancelled};
 use crate::bytes::limits;
@@ -44,7 +44,7 @@ pub struct Above {
 
 /// An object to be shown.
 struct ListedObject<'a> {
-    book: &'a Arc<OpenFile>,
+    book: &'a Arc<FileIndex>,
     above: Option<&'a Arc<Above>>,
     name: &'a str,
     /// How it was reached; `None` by a hard link.
@@ -57,7 +57,7 @@ struct ListedObject<'a> {
 
 /// The children of a group.
 struct Group {
-    book: Arc<OpenFile>,
+    book: Arc<FileIndex>,
     links: Arc<Links>,
     above: Arc<Above>,
     /// The names of a NetCDF-4 group's variables.
@@ -75,7 +75,7 @@ struct Group {
 ///
 /// # Errors
 /// Only a cancellation: a root group that cannot be read is the node's problem.
-pub fn root(task: &Task, book: &Arc<OpenFile>) -> Result<Node> {
+pub fn root(task: &Task, book: &Arc<FileIndex>) -> Result<Node> {
     let shown = ListedObject { book, above: None, name: "", link: None, referred: false, axes: &[] };
     let mut node = shown.node(task, book.root())?;
     node.label = "file";
@@ -107,7 +107,7 @@ pub fn root(task: &Task, book: &Arc<OpenFile>) -> Result<Node> {
 /// The node of one object, as an external link's file shows it.
 pub fn object(
     task: &Task,
-    book: &Arc<OpenFile>,
+    book: &Arc<FileIndex>,
     address: u64,
     name: &str,
     label: &'static str,
@@ -119,7 +119,7 @@ pub fn object(
 /// The node of an object that a dataset of references in `above` leads to.
 pub fn referred(
     task: &Task,
-    book: &Arc<OpenFile>,
+    book: &Arc<FileIndex>,
     above: &Arc<Above>,
     name: &str,
     address: u64,
@@ -327,7 +327,7 @@ impl ListedObject<'_> {
 }
 
 /// The type that a committed datatype is, in words.
-fn describe(task: &Task, book: &OpenFile, object: &Object) -> Result<String> {
+fn describe(task: &Task, book: &FileIndex, object: &Object) -> Result<String> {
     let datatype = object.datatype(book.file(), task)?;
     let datatype = datatype.ok_or_else(|| Error::malformed("HDF5 datatype: it is not there"))?;
     let way = Delivery::new(&datatype)?;
@@ -339,7 +339,7 @@ fn describe(task: &Task, book: &OpenFile, object: &Object) -> Result<String> {
 }
 
 /// Where the elements lie, if they lie in one piece of this file.
-fn span(book: &OpenFile, dataset: &Dataset) -> Option<Range<u64>> {
+fn span(book: &FileIndex, dataset: &Dataset) -> Option<Range<u64>> {
     let Layout::Contiguous { address: Some(address), .. } = dataset.layout else { return None };
     if dataset.external.is_some() {
         return None;
@@ -456,7 +456,7 @@ impl Listing for Group {
 }
 
 /// What an external link to a path in another file leads to.
-fn external(task: &Task, book: &Arc<OpenFile>, file: &str, path: &str) -> Result<Node> {
+fn external(task: &Task, book: &Arc<FileIndex>, file: &str, path: &str) -> Result<Node> {
     let label = "external link";
     let node = match book.other(task, file).unless_cancelled()? {
         Ok(Some(other)) if Arc::ptr_eq(&other, book) => {

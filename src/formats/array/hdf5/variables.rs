@@ -4,8 +4,8 @@
 //! <https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html#netcdf_4_spec>.
 
 use super::axes::NO_VARIABLE;
+use super::file_index::FileIndex;
 use super::links::Links;
-use super::open_file::OpenFile;
 use crate::bytes::error::{Result, UnlessCancelled};
 use crate::bytes::task::Task;
 use crate::data::cf;
@@ -32,7 +32,7 @@ impl Variables {
     ///
     /// # Errors
     /// Only a cancellation.
-    pub(super) fn of(task: &Task, book: &Arc<OpenFile>, address: u64, links: &Links) -> Result<Self> {
+    pub(super) fn of(task: &Task, book: &Arc<FileIndex>, address: u64, links: &Links) -> Result<Self> {
         let mut found = Variables::default();
         if links.count().is_some_and(|count| count > LOOKED_AT) {
             return Ok(found);

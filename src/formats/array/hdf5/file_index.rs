@@ -1,4 +1,4 @@
-//! `OpenFile`: one open file with what is known of its paths — following links by name, finding the path of an
+//! `FileIndex`: one open file with what is known of its paths — following links by name, finding the path of an
 //! object, opening the other files that external links and virtual datasets name.
 
 use super::axes::Scale;
@@ -29,7 +29,7 @@ const SHOWN: u32 = 64;
 const SEARCHED: usize = 50_000;
 
 /// One open file with what was found out about its paths.
-pub struct OpenFile {
+pub struct FileIndex {
     /// What kind of file it is.
     pub flavour: Flavour,
     file: File,
@@ -42,7 +42,7 @@ pub struct OpenFile {
     /// How often groups with several links were shown.
     shown: Mutex<HashMap<u64, u32>>,
     /// Other files, by the name that is used for them; `None` for those that cannot be opened.
-    others: Mutex<HashMap<String, Option<Arc<OpenFile>>>>,
+    others: Mutex<HashMap<String, Option<Arc<FileIndex>>>>,
 }
 
 /// Paths of objects, as far as the file was searched, breadth first.
@@ -55,12 +55,12 @@ struct Paths {
 /// Where a path leads.
 pub struct Place {
     /// The file.
-    pub book: Arc<OpenFile>,
+    pub book: Arc<FileIndex>,
     /// The object header.
     pub address: u64,
 }
 
-impl OpenFile {
+impl FileIndex {
     /// Opens the HDF5 file in a source: its superblock only.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl OpenFile {
             queue: VecDeque::from([root]),
             looked_at: 0,
         };
-        Ok(Arc::new(OpenFile {
+        Ok(Arc::new(FileIndex {
             flavour,
             file: File::new(source.clone(), superblock, len),
             chain,
@@ -178,7 +178,7 @@ impl OpenFile {
     ///
     /// # Errors
     /// `Malformed` where it is no HDF5 file, or where files name each other in a circle.
-    pub fn other(self: &Arc<Self>, task: &Task, name: &str) -> Result<Option<Arc<OpenFile>>> {
+    pub fn other(self: &Arc<Self>, task: &Task, name: &str) -> Result<Option<Arc<FileIndex>>> {
         if let Some(other) = self.others.lock().get(name) {
             return Ok(other.clone());
         }
@@ -268,7 +268,7 @@ impl OpenFile {
 
 /// The names of a file for the sources of virtual datasets that lie `depth` deep in each other.
 struct Within {
-    book: Arc<OpenFile>,
+    book: Arc<FileIndex>,
     depth: u32,
 }
 
