@@ -65,8 +65,9 @@
 //!    Else implement `Table` or `Array` (three or four methods). Where the header can be read but not all
 //!    of the values are there, show those that are and set the node's problem
 //!    ([`Plain::within`](data::content::array::Plain::within) does both); an `Err` from `open` is for a header that cannot
-//!    be read. What follows the data is a remark. Compressed files and archives need nothing: their inside comes through
-//!    the same door under its own name, as a source whose length may not be known yet.
+//!    be read, or has nothing whole behind it. What follows the data is a remark. Compressed files and archives need
+//!    nothing: their inside comes through the same door under its own name, as a source whose length may not be known
+//!    yet.
 //! 2. Where it is written: `targets: &[Target::new(id, name, extensions, &WRITER)]` with a
 //!    [`Writer`](data::format::Writer). Its `write` takes the values in steps ([`elements`](data::scan::elements) of an
 //!    array, [`scan`](fn@data::scan::scan) of a table) and gives them to [`put`](data::scan::put); `check` refuses what

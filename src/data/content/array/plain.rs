@@ -68,7 +68,7 @@ impl Plain {
     /// dimension as all of it is there; with what is to be said then, for its node's problem.
     ///
     /// # Errors
-    /// `Malformed` where shape and type overflow.
+    /// `Malformed` where shape and type overflow, and where not one whole slice is there.
     pub fn within(
         source: Source,
         offset: u64,
@@ -77,14 +77,19 @@ impl Plain {
         fortran: bool,
     ) -> Result<(Self, Option<Error>)> {
         let all = Self::cut(source.clone(), offset, dtype.clone(), shape.clone())?;
-        let (missing, whole) = (all.missing(), limits::elements(&shape)?);
-        let slowest = if fortran { shape.last_mut() } else { shape.first_mut() };
-        let (Some(there), Some(slowest)) = (all.there, slowest) else {
-            return Ok((all.fortran(fortran), missing));
+        let (Some(there), Some(missing)) = (all.there, all.missing()) else {
+            return Ok((all.fortran(fortran), None));
+        };
+        let whole = limits::elements(&shape)?;
+        let Some(slowest) = (if fortran { shape.last_mut() } else { shape.first_mut() }) else {
+            return Err(missing);
         };
         // What is cut off has elements, and so no side of 0.
         *slowest = there.checked_div(whole.checked_div(*slowest).unwrap_or(0)).unwrap_or(0);
-        Ok((Self::cut(source, offset, dtype, shape)?.fortran(fortran), missing))
+        if *slowest == 0 {
+            return Err(missing);
+        }
+        Ok((Self::cut(source, offset, dtype, shape)?.fortran(fortran), Some(missing)))
     }
 
     /// An array of `dtype` and `shape` whose neighbours along each dimension lie `strides` bytes apart, the first
@@ -525,11 +530,12 @@ mod tests {
         assert!(problem.unwrap().contains("shape [3, 2] of uint8 needs 6 bytes, 5 are there"));
         let (shape, values, problem) = within(6, &[3, 2], true);
         assert_eq!((shape, values, problem.is_some()), (vec![3, 1], Some(vec![1, 2, 3]), true));
-        let (shape, values, problem) = within(1, &[3, 2], false);
-        assert_eq!((shape, values, problem.is_some()), (vec![0, 2], Some(vec![]), true));
         assert_eq!(within(1, &[0, 2], false), (vec![0, 2], Some(vec![]), None));
-        let (shape, values, problem) = within(1, &[], false);
-        assert_eq!((shape, values, problem.is_some()), (vec![], None, true));
+        for (len, shape) in [(2, vec![3, 2]), (1, vec![])] {
+            let source = Source::memory("a", vec![0; len]);
+            let error = Plain::within(source, 1, DType::U8, shape, false).err().unwrap();
+            assert!(error.message().contains("are there; the file may be cut off"), "{error}");
+        }
     }
 
     #[test]
