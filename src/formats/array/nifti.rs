@@ -146,11 +146,16 @@ struct Values {
 impl Values {
     /// Gives `node` its array; cut to what is there, and then with a problem.
     fn fill(self, source: &Source, facts: ArrayFacts, node: &mut Node) -> Result<()> {
-        let (plain, problem) = Plain::within(source.clone(), self.offset, self.dtype, self.shape, true)?;
+        let (plain, problem) = match Plain::within(source.clone(), self.offset, self.dtype, self.shape, true)
+        {
+            Ok(found) => found,
+            // The header is shown nevertheless.
+            Err(error) => {
+                node.problem = Some(error);
+                return Ok(());
+            }
+        };
         node.problem = problem.or(node.problem.take());
-        if plain.shape().last() == Some(&0) && node.problem.is_some() {
-            return Ok(());
-        }
         let stored = plain.facts().bytes_stored.unwrap_or(0);
         node.span = Some(self.offset..self.offset.saturating_add(stored));
         let plain = plain.with_facts(facts).big_endian(self.big);
