@@ -22,8 +22,9 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 
 /// A file without the tests at its end.
 fn production(text: &str) -> &str {
-    let tests = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(super) mod tests {"];
-    tests.iter().filter_map(|tests| text.split_once(tests)).map(|(code, _)| code).next().unwrap_or(text)
+    let tests = ["mod tests {", "pub(super) mod tests {", "pub(crate) mod tests {"];
+    let code = |module: &&str| text.split_once(&format!("#[cfg(test)]\n{module}")).map(|(code, _)| code);
+    tests.iter().find_map(code).unwrap_or(text)
 }
 
 #[test]

@@ -225,12 +225,12 @@ pub fn walk(axes: &[Axis], at: (u64, u64), each: &mut impl FnMut(u64, u64)) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A permutation of `0..count`.
-    fn order(count: usize, mut seed: usize) -> Vec<usize> {
+    /// A permutation of `0..count`, one of which each `seed` below its factorial names.
+    pub(crate) fn order(count: usize, mut seed: usize) -> Vec<usize> {
         let mut order = c_order(count);
         for n in (1..count).rev() {
             order.swap(n, seed % (n + 1));

@@ -25,13 +25,13 @@ pub fn place(index: u64, shape: &[u64]) -> String {
 }
 
 /// Children that are made of their numbers when they are looked at.
-struct Made<F> {
+struct CachedChildren<F> {
     count: u64,
     make: F,
     nodes: Mutex<HashMap<u64, Arc<Node>>>,
 }
 
-impl<F: Fn(&Task, u64) -> Result<Node> + Send + Sync> Listing for Made<F> {
+impl<F: Fn(&Task, u64) -> Result<Node> + Send + Sync> Listing for CachedChildren<F> {
     fn boundaries(&self) -> &'static [char] {
         BOUNDARIES
     }
@@ -56,7 +56,7 @@ impl<F: Fn(&Task, u64) -> Result<Node> + Send + Sync> Listing for Made<F> {
 }
 
 fn made(count: u64, make: impl Fn(&Task, u64) -> Result<Node> + Send + Sync + 'static) -> Children {
-    Children::Lazy(Arc::new(Made { count, make, nodes: Mutex::default() }))
+    Children::Lazy(Arc::new(CachedChildren { count, make, nodes: Mutex::default() }))
 }
 
 /// The cells of a cell array; `cell` makes one of its name and its number.

@@ -357,17 +357,8 @@ pub fn packed_bytes(elements: u64, dtype: &DType) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::strides::tests::order;
     use proptest::prelude::*;
-
-    /// An order of `count` axes.
-    fn order(count: usize, mut seed: usize) -> Vec<usize> {
-        let mut order = strides::c_order(count);
-        for n in (1..count).rev() {
-            order.swap(n, seed % (n + 1));
-            seed /= n + 1;
-        }
-        order
-    }
 
     proptest! {
         #[test]
