@@ -13,8 +13,11 @@ mod fill;
 mod filters;
 mod items;
 mod json;
+#[cfg(test)]
+mod judge;
 mod meta;
 mod msgpack;
+mod offsets;
 mod ome;
 mod pco;
 mod python;

@@ -6,6 +6,7 @@ use super::dtype::{ByteOrder, Element};
 use super::filters::Numbers;
 use super::items::Items;
 use super::json::{Object, kind, lengths, may_ignore, named, object, short};
+use super::offsets::Offsets;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::le;
@@ -15,6 +16,12 @@ use crate::data::dtype::DType;
 use arrow::array::ArrayRef;
 use bytes::Bytes;
 use serde_json::Value;
+use std::sync::Arc;
+
+/// Codecs of elements without a size that zarrs defines: with offsets beside the values, and as `vlen-utf8` and
+/// `vlen-bytes` for any type.
+const VLEN: &str = "zarrs.vlen";
+const VLEN_V2: &str = "zarrs.vlen_v2";
 
 /// How deep shards nest.
 const SHARDS: usize = 8;
@@ -511,15 +518,43 @@ fn v3_core(
             arrays.push(codec::packing(configuration, element, limits::elements(&now.shape)?)?);
             Ok(Core::Plain)
         }
-        "vlen-utf8" if element.dtype == DType::text() => Ok(Core::Items(Items::Texts)),
-        "vlen-bytes" if element.is_variable() && element.dtype != DType::text() => {
+        "vlen-utf8" | VLEN_V2 if element.dtype == DType::text() => Ok(Core::Items(Items::Texts)),
+        "vlen-bytes" | VLEN_V2 if element.is_variable() && element.dtype != DType::text() => {
             Ok(Core::Items(Items::Bytes))
         }
-        "bytes" | "endian" | "packbits" | "vlen-utf8" | "vlen-bytes" => {
+        VLEN if element.is_variable() => offsets(configuration, element),
+        "bytes" | "endian" | "packbits" | "vlen-utf8" | "vlen-bytes" | VLEN | VLEN_V2 => {
             Err(Error::malformed(format!("codecs: {name:?} does not store elements of {}", element.word)))
         }
         _ => Err(unknown(name)),
     }
+}
+
+/// `zarrs.vlen`.
+fn offsets(configuration: Option<&Object>, element: &Element) -> Result<Core> {
+    let get = |key: &str| configuration.and_then(|c| c.get(key));
+    let codecs = |key: &str, dtype: DType| -> Result<Vec<Codec>> {
+        let list = get(key).ok_or_else(|| Error::malformed(format!("{VLEN}: it has no {key:?}")))?;
+        let word = dtype.to_string();
+        let number = Element { dtype, order: ByteOrder::Little, narrow: None, word };
+        let chain = v3_chain(list, &number, &[1], 0, &mut Vec::new(), &mut None)?;
+        match chain.core {
+            Core::Plain => Ok(chain.stored.into_iter().chain(chain.arrays).collect()),
+            _ => Err(Error::malformed(format!("{VLEN}: {key}: they store no plain list of numbers"))),
+        }
+    };
+    let (width, number) = match get("index_data_type").and_then(Value::as_str) {
+        Some("uint32") => (4, DType::U32),
+        Some("uint64") => (8, DType::U64),
+        _ => return Err(Error::malformed(format!("{VLEN}: its offsets are neither uint32 nor uint64"))),
+    };
+    Ok(Core::Items(Items::Offsets(Arc::new(Offsets {
+        offsets: codecs("index_codecs", number)?,
+        values: codecs("data_codecs", DType::U8)?,
+        width,
+        at: if get("index_location").and_then(Value::as_str) == Some("end") { At::End } else { At::Start },
+        are_texts: element.dtype == DType::text(),
+    }))))
 }
 
 /// `sharding_indexed`. <https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/index.html>

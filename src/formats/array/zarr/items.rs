@@ -3,6 +3,7 @@
 
 use super::dtype::{Element, variable};
 use super::filters::Numbers;
+use super::offsets::Offsets;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::bytes::numbers::le;
@@ -24,6 +25,8 @@ pub(super) enum Items {
     Texts,
     /// `vlen-bytes`.
     Bytes,
+    /// `zarrs.vlen`: offsets beside the values.
+    Offsets(Arc<Offsets>),
     /// `vlen-array`: lists of elements of one type.
     Lists(Element),
     /// `categorize`: numbers of labels, from 1; the labels.
@@ -41,7 +44,8 @@ impl Items {
     pub(super) fn dtype(&self) -> DType {
         match self {
             Items::Texts | Items::Labels(..) => DType::text(),
-            Items::Bytes => variable("bytes", DataType::Binary),
+            Items::Offsets(offsets) if offsets.are_texts => DType::text(),
+            Items::Bytes | Items::Offsets(_) => variable("bytes", DataType::Binary),
             Items::Lists(element) => {
                 let inner = adapt::column(&element.dtype, &[], &[], 0);
                 let inner = inner.map_or(DataType::Binary, |column| column.data_type().clone());
@@ -67,6 +71,7 @@ impl Items {
                 let (values, offsets) = parts(bytes, |_| Ok(()))?;
                 Ok(Arc::new(BinaryArray::try_new(offsets, values.into(), None)?))
             }
+            Items::Offsets(offsets) => offsets.column(bytes),
             Items::Lists(element) => lists(element, bytes),
             Items::Labels(numbers, labels) => {
                 let mut codes = Vec::new();
@@ -90,10 +95,12 @@ impl Items {
     /// What a missing element is, as a column of one row; `None` for null.
     pub(super) fn fill(&self, value: &Value) -> Option<ArrayRef> {
         match (self, value) {
-            (Items::Texts | Items::Labels(..), Value::String(text)) => {
+            (Items::Texts | Items::Labels(..) | Items::Offsets(_), Value::String(text))
+                if self.dtype() == DType::text() =>
+            {
                 Some(Arc::new(StringArray::from(vec![text.as_str()])))
             }
-            (Items::Bytes, value @ (Value::String(_) | Value::Array(_))) => {
+            (Items::Bytes | Items::Offsets(_), value @ (Value::String(_) | Value::Array(_))) => {
                 let bytes = super::fill::raw(value)?;
                 Some(Arc::new(BinaryArray::from(vec![bytes.as_slice()])))
             }

@@ -11,10 +11,10 @@ use crate::data::region::{Region, Span};
 use crate::engines::pickle::Verdict;
 use arrow::array::{Array as _, ArrayRef, AsArray};
 use proptest::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const STORES: [&str; 15] = [
+pub(super) const STORES: [&str; 15] = [
     "numbers_v2.zarr.zip",
     "numbers_v3.zarr.zip",
     "v2_codecs.zarr.zip",
@@ -32,14 +32,17 @@ const STORES: [&str; 15] = [
     "one_folder_down.zip",
 ];
 
+pub(super) fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/zarr").join(name)
+}
+
 fn opened(name: &str) -> Document {
-    let path = format!("{}/fixtures/zarr/{name}", env!("CARGO_MANIFEST_DIR"));
-    let document = crate::open(&Task::new(), Path::new(&path), &Options::default()).unwrap();
+    let document = crate::open(&Task::new(), &fixture(name), &Options::default()).unwrap();
     assert_eq!((document.format.id, document.remarks.len()), ("zarr", 0), "{name}: {:?}", document.remarks);
     document
 }
 
-fn nodes(document: &Document) -> Vec<(String, Arc<Node>)> {
+pub(super) fn nodes(document: &Document) -> Vec<(String, Arc<Node>)> {
     let mut all = Vec::new();
     let mut visit = |node: &Arc<Node>, path: &str, _| {
         all.push((path.to_owned(), node.clone()));
@@ -60,19 +63,19 @@ fn find(document: &Document, path: &str) -> Arc<Node> {
     document.root.find(&Task::new(), path).unwrap().unwrap_or_else(|| panic!("{path} is not there"))
 }
 
-fn array_of(node: &Node) -> Arc<dyn Array> {
+pub(super) fn array_of(node: &Node) -> Arc<dyn Array> {
     match &node.content {
         Some(Content::Array(array)) => array.clone(),
         _ => panic!("{} is no array: {:?}", node.name, node.problem),
     }
 }
 
-fn bytes(array: &dyn Array) -> crate::bytes::error::Result<Vec<u8>> {
+pub(super) fn bytes(array: &dyn Array) -> crate::bytes::error::Result<Vec<u8>> {
     array::read(array, &Task::new(), &Region::all(array.shape()))
 }
 
 /// The elements as texts, as `show` gives them.
-fn texts(column: &ArrayRef) -> Vec<Option<String>> {
+pub(super) fn texts(column: &ArrayRef) -> Vec<Option<String>> {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return texts.iter().map(|text| text.map(str::to_owned)).collect();
     }

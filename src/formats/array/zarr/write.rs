@@ -4,6 +4,7 @@
 //! <https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html>
 
 mod data_type;
+mod encode;
 mod grid;
 mod store;
 
@@ -22,11 +23,11 @@ use crate::data::format::{
 use crate::data::scan::array_bytes;
 use base64::Engine;
 use data_type::Stored;
+use encode::{Elements, Encoder};
 use grid::Grid;
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 const COMPRESSION: OptionSpec =
     OptionSpec::new("compression", "How chunks are compressed").one_of("zstd", &["zstd", "gzip", "none"]);
@@ -111,7 +112,7 @@ fn write_keys(task: &Task, payload: &Payload, options: &Options, keys: &mut dyn 
     }
     for (name, array, stored, grid, _) in arrays {
         task.set_message(name.clone());
-        let job = Job { array: array.as_ref(), stored, grid, compression };
+        let job = Job::new(array.as_ref(), stored, grid, compression)?;
         job.run(task, name, keys).map_err(|e| e.in_node(name))?;
     }
     Ok(())
@@ -159,6 +160,16 @@ fn bytes_of(document: &Json) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(document).map_err(|e| Error::bug(format!("metadata that are no JSON: {e}")))
 }
 
+/// What makes bytes of a chunk's elements.
+fn chunk_codecs(stored: &Stored, compression: Compression) -> Vec<Json> {
+    std::iter::once(stored.codec.clone()).chain(compression.codec()).collect()
+}
+
+/// What makes bytes of a shard's index.
+fn index_codecs() -> Vec<Json> {
+    vec![json!({"name": "bytes", "configuration": {"endian": "little"}}), json!({"name": "crc32c"})]
+}
+
 /// The `zarr.json` of an array.
 fn document(
     array: &dyn Array,
@@ -167,12 +178,10 @@ fn document(
     compression: Compression,
     attributes: Map<String, Json>,
 ) -> Json {
-    let mut codecs = vec![stored.codec.clone()];
-    codecs.extend(compression.codec());
+    let mut codecs = chunk_codecs(stored, compression);
     if grid.is_sharded() {
-        let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
         codecs = vec![json!({"name": "sharding_indexed", "configuration": {
-            "chunk_shape": grid.chunk, "codecs": codecs, "index_codecs": index, "index_location": "end"}})];
+            "chunk_shape": grid.chunk, "codecs": codecs, "index_codecs": index_codecs(), "index_location": "end"}})];
     }
     let mut document = json!({
         "zarr_format": 3,
@@ -227,18 +236,6 @@ impl Compression {
             Compression::None => None,
         }
     }
-
-    fn compress(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        match self {
-            Compression::None => Ok(bytes),
-            Compression::Zstd => Ok(zstd::bulk::compress(&bytes, 3)?),
-            Compression::Gzip => {
-                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
-                encoder.write_all(&bytes)?;
-                Ok(encoder.finish()?)
-            }
-        }
-    }
 }
 
 /// One array on its way.
@@ -246,10 +243,19 @@ struct Job<'a> {
     array: &'a dyn Array,
     stored: Stored,
     grid: Grid,
-    compression: Compression,
+    chunks: Encoder,
+    index: Encoder,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(array: &'a dyn Array, stored: Stored, grid: Grid, compression: Compression) -> Result<Self> {
+        let chunks = Encoder::new(&chunk_codecs(&stored, compression), &grid.chunk, stored.elements)?;
+        let mut entries = grid.inside();
+        entries.push(2);
+        let index = Encoder::new(&index_codecs(), &entries, Elements::Bytes(8))?;
+        Ok(Job { array, stored, grid, chunks, index })
+    }
+
     /// Writes all keys.
     fn run(&self, task: &Task, name: &str, keys: &mut dyn Files) -> Result<()> {
         let made = |index: &[u64]| self.key(task, index);
@@ -265,7 +271,7 @@ impl Job<'_> {
         if !self.grid.is_sharded() {
             return self.chunk(task, index);
         }
-        let inside = strides::counts(&self.grid.shard, &self.grid.chunk);
+        let inside = self.grid.inside();
         let count = limits::elements(&inside)?;
         let chunks: Vec<Option<Vec<u8>>> = (0..count)
             .into_par_iter()
@@ -278,19 +284,17 @@ impl Job<'_> {
         if chunks.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let (mut out, mut table) = (Vec::new(), Vec::with_capacity(chunks.len() * 16 + 4));
+        let (mut out, mut index) = (Vec::new(), Vec::with_capacity(chunks.len() * 16));
         for chunk in &chunks {
             let (offset, len) = match chunk {
                 Some(bytes) => (out.len() as u64, bytes.len() as u64),
                 None => (u64::MAX, u64::MAX),
             };
-            table.extend(offset.to_le_bytes());
-            table.extend(len.to_le_bytes());
+            index.extend(offset.to_le_bytes());
+            index.extend(len.to_le_bytes());
             out.extend_from_slice(chunk.as_deref().unwrap_or_default());
         }
-        let sum = crate::bytes::codec::checksum::crc32c(&table);
-        out.append(&mut table);
-        out.extend(sum.to_le_bytes());
+        out.append(&mut self.index.encode(index)?);
         Ok(Some(out))
     }
 
@@ -301,16 +305,15 @@ impl Job<'_> {
         if region.elements()? == 0 {
             return Ok(None);
         }
-        if self.stored.is_variable {
+        if !matches!(self.stored.elements, Elements::Bytes(_)) {
             let column = self.array.column(task, &region)?;
-            let cells = self.grid.whole_rows(&region)?;
-            return self.compression.compress(data_type::vlen(&column, &cells)?).map(Some);
+            return self.chunks.encode_column(&column, &self.grid.whole_rows(&region)?).map(Some);
         }
         let whole = elements(task, self.array, &self.grid.chunk, index)?;
         if self.stored.zeros_are_fill && whole.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
-        self.compression.compress(self.stored.packed(self.array.dtype(), whole)?).map(Some)
+        self.chunks.encode(self.stored.packed(self.array.dtype(), whole)?).map(Some)
     }
 }
 

@@ -2,12 +2,12 @@
 //! <https://github.com/zarr-developers/zarr-extensions/tree/main/data-types>
 
 use super::super::json::BASE64;
+use super::encode::Elements;
 use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 use crate::data::dtype::{DType, Record, TimeBase, TimeUnit};
 use crate::data::format::note;
 use crate::data::format::{Loss, LossKind};
-use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use base64::Engine;
 use serde_json::{Value as Json, json};
@@ -19,8 +19,8 @@ pub(super) struct Stored {
     pub(super) fill: Json,
     /// The codec that makes bytes of elements.
     pub(super) codec: Json,
-    /// Whether elements have no fixed size.
-    pub(super) is_variable: bool,
+    /// What elements are to the codecs.
+    pub(super) elements: Elements,
     /// Whether the fill value is all zeros, so that a chunk of zeros may be left out.
     pub(super) zeros_are_fill: bool,
 }
@@ -51,16 +51,24 @@ impl Stored {
     pub(super) fn new(dtype: &DType) -> Result<Self> {
         let (data_type, fill) = named(dtype)?;
         if let DType::Variable(kind) = dtype {
-            let codec = if kind.arrow == DataType::Utf8 { "vlen-utf8" } else { "vlen-bytes" };
+            let (codec, elements) = match kind.arrow == DataType::Utf8 {
+                true => ("vlen-utf8", Elements::Texts),
+                false => ("vlen-bytes", Elements::Binaries),
+            };
             let codec = json!({"name": codec, "configuration": {}});
-            return Ok(Stored { data_type, fill, codec, is_variable: true, zeros_are_fill: false });
+            return Ok(Stored { data_type, fill, codec, elements, zeros_are_fill: false });
         }
         let codec = match dtype.swap_unit() > 1 || dtype.record().is_some() {
             true => json!({"name": "bytes", "configuration": {"endian": "little"}}),
             false => json!({"name": "bytes"}),
         };
         let zeros_are_fill = fill != "NaT";
-        Ok(Stored { data_type, fill, codec, is_variable: false, zeros_are_fill })
+        let size = match dtype.record() {
+            Some(record) => record.fields.iter().map(|field| field.dtype.size()).sum(),
+            None => dtype.size(),
+        };
+        let elements = Elements::Bytes(limits::check(size, limits::CHUNK, "an element")?);
+        Ok(Stored { data_type, fill, codec, elements, zeros_are_fill })
     }
 
     /// The delivered elements as they are stored: structured ones without gaps.
@@ -153,26 +161,4 @@ fn moment(unit: TimeUnit) -> Json {
 fn time(unit: TimeUnit) -> Json {
     let base = if unit.base == TimeBase::Generic { "generic" } else { unit.base.word() };
     json!({"unit": base, "scale_factor": unit.count})
-}
-
-/// Texts or bytes, each after its length; `cells` says which row of the column each element is.
-pub(super) fn vlen(column: &ArrayRef, cells: &[Option<usize>]) -> Result<Vec<u8>> {
-    let texts = column.as_string_opt::<i32>();
-    let bytes = column.as_binary_opt::<i32>();
-    let value = |row: usize| -> Option<&[u8]> {
-        match (texts, bytes) {
-            _ if row >= column.len() || column.is_null(row) => None,
-            (Some(texts), _) => Some(texts.value(row).as_bytes()),
-            (_, Some(bytes)) => Some(bytes.value(row)),
-            _ => None,
-        }
-    };
-    let long = |len: usize| u32::try_from(len).map_err(|_| Error::limit("zarr: a text of more than 4 GB"));
-    let mut out = long(cells.len())?.to_le_bytes().to_vec();
-    for cell in cells {
-        let value = cell.and_then(value).unwrap_or_default();
-        out.extend(long(value.len())?.to_le_bytes());
-        out.extend_from_slice(value);
-    }
-    Ok(out)
 }

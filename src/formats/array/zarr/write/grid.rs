@@ -59,6 +59,11 @@ impl Grid {
         self.sharded
     }
 
+    /// How many chunks lie along each dimension of a shard.
+    pub(super) fn inside(&self) -> Vec<u64> {
+        strides::counts(&self.shard, &self.chunk)
+    }
+
     /// The part of the array that a chunk holds.
     pub(super) fn region(&self, index: &[u64]) -> Region {
         Region::of_part(index, &self.chunk, &self.shape)
