@@ -22,6 +22,8 @@ use std::sync::OnceLock;
 
 /// Bytes read at a time by each worker: large enough to amortise a call, small enough for the cache.
 const PIECE: u64 = 1 << 20;
+/// Elements counted in a histogram at a time.
+const COUNTED: usize = 4096;
 /// Pieces of more bytes than this are read one after the other, to spare memory.
 const LARGE: u64 = 64 << 20;
 
@@ -305,8 +307,12 @@ fn histogram(array: &dyn Array, task: &Task, losses: Losses<'_>, empty: &Counter
         let mut counter = empty.clone();
         if !counter.takes_integers() || !dtype.integers(bytes, |value| counter.add_integer(value, times)) {
             let mut values = Vec::new();
-            dtype.decode(bytes, &mut values);
-            values.iter().for_each(|&value| counter.add(value, times));
+            // As many at a time as stay in the cache.
+            for bytes in bytes.chunks(COUNTED * dtype.size().max(1) as usize) {
+                values.clear();
+                dtype.decode(bytes, &mut values);
+                counter.add(&values, times);
+            }
         }
         counter
     };

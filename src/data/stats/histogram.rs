@@ -46,7 +46,7 @@ impl Histogram {
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         let mut counter = Counter::of_numbers(low, high, Binning::AtMost(bins));
-        values.iter().for_each(|&value| counter.add(value, 1));
+        counter.add(values, 1);
         Some(counter.finish())
     }
 
@@ -95,17 +95,12 @@ pub enum Binning {
 /// How a number is placed.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    Number,
+    /// Bins for each unit above the least number.
+    Number { low: f64, scale: f64 },
     /// By its share of the distance from the least to the greatest integer.
-    Share {
-        low: i128,
-        span: u128,
-    },
+    Share { low: i128, span: u128 },
     /// By whole integers a bin.
-    Width {
-        low: i128,
-        width: u128,
-    },
+    Width { low: i128, width: u128 },
 }
 
 /// A histogram that numbers are added to.
@@ -128,7 +123,8 @@ impl Counter {
                 }
             }
         };
-        Counter { histogram: Histogram::new(low, high, bins), place: Place::Number }
+        let scale = if high > low { bins.max(1) as f64 / (high - low) } else { 0.0 };
+        Counter { histogram: Histogram::new(low, high, bins), place: Place::Number { low, scale } }
     }
 
     /// For integers from `low` to `high`.
@@ -159,28 +155,29 @@ impl Counter {
 
     /// Whether integers are expected.
     pub fn takes_integers(&self) -> bool {
-        !matches!(self.place, Place::Number)
+        !matches!(self.place, Place::Number { .. })
     }
 
-    /// Counts a number so many times; not one that is not finite.
-    pub fn add(&mut self, value: f64, times: u64) {
-        if !value.is_finite() {
-            return;
-        }
-        let edges = self.histogram.edges.as_slice();
-        let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return };
-        let bins = self.histogram.counts.len();
-        let last = bins.saturating_sub(1);
-        let share = if high > low { (value - low) / (high - low) * bins as f64 } else { 0.0 };
-        let mut bin = (share as usize).min(last);
-        // A quotient may round to the other side of a limit.
-        if edges.get(bin).is_some_and(|edge| value < *edge) {
-            bin = bin.saturating_sub(1);
-        } else if bin < last && edges.get(bin + 1).is_some_and(|edge| value >= *edge) {
-            bin += 1;
-        }
-        if let Some(count) = self.histogram.counts.get_mut(bin) {
-            *count += times;
+    /// Counts numbers, each so many times; not those that are not finite.
+    pub fn add(&mut self, values: &[f64], times: u64) {
+        let (low, scale) = match self.place {
+            Place::Number { low, scale } => (low, scale),
+            // Integers that came as numbers.
+            _ => return values.iter().for_each(|&value| self.add_integer(value as i128, times)),
+        };
+        let Histogram { edges, counts, .. } = &mut self.histogram;
+        let last = counts.len().saturating_sub(1);
+        for value in values.iter().copied().filter(|value| value.is_finite()) {
+            let mut bin = (((value - low) * scale) as usize).min(last);
+            // A product may round to the other side of a limit.
+            if edges.get(bin).is_some_and(|edge| value < *edge) {
+                bin = bin.saturating_sub(1);
+            } else if bin < last && edges.get(bin + 1).is_some_and(|edge| value >= *edge) {
+                bin += 1;
+            }
+            if let Some(count) = counts.get_mut(bin) {
+                *count += times;
+            }
         }
     }
 
@@ -188,7 +185,7 @@ impl Counter {
     pub fn add_integer(&mut self, value: i128, times: u64) {
         let bins = self.histogram.counts.len();
         let bin = match self.place {
-            Place::Number => return self.add(value as f64, times),
+            Place::Number { .. } => return self.add(&[value as f64], times),
             Place::Width { low, width } => value.abs_diff(low.min(value)) / width,
             Place::Share { low, span } => {
                 let off = value.abs_diff(low.min(value));
@@ -273,15 +270,18 @@ fn add(counter: &mut Counter, array: &ArrayRef, inferred: Option<&DataType>, tim
     let array = values(array, inferred)?;
     if array.data_type().is_decimal() {
         let value = |row: usize| cell::text(array.as_ref(), row)?.parse::<f64>().ok();
-        (0..array.len()).filter_map(value).for_each(|value| counter.add(value, times));
+        counter.add(&(0..array.len()).filter_map(value).collect::<Vec<_>>(), times);
     } else if counter.takes_integers() {
         let integers = cast(&array, &DataType::Decimal128(38, 0))?;
         let values = integers.as_primitive::<Decimal128Type>().iter().flatten();
         values.for_each(|value| counter.add_integer(value, times));
     } else {
         let numbers = cast(&array, &DataType::Float64)?;
-        let values = numbers.as_primitive::<Float64Type>().iter().flatten();
-        values.for_each(|value| counter.add(value, times));
+        let numbers = numbers.as_primitive::<Float64Type>();
+        match numbers.null_count() {
+            0 => counter.add(numbers.values(), times),
+            _ => counter.add(&numbers.iter().flatten().collect::<Vec<_>>(), times),
+        }
     }
     Ok(())
 }
@@ -370,7 +370,7 @@ mod tests {
             self.0.read(task, 0..rows.end - rows.start, columns)
         }
 
-        fn alike(&self, _: &Task, at: u64) -> Result<u64> {
+        fn equal_rows(&self, _: &Task, at: u64) -> Result<u64> {
             Ok((1 << 50) - at)
         }
     }
@@ -392,7 +392,7 @@ mod tests {
         ) {
             let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
             let mut counter = Counter::of_numbers(low, high, Binning::Exactly(bins));
-            values.iter().for_each(|value| counter.add(*value, 1));
+            counter.add(&values, 1);
             let found = counter.finish();
             for (bin, count) in found.counts.iter().enumerate() {
                 let inside = |v: &&f64| **v >= found.edges[bin] && (**v < found.edges[bin + 1] || bin + 1 == bins);

@@ -23,7 +23,7 @@ const KEPT: usize = 128 << 20;
 /// Dictionaries that are kept, in bytes.
 const DICTIONARIES: usize = 256 << 20;
 /// About how many stored bytes one step of a scan covers.
-const SCAN: u64 = 32 << 20;
+const SCAN: u64 = 4 << 20;
 /// The most rows of one step of a scan.
 const STEP: u64 = 1 << 20;
 /// The most batches whose layout is listed.
@@ -221,7 +221,7 @@ impl Table for IpcTable {
         batch(self.schema(), columns, self.arrays(task, &rows, columns)?, (rows.end - rows.start) as usize)
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
         if !self.schema.plans.iter().all(|plan| capacity::may_be_hollow(&plan.dtype)) {
             return Ok(0);
         }

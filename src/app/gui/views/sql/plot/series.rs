@@ -221,7 +221,7 @@ fn counted(wish: &Wish, taken: &Taken, scale: Scale) -> Series {
         _ => (low - 0.5, low + 0.5, 1),
     };
     let mut counter = Counter::of_numbers(low, high, Binning::Exactly(bins));
-    values().for_each(|value| counter.add(value, 1));
+    counter.add(&values().collect::<Vec<_>>(), 1);
     let counted = counter.finish();
     let step = (high - low) / bins as f64;
     let middle = |n: usize| low + step * (n as f64 + 0.5);
