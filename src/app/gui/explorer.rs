@@ -415,7 +415,7 @@ impl Explorer {
         let state = documents.iter().map(|(_, d)| Arc::as_ptr(d) as usize).fold(0, usize::wrapping_add);
         let (wanted, key) = (query.clone(), (self.filter.clone(), stamps, state));
         let shown =
-            self.search.get(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
+            self.search.scan(jobs, &key, "searching", move |task| search::find(task, &documents, &wanted));
         let Some(hits) = shown.value else {
             theme::pending(ui, ui.scope_id().with("searching"), "Searching…");
             return;

@@ -91,7 +91,7 @@ impl File {
             }
             opened
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(document), _) => {
                 let news = self.document().is_none_or(|old| !Arc::ptr_eq(old, &document));
                 self.state = State::Ready(document);

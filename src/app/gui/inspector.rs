@@ -57,7 +57,7 @@ impl Inspector {
         ScrollArea::vertical().id_salt("inspector").auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             problems(ui, target);
-            let Some(known) = shown.value.filter(|_| shown.fresh) else { return };
+            let Some(known) = shown.ready() else { return };
             section(ui, "Details", |ui| {
                 theme::section_head(ui, "Details", None);
                 ui.add_space(space::S2);

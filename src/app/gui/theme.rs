@@ -278,6 +278,11 @@ pub(crate) fn mono(text: impl Into<String>) -> RichText {
 }
 
 /// Text in the colour of labels.
+/// How far a job is, as words behind others; nothing where it does not know.
+pub(crate) fn percent(share: Option<f32>) -> String {
+    share.map_or(String::new(), |share| format!(" {:.0} %", share.min(1.0) * 100.0))
+}
+
 pub(crate) fn dim(theme: &Theme, text: impl Into<String>) -> RichText {
     RichText::new(text).color(theme.dim)
 }

@@ -19,7 +19,7 @@ use crate::gui::commands::Action;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
-use run::{Run, State};
+use run::Run;
 
 /// What a plan was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ impl Export {
 
     /// Whether a file is being written: the dialog stays until that is done or cancelled.
     pub(super) fn is_busy(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| matches!(run.state(), State::Running))
+        self.run.as_ref().is_some_and(Run::is_busy)
     }
 
     /// Takes a path that was chosen in the desktop's dialog.
@@ -194,7 +194,7 @@ impl Export {
             Some((_, data)) => Ok(items_of(name, data, Attributes::of(&node))),
             None => convert::gather(task, &node, &path),
         });
-        let value = shown.value.filter(|_| shown.fresh);
+        let value = shown.ready();
         if let Some(error) = shown.error {
             form::problem(ui, "This cannot be exported", &error.to_string());
         } else if value.is_none() {
@@ -213,7 +213,7 @@ impl Export {
         let all = items.clone();
         let shown =
             self.types.get(jobs, &self.whole, "finding file types", move |_| Ok(convert::targets(&all)));
-        let types = shown.value.filter(|_| shown.fresh)?;
+        let types = shown.ready()?;
         if types.is_empty() {
             form::problem(ui, "No file type can hold this", "Choose a part of it in the explorer.");
             return None;
@@ -297,7 +297,7 @@ impl Export {
             form::problem(ui, "This does not fit", &error.to_string());
             return None;
         }
-        shown.value.filter(|_| shown.fresh)
+        shown.ready()
     }
 
     /// Where to; whether a file may be written there, if that is known.
@@ -331,7 +331,7 @@ impl Export {
         let path = PathBuf::from(&self.path);
         let asked = path.clone();
         let shown = self.exists.get(jobs, &path, "", move |_| Ok(asked.symlink_metadata().is_ok()));
-        let exists = shown.value.filter(|_| shown.fresh).map(|exists| *exists);
+        let exists = shown.ready().map(|exists| *exists);
         if exists == Some(true) {
             form::row(ui, "", |ui| {
                 let words = RichText::new("This file exists: replace it").color(Theme::of(ui).warn);

@@ -104,7 +104,7 @@ impl OpenPath {
         let (folder, begin) = split(&self.text);
         let wanted = folder.clone();
         let shown = self.names.get(jobs, &folder, "", move |task| list(task, &wanted));
-        let Some(names) = shown.value.filter(|_| shown.fresh) else { return Vec::new() };
+        let Some(names) = shown.ready() else { return Vec::new() };
         let begin = begin.to_lowercase();
         let fits = names.iter().filter(|name| {
             name.name.to_lowercase().starts_with(&begin)

@@ -65,7 +65,7 @@ impl OpenRaw {
         let list = egui::Popup::is_any_open(ui.ctx());
         let path = self.path.clone();
         let shown = self.len.get(jobs, &(), "", move |task| Source::open(task, &path)?.len(task));
-        let len = shown.value.filter(|_| shown.fresh).map(|len| *len);
+        let len = shown.ready().map(|len| *len);
         if let (true, Some(len)) = (self.guess, len) {
             self.guess = false;
             if let Some(layout) = Layout::begin(&self.name, len) {

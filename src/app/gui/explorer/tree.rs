@@ -6,9 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gander::bytes::error::Error;
-use gander::bytes::task::Task;
 use gander::data::node::{Children, Listing, Node};
-use gander::jobs::{Jobs, Priority, Shown, Slot};
+use gander::jobs::{Jobs, Shown, Slot};
 
 /// How many children of a lazy node are read at once.
 const PAGE: u64 = 200;
@@ -34,7 +33,7 @@ pub(super) struct Branch {
     /// Children read so far, where their number is not known.
     seen: u64,
     /// The counting of the others, once the first page was full.
-    measured: Option<Task>,
+    measured: Slot<(), ()>,
     kids: BTreeMap<u64, Branch>,
     /// Children that are being looked into without having been asked for.
     peeking: Vec<u64>,
@@ -67,15 +66,6 @@ impl Page {
                 return shown;
             }
             self.whole = true;
-        }
-    }
-}
-
-impl Drop for Branch {
-    fn drop(&mut self) {
-        // A closed file leaves no work behind.
-        if let Some(task) = &self.measured {
-            task.cancel();
         }
     }
 }
@@ -117,7 +107,7 @@ impl Branch {
             pages: BTreeMap::new(),
             end: None,
             seen: 0,
-            measured: None,
+            measured: Slot::default(),
             kids: BTreeMap::new(),
             peeking: Vec::new(),
             peeked: 0,
@@ -192,12 +182,10 @@ impl Branch {
                 self.seen = self.seen.max(start + nodes.len() as u64);
                 if *whole && (nodes.len() as u64) < PAGE {
                     self.end = Some(start + nodes.len() as u64);
-                } else if *whole && self.measured.is_none() && list.count().is_none() {
+                } else if *whole && list.count().is_none() {
                     let title = format!("counting what is in {}", self.node.name);
-                    self.measured = Some(jobs.run(title, Priority::Background, move |task| {
-                        // Without a count the rows still come as they are scrolled to.
-                        let _ = list.measure(task);
-                    }));
+                    // Without a count the rows still come as they are scrolled to.
+                    self.measured.scan(jobs, &(), &title, move |task| list.measure(task).map(drop));
                 }
                 known.cloned().map_or(Child::Pending, Child::Node)
             }

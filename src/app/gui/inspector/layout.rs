@@ -121,7 +121,7 @@ impl Map {
         }
         let layout = known.clone();
         let shown = self.boxes.get(jobs, key, "", move |_| Ok(Boxes::of(&layout.layout)));
-        if let Some(boxes) = shown.value.filter(|_| shown.fresh) {
+        if let Some(boxes) = shown.ready() {
             self.boxes(ui, &boxes, unit);
         }
     }

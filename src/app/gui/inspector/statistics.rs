@@ -8,11 +8,9 @@ use egui::{Align2, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::bytes::display;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::limits;
-use gander::bytes::task::Task;
 use gander::data::content::{Array, Content, Image, Table};
 use gander::data::stats::Histogram;
-use gander::jobs::{Jobs, Priority, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Slot};
 
 use super::Key;
 use super::details::Known;
@@ -36,19 +34,17 @@ enum Of {
     Image(Arc<dyn Image>),
 }
 
+/// A pass over all of it.
 struct Scan {
-    task: Task,
+    numbers: Slot<(), Numbers>,
     /// Nobody asked for it: it ends when something else is shown.
     by_itself: bool,
 }
-
-type Results = Arc<Mutex<HashMap<Key, Result<Arc<Numbers>>>>>;
 
 /// The state of the section.
 #[derive(Default)]
 pub(super) struct Statistics {
     sample: Slot<Key, Numbers>,
-    exact: Results,
     scans: HashMap<Key, Scan>,
 }
 
@@ -56,11 +52,13 @@ impl Statistics {
     pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, key: &Key, target: &Target, known: &Known) {
         self.tidy(key);
         let Some(of) = of(target, &key.2) else { return };
-        let exact = self.exact.lock().get(key).cloned();
         let little = of.is_little();
-        if exact.is_none() && little && !self.scans.contains_key(key) {
+        if little && !self.scans.contains_key(key) {
             self.scan(jobs, key, &of, true);
         }
+        let exact = self.scans.get(key).and_then(|scan| scan.numbers.peek(&()).answer());
+        let stopped = |exact: &Result<_>| exact.as_ref().is_err_and(Error::is_cancelled);
+        let exact = exact.filter(|exact| !stopped(exact));
         let sample = if exact.is_none() && !little { self.sample(jobs, key, &of) } else { None };
         super::section(ui, "Statistics", |ui| {
             let numbers = match (&exact, &sample) {
@@ -125,25 +123,23 @@ impl Statistics {
     /// What runs, or a button that starts it.
     fn button(&mut self, ui: &mut Ui, jobs: &Jobs, key: &Key, of: &Of, something: bool) {
         let theme = Theme::of(ui);
-        let running = self.scans.get(key).filter(|scan| !scan.task.is_cancelled());
-        if let Some(scan) = running {
-            if self.exact.lock().contains_key(key) {
+        if let Some(scan) = self.scans.get(key) {
+            let shown = scan.numbers.peek(&());
+            if shown.ready().is_some() {
                 return;
             }
-            let part = scan.task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
-            let mut stop = false;
-            ui.horizontal(|ui| {
-                ui.label(theme::dim(theme, format!("scanning{part}")));
-                stop = theme::icon_button(ui, crate::gui::icons::Icon::Close, "Stop scanning").clicked();
-            });
-            if stop {
-                scan.task.cancel();
+            if shown.runs() {
+                ui.horizontal(|ui| {
+                    ui.label(theme::dim(theme, format!("scanning{}", theme::percent(shown.progress()))));
+                    if theme::icon_button(ui, crate::gui::icons::Icon::Close, "Stop scanning").clicked() {
+                        scan.numbers.cancel();
+                    }
+                });
+                return;
             }
-            return;
         }
         ui.add_space(if something { space::S2 } else { 0.0 });
         if theme::button(ui, of.words()).clicked() {
-            self.exact.lock().remove(key);
             self.scan(jobs, key, of, false);
         }
     }
@@ -158,48 +154,25 @@ impl Statistics {
             Of::Array(array) => numbers::array_sample(&*array, task),
             Of::Image(image) => numbers::image_exact(&*image, task),
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
-            (Some(numbers), _) => Some(Ok(numbers)),
-            (None, error) => error.map(Err),
-        }
+        shown.answer()
     }
 
     fn scan(&mut self, jobs: &Jobs, key: &Key, of: &Of, by_itself: bool) {
-        let (from, results, done) = (of.clone(), self.exact.clone(), key.clone());
-        let task = jobs.run("statistics", Priority::Background, move |task| {
-            let result = gander::bytes::guard::guarded(|| match &from {
-                Of::Column(table, column) => numbers::column_exact(&**table, task, *column),
-                Of::Array(array) => numbers::array_exact(&**array, task),
-                Of::Image(image) => numbers::image_exact(&**image, task),
-            });
-            if !task.is_cancelled() {
-                results.lock().insert(done, result.map(Arc::new));
-            }
+        let (from, numbers) = (of.clone(), Slot::default());
+        numbers.scan(jobs, &(), "statistics", move |task| match &from {
+            Of::Column(table, column) => numbers::column_exact(&**table, task, *column),
+            Of::Array(array) => numbers::array_exact(&**array, task),
+            Of::Image(image) => numbers::image_exact(&**image, task),
         });
-        self.scans.insert(key.clone(), Scan { task, by_itself });
+        self.scans.insert(key.clone(), Scan { numbers, by_itself });
     }
 
     /// Ends what nobody asked for and nobody looks at, and forgets the oldest.
     fn tidy(&mut self, key: &Key) {
-        let results = self.exact.clone();
-        self.scans.retain(|other, scan| {
-            let wanted = other == key || !scan.by_itself;
-            if !wanted {
-                scan.task.cancel();
-            }
-            wanted && !(other != key && results.lock().contains_key(other))
-        });
-        let mut exact = self.exact.lock();
-        if exact.len() > KEPT {
-            exact.retain(|other, _| other == key);
+        self.scans.retain(|other, scan| other == key || !scan.by_itself || !scan.numbers.peek(&()).runs());
+        if self.scans.len() > KEPT {
+            self.scans.retain(|other, scan| other == key || scan.numbers.peek(&()).runs());
         }
-    }
-}
-
-impl Drop for Statistics {
-    fn drop(&mut self) {
-        self.scans.values().for_each(|scan| scan.task.cancel());
-        self.sample.cancel();
     }
 }
 

@@ -237,7 +237,7 @@ impl Pane {
                 Error::malformed(format!("tree: there is no node {path:?} in this file any more"))
             }),
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(node), _) => Ok(Some((*node).clone())),
             (None, Some(error)) => Err(error),
             (None, None) => Ok(None),

@@ -19,6 +19,7 @@ mod field_view;
 pub(super) mod histogram;
 pub(super) mod layer;
 pub(super) mod lines;
+mod loader;
 mod marks;
 mod numbers;
 pub(super) mod options;
@@ -477,13 +478,6 @@ impl ArrayView {
             self.show_place(row, column);
         }
         inside
-    }
-}
-
-impl Drop for ArrayView {
-    /// A tab that was closed needs nothing read.
-    fn drop(&mut self) {
-        self.stop();
     }
 }
 

@@ -60,7 +60,7 @@ impl Follow {
         let (root, wanted) = (target.document.root.clone(), reference.clone());
         let title = format!("looking for {reference}");
         let shown = self.found.get(jobs, &reference, &title, move |task| find(&root, task, &wanted));
-        match (shown.value.filter(|_| shown.fresh), shown.error, self.otherwise.take()) {
+        match (shown.ready(), shown.error, self.otherwise.take()) {
             (Some(found), _, otherwise) => match (&*found, otherwise) {
                 (Some(found), _) => found.show(target, actions),
                 (None, Some((title, text))) => actions.push(Action::Read(title, text)),

@@ -133,8 +133,8 @@ impl HexView {
             let bytes = source.read_up_to(task, wanted.start * PAGE, most as usize)?;
             Ok(Bytes::copy_from_slice(&bytes))
         });
-        self.failed = shown.error.map(|error| (missing.clone(), error));
-        if let Some(bytes) = shown.value.filter(|_| shown.fresh) {
+        self.failed = shown.error.clone().map(|error| (missing.clone(), error));
+        if let Some(bytes) = shown.ready() {
             for (at, number) in missing.enumerate() {
                 let start = (at * PAGE as usize).min(bytes.len());
                 let end = (start + PAGE as usize).min(bytes.len());
@@ -165,7 +165,7 @@ impl HexView {
         let source = self.source.clone();
         let title = format!("measuring {}", self.name);
         let shown = self.len_slot.get(cx.jobs, &(), &title, move |task| source.len(task));
-        self.len = shown.value.filter(|_| shown.fresh).map(|len| *len);
+        self.len = shown.ready().map(|len| *len);
     }
 
     fn go_to(&mut self, offset: u64) {
@@ -234,7 +234,7 @@ impl HexView {
             let bytes = source.read_up_to(task, range.start, (range.end - range.start) as usize)?;
             Ok(written(&bytes, form))
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
             (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
             (None, None) => return,

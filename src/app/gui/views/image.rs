@@ -256,16 +256,6 @@ fn standing(shape: &[u64], number: u64) -> Mapping {
     mapping
 }
 
-impl Drop for ImageView {
-    /// A tab that was closed needs nothing decoded.
-    fn drop(&mut self) {
-        self.frames.cancel();
-        self.dims.stop();
-        self.pictured.stop();
-        self.histogram.stop();
-    }
-}
-
 impl View for ImageView {
     fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = space::S2;

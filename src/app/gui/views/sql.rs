@@ -116,7 +116,7 @@ impl Called {
                 _ => Ok(address),
             }
         });
-        shown.value.filter(|_| shown.fresh)
+        shown.ready()
     }
 
     /// The same for a table that a tab shows: a query's result is known in its own tab only.
@@ -156,10 +156,8 @@ impl Begin {
 
 /// The view of a query.
 pub(crate) fn make(target: &Target) -> Box<dyn View> {
-    let mut view = SqlView::default();
-    view.height = HEIGHT;
+    let mut view = SqlView { height: HEIGHT, begin: Begin::of(target), ..SqlView::default() };
     view.editor.text = target.node.value.clone().unwrap_or_default();
-    view.begin = Begin::of(target);
     Box::new(view)
 }
 
@@ -176,13 +174,6 @@ struct SqlView {
     count: u64,
     names: Slot<Vec<usize>, Vec<Registered>>,
     known: Arc<Vec<Registered>>,
-}
-
-impl Drop for SqlView {
-    fn drop(&mut self) {
-        self.runs.iter().for_each(|run| run.task.cancel());
-        self.names.cancel();
-    }
 }
 
 impl SqlView {
@@ -206,7 +197,7 @@ impl SqlView {
             return;
         }
         // What runs still is not waited for: it was asked for by an older text.
-        self.runs.iter().filter(|run| run.goes_on()).for_each(|run| run.task.cancel());
+        self.runs.iter().filter(|run| run.goes_on()).for_each(|run| run.job.cancel());
         let again = |run: &Run| numbered.iter().any(|(number, ..)| *number == run.number);
         let results =
             self.results().into_iter().filter(|(number, ..)| !numbered.iter().any(|n| n.0 == *number));
@@ -250,7 +241,7 @@ impl SqlView {
     fn close(&mut self, index: usize) {
         let run = self.runs.remove(index);
         if run.goes_on() {
-            run.task.cancel();
+            run.job.cancel();
         }
         if self.current > index || self.current >= self.runs.len() {
             self.current = self.current.saturating_sub(1);
@@ -404,7 +395,7 @@ impl View for SqlView {
         if let Some(run) = self.running()
             && theme::icon_button(ui, Icon::Stop, "Stop the query (Esc)").clicked()
         {
-            run.task.cancel();
+            run.job.cancel();
         }
         self.history_menu(ui);
         self.tables_menu(ui);
@@ -442,7 +433,7 @@ impl View for SqlView {
         if let Some(run) = self.running().filter(|_| cx.active)
             && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape))
         {
-            run.task.cancel();
+            run.job.cancel();
         }
     }
 

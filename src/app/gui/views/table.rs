@@ -23,15 +23,13 @@ use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, Rect, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::display;
-use gander::bytes::task::Task;
 use gander::convert::copy::{self, Copied, CopyRequest};
 use gander::data::adapt;
 use gander::data::content::table::MemoryTable;
 use gander::data::content::{Content, Table};
 use gander::data::format::Data;
 use gander::data::node::Node;
-use gander::jobs::{Jobs, Priority, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Slot};
 use serde_json::{Value, json};
 
 use super::{Request, Subject, Target, View, ViewCx, sql};
@@ -110,7 +108,8 @@ pub(super) struct TableView {
     tail: Option<Sheet>,
     tail_asked: bool,
     tail_slot: Slot<(), Tail>,
-    count: Count,
+    /// The counting of the rows.
+    count: Slot<(), u64>,
     inspect: Inspect,
     record: Record,
     sums: Sums,
@@ -119,45 +118,6 @@ pub(super) struct TableView {
     started: bool,
     /// It stands where it was left; rows that a filter lets through are to stand there too.
     restored: bool,
-}
-
-/// The counting of the rows.
-#[derive(Default)]
-struct Count {
-    task: Option<Task>,
-    done: Arc<Mutex<Option<gander::Result<u64>>>>,
-}
-
-impl Count {
-    /// Counts in the background, unless it does so already.
-    fn start(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) {
-        if self.task.is_some() {
-            return;
-        }
-        let (table, done) = (table.clone(), self.done.clone());
-        let title = format!("counting rows of {name}");
-        self.task = Some(jobs.run(title, Priority::Background, move |task| {
-            let result = gander::bytes::guard::guarded(|| table.count(task));
-            *done.lock() = Some(result);
-        }));
-    }
-
-    /// Whether it counts now.
-    fn runs(&self) -> Option<&Task> {
-        self.task.as_ref().filter(|task| self.done.lock().is_none() && !task.is_cancelled())
-    }
-}
-
-impl Drop for TableView {
-    fn drop(&mut self) {
-        // A closed tab leaves no work behind.
-        if let Some(task) = &self.count.task {
-            task.cancel();
-        }
-        self.main.pages.cancel();
-        self.main.heads.cancel();
-        self.tail_slot.cancel();
-    }
 }
 
 impl TableView {
@@ -181,7 +141,7 @@ impl TableView {
             tail: None,
             tail_asked: false,
             tail_slot: Slot::default(),
-            count: Count::default(),
+            count: Slot::default(),
             inspect: Inspect::default(),
             record: Record::default(),
             sums: Sums::default(),
@@ -215,8 +175,15 @@ impl TableView {
         }
         let near = cx.target.document.source.known_len().is_none_or(|bytes| bytes <= COUNTED);
         if self.main.table.rows().exact().is_none() && near {
-            self.count.start(cx.jobs, &self.main.table, &self.name);
+            self.start_count(cx.jobs);
         }
+    }
+
+    /// Counts in the background, unless it does so already.
+    fn start_count(&self, jobs: &Jobs) {
+        let table = self.main.table.clone();
+        let title = format!("counting rows of {}", self.name);
+        self.count.scan(jobs, &(), &title, move |task| table.count(task));
     }
 
     /// Shows the last rows: at once where all are counted, else the end of the file.
@@ -274,8 +241,6 @@ impl TableView {
         let Some(mut next) = self.next.take() else { return };
         next.sheet.grid.header_extra = self.main.grid.header_extra;
         next.sheet.totals = self.main.totals.take();
-        self.main.pages.cancel();
-        self.main.heads.cancel();
         self.main = next.sheet;
         if next.turned.is_some() {
             self.shown_base = self.base.clone();
@@ -324,7 +289,7 @@ impl TableView {
             let table: Arc<dyn Table> = Arc::new(MemoryTable::new(batch));
             Ok((first, table))
         });
-        if let Some(tail) = shown.value.filter(|_| shown.fresh) {
+        if let Some(tail) = shown.ready() {
             let labels = tail.0.map_or(Labels::FromEnd, Labels::From);
             let mut sheet = Sheet::new(tail.1.clone(), &self.name, labels);
             sheet.grid.scroll_to(sheet.table.rows().number().saturating_sub(1), None);
@@ -350,7 +315,7 @@ impl TableView {
         let table = self.sheet().table.clone();
         let (wanted, title) = (request.clone(), format!("copying from {}", self.name));
         let shown = slot.get(cx.jobs, &(), &title, move |task| copy::table(&table, task, &wanted));
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(copied), _) => {
                 cx.actions.push(Action::Copy(copied.text.clone()));
                 if copied.unfit > 0 {

@@ -13,11 +13,10 @@ use egui::text::CCursor;
 use egui::{
     Align2, CursorIcon, Event, EventFilter, Galley, Key, Pos2, Rect, Sense, Ui, UiBuilder, pos2, vec2,
 };
-use gander::bytes::task::Task;
 use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
-use gander::jobs::{Priority, Slot};
+use gander::jobs::Slot;
 use serde_json::{Value, json};
 
 use super::array::dims::drop_down;
@@ -85,7 +84,7 @@ struct TextView {
     anchor: Place,
     cursor: Place,
     find: Find,
-    count: Option<Task>,
+    count: Slot<(), ()>,
     copying: Option<(Place, Place, Slot<(), String>)>,
     /// A line that is read for the reader.
     reading: Option<(u64, Slot<(), Line>)>,
@@ -100,15 +99,6 @@ struct TextView {
     share: f64,
     /// How much of the last line fits, where that is wrapped and higher than the view.
     last: f32,
-}
-
-impl Drop for TextView {
-    fn drop(&mut self) {
-        if let Some(task) = &self.count {
-            task.cancel();
-        }
-        self.lines.cancel();
-    }
 }
 
 impl TextView {
@@ -126,7 +116,7 @@ impl TextView {
             anchor: Place::default(),
             cursor: Place::default(),
             find: Find::default(),
-            count: None,
+            count: Slot::default(),
             copying: None,
             reading: None,
             go_to: None,
@@ -153,15 +143,13 @@ impl TextView {
     /// Counts the lines in the background, as far as that is near.
     fn start_count(&mut self, cx: &ViewCx<'_>) {
         let near = self.text.source().known_len().is_none_or(|bytes| bytes <= COUNTED);
-        if self.count.is_some() || self.text.lines().exact().is_some() || !near {
+        if self.text.lines().exact().is_some() || !near {
             return;
         }
         let text = self.text.clone();
         let title = format!("counting lines of {}", self.name);
-        self.count = Some(cx.jobs.run(title, Priority::Background, move |task| {
-            // What it finds stays with the text; an error shows where the line is read.
-            let _ = gander::bytes::guard::guarded(|| text.count(task));
-        }));
+        // What it finds stays with the text; an error shows where the line is read.
+        self.count.scan(cx.jobs, &(), &title, move |task| text.count(task).map(drop));
     }
 
     fn selection(&self) -> Option<(Place, Place)> {
@@ -418,7 +406,7 @@ impl TextView {
         let shown = slot.get(cx.jobs, &(), "copying text", move |task| {
             lines::copied(text.as_ref(), task, from, to, lines::COPIED)
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(text), _) => cx.actions.push(Action::Copy((*text).clone())),
             (None, Some(error)) => cx.actions.push(Action::Notice(error.message())),
             (None, None) => return,
@@ -452,7 +440,7 @@ impl TextView {
         let (text, line) = (self.text.clone(), *line);
         let shown =
             slot.get(cx.jobs, &(), "reading a line", move |task| lines::whole(text.as_ref(), task, line));
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(read), _) => {
                 let title = format!("{}: line {}", self.name, thousands(line + 1));
                 cx.actions.push(Action::Read(title, read.text.clone()));

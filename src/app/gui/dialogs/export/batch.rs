@@ -11,8 +11,7 @@ use gander::bytes::error::Result;
 use gander::bytes::task::Task;
 use gander::convert::{self, Consent, Plan, Selection, TARGETS, Target as FileType};
 use gander::data::format::Options;
-use gander::jobs::{Jobs, Priority, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Slot, Wish};
 
 use super::super::{head, room};
 use super::{form, run};
@@ -40,8 +39,8 @@ pub(crate) struct Batch {
     folder: String,
     consent: Consent,
     looks: Slot<(&'static str, Options), Vec<Look>>,
-    lines: Arc<Mutex<Vec<Line>>>,
-    task: Option<Task>,
+    /// The conversion, and how far each file is.
+    written: Slot<(), Vec<Line>>,
 }
 
 impl Batch {
@@ -49,7 +48,6 @@ impl Batch {
     pub(crate) fn new(files: Vec<PathBuf>) -> Option<Self> {
         let folder =
             files.first().and_then(|file| file.parent()).unwrap_or(Path::new("")).display().to_string();
-        let lines = vec![Line::Waits; files.len()];
         Some(Batch {
             file_type: TARGETS.first().copied()?,
             files,
@@ -57,15 +55,20 @@ impl Batch {
             folder,
             consent: Consent::default(),
             looks: Slot::default(),
-            lines: Arc::new(Mutex::new(lines)),
-            task: None,
+            written: Slot::default(),
         })
     }
 
     /// Whether it writes.
     pub(crate) fn is_busy(&self) -> bool {
-        let waits = |line: &Line| matches!(line, Line::Waits | Line::Runs);
-        self.task.as_ref().is_some_and(|task| !task.is_cancelled()) && self.lines.lock().iter().any(waits)
+        self.written.is_busy()
+    }
+
+    /// How far each file is; `None` before it was begun.
+    fn lines(&self) -> Option<Arc<Vec<Line>>> {
+        let shown = self.written.peek(&());
+        let begun = shown.runs() || shown.error.is_some();
+        shown.so_far().or_else(|| begun.then(Arc::default))
     }
 
     /// Takes a folder that was chosen in the desktop's dialog.
@@ -78,7 +81,7 @@ impl Batch {
         room(ui, 680.0, 640.0);
         let title = format!("Convert {}", display::plural(self.files.len() as u64, "file"));
         let close = head(ui, &title) && !self.is_busy();
-        let started = self.task.is_some();
+        let started = self.lines().is_some();
         ui.add_enabled_ui(!started, |ui| self.form(ui, actions));
         ui.add_space(space::S2);
         let looks = self.look(jobs);
@@ -138,11 +141,11 @@ impl Batch {
             }
             Ok(looks)
         });
-        shown.value.filter(|_| shown.fresh)
+        shown.ready()
     }
 
     fn list(&self, ui: &mut Ui, looks: Option<&[Look]>) {
-        let lines = self.lines.lock().clone();
+        let lines = self.lines().unwrap_or_default();
         let height = (self.files.len() as f32 * 28.0).clamp(28.0, 260.0);
         ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show_rows(
             ui,
@@ -151,7 +154,7 @@ impl Batch {
             |ui, range| {
                 for index in range {
                     let look = looks.and_then(|looks| looks.get(index));
-                    self.line(ui, index, &lines[index], look);
+                    self.line(ui, index, lines.get(index).unwrap_or(&Line::Waits), look);
                 }
             },
         );
@@ -171,7 +174,10 @@ impl Batch {
                 (Icon::Good, theme.good, format!("{}{more}", display::bytes(*bytes)), String::new())
             }
             (Line::Failed(why), _) => (Icon::Error, theme.bad, why.clone(), why.clone()),
-            (Line::Runs, _) => (Icon::Hourglass, theme.accent, "is being written".to_owned(), String::new()),
+            (Line::Runs, _) if self.is_busy() => {
+                (Icon::Hourglass, theme.accent, "is being written".to_owned(), String::new())
+            }
+            (Line::Runs, _) => (Icon::Stop, theme.dim, "was stopped".to_owned(), String::new()),
             (Line::Waits, None) => (Icon::Hourglass, theme.faint, "…".to_owned(), String::new()),
             (Line::Waits, Some(Err(why))) => (Icon::Problem, theme.bad, why.clone(), why.clone()),
             (Line::Waits, Some(Ok(losses))) => told(theme, losses),
@@ -197,56 +203,59 @@ impl Batch {
         if busy {
             ui.ctx().request_repaint_after(Duration::from_millis(150));
         }
-        ui.horizontal(|ui| match (&self.task, busy) {
+        ui.horizontal(|ui| match (self.lines(), busy) {
             (None, _) => {
                 let ready = looked && !self.folder.trim().is_empty();
                 if ui.add_enabled_ui(ready, |ui| theme::primary_button(ui, "Convert")).inner.clicked() {
-                    self.task = Some(self.start(jobs));
+                    self.start(jobs);
                 }
                 close = theme::button(ui, "Cancel").clicked();
             }
-            (Some(task), true) => {
+            (Some(_), true) => {
                 if theme::button(ui, "Cancel").clicked() {
-                    task.cancel();
+                    self.written.cancel();
                 }
             }
-            (Some(_), false) => {
+            (Some(lines), false) => {
                 close = theme::primary_button(ui, "Done").clicked();
-                let lines = self.lines.lock();
                 let done = lines.iter().filter(|line| matches!(line, Line::Done(..))).count();
-                ui.label(theme::dim(Theme::of(ui), format!("{done} of {} were written", lines.len())));
+                ui.label(theme::dim(Theme::of(ui), format!("{done} of {} were written", self.files.len())));
             }
         });
         close
     }
 
-    fn start(&self, jobs: &Jobs) -> Task {
-        let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
-        let (folder, consent, lines) = (PathBuf::from(self.folder.trim()), self.consent, self.lines.clone());
-        let title = format!("converting {}", display::plural(files.len() as u64, "file"));
-        jobs.run(title, Priority::Background, move |task| {
-            let places = places(&folder, &files, file_type);
-            for (index, (file, to)) in files.iter().zip(places).enumerate() {
-                if task.is_cancelled() {
-                    return;
+    fn start(&self, jobs: &Jobs) {
+        let (file_type, options) = (self.file_type, self.options.clone());
+        let (folder, consent) = (PathBuf::from(self.folder.trim()), self.consent);
+        let title = format!("converting {}", display::plural(self.files.len() as u64, "file"));
+        let files = self.files.clone();
+        self.written.ask(
+            jobs,
+            &(),
+            || Wish::scan(title),
+            move |task, partial| {
+                let places = places(&folder, &files, file_type);
+                let mut lines = vec![Line::Waits; files.len()];
+                for ((file, to), index) in files.iter().zip(places).zip(0..) {
+                    task.check()?;
+                    lines[index] = Line::Runs;
+                    partial.show(lines.clone());
+                    let result = gander::bytes::guard::guarded(|| {
+                        let plan = plan(task, file, file_type, &options)?;
+                        let notes = plan.losses.len();
+                        run::write(task, &plan, &to, consent)
+                            .map(|done| (done.bytes, notes + done.notes.len()))
+                    });
+                    lines[index] = match result {
+                        Ok((bytes, notes)) => Line::Done(bytes, notes),
+                        Err(error) => Line::Failed(error.message()),
+                    };
+                    partial.show(lines.clone());
                 }
-                let set = |line| {
-                    if let Some(place) = lines.lock().get_mut(index) {
-                        *place = line;
-                    }
-                };
-                set(Line::Runs);
-                let result = gander::bytes::guard::guarded(|| {
-                    let plan = plan(task, file, file_type, &options)?;
-                    let notes = plan.losses.len();
-                    run::write(task, &plan, &to, consent).map(|done| (done.bytes, notes + done.notes.len()))
-                });
-                set(match result {
-                    Ok((bytes, notes)) => Line::Done(bytes, notes),
-                    Err(error) => Line::Failed(error.message()),
-                });
-            }
-        })
+                Ok(lines)
+            },
+        );
     }
 }
 

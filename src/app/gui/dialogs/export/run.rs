@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use egui::{ProgressBar, RichText, Ui};
 use gander::bytes::display;
@@ -12,24 +11,12 @@ use gander::bytes::task::Task;
 use gander::convert::{Consent, Done, Plan};
 use gander::data::content::{Content, Rows};
 use gander::data::format::Options;
-use gander::jobs::{Jobs, Priority};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Shown, Slot};
 
 use super::form;
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
-
-/// How far it is.
-#[derive(Clone)]
-pub(super) enum State {
-    /// It runs or waits for its turn.
-    Running,
-    /// It was written and read back.
-    Done(Done),
-    /// It failed or was cancelled; nothing was left behind.
-    Failed(Error),
-}
 
 /// What a person wants after looking at it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,39 +29,22 @@ pub(super) enum Answer {
 /// A conversion that was started.
 pub(super) struct Run {
     path: PathBuf,
-    task: Task,
-    state: Arc<Mutex<State>>,
-    /// Whether the job's turn came.
-    begun: Arc<AtomicBool>,
-    since: Instant,
+    written: Slot<(), Done>,
 }
 
 impl Run {
     /// Writes by a job.
     pub(super) fn start(jobs: &Jobs, plan: Arc<Plan>, path: PathBuf, consent: Consent) -> Self {
-        let state = Arc::new(Mutex::new(State::Running));
-        let begun = Arc::new(AtomicBool::new(false));
-        let (result, to, begins) = (state.clone(), path.clone(), begun.clone());
+        let (written, to) = (Slot::default(), path.clone());
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let task = jobs.run(format!("exporting {name}"), Priority::Background, move |task| {
-            begins.store(true, Ordering::Relaxed);
-            let done = gander::bytes::guard::guarded(|| write(task, &plan, &to, consent));
-            *result.lock() = match done {
-                Ok(done) => State::Done(done),
-                Err(error) => State::Failed(error),
-            };
-        });
-        Run { path, task, state, begun, since: Instant::now() }
+        let title = format!("exporting {name}");
+        written.scan(jobs, &(), &title, move |task| write(task, &plan, &to, consent));
+        Run { path, written }
     }
 
-    pub(super) fn state(&self) -> State {
-        // A job that was cancelled while it waited for its turn never runs.
-        match self.state.lock().clone() {
-            State::Running if self.task.is_cancelled() && !self.begun.load(Ordering::Relaxed) => {
-                State::Failed(Error::cancelled())
-            }
-            state => state,
-        }
+    /// Whether it writes, or waits for its turn.
+    pub(super) fn is_busy(&self) -> bool {
+        self.written.is_busy()
     }
 
     /// Draws it.
@@ -82,28 +52,29 @@ impl Run {
         let path = self.path.display().to_string();
         ui.add(egui::Label::new(theme::mono(&path)).truncate()).on_hover_text(&path);
         ui.add_space(space::S2);
-        match self.state() {
-            State::Running => self.running(ui),
-            State::Done(done) => self.done(ui, &done, actions),
-            State::Failed(error) => failed(ui, &error),
+        let shown = self.written.peek(&());
+        match shown.answer() {
+            None => self.running(ui, &shown),
+            Some(Ok(done)) => self.done(ui, &done, actions),
+            Some(Err(error)) => failed(ui, &error),
         }
     }
 
-    fn running(&self, ui: &mut Ui) -> Answer {
+    fn running(&self, ui: &mut Ui, shown: &Shown<Done>) -> Answer {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
         let theme = Theme::of(ui);
-        let fraction = self.task.fraction();
+        let fraction = shown.progress();
         let bar = ProgressBar::new(fraction.unwrap_or(0.0)).desired_width(ui.available_width());
         ui.add(bar.desired_height(8.0).fill(theme.accent));
-        let mut words = self.task.message();
+        let mut words = shown.task.as_ref().map_or_else(String::new, Task::message);
         if let Some(part) = fraction {
             words = format!("{:.0} %  {words}", part * 100.0);
         }
-        let seconds = self.since.elapsed().as_secs();
+        let seconds = shown.pending.map_or(0, |since| since.elapsed().as_secs());
         ui.label(theme::dim(theme, format!("{} · {seconds} s", words.trim())));
         ui.add_space(space::S3);
         if theme::button(ui, "Cancel").clicked() {
-            self.task.cancel();
+            self.written.cancel();
         }
         Answer::Stay
     }

@@ -2,7 +2,6 @@
 //! direction in which a slider moves. One background job at a time; it ends when the direction changes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
@@ -11,7 +10,7 @@ use gander::data::numbers::ComplexPart;
 use gander::data::plane::tiles;
 use gander::data::plane::{Slice, Window};
 use gander::data::region::{Region, Span};
-use gander::jobs::{Jobs, Priority};
+use gander::jobs::{Jobs, Slot};
 
 use super::layer::{self, PlaneKey};
 
@@ -32,9 +31,8 @@ struct Heading {
 pub(crate) struct Ahead {
     last: Option<Slice>,
     heading: Option<Heading>,
-    /// From which slice on was read last.
-    from: Option<Slice>,
-    running: Option<(Task, Arc<AtomicBool>)>,
+    /// Reads what follows a slice.
+    reading: Slot<Slice, ()>,
 }
 
 /// What is read ahead.
@@ -81,46 +79,30 @@ impl Ahead {
             self.last = Some(slice.clone());
         }
         let Some(heading) = self.heading.filter(|_| there) else { return };
-        let busy = self.running.as_ref().is_some_and(|(_, done)| !done.load(Ordering::Acquire));
-        if busy || self.from.as_ref() == Some(slice) {
+        if self.reading.is_busy() {
             return;
         }
-        self.from = Some(slice.clone());
         let slices = following(slice, heading, array.shape());
         if slices.is_empty() {
             return;
         }
-        let done = Arc::new(AtomicBool::new(false));
-        let (array, ended) = (array.clone(), End(done.clone()));
-        let task = jobs.run("", Priority::Background, move |task| {
-            let _ended = ended;
+        let array = array.clone();
+        self.reading.scan(jobs, slice, "", move |task| {
             prefetch(&*array, task, &slices, heading.axis, &window);
             for slice in &slices {
-                let worth = !task.is_cancelled() && tiles::is_cheap(&*array, slice, &window);
+                task.check()?;
                 // A failure is reported when the slice itself is asked for.
-                if !worth || read(&*array, task, slice).is_err() {
-                    return;
+                if !tiles::is_cheap(&*array, slice, &window) || read(&*array, task, slice).is_err() {
+                    break;
                 }
             }
+            Ok(())
         });
-        self.running = Some((task, done));
     }
 
     /// Stops reading.
-    pub(crate) fn stop(&mut self) {
-        if let Some((task, _)) = self.running.take() {
-            task.cancel();
-        }
-        self.from = None;
-    }
-}
-
-/// Says that the job is over, however it ends.
-struct End(Arc<AtomicBool>);
-
-impl Drop for End {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
+    pub(crate) fn stop(&self) {
+        self.reading.clear();
     }
 }
 

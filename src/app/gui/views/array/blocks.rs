@@ -1,8 +1,5 @@
 //! Elements of a slice in memory, as the grid of numbers shows them, and those that were looked at or will be.
 
-use std::sync::Arc;
-
-use gander::bytes::cache::Cache;
 use gander::bytes::error::{Error, Result};
 use gander::bytes::task::Task;
 use gander::data::content::Array;
@@ -10,21 +7,19 @@ use gander::data::dtype::DType;
 use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 
+use super::loader::{SliceKey, SliceValue};
 use super::texts::Texts;
 
 /// Which elements: of a slice, a window.
 pub(super) type Key = (Slice, Window);
 
-/// Bytes of blocks that are kept.
-const KEPT: usize = 16 << 20;
+impl SliceKey for Key {
+    fn slice(&self) -> &Slice {
+        &self.0
+    }
 
-/// Blocks that were looked at or will be.
-#[derive(Clone)]
-pub(super) struct Kept(Arc<Cache<Key, Arc<Block>>>);
-
-impl Default for Kept {
-    fn default() -> Self {
-        Kept(Arc::new(Cache::new(KEPT)))
+    fn of(&self, slice: &Slice) -> Self {
+        (slice.clone(), self.1)
     }
 }
 
@@ -56,22 +51,6 @@ impl Block {
         Ok(Block { slice, window, values, gaps })
     }
 
-    /// Reads what is not kept, and keeps it if it is whole.
-    pub(super) fn get(kept: &Kept, array: &dyn Array, task: &Task, key: &Key) -> Result<Arc<Self>> {
-        if let Some(block) = kept.0.get(key) {
-            return Ok(block);
-        }
-        let block = Arc::new(Block::read(array, task, key.0.clone(), key.1)?);
-        if block.gaps.is_empty() {
-            let bytes = match &block.values {
-                Values::Bytes(raw) => raw.len(),
-                Values::Texts(texts) => texts.bytes(),
-            };
-            kept.0.put(key.clone(), block.clone(), bytes);
-        }
-        Ok(block)
-    }
-
     /// Why an element of the slice could not be read, if it could not.
     pub(super) fn gap(&self, row: u64, column: u64) -> Option<&Error> {
         let row = row.checked_sub(self.window.rows.start)?;
@@ -79,5 +58,14 @@ impl Block {
         let within = |span: &Span, at: u64| at >= span.start && at < span.end();
         let gap = self.gaps.iter().find(|(gap, _)| within(&gap.rows, row) && within(&gap.columns, column));
         gap.map(|(_, error)| error)
+    }
+}
+
+impl SliceValue for Block {
+    fn kept_bytes(&self) -> Option<usize> {
+        self.gaps.is_empty().then(|| match &self.values {
+            Values::Bytes(raw) => raw.len(),
+            Values::Texts(texts) => texts.bytes(),
+        })
     }
 }

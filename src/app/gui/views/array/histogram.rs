@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use egui::{Color32, Ui, vec2};
 use egui_plot::{Bar, BarChart, Plot, PlotPoint, Span, VLine};
-use gander::bytes::cache::Cache;
 use gander::bytes::display::{self, brief};
 use gander::bytes::error::Result;
 use gander::bytes::task::Task;
@@ -16,15 +15,13 @@ use gander::data::numbers::{ComplexPart, numbers};
 use gander::data::plane::Slice;
 use gander::data::plane::color::{ColorRange, HeatMapSpec};
 use gander::data::stats::{self, ArrayStats};
-use gander::jobs::Slot;
-use parking_lot::Mutex;
+use gander::jobs::{Partial, Shown};
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
-use super::ahead::Ahead;
 use super::dims::drop_down;
+use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
-use super::pursuit::Pursuit;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, size, space};
 
@@ -60,10 +57,31 @@ impl Key {
     }
 }
 
+impl SliceKey for Key {
+    fn slice(&self) -> &Slice {
+        &self.slice
+    }
+
+    fn of(&self, slice: &Slice) -> Self {
+        Key { slice: slice.clone(), ..self.clone() }
+    }
+}
+
+impl SliceValue for ArrayStats {
+    fn kept_bytes(&self) -> Option<usize> {
+        let bins = self.histogram.as_ref().map_or(0, |histogram| histogram.counts.len());
+        self.unread.is_none().then_some(200 + 16 * bins)
+    }
+}
+
+/// How far the counting is.
+fn progress(ui: &Ui, shown: &Shown<ArrayStats>) -> String {
+    ui.ctx().request_repaint_after_secs(0.1);
+    format!("Counting…{}", theme::percent(shown.progress()))
+}
+
 /// Slices of at most so many bytes are counted before they are asked for.
 const AHEAD: u64 = 16 << 20;
-/// Counts that are kept, in bytes.
-const KEPT: usize = 1 << 20;
 
 /// Of more bytes only a sample is counted without being asked.
 const UNASKED: u64 = 512 << 20;
@@ -77,16 +95,9 @@ pub(crate) struct Histogram {
     image: bool,
     log: bool,
     bins: usize,
-    counted: Slot<Key, Arc<ArrayStats>>,
-    pursuit: Pursuit<Key>,
-    ahead: Ahead,
-    kept: Arc<Cache<Key, Arc<ArrayStats>>>,
-    /// The slice that is on the screen.
-    shown: Option<Slice>,
+    counted: Loader<Key, ArrayStats>,
     /// What is to be counted to the last element, however large it is.
     asked: Option<(Scope, Slice)>,
-    /// How far the counting is.
-    task: Arc<Mutex<Option<Task>>>,
     /// Where a drag began.
     brush: Option<f64>,
 }
@@ -98,13 +109,8 @@ impl Default for Histogram {
             image: false,
             log: false,
             bins: 128,
-            counted: Slot::default(),
-            pursuit: Pursuit::default(),
-            ahead: Ahead::default(),
-            kept: Arc::new(Cache::new(KEPT)),
-            shown: None,
+            counted: Loader::default(),
             asked: None,
-            task: Arc::default(),
             brush: None,
         }
     }
@@ -167,21 +173,17 @@ impl Histogram {
 
     /// Forgets what was counted: the array is another one now.
     pub(crate) fn clear(&mut self) {
-        self.stop();
         self.counted.clear();
-        self.kept = Arc::new(Cache::new(KEPT));
-        (self.pursuit, self.shown) = (Pursuit::default(), None);
     }
 
     /// Stops counting.
     pub(crate) fn stop(&mut self) {
-        self.counted.cancel();
-        self.ahead.stop();
+        self.counted.stop();
     }
 
     /// Whether what is counted of this slice is on the screen.
     pub(crate) fn shows(&self, slice: &Slice) -> bool {
-        self.scope == Scope::All || self.shown.as_ref() == Some(slice)
+        self.scope == Scope::All || self.counted.shown() == Some(slice)
     }
 
     /// Draws the histogram; a drag sets `choice`'s range.
@@ -200,40 +202,31 @@ impl Histogram {
         let sampled = large && self.asked.as_ref() != Some(&(self.scope, slice.clone()));
         let (scope, part, bins) = (self.scope, choice.part, self.bins);
         let wanted = Key { scope, slice: slice.clone(), part, bins, sampled };
-        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
-        let alike = |other: &Key| {
-            Key { slice: slice.clone(), ..other.clone() } == wanted && dims(&other.slice) == dims(&slice)
-        };
-        let answered = |key: &Key| {
-            let shown = self.counted.peek(key);
-            shown.fresh || shown.error.is_some()
-        };
-        let key = self.pursuit.next(ui.ctx(), &wanted, alike, answered);
-        let shown = self.ask(cx, array, &key);
-        let (fresh, late) = (shown.fresh && key == wanted, self.pursuit.is_late(ui.ctx(), shown.fresh));
-        if shown.fresh || shown.error.is_some() {
-            self.shown = Some(key.slice.clone());
-        }
+        let (of, title) = (array.clone(), format!("counting {}", cx.target.title()));
+        let read = move |key: &Key, task: &Task, _: &Partial<'_, ArrayStats>| key.count(of, task);
+        let loaded = self.counted.want(ui.ctx(), cx.jobs, &wanted, &title, read);
+        let fresh = loaded.is_there();
         self.read_ahead(cx, array, &wanted, fresh);
-        if let Some(error) = shown.error.as_ref().filter(|_| key == wanted) {
+        if let Some(error) = loaded.state.error.as_ref().filter(|_| loaded.is_wanted) {
             let words =
                 if error.is_cancelled() { "The counting was stopped.".to_owned() } else { error.to_string() };
             theme::empty_state(ui, Icon::Problem, "There is no histogram", &words);
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
-                    self.counted.clear();
+                    self.counted.retry();
                 }
             });
             return;
         }
-        let Some(stats) = shown.value else {
-            self.pending(ui);
+        let Some(stats) = loaded.value() else {
+            let id = ui.unique_id().with("pending");
+            theme::pending(ui, id, &progress(ui, &loaded.state));
             return;
         };
-        if late {
+        if loaded.is_late {
             ui.multiply_opacity(0.5);
         }
-        if self.facts(ui, &stats, fresh, sampled) {
+        if self.facts(ui, &stats, &loaded.state, fresh, sampled) {
             self.asked = Some((self.scope, slice));
         }
         self.body(ui, cx, &stats, choice);
@@ -256,26 +249,6 @@ impl Histogram {
         }
     }
 
-    fn ask(
-        &self,
-        cx: &ViewCx<'_>,
-        array: &Arc<dyn Array>,
-        key: &Key,
-    ) -> gander::jobs::Shown<Arc<ArrayStats>> {
-        let title = format!("counting {}", cx.target.title());
-        let (array, wanted, kept, running) =
-            (array.clone(), key.clone(), self.kept.clone(), self.task.clone());
-        self.counted.get(cx.jobs, key, &title, move |task| {
-            if let Some(stats) = kept.get(&wanted) {
-                return Ok(stats);
-            }
-            *running.lock() = Some(task.clone());
-            let stats = Arc::new(wanted.count(array, task)?);
-            keep(&kept, &wanted, &stats);
-            Ok(stats)
-        })
-    }
-
     /// Counts the slices that will probably come next, once this one is there.
     fn read_ahead(&mut self, cx: &ViewCx<'_>, array: &Arc<dyn Array>, wanted: &Key, there: bool) {
         let bytes = elements(&wanted.slice).saturating_mul(array.dtype().size().max(1));
@@ -283,33 +256,22 @@ impl Histogram {
         if bytes > AHEAD || wanted.scope == Scope::All || self.image {
             return;
         }
-        let (of, kept, key) = (array.clone(), self.kept.clone(), wanted.clone());
-        let window = wanted.slice.all();
-        self.ahead.follow_with(cx.jobs, array, &wanted.slice, window, there, move |_, task, slice| {
-            let key = Key { slice: slice.clone(), ..key.clone() };
-            if kept.get(&key).is_none() {
-                keep(&kept, &key, &Arc::new(key.count(of.clone(), task)?));
-            }
-            Ok(())
+        let (of, window) = (array.clone(), wanted.slice.all());
+        self.counted.read_ahead(cx.jobs, array, wanted, window, there, move |key, _, task| {
+            key.count(of.clone(), task)
         });
-    }
-
-    fn pending(&self, ui: &mut Ui) {
-        let words = self.progress(ui);
-        let id = ui.unique_id().with("pending");
-        theme::pending(ui, id, &words);
-    }
-
-    /// How far the counting is.
-    fn progress(&self, ui: &Ui) -> String {
-        let share = self.task.lock().as_ref().and_then(Task::fraction);
-        ui.ctx().request_repaint_after_secs(0.1);
-        share.map_or("Counting…".to_owned(), |share| format!("Counting… {:.0} %", share * 100.0))
     }
 
     /// A line of numbers above the plot; of what was there before, until the new ones are. True if everything
     /// is to be counted.
-    fn facts(&self, ui: &mut Ui, stats: &ArrayStats, fresh: bool, sampled: bool) -> bool {
+    fn facts(
+        &self,
+        ui: &mut Ui,
+        stats: &ArrayStats,
+        state: &Shown<ArrayStats>,
+        fresh: bool,
+        sampled: bool,
+    ) -> bool {
         let mut all = false;
         let theme = Theme::of(ui);
         ui.add_space(space::S2);
@@ -340,7 +302,7 @@ impl Histogram {
                     ui.add_space(space::S2);
                 }
                 if !fresh {
-                    ui.label(theme::dim(theme, self.progress(ui)));
+                    ui.label(theme::dim(theme, progress(ui, state)));
                 } else if sampled {
                     ui.label(egui::RichText::new("sampled").color(theme.warn));
                     ui.add_space(space::S1);
@@ -512,12 +474,6 @@ impl Histogram {
 /// How many elements a slice holds, with those of axes that are neither rows nor columns.
 fn elements(slice: &Slice) -> u64 {
     slice.spans.iter().fold(1, |product, span| product.saturating_mul(span.count))
-}
-
-fn keep(kept: &Cache<Key, Arc<ArrayStats>>, key: &Key, stats: &Arc<ArrayStats>) {
-    if stats.unread.is_none() {
-        kept.put(key.clone(), stats.clone(), 16 * key.bins + 400);
-    }
 }
 
 /// Everything as a slice.

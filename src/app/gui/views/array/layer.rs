@@ -14,8 +14,7 @@ use gander::data::numbers::ComplexPart;
 use gander::data::plane::color::{RenderSpec, Rendering};
 use gander::data::plane::tiles;
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
-use gander::jobs::{Jobs, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Partial, Slot, Wish};
 
 use super::super::canvas::{Painted, Sight};
 
@@ -62,8 +61,6 @@ impl Picture {
 #[derive(Default)]
 pub(crate) struct Layer {
     pictures: Slot<PlaneKey, Picture>,
-    /// What there is of the picture that is being made.
-    partial: Partial,
     /// The same plane in other colours.
     repainted: Slot<(u64, Rendering), Picture>,
     painted: Painted,
@@ -91,25 +88,16 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn ask(
-        &self,
-        slot: &Slot<PlaneKey, Picture>,
-        jobs: &Jobs,
-        partial: &Partial,
-    ) -> gander::jobs::Shown<Picture> {
+    fn ask(&self, slot: &Slot<PlaneKey, Picture>, jobs: &Jobs) -> gander::jobs::Shown<Picture> {
         let maker = Maker {
             array: self.array.clone(),
             key: self.key.clone(),
             style: *self.style,
             summary: self.summary.cloned(),
-            partial: partial.clone(),
-            jobs: jobs.clone(),
         };
-        slot.get(jobs, &self.key, self.title, move |task| maker.make(task))
+        slot.ask(jobs, &self.key, || Wish::view(self.title), move |task, partial| maker.make(task, partial))
     }
 }
-
-type Partial = Arc<Mutex<Option<(PlaneKey, Arc<Picture>)>>>;
 
 /// What a job needs to make a picture.
 struct Maker {
@@ -117,8 +105,6 @@ struct Maker {
     key: PlaneKey,
     style: RenderSpec,
     summary: Option<Arc<ValueSummary>>,
-    partial: Partial,
-    jobs: Jobs,
 }
 
 impl Maker {
@@ -128,28 +114,13 @@ impl Maker {
         Picture::new(plane, rendering)
     }
 
-    fn so_far(&self) -> Option<Picture> {
-        let partial = self.partial.lock();
-        let (_, picture) = partial.as_ref().filter(|(key, _)| *key == self.key)?;
-        Some(picture.as_ref().clone())
-    }
-
-    fn make(&self, task: &Task) -> Result<Picture> {
+    fn make(&self, task: &Task, partial: &Partial<'_, Picture>) -> Result<Picture> {
         if let Some(plane) = in_memory(&self.key) {
             return Ok(self.picture(plane));
         }
         let (_, slice, window, part) = &self.key;
-        let mut publish = |plane: Plane| {
-            let picture = Arc::new(self.picture(Arc::new(plane)));
-            *self.partial.lock() = Some((self.key.clone(), picture));
-            self.jobs.wake();
-        };
-        let read = tiles::read(&*self.array, task, slice, *window, *part, &mut publish);
-        let plane = match read {
-            // Somebody stopped it: what there is stays.
-            Err(error) if error.is_cancelled() => return self.so_far().ok_or(error),
-            read => Arc::new(read?),
-        };
+        let mut publish = |plane: Plane| partial.show(self.picture(Arc::new(plane)));
+        let plane = Arc::new(tiles::read(&*self.array, task, slice, *window, *part, &mut publish)?);
         keep(self.key.clone(), &plane);
         Ok(self.picture(plane))
     }
@@ -159,14 +130,11 @@ impl Layer {
     /// Asks for what is missing and takes what came.
     pub(crate) fn update(&mut self, ui: &Ui, jobs: &Jobs, wanted: &Wanted<'_>) -> State {
         let (_, slice, ..) = &wanted.key;
-        let asked = wanted.ask(&self.pictures, jobs, &self.partial);
-        let partial = self.partial.lock().clone().filter(|(key, _)| *key == wanted.key).map(|(_, it)| it);
-        let whole = asked.value.filter(|_| asked.fresh);
-        if whole.is_some() {
-            *self.partial.lock() = None;
-        }
-        let made = whole.or(partial);
-        let mut state = State { plane: None, error: asked.error };
+        let asked = wanted.ask(&self.pictures, jobs);
+        let made = asked.so_far();
+        // Somebody stopped it: what there is stays.
+        let error = asked.error.filter(|error| !error.is_cancelled() || made.is_none());
+        let mut state = State { plane: None, error };
         let Some(mut picture) = made else {
             // A window beside the one that is there: it stays until the new one comes.
             state.plane = self.of(slice).cloned();
@@ -234,7 +202,6 @@ impl Layer {
     pub(crate) fn clear(&mut self) {
         self.pictures.clear();
         self.repainted.clear();
-        *self.partial.lock() = None;
         self.painted.clear();
         self.shown = None;
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use egui::{Color32, TextEdit, Ui, vec2};
 use egui_plot::{FilledArea, Legend, Line, Plot, PlotPoints, Points};
-use gander::bytes::cache::Cache;
 use gander::bytes::display::{self, brief};
 use gander::data::axes::{AxisCoordinates, LinePositions};
 use gander::data::content::Array;
@@ -15,70 +14,48 @@ use gander::data::plane::color::ColorMap;
 use gander::data::plane::lines::{LONG, LineRequest, LineValues, POINTS, unread};
 use gander::data::plane::{Mapping, Slice, Window};
 use gander::data::region::Span;
-use gander::jobs::Slot;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::ViewCx;
-use super::ahead::Ahead;
 use super::dims::drop_down;
+use super::loader::{Loader, SliceKey, SliceValue};
 use super::plotting::calm;
 use super::probe;
-use super::pursuit::Pursuit;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Severity, Theme, space};
 
 /// Lines at once.
 const LINES: usize = 16;
 
-/// Lines that were looked at or will be.
-type Kept = Arc<Cache<LineRequest, Arc<Vec<LineValues>>>>;
+impl SliceKey for LineRequest {
+    fn slice(&self) -> &Slice {
+        &self.slice
+    }
 
-/// Bytes of them.
-const KEPT: usize = 16 << 20;
+    fn of(&self, slice: &Slice) -> Self {
+        LineRequest { slice: slice.clone(), ..self.clone() }
+    }
+}
+
+/// The lines of a request.
+struct Curves(Vec<LineValues>);
+
+impl SliceValue for Curves {
+    fn kept_bytes(&self) -> Option<usize> {
+        unread(&self.0).is_none().then(|| self.0.iter().map(|curve| 24 * curve.extremes.len() + 100).sum())
+    }
+}
 
 /// See the module.
+#[derive(Default)]
 pub(crate) struct Lines {
     /// Whether a line is a column of the slice; else a row.
     down: bool,
     /// Which rows (or columns), as typed: `0, 5, 10:20`.
     picks: String,
-    curves: Slot<LineRequest, Arc<Vec<LineValues>>>,
-    pursuit: Pursuit<LineRequest>,
-    ahead: Ahead,
-    kept: Kept,
-    /// The slice whose lines are on the screen.
-    shown: Option<Slice>,
-    /// What there is of the lines that are being read.
-    partial: Partial,
+    curves: Loader<LineRequest, Curves>,
     /// The part of the x axis in sight, when it was zoomed: positions along the line.
     bounds: Option<(f64, f64)>,
-}
-
-type Partial = Arc<Mutex<Option<(LineRequest, Arc<Vec<LineValues>>)>>>;
-
-impl Default for Lines {
-    fn default() -> Self {
-        Lines {
-            down: false,
-            picks: String::new(),
-            curves: Slot::default(),
-            pursuit: Pursuit::default(),
-            ahead: Ahead::default(),
-            kept: Arc::new(Cache::new(KEPT)),
-            shown: None,
-            partial: Partial::default(),
-            bounds: None,
-        }
-    }
-}
-
-/// Keeps lines that are whole.
-fn keep(kept: &Kept, key: &LineRequest, curves: &Arc<Vec<LineValues>>) {
-    if unread(curves).is_none() {
-        let bytes = curves.iter().map(|curve| 24 * curve.extremes.len() + 100).sum();
-        kept.put(key.clone(), curves.clone(), bytes);
-    }
 }
 
 impl Lines {
@@ -147,17 +124,13 @@ impl Lines {
 
     /// Forgets what was read: the array is another one now.
     pub(crate) fn clear(&mut self) {
-        self.stop();
         self.curves.clear();
-        *self.partial.lock() = None;
         self.bounds = None;
-        self.kept = Arc::new(Cache::new(KEPT));
-        (self.pursuit, self.shown) = (Pursuit::default(), None);
     }
 
     /// Whether the lines of this slice are on the screen.
     pub(crate) fn shows(&self, slice: &Slice) -> bool {
-        self.shown.as_ref() == Some(slice)
+        self.curves.shown() == Some(slice)
     }
 
     /// All of the line in sight.
@@ -208,47 +181,33 @@ impl Lines {
         let (from, count) = self.reading(len);
         let picks = self.picked(slice, down);
         let wanted = LineRequest { slice: slice.clone(), down, picks, part, from, count };
-        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
-        let alike = |other: &LineRequest| {
-            LineRequest { slice: wanted.slice.clone(), ..other.clone() } == wanted
-                && dims(&other.slice) == dims(slice)
-        };
-        let answered = |key: &LineRequest| {
-            let shown = self.curves.peek(key);
-            shown.fresh || shown.error.is_some()
-        };
-        let key = self.pursuit.next(ui.ctx(), &wanted, alike, answered);
-        let shown = self.ask(cx, array, &key);
-        if let Some(error) = shown.error.as_ref().filter(|error| !error.is_cancelled() && key == wanted) {
-            self.shown = Some(slice.clone());
+        let (of, title) = (array.clone(), format!("lines of {}", cx.target.title()));
+        let loaded = self.curves.want(ui.ctx(), cx.jobs, &wanted, &title, move |key, task, partial| {
+            key.read(&*of, task, &mut |curves| partial.show(Curves(curves))).map(Curves)
+        });
+        let error = loaded.state.error.as_ref().filter(|error| !error.is_cancelled() && loaded.is_wanted);
+        if let Some(error) = error {
             theme::empty_state(ui, Icon::Problem, "These lines could not be read", &error.to_string());
             ui.vertical_centered(|ui| {
                 if theme::button(ui, "Try again").clicked() {
-                    self.curves.clear();
+                    self.curves.retry();
                 }
             });
             return;
         }
-        let partial = self.partial.lock().clone().filter(|(of, _)| *of == key).map(|(_, curves)| curves);
-        if shown.fresh {
-            *self.partial.lock() = None;
-        }
-        let so_far = partial.filter(|_| !shown.fresh);
-        let there = shown.fresh || so_far.is_some();
-        let late = self.pursuit.is_late(ui.ctx(), there);
-        let Some(curves) = so_far.or(shown.value.map(|curves| (*curves).clone())) else {
+        let Some(curves) = loaded.value() else {
             let id = ui.unique_id().with("pending");
             theme::pending(ui, id, "Reading this line…");
             return;
         };
-        self.shown = if there { Some(key.slice.clone()) } else { self.shown.take() };
-        self.read_ahead(cx, array, &wanted, shown.fresh && key == wanted);
-        if let Some(unread) = unread(&curves) {
+        self.read_ahead(cx, array, &wanted, loaded.is_there());
+        let curves = &curves.0;
+        if let Some(unread) = unread(curves) {
             let words = unread.to_string();
             theme::problem_banner(ui, Severity::Problem, "A part could not be read", &[(&words, None)]);
         }
-        let fresh = there && key == wanted;
-        let drawn = Drawn { curves: &curves, slice, down, fresh, late, coordinates, dtype: array.dtype() };
+        let (fresh, late) = (loaded.is_wanted && loaded.state.so_far().is_some(), loaded.is_late);
+        let drawn = Drawn { curves, slice, down, fresh, late, coordinates, dtype: array.dtype() };
         self.plot(ui, cx, &drawn);
     }
 
@@ -262,46 +221,9 @@ impl Lines {
         } else {
             Window { rows: one, columns: many }
         };
-        let (kept, wanted) = (self.kept.clone(), wanted.clone());
-        let slice = wanted.slice.clone();
-        self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {
-            let key = LineRequest { slice: slice.clone(), ..wanted.clone() };
-            if kept.get(&key).is_none() {
-                keep(&kept, &key, &Arc::new(key.read(array, task, &mut |_| {})?));
-            }
-            Ok(())
+        self.curves.read_ahead(cx.jobs, array, wanted, window, there, |key, array, task| {
+            key.read(array, task, &mut |_| {}).map(Curves)
         });
-    }
-
-    fn ask(
-        &self,
-        cx: &ViewCx<'_>,
-        array: &Arc<dyn Array>,
-        key: &LineRequest,
-    ) -> gander::jobs::Shown<Arc<Vec<LineValues>>> {
-        let (array, wanted, title) = (array.clone(), key.clone(), format!("lines of {}", cx.target.title()));
-        let (partial, jobs, kept) = (self.partial.clone(), cx.jobs.clone(), self.kept.clone());
-        self.curves.get(cx.jobs, key, &title, move |task| {
-            if let Some(curves) = kept.get(&wanted) {
-                return Ok(curves);
-            }
-            let mut publish = |curves: Vec<LineValues>| {
-                *partial.lock() = Some((wanted.clone(), Arc::new(curves)));
-                jobs.wake();
-            };
-            match wanted.read(&*array, task, &mut publish) {
-                // Somebody stopped it: what there is stays.
-                Err(error) if error.is_cancelled() => {
-                    let partial = partial.lock().clone().filter(|(of, _)| *of == wanted);
-                    partial.map(|(_, curves)| curves).ok_or(error)
-                }
-                read => {
-                    let curves = Arc::new(read?);
-                    keep(&kept, &wanted, &curves);
-                    Ok(curves)
-                }
-            }
-        })
     }
 
     /// Which part to read for what is in sight: all, or the sight and as much on both sides, in steps
@@ -317,8 +239,7 @@ impl Lines {
 
     /// Stops reading.
     pub(crate) fn stop(&mut self) {
-        self.curves.cancel();
-        self.ahead.stop();
+        self.curves.stop();
     }
 
     fn plot(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, drawn: &Drawn<'_>) {

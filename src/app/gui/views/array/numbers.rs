@@ -21,11 +21,10 @@ use serde_json::{Value, json};
 
 use super::super::ViewCx;
 use super::super::follow::Follow;
-use super::ahead::Ahead;
-use super::blocks::{Block, Kept, Key, Values};
+use super::blocks::{Block, Key, Values};
 use super::dims::drop_down;
+use super::loader::{Loader, SliceKey};
 use super::probe;
-use super::pursuit::Pursuit;
 use super::texts;
 use crate::gui::commands::Action;
 use crate::gui::grid::{
@@ -65,12 +64,9 @@ pub(crate) struct Numbers {
     notation: Notation,
     /// The bits beside the value.
     bits: bool,
-    blocks: Slot<Key, Arc<Block>>,
-    pursuit: Pursuit<Key>,
-    ahead: Ahead,
-    kept: Kept,
-    /// The slice that is on the screen.
-    shown: Option<Slice>,
+    blocks: Loader<Key, Block>,
+    /// Whether what is shown looks old.
+    late: bool,
     copied: Slot<u64, String>,
     copying: u64,
     copy: Option<CopyRequest>,
@@ -84,11 +80,8 @@ impl Numbers {
             grid: Grid::new(name),
             notation: Notation::Shortest,
             bits: false,
-            blocks: Slot::default(),
-            pursuit: Pursuit::default(),
-            ahead: Ahead::default(),
-            kept: Kept::default(),
-            shown: None,
+            blocks: Loader::default(),
+            late: false,
             copied: Slot::default(),
             copying: 0,
             copy: None,
@@ -99,10 +92,8 @@ impl Numbers {
 
     /// Forgets what was read: the array is another one now.
     pub(crate) fn clear(&mut self) {
-        self.stop();
+        self.follow.stop();
         self.blocks.clear();
-        self.kept = Kept::default();
-        (self.pursuit, self.shown) = (Pursuit::default(), None);
         self.copied.clear();
         self.sums.clear();
         self.copy = None;
@@ -111,7 +102,7 @@ impl Numbers {
 
     /// Whether this slice is on the screen.
     pub(crate) fn shows(&self, slice: &Slice) -> bool {
-        self.shown.as_ref() == Some(&upright(slice))
+        self.blocks.shown() == Some(&upright(slice))
     }
 
     /// The options in the toolbar.
@@ -135,8 +126,7 @@ impl Numbers {
 
     /// Stops every job.
     pub(crate) fn stop(&mut self) {
-        self.blocks.cancel();
-        self.ahead.stop();
+        self.blocks.stop();
         self.copied.cancel();
         self.sums.cancel();
         self.follow.stop();
@@ -151,19 +141,17 @@ impl Numbers {
         slice: &Slice,
         coordinates: &AxisCoordinates,
     ) {
-        let there = self.shows(slice);
-        if self.shown.is_some() && self.pursuit.is_late(ui.ctx(), there) {
+        if self.late {
             ui.multiply_opacity(0.5);
         }
         let slice = upright(slice);
         let mut model = Model {
             ctx: ui.ctx().clone(),
+            late: false,
             array,
             slice: &slice,
             jobs: cx.jobs,
-            blocks: &self.blocks,
-            pursuit: &mut self.pursuit,
-            kept: &self.kept,
+            blocks: &mut self.blocks,
             heads: heads(array.dtype(), &slice),
             notation: self.notation,
             bits: self.bits,
@@ -200,19 +188,17 @@ impl Numbers {
                 }
             }
         }
-        let (failed, window) = (model.error.take(), model.window);
-        if failed.is_some() || model.block.is_some() {
-            self.shown = Some(slice.clone());
-        }
+        let (failed, window, late) = (model.error.take(), model.window, model.late);
+        self.late = late && self.blocks.shown().is_some();
         if let Some(window) = window {
-            let (kept, there) = (self.kept.clone(), self.shown.as_ref() == Some(&slice));
-            self.ahead.follow_with(cx.jobs, array, &slice, window, there, move |array, task, slice| {
-                Block::get(&kept, array, task, &(slice.clone(), window)).map(drop)
+            let (wanted, there) = ((slice.clone(), window), self.blocks.shown() == Some(&slice));
+            self.blocks.read_ahead(cx.jobs, array, &wanted, window, there, |key, array, task| {
+                Block::read(array, task, key.0.clone(), key.1)
             });
         }
         if let Some(error) = failed.filter(|error| error.is_cancelled()) {
             cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
-            self.blocks.clear();
+            self.blocks.retry();
         }
         self.follow.ui(cx.jobs, cx.target, cx.actions);
         if let Some(request) = response.copy {
@@ -244,7 +230,7 @@ impl Numbers {
         let shown = self.copied.get(cx.jobs, &self.copying, "copying", move |task| {
             copy::elements(&*array, task, &slice, &request)
         });
-        if let Some(text) = shown.value.filter(|_| shown.fresh) {
+        if let Some(text) = shown.ready() {
             cx.actions.push(Action::Copy((*text).clone()));
             self.copy = None;
         } else if let Some(error) = shown.error {
@@ -266,10 +252,10 @@ impl Numbers {
         let window = Window { rows: Span::range(rows.start, height), columns };
         let part = slice.part(&window);
         let array = array.clone();
-        let shown = self.sums.get(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
+        let shown = self.sums.scan(cx.jobs, &(slice.clone(), window), "summing the selection", move |task| {
             stats::readable(&part.view(array), task, None)
         });
-        cx.status.facts = match shown.value.filter(|_| shown.fresh) {
+        cx.status.facts = match shown.ready() {
             Some(stats) => {
                 let number = |value: Option<f64>| value.map_or("–".to_owned(), brief);
                 let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
@@ -374,9 +360,9 @@ struct Model<'a> {
     slice: &'a Slice,
     jobs: &'a Jobs,
     ctx: Context,
-    blocks: &'a Slot<Key, Arc<Block>>,
-    pursuit: &'a mut Pursuit<Key>,
-    kept: &'a Kept,
+    blocks: &'a mut Loader<Key, Block>,
+    /// Whether what is shown looks old.
+    late: bool,
     heads: Vec<Head>,
     notation: Notation,
     bits: bool,
@@ -593,23 +579,15 @@ impl GridModel for Model<'_> {
             rows: Span::range(top, bottom.saturating_sub(top)),
             columns: Span::range(first, end.saturating_sub(first)),
         };
-        let dims = |slice: &Slice| (slice.rows, slice.columns, slice.height(), slice.width());
-        let alike = |slice: &Slice| dims(slice) == dims(self.slice);
-        let answered = |key: &Key| {
-            let shown = self.blocks.peek(key);
-            shown.fresh || shown.error.is_some()
-        };
-        let wanted = (self.slice.clone(), window);
-        let same = |other: &Key| other.1 == window && alike(&other.0);
-        let key = self.pursuit.next(&self.ctx, &wanted, same, answered);
-        let (array, kept, asked) = (self.array.clone(), self.kept.clone(), key.clone());
-        let shown = self
-            .blocks
-            .get(self.jobs, &key, &self.title, move |task| Block::get(&kept, &*array, task, &asked));
-        let block = shown.value.map(|block| (*block).clone());
+        let (wanted, array) = ((self.slice.clone(), window), self.array.clone());
+        let loaded = self.blocks.want(&self.ctx, self.jobs, &wanted, &self.title, move |key, task, _| {
+            Block::read(&*array, task, key.0.clone(), key.1)
+        });
+        let block = loaded.value();
         self.block = block.clone().filter(|block| block.slice == *self.slice);
-        self.old = block.filter(|block| alike(&block.slice));
-        self.error = shown.error.filter(|_| key == wanted);
+        self.old = block.filter(|block| wanted.is_alike(&(block.slice.clone(), window)));
+        self.error = loaded.state.error.filter(|_| loaded.is_wanted);
+        self.late = loaded.is_late;
         self.window = Some(window);
     }
 

@@ -105,7 +105,7 @@ impl Pictured {
             return Some(plane.summary.clone());
         }
         let whole = self.summary.peek(&(slice.clone(), part));
-        whole.value.filter(|_| whole.fresh)
+        whole.ready()
     }
 
     /// What the colours are chosen by: every element, or else the samples of the overview.
@@ -189,7 +189,7 @@ impl Pictured {
         let (array, slice, part) = (look.array.clone(), slice.clone(), look.style.part());
         let title = format!("scanning {}", look.title);
         let key = (slice.clone(), part);
-        self.summary.get(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
+        self.summary.scan(cx.jobs, &key, &title, move |task| ValueSummary::take(&*array, task, &slice, part));
     }
 
     /// The slice to be made now: the one that is wanted, or the one before it while it comes.

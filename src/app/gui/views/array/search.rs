@@ -42,8 +42,8 @@ impl Search {
         let wanted = self.wanted.clone()?;
         let (array, search) = (array.clone(), wanted.clone());
         let title = format!("looking for {} in {title}", wanted.kind.word());
-        let shown = self.found.get(jobs, &wanted, &title, move |task| search.find(&*array, task));
-        let ended = match (shown.value.filter(|_| shown.fresh), shown.error) {
+        let shown = self.found.scan(jobs, &wanted, &title, move |task| search.find(&*array, task));
+        let ended = match (shown.ready(), shown.error) {
             (Some(result), _) => match &result.place {
                 Some(place) => Ended::Found(place.clone()),
                 None => Ended::Nothing(nothing(&wanted, &result)),

@@ -66,7 +66,7 @@ impl Find {
         let (from, wanted) = (source.clone(), asked.clone());
         let shown = self
             .slot
-            .get(cx.jobs, &asked, "finding bytes", move |task| find(task, &from, &wanted.0, wanted.1, len));
+            .scan(cx.jobs, &asked, "finding bytes", move |task| find(task, &from, &wanted.0, wanted.1, len));
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();
@@ -74,7 +74,7 @@ impl Find {
             return None;
         }
         self.asked = None;
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(found), _) => match *found {
                 Some(at) => return Some(at..at + asked.0.len() as u64),
                 None => cx.actions.push(Action::Notice(format!("{} is not in these bytes", self.text))),

@@ -139,7 +139,7 @@ impl Plotted {
         let key = (wish, rows);
         let shown = self
             .slot
-            .get(jobs, &key, "a plot", move |task| series::read(task, source.as_ref(), &wanted, rows));
+            .scan(jobs, &key, "a plot", move |task| series::read(task, source.as_ref(), &wanted, rows));
         if let Some(error) = shown.error {
             theme::empty_state(ui, Icon::Problem, "This could not be plotted", &error.to_string());
             return;

@@ -228,7 +228,7 @@ fn said(ui: &mut Ui, run: &Run, wide: bool) {
         total => format!(" · {:.0} %", 100.0 * done.min(total) as f64 / total as f64),
     };
     if theme::icon_button(ui, Icon::Stop, "Stop this query").clicked() {
-        run.task.cancel();
+        run.job.cancel();
     }
     ui.label(theme::mono(format!("≥ {count} {noun}{spent}{part}")).color(theme.warn));
     ui.ctx().request_repaint_after(Duration::from_millis(100));

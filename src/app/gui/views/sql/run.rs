@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gander::bytes::task::Task;
 use gander::data::open::Document;
-use gander::jobs::{Jobs, Priority};
+use gander::jobs::{Jobs, Slot};
 use gander::query::{Engine, Failure, QueryResult};
 use parking_lot::Mutex;
 
@@ -54,7 +54,8 @@ pub(super) struct Run {
     /// Where it stood in the text.
     place: usize,
     pub(super) outcome: Arc<Mutex<Outcome>>,
-    pub(super) task: Task,
+    /// What runs it and those that were started with it; it ends when none of them is kept any more.
+    pub(super) job: Arc<Slot<(), ()>>,
     pub(super) mode: Mode,
     /// The result's view, and the answer that it shows.
     pub(super) view: Option<(Arc<QueryResult>, TableView)>,
@@ -71,7 +72,11 @@ impl Run {
     }
 
     pub(super) fn state(&self) -> State {
-        self.outcome.lock().state
+        match self.outcome.lock().state {
+            // What was stopped before its turn came never runs.
+            State::Waiting if !self.job.is_busy() => State::Stopped,
+            state => state,
+        }
     }
 
     /// Whether it is not at its end.
@@ -147,17 +152,18 @@ pub(super) fn start(
         .collect();
     let first = statements.first().map_or("", |(_, sql, _)| sql.as_str());
     let title: String = first.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(56).collect();
-    let woken = jobs.clone();
-    let task = jobs.run(format!("SQL: {title}"), Priority::Query, move |task| {
+    let (woken, job) = (jobs.clone(), Arc::new(Slot::default()));
+    job.scan(jobs, &(), &format!("SQL: {title}"), move |task| {
         let engine = engine(task, &documents, &results).map_err(Failure::from);
         run_all(task, engine, &work, &woken);
+        Ok(())
     });
     let one = |((number, sql, place), outcome): ((u64, String, usize), Arc<Mutex<Outcome>>)| Run {
         number,
         sql,
         place,
         outcome,
-        task: task.clone(),
+        job: job.clone(),
         mode: Mode::default(),
         view: None,
         plot: Plotted::default(),

@@ -111,21 +111,15 @@ impl TableView {
             return;
         }
         ui.label(theme::mono(words).color(theme.warn)).on_hover_text(hint);
-        match self.count.runs() {
-            Some(task) => {
-                let part = task.fraction().map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
-                ui.label(theme::dim(theme, format!("counting{part}")));
-                let stop = theme::icon_button(ui, Icon::Close, "Stop counting");
-                if stop.clicked() {
-                    task.cancel();
-                }
+        let count = self.count.peek(&());
+        if count.runs() {
+            ui.label(theme::dim(theme, format!("counting{}", theme::percent(count.progress()))));
+            if theme::icon_button(ui, Icon::Close, "Stop counting").clicked() {
+                self.count.cancel();
             }
-            None => {
-                if ui.link("count").on_hover_text("Read the whole file to count its rows").clicked() {
-                    self.count = super::Count::default();
-                    self.count.start(cx.jobs, &self.main.table, &self.name);
-                }
-            }
+        } else if ui.link("count").on_hover_text("Read the whole file to count its rows").clicked() {
+            self.count.clear();
+            self.start_count(cx.jobs);
         }
     }
 

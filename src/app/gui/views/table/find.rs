@@ -202,15 +202,15 @@ impl Find {
         // The place was one among other matches.
         self.at = None;
         let (source, wanted) = (table.clone(), wish.clone());
-        let shown = self.slot.get(jobs, &wish, &format!("finding {:?}", wish.text), move |task| {
+        let shown = self.slot.scan(jobs, &wish, &format!("finding {:?}", wish.text), move |task| {
             let filter = containing(source.as_ref(), &wanted.columns, &wanted.text);
             filtered(&engine(), task, &source, &filter, &[]).map_err(|failure| match failure {
                 Failure::Run(error) => error,
                 Failure::Sql(mistake) => Error::bug(format!("a search is no query: {mistake}")),
             })
         });
-        self.error = shown.error;
-        self.found = shown.value.filter(|_| shown.fresh).map(|rows| (wish, rows));
+        self.error = shown.error.clone();
+        self.found = shown.ready().map(|rows| (wish, rows));
     }
 
     /// Looks for the match that was asked for; the cell, when it is there.
@@ -222,10 +222,10 @@ impl Find {
             return None;
         }
         let (source, rows, wish) = (table.clone(), rows.clone(), wish.clone());
-        let shown = self.steps.get(jobs, &step, "the next match", move |task| {
+        let shown = self.steps.scan(jobs, &step, "the next match", move |task| {
             Way { task, rows: &rows, table: source.as_ref(), wish: &wish }.next(step)
         });
-        let met = match (shown.value.filter(|_| shown.fresh), shown.error) {
+        let met = match (shown.ready(), shown.error) {
             (Some(met), _) => *met,
             (None, Some(_)) => None,
             (None, None) => return None,
@@ -242,8 +242,8 @@ impl Find {
         let key = (wish.clone(), Arc::as_ptr(rows) as usize);
         let (wish, rows) = (wish.clone(), rows.clone());
         let shown =
-            self.counts.get(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
-        shown.value.filter(|_| shown.fresh)
+            self.counts.scan(jobs, &key, "counting matches", move |task| Counts::of(task, &rows, &wish));
+        shown.ready()
     }
 
     /// The statement of the rows that have matches.

@@ -15,8 +15,7 @@ use gander::data::cell;
 use gander::data::content::table::read_each;
 use gander::data::content::{ColumnStatistics, Picked, Table};
 use gander::data::stats::{Distinct, Histogram, summary as whole};
-use gander::jobs::{Jobs, Priority, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Slot};
 
 use crate::gui::grid::Side;
 use crate::gui::theme::{Theme, mono_font, small_font};
@@ -72,17 +71,12 @@ pub(super) enum Click {
     Value(String),
 }
 
-/// A pass over all rows, for some columns.
-struct Pass {
-    columns: Vec<usize>,
-    task: Task,
-    done: Arc<Mutex<Option<Result<whole::Summaries>>>>,
-}
-
 /// The summaries that are there, and what the file itself says of columns.
 #[derive(Default)]
 pub(super) struct Heads {
-    pass: Option<Pass>,
+    /// The columns of which all rows are looked at now, and the pass over them.
+    passed: Vec<usize>,
+    pass: Slot<Vec<usize>, whole::Summaries>,
     /// Columns of which all rows are to be looked at, or were.
     asked: HashSet<usize>,
     known: HashMap<usize, Arc<Summary>>,
@@ -122,7 +116,7 @@ impl Heads {
         let shown = self
             .slot
             .get(jobs, &missing, "summaries of columns", move |task| summaries(&*table, task, &wanted));
-        if let Some(list) = shown.value.filter(|_| shown.fresh) {
+        if let Some(list) = shown.ready() {
             for (column, summary) in missing.into_iter().zip(list.iter()) {
                 self.known.insert(column, Arc::new(summary.clone()));
             }
@@ -154,7 +148,7 @@ impl Heads {
             let of = |&column: &usize| task.check().map(|()| table.statistics(column));
             wanted.iter().map(of).collect()
         });
-        if let Some(list) = shown.value.filter(|_| shown.fresh) {
+        if let Some(list) = shown.ready() {
             self.stored.extend(missing.into_iter().zip(list.iter().cloned()));
             jobs.wake();
             return true;
@@ -176,37 +170,27 @@ impl Heads {
     }
 
     /// Looks at all rows of a column, whatever that takes.
-    pub(super) fn ask_exact(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, column: usize) {
-        let mut columns = vec![column];
-        if let Some(pass) = self.pass.take() {
-            // One pass does for all that wait.
-            pass.task.cancel();
-            columns.extend(pass.columns);
-        }
-        self.start(jobs, table, columns);
-    }
-
-    fn start(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: Vec<usize>) {
-        self.asked.extend(columns.iter().copied());
-        let done: Arc<Mutex<Option<Result<whole::Summaries>>>> = Arc::default();
-        let (source, wanted, place) = (table.clone(), columns.clone(), done.clone());
-        let task = jobs.run("summaries of columns, all rows", Priority::Background, move |task| {
-            *place.lock() =
-                Some(gander::bytes::guard::guarded(|| whole::exact(source.as_ref(), task, &wanted)));
-        });
-        self.pass = Some(Pass { columns, task, done });
+    pub(super) fn ask_exact(&mut self, column: usize) {
+        // One pass does for all that wait.
+        self.asked.insert(column);
+        self.passed.push(column);
     }
 
     /// Looks at all rows of the columns in sight where that is little; takes what came of it.
     fn want_exact(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, columns: &[usize]) {
-        if let Some(pass) = &self.pass {
-            let Some(found) = pass.done.lock().take() else { return };
-            for (column, summary) in pass.columns.iter().zip(found.into_iter().flat_map(|f| f.columns)) {
+        if !self.passed.is_empty() {
+            let (source, wanted) = (table.clone(), self.passed.clone());
+            let shown = self.pass.scan(jobs, &self.passed, "summaries of columns, all rows", move |task| {
+                whole::exact(source.as_ref(), task, &wanted)
+            });
+            let Some(found) = shown.answer() else { return };
+            let found = found.iter().flat_map(|found| &found.columns);
+            for (column, summary) in std::mem::take(&mut self.passed).iter().zip(found) {
                 if let (Ok(exact), Some(known)) = (summary, self.known.get_mut(column)) {
-                    *known = Arc::new(Summary::exact(&exact, known));
+                    *known = Arc::new(Summary::exact(exact, known));
                 }
             }
-            self.pass = None;
+            self.pass.clear();
             jobs.wake();
             return;
         }
@@ -214,18 +198,10 @@ impl Heads {
         let some = columns.iter().copied().filter(|column| self.can_be_exact(*column)).take(COLUMNS);
         let some: Vec<usize> = some.collect();
         if !some.is_empty() && rows.saturating_mul(some.len() as u64) <= SOON {
-            self.start(jobs, table, some);
+            self.asked.extend(some.iter().copied());
+            self.passed = some;
+            jobs.wake();
         }
-    }
-
-    /// Stops what runs, and asks for no more.
-    pub(super) fn cancel(&mut self) {
-        if let Some(pass) = self.pass.take() {
-            pass.task.cancel();
-        }
-        self.slot.cancel();
-        self.footer.cancel();
-        self.off = true;
     }
 
     /// Draws what is known of the column called `name` into `ui`; what was clicked. `share` is that of nulls,

@@ -133,7 +133,7 @@ impl Inspect {
         let shown = self.slot.get(jobs, &cell, &format!("{name}[{}]", cell.row), move |task| {
             read(&*table, task, cell.row, cell.column)
         });
-        let value = shown.value.filter(|_| shown.fresh);
+        let value = shown.ready();
         if value.is_some() && self.shown != Some(cell) {
             self.shown = Some(cell);
             self.version += 1;

@@ -339,7 +339,7 @@ impl GridModel for Model<'_> {
             }
         }
         if self.sheet.heads.can_be_exact(column) && menu_row(ui, Icon::Statistics, "Summarize all rows") {
-            self.sheet.heads.ask_exact(self.jobs, &self.sheet.values, column);
+            self.sheet.heads.ask_exact(column);
         }
         ui.separator();
     }

@@ -141,7 +141,7 @@ impl Pages {
         let title =
             format!("rows {} of {}", gander::bytes::display::count(wanted.pages.start * PAGE), self.name);
         let shown = self.slot.get(jobs, &wanted, &title, move |task| read(&*table, task, &job));
-        if let Some(block) = shown.value.filter(|_| shown.fresh) {
+        if let Some(block) = shown.ready() {
             self.keep(&wanted, &block);
             // What had fewer rows than there are by now is read anew.
             self.slot.clear();

@@ -84,15 +84,6 @@ pub(super) struct Page {
     called: sql::Called,
 }
 
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.slot.cancel();
-        if let Some(shown) = &self.shown {
-            shown.totals.cancel();
-        }
-    }
-}
-
 impl Page {
     /// Draws the page into all that is left of `ui`.
     pub(super) fn ui(
@@ -173,7 +164,7 @@ impl Page {
         }
         let wish = Wish { pivot: self.pivot.clone(), filter: filter.clone(), again: self.again };
         let (source, wanted, task_place) = (table.clone(), wish.clone(), self.task.clone());
-        let shown = self.slot.get(cx.jobs, &wish, &format!("grouping {name}"), move |task| {
+        let shown = self.slot.scan(cx.jobs, &wish, &format!("grouping {name}"), move |task| {
             *task_place.lock() = Some(task.clone());
             match pivoted(&engine(), task, &source, &wanted.filter, &wanted.pivot) {
                 Ok(made) => Ok(Ok(made)),
@@ -182,8 +173,8 @@ impl Page {
             }
         });
         self.since = shown.pending;
-        self.error = shown.error;
-        let Some(found) = shown.value.filter(|_| shown.fresh) else {
+        self.error = shown.error.clone();
+        let Some(found) = shown.ready() else {
             self.mistake = None;
             return;
         };
@@ -413,7 +404,7 @@ fn take_totals(shown: &mut Shown, cx: &ViewCx<'_>) {
         return;
     }
     let found = shown.found.clone();
-    let totals = shown.totals.get(cx.jobs, &(), "totals", move |task| match found.as_ref() {
+    let totals = shown.totals.scan(cx.jobs, &(), "totals", move |task| match found.as_ref() {
         Ok(made) => Ok(made.totals(&engine(), task)?),
         Err(mistake) => Err(Error::bug(mistake.message.clone())),
     });

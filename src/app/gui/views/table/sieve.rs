@@ -13,9 +13,8 @@ use std::time::Duration;
 use egui::{Key, Rect, RichText, Ui, UiBuilder, pos2, vec2};
 use gander::bytes::cache::DECODED;
 use gander::bytes::error::Error;
-use gander::bytes::task::Task;
 use gander::data::content::Table;
-use gander::jobs::{Jobs, Priority, Slot};
+use gander::jobs::{Jobs, Slot};
 use gander::query::{
     Condition, Engine, Failure, Filter, Filtered, Order, Settings, Sort, SqlDiagnostic, filtered,
 };
@@ -78,7 +77,7 @@ pub(super) struct Sieve {
     slot: Slot<Wish, Found>,
     shown: Option<(Wish, Arc<Filtered>)>,
     /// Shows the query among the jobs until it ends.
-    watch: Option<Task>,
+    watch: Slot<(), ()>,
     mistake: Option<SqlDiagnostic>,
     error: Option<Error>,
 }
@@ -89,12 +88,6 @@ pub(super) enum Change {
     Whole,
     /// These rows of it.
     Rows(Arc<Filtered>),
-}
-
-impl Drop for Sieve {
-    fn drop(&mut self) {
-        self.stop();
-    }
 }
 
 impl Sieve {
@@ -148,9 +141,7 @@ impl Sieve {
     }
 
     fn stop(&mut self) {
-        if let Some(task) = self.watch.take() {
-            task.cancel();
-        }
+        self.watch.clear();
         self.slot.cancel();
     }
 
@@ -198,7 +189,7 @@ impl Sieve {
     pub(super) fn take(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) -> Option<Change> {
         if self.wish.is_empty() {
             let was = self.shown.take();
-            if was.is_some() || self.watch.is_some() {
+            if was.is_some() || self.watch.is_busy() {
                 self.stop();
             }
             return was.map(|_| Change::Whole);
@@ -220,8 +211,8 @@ impl Sieve {
                     Err(Failure::Run(error)) => Err(error),
                 }
             });
-        self.error = shown.error;
-        let found = shown.value.filter(|_| shown.fresh)?;
+        self.error = shown.error.clone();
+        let found = shown.ready()?;
         match found.as_ref() {
             Err(mistake) => {
                 self.mistake = Some(mistake.clone());
@@ -230,7 +221,7 @@ impl Sieve {
             Ok(rows) => {
                 self.mistake = None;
                 self.shown = Some((self.wish.clone(), rows.clone()));
-                self.watch = Some(watch(jobs, rows, name));
+                self.watch = watch(jobs, rows, name);
                 // The rows live as long as they are shown, not as long as the slot remembers them.
                 self.slot = Slot::default();
                 Some(Change::Rows(rows.clone()))
@@ -471,17 +462,17 @@ impl Sieve {
 }
 
 /// A job that lasts as long as the query, so that the status bar shows it and can end it.
-fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Task {
-    let answer = Arc::downgrade(rows.answer());
-    jobs.run(format!("filtering {name}"), Priority::Query, move |task| {
+fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Slot<(), ()> {
+    let (answer, slot) = (Arc::downgrade(rows.answer()), Slot::default());
+    slot.scan(jobs, &(), &format!("filtering {name}"), move |task| {
         // Only looked at, so that a closed tab ends its query.
         while let Some(answer) = answer.upgrade() {
             if answer.ended().is_some() {
-                return;
+                return Ok(());
             }
             if task.is_cancelled() {
                 answer.cancel();
-                return;
+                return Ok(());
             }
             let (at, total) = answer.progress();
             if task.progress().1 != total {
@@ -491,5 +482,7 @@ fn watch(jobs: &Jobs, rows: &Arc<Filtered>, name: &str) -> Task {
             drop(answer);
             std::thread::sleep(Duration::from_millis(30));
         }
-    })
+        Ok(())
+    });
+    slot
 }

@@ -8,15 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use egui::{Align, Align2, Layout, Pos2, Rect, ScrollArea, Sense, Ui, pos2, vec2};
-use gander::bytes::error::Result;
-use gander::bytes::task::Task;
 use gander::data::content::ColumnStatistics;
 use gander::data::content::Table;
 use gander::data::stats::summary::{
     Correlation, Depth, Summaries, Summary, correlation, exact, integer_text, sampled,
 };
-use gander::jobs::{Jobs, Priority, Slot};
-use parking_lot::Mutex;
+use gander::jobs::{Jobs, Slot};
 
 use super::heads::{Click, bar, percent};
 use super::model::Sheet;
@@ -45,32 +42,18 @@ pub(super) struct Page {
     seen: Option<(u64, bool)>,
     depth: Option<Depth>,
     slot: Slot<Vec<usize>, Summaries>,
-    whole: Option<Whole>,
+    /// The columns of which all rows are read now, and the pass over them.
+    passed: Vec<usize>,
+    whole: Slot<Vec<usize>, Summaries>,
     matrix: Slot<(), Correlation>,
     show_matrix: bool,
 }
 
-/// The pass over all rows.
-struct Whole {
-    task: Task,
-    columns: Vec<usize>,
-    done: Arc<Mutex<Option<Result<Summaries>>>>,
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.forget();
-    }
-}
-
 impl Page {
     fn forget(&mut self) {
-        if let Some(whole) = self.whole.take() {
-            whole.task.cancel();
-        }
-        self.slot.cancel();
+        self.passed.clear();
+        self.whole.clear();
         self.slot.clear();
-        self.matrix.cancel();
         self.matrix.clear();
         self.known.clear();
         self.fresh.clear();
@@ -108,11 +91,11 @@ impl Page {
             self.of = place;
         }
         self.look_again(table);
-        self.take_whole();
+        self.take_whole(jobs, table, name);
         let columns = table.schema().fields().len();
         let theme = Theme::of(ui);
         ui.painter().rect_filled(ui.max_rect(), 0.0, theme.bg2);
-        self.head(ui, jobs, sheet, name);
+        self.head(ui, sheet);
         let mut clicked = None;
         let mut sight = 0..0;
         ScrollArea::vertical().id_salt("summary").auto_shrink(false).show_viewport(ui, |ui, view| {
@@ -151,7 +134,7 @@ impl Page {
         let shown = self.slot.get(jobs, &missing, "a sample for the summary", move |task| {
             sampled(source.as_ref(), task, &wanted)
         });
-        if let Some(found) = shown.value.filter(|_| shown.fresh) {
+        if let Some(found) = shown.ready() {
             self.depth = Some(found.depth);
             self.keep(&missing, &found);
             jobs.wake();
@@ -169,11 +152,18 @@ impl Page {
         }
     }
 
-    fn take_whole(&mut self) {
-        let Some(whole) = &self.whole else { return };
-        let Some(done) = whole.done.lock().take() else { return };
-        let columns = whole.columns.clone();
-        self.whole = None;
+    /// Follows the pass over all rows.
+    fn take_whole(&mut self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) {
+        if self.passed.is_empty() {
+            return;
+        }
+        let (source, wanted) = (table.clone(), self.passed.clone());
+        let title = format!("summary of {name}");
+        let shown =
+            self.whole.scan(jobs, &self.passed, &title, move |task| exact(source.as_ref(), task, &wanted));
+        let Some(done) = shown.answer() else { return };
+        let columns = std::mem::take(&mut self.passed);
+        self.whole.clear();
         if let Ok(found) = done {
             self.depth = Some(found.depth);
             if columns.len() < self.known.len() {
@@ -187,7 +177,7 @@ impl Page {
     }
 
     /// The line above: how deep this looked, and what can be asked.
-    fn head(&mut self, ui: &mut Ui, jobs: &Jobs, sheet: &Sheet, name: &str) {
+    fn head(&mut self, ui: &mut Ui, sheet: &Sheet) {
         let (theme, table) = (Theme::of(ui), &sheet.table);
         let in_file = || (0..sheet.columns()).any(|column| sheet.heads.stored(column).is_some());
         ui.horizontal(|ui| {
@@ -213,27 +203,23 @@ impl Page {
                 if theme::button(ui, shown).clicked() {
                     self.show_matrix = !self.show_matrix;
                 }
-                match &self.whole {
-                    Some(whole) => {
-                        let part = whole
-                            .task
-                            .fraction()
-                            .map_or(String::new(), |part| format!(" {:.0} %", part * 100.0));
-                        ui.label(theme::dim(theme, format!("reading all rows{part}")));
-                        if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
-                            whole.task.cancel();
-                            self.whole = None;
-                        }
-                        ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
+                let whole = self.whole.peek(&self.passed);
+                if whole.runs() {
+                    ui.label(theme::dim(
+                        theme,
+                        format!("reading all rows{}", theme::percent(whole.progress())),
+                    ));
+                    if theme::icon_button(ui, Icon::Stop, "Stop reading").clicked() {
+                        self.passed.clear();
+                        self.whole.clear();
                     }
-                    None if self.depth.is_some_and(|depth| depth != Depth::Exact)
-                        && theme::button(ui, "Read all rows")
-                            .on_hover_text("One pass over the whole table")
-                            .clicked() =>
-                    {
-                        self.whole = Some(self.start(jobs, table, name));
-                    }
-                    None => {}
+                    ui.ctx().request_repaint_after(std::time::Duration::from_millis(150));
+                } else if self.depth.is_some_and(|depth| depth != Depth::Exact)
+                    && theme::button(ui, "Read all rows")
+                        .on_hover_text("One pass over the whole table")
+                        .clicked()
+                {
+                    self.passed = self.all_columns(table);
                 }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     ui.add(egui::Label::new(egui::RichText::new(&words).color(color)).truncate())
@@ -243,23 +229,16 @@ impl Page {
         });
     }
 
-    fn start(&self, jobs: &Jobs, table: &Arc<dyn Table>, name: &str) -> Whole {
+    /// The columns of which all rows are read: of wide tables those that were looked at.
+    fn all_columns(&self, table: &Arc<dyn Table>) -> Vec<usize> {
         let all = table.schema().fields().len();
-        let columns: Vec<usize> = if all <= WIDE {
-            (0..all).collect()
-        } else {
-            let mut known: Vec<usize> = self.known.keys().copied().collect();
-            known.sort_unstable();
-            known.truncate(WIDE);
-            known
-        };
-        let done: Arc<Mutex<Option<Result<Summaries>>>> = Arc::default();
-        let (source, wanted, slot) = (table.clone(), columns.clone(), done.clone());
-        let task = jobs.run(format!("summary of {name}"), Priority::Background, move |task| {
-            let result = gander::bytes::guard::guarded(|| exact(source.as_ref(), task, &wanted));
-            *slot.lock() = Some(result);
-        });
-        Whole { task, columns, done }
+        if all <= WIDE {
+            return (0..all).collect();
+        }
+        let mut known: Vec<usize> = self.known.keys().copied().collect();
+        known.sort_unstable();
+        known.truncate(WIDE);
+        known
     }
 
     /// One column; what was clicked.
@@ -311,7 +290,7 @@ impl Page {
     fn matrix(&mut self, ui: &mut Ui, rect: Rect, jobs: &Jobs, table: &Arc<dyn Table>) {
         let theme = Theme::of(ui);
         let source = table.clone();
-        let shown = self.matrix.get(jobs, &(), "correlations", move |task| {
+        let shown = self.matrix.scan(jobs, &(), "correlations", move |task| {
             let all: Vec<usize> = (0..source.schema().fields().len()).collect();
             correlation(source.as_ref(), task, &all)
         });
@@ -322,7 +301,7 @@ impl Page {
         if let Some(error) = shown.error {
             return say(format!("Correlations: {error}"));
         }
-        let Some(found) = shown.value.filter(|_| shown.fresh) else {
+        let Some(found) = shown.ready() else {
             return say("Correlations…".to_owned());
         };
         let count = found.columns.len();

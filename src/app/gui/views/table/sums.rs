@@ -34,10 +34,10 @@ impl Sums {
         }
         let (table, key) = (table.clone(), (rows, columns));
         let wanted = key.clone();
-        let shown = self.0.get(jobs, &key, "sums of the selection", move |task| {
+        let shown = self.0.scan(jobs, &key, "sums of the selection", move |task| {
             selection(&*table, task, wanted.0, &wanted.1)
         });
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(sum), _) => Some(format!("{selected} · {}", words(&sum))),
             (None, Some(error)) if !error.is_cancelled() => Some(format!("{selected} · {}", error.message())),
             (None, _) => Some(format!("{selected} selected")),

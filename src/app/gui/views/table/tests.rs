@@ -1,6 +1,7 @@
 //! The view in a harness: a table of 10⁹ rows, one that needs five seconds for a read, one with a part
 //! that cannot be read.
 
+use gander::bytes::task::Task;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -39,13 +39,6 @@ pub(super) struct Bar {
     slow: bool,
 }
 
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.found.cancel();
-        self.about.cancel();
-    }
-}
-
 impl Bar {
     /// The bar of a node that has more than one state.
     pub(super) fn of(target: &Target) -> Option<Bar> {
@@ -113,10 +106,10 @@ impl Bar {
         if shown.pending.is_some() {
             self.failed = None;
         }
-        if let Some(error) = shown.error {
+        if let Some(error) = &shown.error {
             self.failed = Some(error.message());
         }
-        let node = shown.value.filter(|_| shown.fresh)?;
+        let node = shown.ready()?;
         if !matches!(node.content, Some(Content::Table(_))) {
             let problem = node.problem.as_ref().map(ToString::to_string);
             self.failed = Some(problem.unwrap_or_else(|| "it has no rows".to_owned()));
@@ -133,7 +126,7 @@ impl Bar {
         }
         let (versions, at) = (self.versions.clone(), self.at);
         let shown = self.about.get(jobs, &at, "", move |task| versions.about(task, at));
-        let known = match (shown.value.filter(|_| shown.fresh), shown.error) {
+        let known = match (shown.ready(), shown.error) {
             (Some(known), _) => known,
             // That nothing is known of it is no loss; its rows say more.
             (None, Some(_)) => Arc::default(),

@@ -145,7 +145,7 @@ impl Find {
         let asked = self.asked.clone()?;
         let (from, wanted) = (text.clone(), asked.clone());
         let shown =
-            self.slot.get(cx.jobs, &asked, "finding text", move |task| find(from.as_ref(), task, &wanted));
+            self.slot.scan(cx.jobs, &asked, "finding text", move |task| find(from.as_ref(), task, &wanted));
         if shown.pending.is_some() {
             if theme::icon_button(ui, Icon::Stop, "Stop finding").clicked() {
                 self.slot.cancel();
@@ -153,7 +153,7 @@ impl Find {
             return None;
         }
         self.asked = None;
-        match (shown.value.filter(|_| shown.fresh), shown.error) {
+        match (shown.ready(), shown.error) {
             (Some(found), _) => {
                 if found.place.is_none() {
                     let words = format!("{} is not in this text", self.text);

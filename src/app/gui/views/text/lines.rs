@@ -151,11 +151,6 @@ impl Lines {
         self.error.as_ref()
     }
 
-    pub(super) fn cancel(&self) {
-        self.slot.cancel();
-        self.later_slot.cancel();
-    }
-
     /// Whether lines are wrapped: then more of a long one is drawn at a time.
     pub(super) fn set_wrap(&mut self, wrap: bool) {
         self.most = if wrap { WRAPPED } else { ROW };
@@ -222,8 +217,8 @@ impl Lines {
         let shown = self
             .later_slot
             .get(jobs, &(line, start), &title, move |task| part(text.as_ref(), task, line, start));
-        later.text = shown.value.filter(|_| shown.fresh);
-        self.error = shown.error.filter(|error| !error.is_cancelled()).or(self.error.take());
+        later.text = shown.ready();
+        self.error = shown.error.clone().filter(|error| !error.is_cancelled()).or(self.error.take());
     }
 
     /// Reads what is missing of these lines.
@@ -255,8 +250,8 @@ impl Lines {
             let total = text.lines().number();
             Ok((total, text.beginnings(task, wanted.start * PAGE..wanted.end * PAGE)?))
         });
-        self.error = shown.error.filter(|error| !error.is_cancelled());
-        if let Some(read) = shown.value.filter(|_| shown.fresh) {
+        self.error = shown.error.clone().filter(|error| !error.is_cancelled());
+        if let Some(read) = shown.ready() {
             self.keep(missing, &read.1, read.0);
             // What had fewer lines than there are by now is read anew.
             self.slot.clear();

@@ -1,5 +1,6 @@
 //! The view in a harness: what was found comes into sight, down and across, also deep in a long line.
 
+use gander::bytes::task::Task;
 use std::time::{Duration, Instant};
 
 use egui::vec2;

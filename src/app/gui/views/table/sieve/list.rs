@@ -76,8 +76,8 @@ impl Frequent {
         let key = (Arc::as_ptr(table).cast::<()>() as usize, column);
         let source = table.clone();
         let shown =
-            self.0.get(jobs, &key, "frequent values", move |task| frequent(source.as_ref(), task, column));
-        let Some(values) = shown.value.filter(|_| shown.fresh) else { return };
+            self.0.scan(jobs, &key, "frequent values", move |task| frequent(source.as_ref(), task, column));
+        let Some(values) = shown.ready() else { return };
         if values.is_empty() {
             return;
         }

@@ -48,7 +48,7 @@ impl Numbers {
         let (source, end) = (self.rows.clone(), ((page + 1) * PAGE).min(there));
         let read = move |task: &gander::Task| source.numbers(task, page * PAGE..end);
         let shown = self.slot.get(jobs, &(page, end), "row numbers", read);
-        if let Some(numbers) = shown.value.filter(|_| shown.fresh) {
+        if let Some(numbers) = shown.ready() {
             if self.pages.len() >= KEPT {
                 self.pages.clear();
             }

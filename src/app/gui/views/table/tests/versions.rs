@@ -1,5 +1,6 @@
 //! The slider over the versions of a table, with a Delta table of four.
 
+use gander::bytes::task::Task;
 use gander::data::format::Options;
 
 use super::*;

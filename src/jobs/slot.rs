@@ -1,0 +1,419 @@
+//! `Slot`: one value that a view shows, asked for by key and made by a job.
+
+use super::{Jobs, Priority};
+use crate::bytes::error::{Error, Result};
+use crate::bytes::guard::guarded;
+use crate::bytes::task::Task;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One value that a view shows: asked for by key, made by a job, kept until a newer one is there. The latest request
+/// wins: older ones are cancelled, and so is the last one when the slot is dropped.
+pub struct Slot<K, T>(Arc<Mutex<State<K, T>>>);
+
+struct State<K, T> {
+    /// The newest finished value, and the key that it was made for.
+    value: Option<(K, Result<Arc<T>>)>,
+    /// What its job gave of the newest request so far.
+    partial: Option<Arc<T>>,
+    /// The newest request that runs.
+    running: Option<Running<K>>,
+    /// Jobs of this slot that have not ended; stale ones were told to.
+    in_flight: usize,
+    /// What runs when one of them ends; newer requests replace it.
+    next: Option<Request<K, T>>,
+    /// Numbers of requests.
+    last: u64,
+}
+
+struct Running<K> {
+    key: K,
+    number: u64,
+    task: Task,
+    since: Instant,
+}
+
+struct Request<K, T> {
+    key: K,
+    wish: Wish,
+    make: Make<T>,
+    since: Instant,
+}
+
+type Make<T> = Box<dyn FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send>;
+
+/// How a value is asked for: what the status bar says of its job, and how urgent it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    title: String,
+    priority: Priority,
+}
+
+impl Wish {
+    /// Values that are waited for: a page, a picture. Their jobs look at what is in sight, never at all there is.
+    pub fn view(title: impl Into<String>) -> Self {
+        Wish { title: title.into(), priority: Priority::View }
+    }
+
+    /// Passes over all there is.
+    pub fn scan(title: impl Into<String>) -> Self {
+        Wish { title: title.into(), priority: Priority::Background }
+    }
+}
+
+/// Takes what a job has of its value before all of it is there.
+pub struct Partial<'a, T>(&'a (dyn Fn(T) + Sync));
+
+impl<T> Partial<'_, T> {
+    /// Shows a value until a better one comes, and wakes the window. Nobody sees it where the request is not the newest
+    /// one any more.
+    pub fn show(&self, value: T) {
+        (self.0)(value);
+    }
+}
+
+/// How many jobs of one slot may run: a reader that does not look up from a slow read holds up neither
+/// the request after it nor, however often the user scrolls, more than one other worker.
+const IN_FLIGHT: usize = 2;
+
+/// What a slot has for the view that asked.
+pub struct Shown<T> {
+    /// The newest good value, perhaps of an older key.
+    pub value: Option<Arc<T>>,
+    /// Whether `value` is for the key that was asked.
+    pub fresh: bool,
+    /// What there is so far of the value for this key.
+    pub partial: Option<Arc<T>>,
+    /// Why there is no value for this key.
+    pub error: Option<Error>,
+    /// Since when the value for this key is being made.
+    pub pending: Option<Instant>,
+    /// The job that makes it.
+    pub task: Option<Task>,
+}
+
+impl<T> Shown<T> {
+    /// The value for the key that was asked.
+    pub fn ready(&self) -> Option<Arc<T>> {
+        self.value.clone().filter(|_| self.fresh)
+    }
+
+    /// The value for the key that was asked, or what there is of it.
+    pub fn so_far(&self) -> Option<Arc<T>> {
+        self.ready().or_else(|| self.partial.clone())
+    }
+
+    /// The value for the key that was asked, or why there is none; `None` while it is being made.
+    pub fn answer(&self) -> Option<Result<Arc<T>>> {
+        self.ready().map(Ok).or_else(|| self.error.clone().map(Err))
+    }
+
+    /// Whether a job makes the value for this key.
+    pub fn runs(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// How far that job is, from 0 to 1, where it knows.
+    pub fn progress(&self) -> Option<f32> {
+        self.task.as_ref().and_then(Task::fraction)
+    }
+}
+
+impl<K, T> Default for Slot<K, T> {
+    fn default() -> Self {
+        Slot(Arc::new(Mutex::new(State {
+            value: None,
+            partial: None,
+            running: None,
+            in_flight: 0,
+            next: None,
+            last: 0,
+        })))
+    }
+}
+
+impl<K, T> Drop for Slot<K, T> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.next = None;
+        if let Some(running) = state.running.take() {
+            running.task.cancel();
+        }
+    }
+}
+
+impl<K: Clone + PartialEq + Send + 'static, T: Send + Sync + 'static> Slot<K, T> {
+    /// The value for `key`, or what there is until it comes. Never waits. `title` is what the status
+    /// bar says; `make` runs on a worker.
+    pub fn get(
+        &self,
+        jobs: &Jobs,
+        key: &K,
+        title: &str,
+        make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
+    ) -> Shown<T> {
+        self.ask(jobs, key, || Wish::view(title), |task, _| make(task))
+    }
+
+    /// The same by a pass over all there is.
+    pub fn scan(
+        &self,
+        jobs: &Jobs,
+        key: &K,
+        title: &str,
+        make: impl FnOnce(&Task) -> Result<T> + Send + 'static,
+    ) -> Shown<T> {
+        self.ask(jobs, key, || Wish::scan(title), |task, _| make(task))
+    }
+
+    /// The same for a job that shows what it has on the way. `wish` is asked for when the job begins.
+    pub fn ask(
+        &self,
+        jobs: &Jobs,
+        key: &K,
+        wish: impl FnOnce() -> Wish,
+        make: impl FnOnce(&Task, &Partial<'_, T>) -> Result<T> + Send + 'static,
+    ) -> Shown<T> {
+        self.ask_shared(jobs, key, wish, |task, partial| make(task, partial).map(Arc::new))
+    }
+
+    /// The same for a value that others keep too.
+    pub fn ask_shared(
+        &self,
+        jobs: &Jobs,
+        key: &K,
+        wish: impl FnOnce() -> Wish,
+        make: impl FnOnce(&Task, &Partial<'_, T>) -> Result<Arc<T>> + Send + 'static,
+    ) -> Shown<T> {
+        let mut state = self.0.lock();
+        if state.knows(key) {
+            return state.shown(key);
+        }
+        if let Some(running) = &state.running {
+            running.task.cancel();
+        }
+        state.partial = None;
+        let request = Request { key: key.clone(), wish: wish(), make: Box::new(make), since: Instant::now() };
+        if state.in_flight < IN_FLIGHT {
+            start(&self.0, &mut state, jobs, request);
+        } else {
+            state.next = Some(request);
+        }
+        state.shown(key)
+    }
+
+    /// What there is for `key`, without asking for it.
+    pub fn peek(&self, key: &K) -> Shown<T> {
+        self.0.lock().shown(key)
+    }
+
+    /// Whether a job runs or waits, for whatever key.
+    pub fn is_busy(&self) -> bool {
+        let state = self.0.lock();
+        state.running.is_some() || state.next.is_some()
+    }
+
+    /// Stops what runs. The key that was being made is shown as cancelled until it is asked for anew
+    /// after a `clear`; what there was of it stays.
+    pub fn cancel(&self) {
+        let mut state = self.0.lock();
+        state.next = None;
+        if let Some(running) = state.running.take() {
+            running.task.cancel();
+            state.value = Some((running.key, Err(Error::cancelled())));
+        }
+    }
+
+    /// Forgets everything, so that the next request starts anew.
+    pub fn clear(&self) {
+        self.cancel();
+        let mut state = self.0.lock();
+        (state.value, state.partial) = (None, None);
+    }
+}
+
+/// Starts a job for the newest request.
+fn start<K, T>(slot: &Arc<Mutex<State<K, T>>>, state: &mut State<K, T>, jobs: &Jobs, request: Request<K, T>)
+where
+    K: Clone + PartialEq + Send + 'static,
+    T: Send + Sync + 'static,
+{
+    let (slot, again) = (slot.clone(), jobs.clone());
+    let Request { key, wish, make, since } = request;
+    state.in_flight += 1;
+    state.last += 1;
+    let (number, wanted) = (state.last, key.clone());
+    let task = jobs.run(wish.title, wish.priority, move |task| {
+        let show = |value: T| {
+            let mut state = slot.lock();
+            if state.running.as_ref().is_some_and(|running| running.number == number) {
+                state.partial = Some(Arc::new(value));
+                drop(state);
+                again.wake();
+            }
+        };
+        let result = task.check().and_then(|()| guarded(|| make(task, &Partial(&show))));
+        finish(&slot, &again, wanted, number, task, result);
+    });
+    state.running = Some(Running { key, number, task, since });
+}
+
+/// Keeps a result if it is still wanted, and starts what waits.
+fn finish<K, T>(
+    slot: &Arc<Mutex<State<K, T>>>,
+    jobs: &Jobs,
+    key: K,
+    number: u64,
+    task: &Task,
+    result: Result<Arc<T>>,
+) where
+    K: Clone + PartialEq + Send + 'static,
+    T: Send + Sync + 'static,
+{
+    let mut state = slot.lock();
+    state.in_flight -= 1;
+    if state.next.is_none() && state.running.as_ref().is_some_and(|running| running.number == number) {
+        state.running = None;
+        if result.is_ok() {
+            state.partial = None;
+        }
+        // Nobody but the user stops the newest request.
+        let result = if task.is_cancelled() && result.is_err() { Err(Error::cancelled()) } else { result };
+        state.value = Some((key, result));
+    }
+    if let Some(next) = state.next.take() {
+        start(slot, &mut state, jobs, next);
+    }
+}
+
+impl<K: PartialEq, T> State<K, T> {
+    /// Whether there is an answer for `key`, or it comes.
+    fn knows(&self, key: &K) -> bool {
+        let has = self.value.as_ref().is_some_and(|(known, _)| known == key);
+        has || match &self.next {
+            Some(next) => next.key == *key,
+            None => self.running.as_ref().is_some_and(|running| running.key == *key),
+        }
+    }
+
+    fn shown(&self, key: &K) -> Shown<T> {
+        let value = self.value.as_ref();
+        let fresh = value.is_some_and(|(known, _)| known == key);
+        let running = self.running.as_ref().filter(|running| self.next.is_none() && running.key == *key);
+        // What was cancelled on the way shows what there was.
+        let partial = self.partial.clone().filter(|_| fresh || running.is_some());
+        Shown {
+            value: value.and_then(|(_, result)| result.as_ref().ok().cloned()),
+            fresh: fresh && value.is_some_and(|(_, result)| result.is_ok()),
+            partial,
+            error: value.filter(|_| fresh).and_then(|(_, result)| result.as_ref().err().cloned()),
+            pending: match &self.next {
+                Some(next) => (next.key == *key).then_some(next.since),
+                None => running.map(|running| running.since),
+            },
+            task: running.map(|running| running.task.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::tests::wait_for;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn the_latest_request_wins_and_the_old_value_stays() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u32> = Slot::default();
+        let made = |n: u32| move |_: &Task| Ok(n * 10);
+        wait_for(|| slot.get(&jobs, &1, "one", made(1)).value);
+        let release = Arc::new(AtomicU64::new(0));
+        let gate = release.clone();
+        let shown = slot.get(&jobs, &2, "two", move |task| {
+            while gate.load(Ordering::Relaxed) == 0 {
+                task.check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(20)
+        });
+        assert_eq!((shown.value.as_deref(), shown.fresh, shown.runs()), (Some(&10), false, true));
+        assert!(shown.ready().is_none() && shown.answer().is_none());
+        let three = wait_for(|| slot.get(&jobs, &3, "three", made(3)).ready());
+        assert_eq!(*three, 30);
+        release.store(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(slot.peek(&3).value.as_deref(), Some(&30), "the stale result is dropped");
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_the_worker_lives() {
+        let jobs = Jobs::new(|| {});
+        for round in 0..20 {
+            let slot: Slot<u32, u32> = Slot::default();
+            let error = wait_for(|| slot.get(&jobs, &round, "p", |_| panic!("boom")).error);
+            assert!(error.to_string().contains("boom"));
+        }
+    }
+
+    /// A job that counts up until it is cancelled or let go.
+    fn counting(
+        free: &Arc<AtomicBool>,
+    ) -> impl FnOnce(&Task, &Partial<'_, u64>) -> Result<u64> + Send + 'static {
+        let free = free.clone();
+        move |task, partial| {
+            for n in 0.. {
+                task.check()?;
+                partial.show(n);
+                if free.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(1_000_000)
+        }
+    }
+
+    #[test]
+    fn what_there_is_so_far_is_shown_until_all_is_there() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u64> = Slot::default();
+        let free = Arc::new(AtomicBool::new(false));
+        let ask = |key| slot.ask(&jobs, &key, || Wish::scan("counting"), counting(&free));
+        let first = wait_for(|| ask(1).partial);
+        wait_for(|| ask(1).so_far().filter(|now| **now > *first));
+        // Another key does not see it.
+        assert!(slot.peek(&2).partial.is_none());
+        slot.cancel();
+        let stopped = slot.peek(&1);
+        assert!(stopped.partial.is_some() && stopped.error.is_some_and(|error| error.is_cancelled()));
+        free.store(true, Ordering::Relaxed);
+        slot.clear();
+        assert_eq!(*wait_for(|| ask(1).ready()), 1_000_000);
+        assert!(slot.peek(&1).partial.is_none());
+    }
+
+    #[test]
+    fn a_slot_that_is_dropped_stops_its_job() {
+        let jobs = Jobs::new(|| {});
+        let slot: Slot<u32, u64> = Slot::default();
+        let never = Arc::new(AtomicBool::new(false));
+        wait_for(|| slot.ask(&jobs, &1, || Wish::scan("counting"), counting(&never)).partial);
+        drop(slot);
+        wait_for(|| jobs.list().is_empty().then_some(()));
+    }
+
+    #[test]
+    fn scans_never_keep_a_page_from_its_rows() {
+        let jobs = Jobs::new(|| {});
+        let never = Arc::new(AtomicBool::new(false));
+        let scans: Vec<Slot<u32, u64>> = (0..40).map(|_| Slot::default()).collect();
+        for scan in &scans {
+            wait_for(|| scan.ask(&jobs, &1, || Wish::scan("scan"), counting(&never)).partial);
+        }
+        let page: Slot<u32, u32> = Slot::default();
+        assert_eq!(*wait_for(|| page.get(&jobs, &1, "page", |_| Ok(7)).ready()), 7);
+    }
+}
