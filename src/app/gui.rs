@@ -21,6 +21,7 @@ mod snippets;
 mod start;
 mod status;
 mod tabs;
+mod target;
 mod texture;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]
 pub(crate) mod theme;

@@ -6,7 +6,7 @@ use egui::{Context, Key, KeyboardShortcut, Modifiers};
 use gander::data::format::{Data, Options};
 
 use super::icons::Icon;
-use super::views::{Request, Target};
+use super::target::{Request, Target};
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
