@@ -143,7 +143,7 @@ fn of_a_folder_of_many_files_few_are_opened_for_the_first_rows() {
     assert_eq!(table.read(&task, 0..100, &[0, 1]).unwrap().num_rows(), 100);
     assert_eq!(table.rows(), Rows::AtLeast(32 * 5), "no more files were opened");
     // What they are comes out where all are asked for.
-    table.look(&task, 10_000).unwrap();
+    table.read_headers(&task, 10_000).unwrap();
     assert_eq!(table.rows(), Rows::Exact((2_000 - 59) * 5));
     let details = table.facts().details;
     assert!(details.contains(&("parts left out".to_owned(), "59".to_owned())), "{details:?}");

@@ -104,17 +104,17 @@ impl Table for TableView {
         Ok(rows.end - rows.start)
     }
 
-    fn look(&self, task: &Task, most: usize) -> Result<()> {
-        self.table.look(task, most)
+    fn read_headers(&self, task: &Task, most: usize) -> Result<()> {
+        self.table.read_headers(task, most)
     }
 
     fn scan_step(&self, at: u64) -> u64 {
         self.table.scan_step(self.rows.start.saturating_add(at))
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
         let first = self.rows.start.saturating_add(at);
-        Ok(self.table.alike(task, first)?.min(self.rows.end.saturating_sub(first)))
+        Ok(self.table.equal_rows(task, first)?.min(self.rows.end.saturating_sub(first)))
     }
 
     fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {

@@ -2,7 +2,7 @@
 //!
 //! It stands at one depth: where a format hands out what it made. [`node`] is called on the root that a format's
 //! `open` returns; it puts a guard around the content, the children and whatever else of the node reads, and the
-//! children that come out of a guarded list are guarded themselves. So every read, list, count, survey and layout of
+//! children that come out of a guarded list are guarded themselves. So every read, list, count, statistics and layout of
 //! a [`Document`](crate::Document) passes through here, whoever asks: a view, a command, a query, a writer.
 //!
 //! What other people's decoders do on broken bytes is [`catch_decoder_panic`] where it is called: there a panic is the file's
@@ -14,7 +14,7 @@ use crate::bytes::error::Result;
 use crate::bytes::guard::{guarded, known};
 use crate::bytes::task::Task;
 use crate::data::content::Content;
-use crate::data::node::{Children, Listing, Node, Survey, Timeline, Version, Versions};
+use crate::data::node::{Children, Listing, Node, NodeStatistics, Timeline, Version, Versions};
 use contents::{GuardedArray, GuardedImage, GuardedTable, GuardedText};
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ pub fn node(mut node: Node) -> Node {
         }
         Children::Lazy(list) => Children::Lazy(Arc::new(GuardedListing(list))),
     };
-    node.survey = node.survey.map(|survey| Arc::new(GuardedSurvey(survey)) as Arc<dyn Survey>);
+    node.statistics =
+        node.statistics.map(|statistics| Arc::new(GuardedStatistics(statistics)) as Arc<dyn NodeStatistics>);
     node.timeline = node
         .timeline
         .map(|timeline| Timeline { versions: Arc::new(GuardedVersions(timeline.versions)), at: timeline.at });
@@ -98,15 +99,15 @@ impl Listing for GuardedListing {
     }
 }
 
-struct GuardedSurvey(Arc<dyn Survey>);
+struct GuardedStatistics(Arc<dyn NodeStatistics>);
 
-impl Survey for GuardedSurvey {
+impl NodeStatistics for GuardedStatistics {
     fn kind(&self) -> &'static str {
         self.0.kind()
     }
 
-    fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
-        guarded(|| self.0.survey(task))
+    fn statistics(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
+        guarded(|| self.0.statistics(task))
     }
 }
 

@@ -58,7 +58,7 @@ pub struct Node {
     /// Where its bytes lie in the file, if they lie in one piece.
     pub span: Option<Range<u64>>,
     /// What one pass over all of it tells, where that is not the statistics of its content.
-    pub survey: Option<Arc<dyn Survey>>,
+    pub statistics: Option<Arc<dyn NodeStatistics>>,
     /// What code of the file's own would run where it is loaded by the program that wrote it.
     pub security: Option<Arc<Report>>,
     /// The states that it had over time, where its format keeps them.
@@ -105,11 +105,11 @@ pub struct Version {
 }
 
 /// Statistics of a node as a whole: of a JSON document, of a container of records.
-pub trait Survey: Send + Sync {
+pub trait NodeStatistics: Send + Sync {
     /// The word for its kind in JSON: `json`, `records`.
     fn kind(&self) -> &'static str;
     /// Reads everything. Names and values, in the order in which they are told.
-    fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>>;
+    fn statistics(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>>;
 }
 
 /// What is found only while the content of a node is indexed or read.
@@ -294,7 +294,7 @@ impl Node {
             remarks: Vec::new(),
             findings: None,
             span: None,
-            survey: None,
+            statistics: None,
             security: None,
             timeline: None,
             start: None,
@@ -387,9 +387,9 @@ impl Node {
     }
 
     /// With statistics of its own.
-    pub fn survey(mut self, survey: impl Survey + 'static) -> Self {
+    pub fn statistics(mut self, statistics: impl NodeStatistics + 'static) -> Self {
         self.guarded = false;
-        self.survey = Some(Arc::new(survey));
+        self.statistics = Some(Arc::new(statistics));
         self
     }
 

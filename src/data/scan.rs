@@ -23,7 +23,7 @@ const FIRST: u64 = 4_096;
 const PIECE: u64 = 8 << 20;
 
 /// So many equal rows are not read one by one.
-const ALIKE: u64 = 65_536;
+const EQUAL: u64 = 65_536;
 /// The most steps whose columns are in memory at once.
 const AT_ONCE: usize = 8;
 
@@ -75,7 +75,7 @@ pub fn read_rows(table: &dyn Table, task: &Task, rows: Range<u64>, columns: &[us
 }
 
 /// Reads columns of all `rows` rows of a table, several steps at a time, and lets `add` take the cells of each column
-/// in the order of rows: an array, and how many times it counts (more than once for rows that are all alike). Columns
+/// in the order of rows: an array, and how many times it counts (more than once for rows that are all equal). Columns
 /// are taken side by side, so that what comes out does not depend on the number of threads. A column that cannot be
 /// read or taken has its own error.
 ///
@@ -113,13 +113,13 @@ pub fn fold_columns<F: Send>(
     }
     let mut at = 0;
     while at < rows && !columns.is_empty() {
-        let alike = table.alike(task, at)?.min(rows - at);
-        if alike > ALIKE {
+        let equal = table.equal_rows(task, at)?.min(rows - at);
+        if equal > EQUAL {
             let one = read_each(table, task, at..at + 1, &columns)?;
             let slots = all.iter_mut().filter(|one| is_live(one));
-            slots.zip(one).for_each(|((_, slot), array)| take(slot, array, alike));
-            at += alike;
-            task.advance(alike)?;
+            slots.zip(one).for_each(|((_, slot), array)| take(slot, array, equal));
+            at += equal;
+            task.advance(equal)?;
         } else {
             let arrays = by_column(table, task, at..rows, &columns)?;
             at = arrays.0;
@@ -145,7 +145,7 @@ fn by_column(
     let mut at = rows.start;
     let mut steps: Vec<Range<u64>> = Vec::new();
     for step in RowSteps::new(table, rows).take(rayon::current_num_threads().clamp(1, AT_ONCE)) {
-        if !steps.is_empty() && table.alike(task, step.start)? > ALIKE {
+        if !steps.is_empty() && table.equal_rows(task, step.start)? > EQUAL {
             break;
         }
         at = step.end;
@@ -174,9 +174,9 @@ fn check_work(table: &dyn Table, task: &Task, rows: u64) -> Result<()> {
     }
     let (mut at, mut read) = (0u64, 0u64);
     while at < rows {
-        let alike = table.alike(task, at)?.min(rows - at);
-        let step = if alike > ALIKE { alike } else { table.scan_step(at).clamp(1, rows - at) };
-        if alike <= ALIKE {
+        let equal = table.equal_rows(task, at)?.min(rows - at);
+        let step = if equal > EQUAL { equal } else { table.scan_step(at).clamp(1, rows - at) };
+        if equal <= EQUAL {
             read += step;
         }
         if read > READ {

@@ -71,7 +71,7 @@ impl Pruning {
 
     /// The table of the parts that may have them, where that is not the whole.
     pub(super) fn narrowed(&self, table: &dyn Table) -> Option<Arc<dyn Table>> {
-        table.only(&self.parts(table)?)
+        table.with_parts(&self.parts(table)?)
     }
 
     /// The rows of the ranges that may have them; `None` where nothing is known of the table's.

@@ -217,5 +217,5 @@ fn text_facts(text: &dyn Text) -> Json {
 
 /// Whether statistics can be had of a node.
 pub(crate) fn is_data(node: &Node) -> bool {
-    node.survey.is_some() || !matches!(node.kind(), Kind::Group)
+    node.statistics.is_some() || !matches!(node.kind(), Kind::Group)
 }

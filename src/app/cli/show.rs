@@ -197,7 +197,7 @@ fn table(
         }
     };
     if !args.json {
-        table.look(task, super::LOOKED_AT)?;
+        table.read_headers(task, super::LOOKED_AT)?;
         out.put(&aligned(table, &columns, first, &batch));
         return Ok(());
     }
@@ -205,7 +205,7 @@ fn table(
     out.put(&format!("{{\"columns\":{},\"first_row\":{},\"rows\":[", json!(names), json!(first)));
     let all = rows_as_json(task, table, &columns, batch, rest, out, notes);
     out.put("]");
-    let all = all.and_then(|()| table.look(task, super::LOOKED_AT));
+    let all = all.and_then(|()| table.read_headers(task, super::LOOKED_AT));
     out.end_object(all, |out| out.put(&format!(",\"total\":{}", json!(table.rows().exact()))))
 }
 

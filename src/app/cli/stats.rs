@@ -90,8 +90,8 @@ impl Report {
                     &json!({ "path": path, "name": node.name, "kind": kind, "error": json::error(problem) }),
                 );
             }
-            // A node's own survey counts all that is below it.
-            Ok(node.survey.is_none())
+            // A node's own statistics count all that is below it.
+            Ok(node.statistics.is_none())
         })
     }
 
@@ -106,7 +106,7 @@ impl Report {
 }
 
 fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Result<Json, Error> {
-    let kind = node.survey.as_ref().map_or(node.kind().word(), |survey| survey.kind());
+    let kind = node.statistics.as_ref().map_or(node.kind().word(), |own| own.kind());
     let facts = gander::bytes::guard::guarded(|| facts(task, node, bins));
     let mut object = json!({ "path": path, "name": node.name, "kind": kind });
     match facts.unless_cancelled()? {
@@ -116,11 +116,11 @@ fn entry(task: &Task, node: &Arc<Node>, path: &str, bins: Option<usize>) -> Resu
     Ok(object)
 }
 
-/// What a pass over a node tells: its own survey, its content's statistics.
+/// What a pass over a node tells: its own statistics, and those of its content.
 fn facts(task: &Task, node: &Node, bins: Option<usize>) -> Result<Map<String, Json>, Error> {
     let mut facts = Map::new();
-    if let Some(survey) = &node.survey {
-        facts.extend(survey.survey(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    if let Some(own) = &node.statistics {
+        facts.extend(own.statistics(task)?.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     let content = node.content.as_ref().map(|content| match content {
         Content::Array(array) => {

@@ -208,8 +208,8 @@ impl<M: ColumnMap + 'static> Table for MappedTable<M> {
         self.inner.count(task)
     }
 
-    fn look(&self, task: &Task, most: usize) -> Result<()> {
-        self.inner.look(task, most)
+    fn read_headers(&self, task: &Task, most: usize) -> Result<()> {
+        self.inner.read_headers(task, most)
     }
 
     fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
@@ -221,8 +221,8 @@ impl<M: ColumnMap + 'static> Table for MappedTable<M> {
         self.inner.scan_step(at)
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
-        self.inner.alike(task, at)
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
+        self.inner.equal_rows(task, at)
     }
 
     fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
@@ -249,8 +249,8 @@ impl<M: ColumnMap + 'static> Table for MappedTable<M> {
         Some(self.ranges(self.inner.parts(columns)?, columns))
     }
 
-    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
-        let (inner, map) = (self.inner.only(parts)?, self.map.clone());
+    fn with_parts(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        let (inner, map) = (self.inner.with_parts(parts)?, self.map.clone());
         Some(Arc::new(MappedTable { inner, columns: self.columns.clone(), map }))
     }
 
@@ -406,7 +406,7 @@ mod tests {
         fn count(&self, _: &Task) -> Result<u64> {
             Ok(3)
         }
-        fn look(&self, _: &Task, _: usize) -> Result<()> {
+        fn read_headers(&self, _: &Task, _: usize) -> Result<()> {
             Err(Error::cancelled())
         }
         fn tail(&self, task: &Task, count: u64, columns: &[usize]) -> Result<(Option<u64>, RecordBatch)> {
@@ -415,7 +415,7 @@ mod tests {
         fn scan_step(&self, _: u64) -> u64 {
             2
         }
-        fn alike(&self, _: &Task, at: u64) -> Result<u64> {
+        fn equal_rows(&self, _: &Task, at: u64) -> Result<u64> {
             Ok(3 - at)
         }
         fn sample(&self, _: &Task, _: u64) -> Result<Vec<Range<u64>>> {
@@ -436,7 +436,7 @@ mod tests {
         fn parts(&self, columns: &[usize]) -> Option<RowRanges> {
             Some(Known::ranges(columns))
         }
-        fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        fn with_parts(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
             parts.contains(&true).then(|| known())
         }
         fn native(&self) -> Option<Box<dyn Any + Send>> {
@@ -465,8 +465,8 @@ mod tests {
         ];
         for (n, (table, is_text_known)) in tables.iter().enumerate() {
             assert_eq!((table.rows(), table.count(&task).unwrap()), (known().rows(), 3));
-            assert!(table.look(&task, 1).unwrap_err().is_cancelled());
-            assert_eq!((table.scan_step(0), table.alike(&task, 1).unwrap()), (2, 2));
+            assert!(table.read_headers(&task, 1).unwrap_err().is_cancelled());
+            assert_eq!((table.scan_step(0), table.equal_rows(&task, 1).unwrap()), (2, 2));
             assert_eq!(table.sample(&task, 1).unwrap(), [0..1, 2..3]);
             assert_eq!((table.facts().row_groups, table.layout().unit), (Some(7), "known"));
             let least = |found: Option<ColumnStatistics>| found.and_then(|found| found.min_text());
@@ -482,13 +482,13 @@ mod tests {
                         (Some("5"), *is_text_known)
                     );
                 }
-                let (one, none) = (table.only(&[true]).unwrap(), table.only(&[false]));
+                let (one, none) = (table.with_parts(&[true]).unwrap(), table.with_parts(&[false]));
                 assert!(one.schema() == table.schema() && none.is_none());
             }
             assert_eq!(table.native().is_some(), n == 1, "what its format reads is this table");
             assert_eq!(table.inferred(1).is_some(), n == 1 || n == 4);
         }
         let cut = TableView::new(known(), 1..2, vec![1]).unwrap();
-        assert_eq!((cut.alike(&task, 0).unwrap(), cut.layout().unit), (1, ""));
+        assert_eq!((cut.equal_rows(&task, 0).unwrap(), cut.layout().unit), (1, ""));
     }
 }

@@ -104,11 +104,11 @@ fn time_of(unit: TimeUnit) -> Option<(types::TimeUnit, i64)> {
 pub struct StoredRows(OnceLock<Option<Vec<Range<u64>>>>);
 
 impl StoredRows {
-    /// How many rows of `array`, which is the same at each call, from `at` on are known to be equal: [`Table::alike`].
+    /// How many rows of `array`, which is the same at each call, from `at` on are known to be equal: [`Table::equal_rows`].
     ///
     /// # Errors
     /// As [`Array::stored`].
-    pub fn alike(&self, task: &Task, array: &dyn Array, at: u64) -> Result<u64> {
+    pub fn equal_rows(&self, task: &Task, array: &dyn Array, at: u64) -> Result<u64> {
         if self.0.get().is_none() {
             let rows = |region: &Region| region.0.first().map_or(0..1, |span| span.start..span.end());
             let found = array.stored(task)?.map(|stored| {
@@ -204,8 +204,8 @@ impl Table for ArrayTable {
         Rows::Exact(self.len())
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
-        self.there.alike(task, self.array.as_ref(), at)
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
+        self.there.equal_rows(task, self.array.as_ref(), at)
     }
 
     fn read(&self, task: &Task, rows: Range<u64>, columns: &[usize]) -> Result<RecordBatch> {
@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn rows_are_stored_where_any_region_has_them() {
         let (rows, task) = (StoredRows::default(), Task::new());
-        let alike = |at| rows.alike(&task, &Overlapping, at).unwrap();
+        let alike = |at| rows.equal_rows(&task, &Overlapping, at).unwrap();
         assert_eq!([0, 10, 11, 49, 51, 52, 99].map(alike), [0, 0, 0, 0, 0, 48, 1]);
     }
 }

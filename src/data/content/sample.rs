@@ -133,11 +133,11 @@ impl Table for Picked<'_> {
         }
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
         let next = self.ranges.partition_point(|(_, first)| *first <= at);
         let Some((range, first)) = next.checked_sub(1).and_then(|n| self.ranges.get(n)) else { return Ok(0) };
         let row = range.start.saturating_add(at - first);
-        Ok(self.table.alike(task, row)?.min(range.end.saturating_sub(row)))
+        Ok(self.table.equal_rows(task, row)?.min(range.end.saturating_sub(row)))
     }
 
     fn facts(&self) -> TableFacts {

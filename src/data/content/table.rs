@@ -93,7 +93,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// Only that the work was cancelled.
-    fn look(&self, _task: &Task, _most: usize) -> Result<()> {
+    fn read_headers(&self, _task: &Task, _most: usize) -> Result<()> {
         Ok(())
     }
 
@@ -113,7 +113,7 @@ pub trait Table: Send + Sync {
 
     /// How many rows from row `at` on are known to be equal in all columns without reading them: rows of which the
     /// file holds nothing. A pass counts them by the first. 0 and 1 say nothing; may read an index.
-    fn alike(&self, _task: &Task, _at: u64) -> Result<u64> {
+    fn equal_rows(&self, _task: &Task, _at: u64) -> Result<u64> {
         Ok(0)
     }
 
@@ -153,7 +153,7 @@ pub trait Table: Send + Sync {
     }
 
     /// The table of some of its parts alone, with the same columns.
-    fn only(&self, _parts: &[bool]) -> Option<Arc<dyn Table>> {
+    fn with_parts(&self, _parts: &[bool]) -> Option<Arc<dyn Table>> {
         None
     }
 

@@ -326,10 +326,10 @@ impl Table for Frame {
         batch(&self.schema, columns, arrays, (rows.end - rows.start) as usize)
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
         let mut least = u64::MAX;
         for (array, held) in &self.held {
-            least = least.min(held.alike(task, array.as_ref(), at)?);
+            least = least.min(held.equal_rows(task, array.as_ref(), at)?);
             if least == 0 {
                 break;
             }

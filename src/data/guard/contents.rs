@@ -55,16 +55,16 @@ impl Table for GuardedTable {
         known(1, || self.0.scan_step(at))
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
-        guarded(|| self.0.alike(task, at))
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
+        guarded(|| self.0.equal_rows(task, at))
     }
 
     fn sample(&self, task: &Task, most: u64) -> Result<Vec<Range<u64>>> {
         guarded(|| self.0.sample(task, most))
     }
 
-    fn look(&self, task: &Task, most: usize) -> Result<()> {
-        guarded(|| self.0.look(task, most))
+    fn read_headers(&self, task: &Task, most: usize) -> Result<()> {
+        guarded(|| self.0.read_headers(task, most))
     }
 
     fn facts(&self) -> TableFacts {
@@ -87,8 +87,8 @@ impl Table for GuardedTable {
         known(None, || self.0.parts(columns))
     }
 
-    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
-        known(None, || self.0.only(parts)).map(GuardedTable::around)
+    fn with_parts(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+        known(None, || self.0.with_parts(parts)).map(GuardedTable::around)
     }
 
     fn native(&self) -> Option<Box<dyn Any + Send>> {

@@ -75,12 +75,12 @@ impl Listing for Bad {
     }
 }
 
-impl Survey for Bad {
+impl NodeStatistics for Bad {
     fn kind(&self) -> &'static str {
         "records"
     }
-    fn survey(&self, _: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
-        panic!("survey")
+    fn statistics(&self, _: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
+        panic!("statistics")
     }
 }
 
@@ -108,7 +108,7 @@ fn opened() -> Arc<Node> {
         let array = Node::new("array", "array").content(Content::Array(Arc::new(bad())));
         let image = Node::new("image", "image").content(Content::Image(Arc::new(bad())));
         let lazy = Node::new("lazy", "group").lazy(bad());
-        let root = Node::new("", "file").content(Content::Table(Arc::new(bad()))).survey(bad());
+        let root = Node::new("", "file").content(Content::Table(Arc::new(bad()))).statistics(bad());
         Ok(root.listed(vec![array, image, lazy]))
     }
     static FORMAT: Format = Format::new("bad", "a bad format", open);
@@ -124,7 +124,7 @@ fn every_method_of_a_reader_ends_in_an_error_with_its_place() {
     is_bug(table.count(&task), "rows");
     is_bug(table.tail(&task, 1, &[]), "rows");
     assert_eq!((table.rows(), table.facts().row_groups), (Rows::AtLeast(0), None));
-    is_bug(root.survey.as_ref().unwrap().survey(&task), "survey");
+    is_bug(root.statistics.as_ref().unwrap().statistics(&task), "statistics");
     let children = root.child_page(&task, 0..9).unwrap();
     let kinds: Vec<Kind> = children.iter().map(|node| node.kind()).collect();
     assert_eq!(kinds, [Kind::Array, Kind::Image, Kind::Group]);

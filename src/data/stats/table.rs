@@ -352,7 +352,7 @@ pub(super) mod tests {
             let len = column.len();
             crate::data::content::table::batch(&self.0, columns, vec![column; columns.len()], len)
         }
-        fn alike(&self, _: &Task, at: u64) -> Result<u64> {
+        fn equal_rows(&self, _: &Task, at: u64) -> Result<u64> {
             Ok(match at {
                 0 | 10..13 => 0,
                 1..10 => 10 - at,

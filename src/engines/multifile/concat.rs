@@ -637,7 +637,7 @@ impl Table for Concat {
         Ok(self.rows().number())
     }
 
-    fn look(&self, task: &Task, most: usize) -> Result<()> {
+    fn read_headers(&self, task: &Task, most: usize) -> Result<()> {
         let closed = self.closed(0).take(most.saturating_add(1)).count();
         if closed > most {
             return Ok(());
@@ -713,7 +713,7 @@ impl Table for Concat {
         Some(pruning::parts(self, columns))
     }
 
-    fn only(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
+    fn with_parts(&self, parts: &[bool]) -> Option<Arc<dyn Table>> {
         let chosen = self.members.iter().zip(parts).filter(|(_, keep)| **keep).map(|(number, _)| *number);
         Some(Arc::new(Concat::new(self.shared.clone(), chosen.collect())))
     }

@@ -1,12 +1,12 @@
 //! JSON documents of any size (<https://www.rfc-editor.org/rfc/rfc8259>): a tree whose containers are listed
-//! when somebody looks into them. An array of objects is a table as well; so are the usual dresses of one:
+//! when somebody looks into them. An array of objects is a table as well; so is what usually holds one:
 //! GeoJSON's features, COCO's annotations, pandas' orients, the values in a Vega specification. A Jupyter
 //! notebook is the text of its cells as well.
 //!
 //! Opening reads the beginning; a document of up to 8 MiB is also checked as a whole, so that what is wrong
 //! with it stands at its root. In larger ones the index finds what breaks the nesting, lost commas before
 //! containers and what stands behind the end, rows tell what is wrong with them when they are read, and the
-//! survey finds everything: all that is told at the root as soon as it is known.
+//! statistics find everything: all that is told at the root as soon as it is known.
 
 mod columns;
 mod node;
@@ -77,8 +77,8 @@ fn open(opening: &Opening) -> Result<Node> {
         root.reader.insert(0, ("encoding".to_owned(), encoding.into()));
     }
     let told = Arc::new(node::DocumentFacts { document: document.clone(), range: 0..u64::MAX, met, whole });
-    let survey = node::Whole { start: document.start(), document, told: Some(told.clone()) };
-    Ok(root.survey(survey).findings(told))
+    let statistics = node::Whole { start: document.start(), document, told: Some(told.clone()) };
+    Ok(root.statistics(statistics).findings(told))
 }
 
 /// Sentences about what other readers refuse.

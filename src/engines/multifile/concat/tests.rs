@@ -294,11 +294,11 @@ fn parts_that_are_known_are_opened_when_they_are_read() {
     let said = joined.table.parts(&[0]).unwrap();
     assert_eq!(said.columns[0].max.as_primitive::<arrow::datatypes::Int64Type>().value(70), 212);
     let keep: Vec<bool> = (0..10_000).map(|n| n % 5_000 == 70).collect();
-    let some = joined.table.only(&keep).unwrap();
+    let some = joined.table.with_parts(&keep).unwrap();
     let values: Vec<String> = texts(&*some, 0..9).into_iter().map(|row| row[0].clone().unwrap()).collect();
     assert_eq!(values, ["210", "211", "212", "15210", "15211", "15212"]);
     assert_eq!(opened.load(Ordering::Relaxed), 20);
-    let none = joined.table.only(&vec![false; 10_000]).unwrap();
+    let none = joined.table.with_parts(&vec![false; 10_000]).unwrap();
     assert_eq!((none.rows(), texts(&*none, 0..9).len()), (Rows::Exact(0), 0));
 }
 
@@ -324,9 +324,9 @@ fn of_many_parts_a_few_are_opened_for_the_columns() {
     assert!(said.contains(&"schema differs: more: b is additional and not shown"), "{said:?}");
     assert!(said.iter().any(|text| text.contains("other: a is string instead of int64")), "{said:?}");
     // What headers say is learned where it is asked for; not of more parts than may be.
-    table.look(&task, 1_000).unwrap();
+    table.read_headers(&task, 1_000).unwrap();
     assert!(opened.load(Ordering::Relaxed) <= SEEN + STEP);
-    table.look(&task, 10_000).unwrap();
+    table.read_headers(&task, 10_000).unwrap();
     assert_eq!(table.rows(), Rows::Exact(9_998 * 3 + 1));
     assert_eq!(texts(&*table, 29_993..29_995), [[owned(Some("29998"))], [owned(Some("29999"))]]);
     let kept = opened.load(Ordering::Relaxed);

@@ -370,10 +370,10 @@ fn rows_without_bytes_cost_nothing_however_many() {
     let table = stream(&[of(many, None), of(3, Some(vec![true, false, true].into())), of(many, None)]);
     let rows = 2 * many as u64 + 3;
     assert_eq!(table.count(&task).unwrap(), rows);
-    let alike = |at: u64| table.alike(&task, at).unwrap();
+    let alike = |at: u64| table.equal_rows(&task, at).unwrap();
     assert_eq!([alike(5), alike(many as u64), alike(rows - 2), alike(rows)], [many as u64 - 5, 0, 2, 0]);
     let stats = crate::data::stats::table(&*table, &task, &[0]).unwrap();
     assert_eq!((stats.rows, stats.columns[0].as_ref().unwrap().nulls), (rows, 1));
     let numbers: ArrayRef = Arc::new(Int8Array::from(vec![7; 9]));
-    assert_eq!(stream(&[numbers]).alike(&task, 0).unwrap(), 0);
+    assert_eq!(stream(&[numbers]).equal_rows(&task, 0).unwrap(), 0);
 }

@@ -155,7 +155,7 @@ fn what_the_log_says_of_files_leaves_them_out() {
     }
     assert_eq!(row, 9);
     let south: Vec<bool> = ponds.iter().map(|pond| pond.as_deref() == Some("south")).collect();
-    assert_eq!(table.only(&south).unwrap().rows(), crate::data::content::Rows::Exact(3));
+    assert_eq!(table.with_parts(&south).unwrap().rows(), crate::data::content::Rows::Exact(3));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::bytes::source::{ReadAt, Source};
 use crate::bytes::task::Task;
 use crate::data::content::Content;
 use crate::data::json::token as text;
-use crate::data::node::{Findings, Listing, Node, Survey};
+use crate::data::node::{Findings, Listing, Node, NodeStatistics};
 use crate::engines::delimited::PlainText;
 use crate::engines::json::late_fields::LateFields;
 use crate::engines::json::{Child, Document, Kind, Walk, check};
@@ -23,7 +23,7 @@ const SOON: u64 = 16 << 20;
 /// Bytes of a scalar's text that stand in the tree.
 const SHOWN: usize = 240;
 
-/// What is found in a document after it was opened: by its index, by reads of rows, by a survey.
+/// What is found in a document after it was opened: by its index, by reads of rows, by the statistics of all of it.
 pub(super) struct DocumentFacts {
     pub(super) document: Arc<Document>,
     /// The bytes that this is about.
@@ -75,7 +75,7 @@ pub(super) fn of(document: &Arc<Document>, name: &str, value: Child) -> Node {
     if kind.is_container() {
         let whole = Whole { document: document.clone(), start, told: None };
         let len = value.span.end - value.span.start;
-        node = node.survey(whole).lazy(Below { len, ..Below::new(document.clone(), start, kind) });
+        node = node.statistics(whole).lazy(Below { len, ..Below::new(document.clone(), start, kind) });
     } else {
         scalar(document, &mut node, &value);
     }
@@ -166,12 +166,12 @@ pub(super) struct Whole {
     pub(super) told: Option<Arc<DocumentFacts>>,
 }
 
-impl Survey for Whole {
+impl NodeStatistics for Whole {
     fn kind(&self) -> &'static str {
         "json"
     }
 
-    fn survey(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
+    fn statistics(&self, task: &Task) -> Result<Vec<(&'static str, serde_json::Value)>> {
         let source = self.document.source();
         task.set_total(source.known_len().unwrap_or(0).saturating_sub(self.start));
         let summary = check::check(task, &self.document, self.start)?;
@@ -324,7 +324,7 @@ impl Listing for Below {
         let range = self.start..self.start.saturating_add(self.len);
         let told = DocumentFacts { document, range, met: found.met, whole: OnceLock::new() };
         let node = Node::new("", self.kind.word()).content(found.content);
-        let mut node = node.lazy(below).parts().survey(whole);
+        let mut node = node.lazy(below).parts().statistics(whole);
         node.remarks = found.remarks;
         Ok(Some(Arc::new(node.findings(Arc::new(told)))))
     }

@@ -348,17 +348,17 @@ fn faults_of_large_documents_are_told_when_they_are_met() {
 }
 
 #[test]
-fn the_survey_of_a_large_document_tells_what_is_unusual_at_its_root() {
+fn the_statistics_of_a_large_document_tells_what_is_unusual_at_its_root() {
     let mut text = large(false).replacen("\"n\": 120000", "\"n\": NaN", 1);
     text = text.replacen("\"n\": 130000", "\"n\": 1, \"n\": 2", 1);
     let node = root(&text);
     assert!(node.remarks_now().is_empty());
-    node.survey.clone().unwrap().survey(&Task::new()).unwrap();
+    node.statistics.clone().unwrap().statistics(&Task::new()).unwrap();
     let said = node.remarks_now();
     assert_eq!(said[0], "not standard JSON, but read: NaN or Infinity (line 120001, column 7)");
     assert!(said[1].contains("stands twice"), "{said:?}");
     let broken = root(&text.replacen("\"n\": 140000,", "\"n\": 140000;", 1));
-    assert!(broken.survey.clone().unwrap().survey(&Task::new()).is_err());
+    assert!(broken.statistics.clone().unwrap().statistics(&Task::new()).is_err());
     assert!(broken.problem_now().unwrap().to_string().contains("in line 140001, column 7"));
 }
 

@@ -359,7 +359,7 @@ impl Table for OrcTable {
         end - at + BLOCK * (blocks - 1)
     }
 
-    fn alike(&self, task: &Task, at: u64) -> Result<u64> {
+    fn equal_rows(&self, task: &Task, at: u64) -> Result<u64> {
         if !self.columns.plans.iter().all(is_hollow) || at >= self.total() {
             return Ok(0);
         }

@@ -282,7 +282,7 @@ fn rows_without_bytes_cost_nothing_however_many() {
     let many = 1u64 << 60;
     let table = made::table(&hollow(), &[(many, Vec::new()), (5, Vec::new())], "GMT").unwrap();
     assert_eq!(
-        [0, 7, many - 1, many, many + 5].map(|at| table.alike(&task, at).unwrap()),
+        [0, 7, many - 1, many, many + 5].map(|at| table.equal_rows(&task, at).unwrap()),
         [many, many - 7, 1, 5, 0]
     );
     let batch = table.read(&task, many - 2..many + 2, &[0]).unwrap();
@@ -292,7 +292,7 @@ fn rows_without_bytes_cost_nothing_however_many() {
     // Where some may be null, they are read: the bitmap ends, and so does the pass.
     let nulls = vec![(PRESENT, 1, vec![0xff, 0b1010_0000])];
     let table = made::table(&hollow(), &[(1 << 39, nulls)], "GMT").unwrap();
-    assert_eq!(table.alike(&task, 0).unwrap(), 0);
+    assert_eq!(table.equal_rows(&task, 0).unwrap(), 0);
     let stats = crate::data::stats::table(&table, &task, &[0]).unwrap();
     assert!(stats.columns[0].is_err());
     assert!(table.read(&task, (1 << 39) - 1..1 << 39, &[0]).is_err(), "far rows neither");

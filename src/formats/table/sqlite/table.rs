@@ -114,7 +114,7 @@ impl SqlTable {
             known: Mutex::default(),
         };
         if look == Look::Pages {
-            table.survey(task)?;
+            table.find_damage(task)?;
         }
         let mut seen = vec![Seen::nothing(); table.columns.len()];
         if look != Look::Schema {
@@ -138,7 +138,7 @@ impl SqlTable {
 
     /// Looks for damaged pages, once; whether this was that time and there are any. Rows are counted anew
     /// then: those that can be read.
-    fn survey(&self, task: &Task) -> Result<bool> {
+    fn find_damage(&self, task: &Task) -> Result<bool> {
         let columns = match (&self.key, self.known.lock().damage.is_some()) {
             (Key::None, _) | (_, true) => return Ok(false),
             (Key::RowId(_), false) => None,
@@ -159,7 +159,7 @@ impl SqlTable {
     /// Does `work`; once more where it met a damaged page that nobody knew of.
     fn around<T>(&self, task: &Task, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
-            Err(error) if error.kind() == ErrorKind::Malformed && self.survey(task)? => work(),
+            Err(error) if error.kind() == ErrorKind::Malformed && self.find_damage(task)? => work(),
             other => other,
         }
     }
@@ -402,7 +402,7 @@ impl Table for SqlTable {
         );
         let most = Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
         match self.rows_of(task, &[(sql, vec![most])], columns) {
-            Err(error) if error.kind() == ErrorKind::Malformed && self.survey(task)? => {
+            Err(error) if error.kind() == ErrorKind::Malformed && self.find_damage(task)? => {
                 self.tail(task, count, columns)
             }
             other => Ok((None, other?)),
