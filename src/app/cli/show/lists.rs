@@ -39,27 +39,32 @@ impl Texts {
     fn of(&mut self, dtype: &DType, element: &[u8], json: bool) -> &[u8] {
         if let ([byte], None) = (element, dtype.record()) {
             if self.of_bytes.is_empty() {
-                self.of_bytes = (0..=u8::MAX).map(|byte| text_of(dtype, &[byte], json)).collect();
+                let text = |byte| {
+                    let mut text = Vec::new();
+                    write_element(dtype, &[byte], json, &mut text);
+                    text
+                };
+                self.of_bytes = (0..=u8::MAX).map(text).collect();
             }
             return self.of_bytes.get(usize::from(*byte)).map_or(&[], Vec::as_slice);
         }
         if self.text.is_empty() || element != self.element {
             self.element.clear();
             self.element.extend_from_slice(element);
-            self.text = text_of(dtype, element, json);
+            self.text.clear();
+            write_element(dtype, element, json, &mut self.text);
         }
         &self.text
     }
 }
 
-fn text_of(dtype: &DType, element: &[u8], json: bool) -> Vec<u8> {
-    let mut text = Vec::new();
+/// Appends the text of an element.
+fn write_element(dtype: &DType, element: &[u8], json: bool, text: &mut Vec<u8>) {
     match (dtype.record().is_some(), json) {
-        (true, _) => append(&cell::structured(dtype, element), &mut text),
-        (false, true) => append(&cell::element(dtype, element), &mut text),
+        (true, _) => append(&cell::structured(dtype, element), text),
+        (false, true) => append(&cell::element(dtype, element), text),
         (false, false) => text.extend_from_slice(cell::element(dtype, element).as_bytes()),
     }
-    text
 }
 
 impl Lists {
