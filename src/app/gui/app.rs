@@ -375,7 +375,7 @@ impl App {
 
     /// Whether a command makes sense now.
     fn can(&self, id: Cmd) -> bool {
-        commands::get(id).is_some_and(|command| !command.needs_tab || !self.tabs.is_empty())
+        !commands::get(id).needs_tab || !self.tabs.is_empty()
     }
 
     fn open_all(&mut self, paths: &[PathBuf]) {

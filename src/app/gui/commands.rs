@@ -67,54 +67,6 @@ pub(crate) enum Where {
     Side,
 }
 
-/// A command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "COMMANDS says what each does")]
-pub(crate) enum Cmd {
-    OpenFile,
-    OpenFolder,
-    OpenPath,
-    OpenRaw,
-    Reload,
-    Export,
-    Convert,
-    CloseTab,
-    CloseFile,
-    CloseAll,
-    Quit,
-    CopyPath,
-    CopyPython,
-    CopyCommand,
-    Find,
-    FilterExplorer,
-    GoToAnything,
-    Commands,
-    GoTo,
-    Explorer,
-    Inspector,
-    NextTab,
-    PreviousTab,
-    KeepTab,
-    Split,
-    ZoomIn,
-    ZoomOut,
-    ZoomReset,
-    FullScreen,
-    ThemeSystem,
-    ThemeLight,
-    ThemeDark,
-    ThemeToggle,
-    ViewZoomIn,
-    ViewZoomOut,
-    ViewFit,
-    CancelJobs,
-    EarlierVersion,
-    LaterVersion,
-    Sql,
-    Keys,
-    About,
-}
-
 /// The menu under which a command stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Menu {
@@ -188,66 +140,81 @@ impl Command {
     }
 }
 
-/// Every command.
-pub(crate) static COMMANDS: &[Command] = &[
-    command(Cmd::OpenFile, Menu::File, "Open file…", Icon::File).keys(CTRL, Key::O),
-    command(Cmd::OpenFolder, Menu::File, "Open folder…", Icon::Folder).keys(CTRL_SHIFT, Key::O),
-    command(Cmd::OpenPath, Menu::File, "Open by path…", Icon::Terminal).keys(CTRL, Key::L),
-    command(Cmd::OpenRaw, Menu::File, "Open as raw array…", Icon::Array).keys(CTRL_SHIFT, Key::R).tab(),
-    command(Cmd::Reload, Menu::File, "Reload", Icon::Reload).keys(NONE, Key::F5).apart().tab(),
-    command(Cmd::Export, Menu::File, "Export…", Icon::Export).keys(CTRL, Key::E).tab(),
-    command(Cmd::Convert, Menu::File, "Convert files…", Icon::Swap).keys(CTRL_SHIFT, Key::E),
-    command(Cmd::CloseTab, Menu::File, "Close tab", Icon::Close).keys(CTRL, Key::W).apart().tab(),
-    command(Cmd::CloseFile, Menu::File, "Close file", Icon::Close).keys(CTRL_SHIFT, Key::W).tab(),
-    command(Cmd::CloseAll, Menu::File, "Close all files", Icon::Close).keys(CTRL_ALT, Key::W),
-    command(Cmd::Quit, Menu::File, "Quit", Icon::Close).keys(CTRL, Key::Q).apart(),
-    command(Cmd::CopyPath, Menu::Edit, "Copy path of node", Icon::Copy).keys(ALT, Key::C).tab(),
-    command(Cmd::CopyPython, Menu::Edit, "Copy as Python", Icon::Code).keys(ALT, Key::P).tab(),
-    command(Cmd::CopyCommand, Menu::Edit, "Copy as command line", Icon::Terminal).keys(ALT, Key::L).tab(),
-    command(Cmd::Find, Menu::Edit, "Find in view", Icon::Search).keys(CTRL, Key::F).apart().tab(),
-    command(Cmd::FilterExplorer, Menu::Edit, "Filter the explorer", Icon::Filter).keys(CTRL_SHIFT, Key::F),
-    command(Cmd::GoToAnything, Menu::View, "Go to anything…", Icon::Search).keys(CTRL, Key::P),
-    command(Cmd::Commands, Menu::View, "All commands…", Icon::Command).keys(CTRL_SHIFT, Key::P),
-    command(Cmd::Explorer, Menu::View, "Explorer", Icon::Sidebar).keys(CTRL, Key::B).apart(),
-    command(Cmd::Inspector, Menu::View, "Inspector", Icon::Info).keys(CTRL, Key::I),
-    command(Cmd::NextTab, Menu::View, "Next tab", Icon::CaretRight).keys(CTRL, Key::Tab).apart().tab(),
-    command(Cmd::PreviousTab, Menu::View, "Previous tab", Icon::CaretLeft).keys(CTRL_SHIFT, Key::Tab).tab(),
-    command(Cmd::KeepTab, Menu::View, "Keep tab", Icon::Pin).keys(CTRL, Key::K).tab(),
-    command(Cmd::Split, Menu::View, "Split to the side", Icon::SplitRight).keys(CTRL, Key::Backslash).tab(),
-    command(Cmd::ZoomIn, Menu::View, "Larger text", Icon::ZoomIn).keys(CTRL, Key::Plus).apart(),
-    command(Cmd::ZoomOut, Menu::View, "Smaller text", Icon::ZoomOut).keys(CTRL, Key::Minus),
-    command(Cmd::ZoomReset, Menu::View, "Usual text size", Icon::Fit).keys(CTRL, Key::Num0),
-    command(Cmd::FullScreen, Menu::View, "Full screen", Icon::Fit).keys(NONE, Key::F11),
-    command(Cmd::ThemeSystem, Menu::View, "Theme: as the system", Icon::Contrast)
-        .keys(CTRL_ALT, Key::Num1)
-        .apart(),
-    command(Cmd::ThemeLight, Menu::View, "Theme: light", Icon::Sun).keys(CTRL_ALT, Key::Num2),
-    command(Cmd::ThemeDark, Menu::View, "Theme: dark", Icon::Moon).keys(CTRL_ALT, Key::Num3),
-    command(Cmd::ThemeToggle, Menu::View, "Theme: the other one", Icon::Contrast).keys(CTRL_SHIFT, Key::T),
-    command(Cmd::Sql, Menu::Data, "New SQL query", Icon::Database).keys(CTRL_SHIFT, Key::Q).tab(),
-    command(Cmd::GoTo, Menu::Data, "Go to row or element…", Icon::Target).keys(CTRL, Key::G).tab(),
-    command(Cmd::EarlierVersion, Menu::Data, "Earlier version of the table", Icon::CaretLeft)
-        .keys(ALT, Key::Comma)
-        .tab(),
-    command(Cmd::LaterVersion, Menu::Data, "Later version of the table", Icon::CaretRight)
-        .keys(ALT, Key::Period)
-        .tab(),
-    command(Cmd::ViewZoomIn, Menu::Data, "Zoom into the picture", Icon::ZoomIn)
-        .keys(ALT, Key::Plus)
-        .apart()
-        .tab(),
-    command(Cmd::ViewZoomOut, Menu::Data, "Zoom out of the picture", Icon::ZoomOut)
-        .keys(ALT, Key::Minus)
-        .tab(),
-    command(Cmd::ViewFit, Menu::Data, "Fit the picture", Icon::Fit).keys(ALT, Key::Num0).tab(),
-    command(Cmd::CancelJobs, Menu::Data, "Cancel all jobs", Icon::Stop).keys(CTRL, Key::Period).apart(),
-    command(Cmd::Keys, Menu::Help, "Keys", Icon::Keyboard).keys(NONE, Key::F1),
-    command(Cmd::About, Menu::Help, "About Gander", Icon::Info).keys(SHIFT, Key::F1),
-];
+/// Declares the commands, and the table with a line for each: what is not in the table is no command.
+macro_rules! commands {
+    ($($menu:ident { $($id:ident $words:literal $icon:ident $(.$set:ident($($value:expr),*))*;)* })*) => {
+        /// A command. Who does them ([`super::app`]) matches all of them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "COMMANDS says what each does")]
+        pub(crate) enum Cmd {
+            $($($id,)*)*
+        }
+
+        /// Every command, in the order of the menus.
+        pub(crate) static COMMANDS: &[Command] =
+            &[$($(command(Cmd::$id, Menu::$menu, $words, Icon::$icon)$(.$set($($value),*))*,)*)*];
+    };
+}
+
+commands! {
+    File {
+        OpenFile "Open file…" File .keys(CTRL, Key::O);
+        OpenFolder "Open folder…" Folder .keys(CTRL_SHIFT, Key::O);
+        OpenPath "Open by path…" Terminal .keys(CTRL, Key::L);
+        OpenRaw "Open as raw array…" Array .keys(CTRL_SHIFT, Key::R).tab();
+        Reload "Reload" Reload .keys(NONE, Key::F5).apart().tab();
+        Export "Export…" Export .keys(CTRL, Key::E).tab();
+        Convert "Convert files…" Swap .keys(CTRL_SHIFT, Key::E);
+        CloseTab "Close tab" Close .keys(CTRL, Key::W).apart().tab();
+        CloseFile "Close file" Close .keys(CTRL_SHIFT, Key::W).tab();
+        CloseAll "Close all files" Close .keys(CTRL_ALT, Key::W);
+        Quit "Quit" Close .keys(CTRL, Key::Q).apart();
+    }
+    Edit {
+        CopyPath "Copy path of node" Copy .keys(ALT, Key::C).tab();
+        CopyPython "Copy as Python" Code .keys(ALT, Key::P).tab();
+        CopyCommand "Copy as command line" Terminal .keys(ALT, Key::L).tab();
+        Find "Find in view" Search .keys(CTRL, Key::F).apart().tab();
+        FilterExplorer "Filter the explorer" Filter .keys(CTRL_SHIFT, Key::F);
+    }
+    View {
+        GoToAnything "Go to anything…" Search .keys(CTRL, Key::P);
+        Commands "All commands…" Command .keys(CTRL_SHIFT, Key::P);
+        Explorer "Explorer" Sidebar .keys(CTRL, Key::B).apart();
+        Inspector "Inspector" Info .keys(CTRL, Key::I);
+        NextTab "Next tab" CaretRight .keys(CTRL, Key::Tab).apart().tab();
+        PreviousTab "Previous tab" CaretLeft .keys(CTRL_SHIFT, Key::Tab).tab();
+        KeepTab "Keep tab" Pin .keys(CTRL, Key::K).tab();
+        Split "Split to the side" SplitRight .keys(CTRL, Key::Backslash).tab();
+        ZoomIn "Larger text" ZoomIn .keys(CTRL, Key::Plus).apart();
+        ZoomOut "Smaller text" ZoomOut .keys(CTRL, Key::Minus);
+        ZoomReset "Usual text size" Fit .keys(CTRL, Key::Num0);
+        FullScreen "Full screen" Fit .keys(NONE, Key::F11);
+        ThemeSystem "Theme: as the system" Contrast .keys(CTRL_ALT, Key::Num1).apart();
+        ThemeLight "Theme: light" Sun .keys(CTRL_ALT, Key::Num2);
+        ThemeDark "Theme: dark" Moon .keys(CTRL_ALT, Key::Num3);
+        ThemeToggle "Theme: the other one" Contrast .keys(CTRL_SHIFT, Key::T);
+    }
+    Data {
+        Sql "New SQL query" Database .keys(CTRL_SHIFT, Key::Q).tab();
+        GoTo "Go to row or element…" Target .keys(CTRL, Key::G).tab();
+        EarlierVersion "Earlier version of the table" CaretLeft .keys(ALT, Key::Comma).tab();
+        LaterVersion "Later version of the table" CaretRight .keys(ALT, Key::Period).tab();
+        ViewZoomIn "Zoom into the picture" ZoomIn .keys(ALT, Key::Plus).apart().tab();
+        ViewZoomOut "Zoom out of the picture" ZoomOut .keys(ALT, Key::Minus).tab();
+        ViewFit "Fit the picture" Fit .keys(ALT, Key::Num0).tab();
+        CancelJobs "Cancel all jobs" Stop .keys(CTRL, Key::Period).apart();
+    }
+    Help {
+        Keys "Keys" Keyboard .keys(NONE, Key::F1);
+        About "About Gander" Info .keys(SHIFT, Key::F1);
+    }
+}
 
 /// The line of a command.
-pub(crate) fn get(id: Cmd) -> Option<&'static Command> {
-    COMMANDS.iter().find(|command| command.id == id)
+pub(crate) fn get(id: Cmd) -> &'static Command {
+    // The table has them in the order of the enumeration.
+    &COMMANDS[id as usize]
 }
 
 /// The commands whose keys were pressed. Those with Shift or Alt are asked first: the shorter ones fit too.
@@ -288,6 +255,7 @@ mod tests {
                 assert!(command.keys.is_none() || command.keys != other.keys, "{}", command.words);
                 assert_ne!(command.id, other.id);
             }
+            assert_eq!(get(command.id).id, command.id);
         }
     }
 

@@ -124,10 +124,20 @@ impl App {
             Cmd::OpenFolder => self.asked.choose(Choose::Folders),
             Cmd::Convert => self.asked.choose(Choose::Sources),
             Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
-            Cmd::Quit => self.quit(ctx),
+            Cmd::OpenRaw => self.open_raw(),
+            Cmd::Reload => self.on_file(|app, file| app.reload(ctx, file)),
+            Cmd::Export => self.on_target(ctx, |app, _| app.actions.extend(app.tabs.export())),
+            Cmd::CloseTab => self.tabs.close_active(),
+            Cmd::CloseFile => self.on_file(|app, file| app.close_file(ctx, file)),
             Cmd::CloseAll => {
                 let all: Vec<u64> = self.files.iter().map(|file| file.id).collect();
                 all.into_iter().for_each(|id| self.close_file(ctx, id));
+            }
+            Cmd::Quit => self.quit(ctx),
+            Cmd::CopyPath => self.on_target(ctx, |app, target| app.copy(ctx, target.address())),
+            Cmd::CopyPython => self.on_target(ctx, |app, target| app.copy(ctx, snippets::python(&target))),
+            Cmd::CopyCommand => {
+                self.on_target(ctx, |app, target| app.copy(ctx, snippets::command_line(&target)))
             }
             Cmd::Find => self.ask(ctx, &Request::Find),
             Cmd::FilterExplorer => {
@@ -137,28 +147,57 @@ impl App {
             Cmd::GoToAnything => self.palette.open(""),
             Cmd::Commands => self.palette.open(">"),
             Cmd::GoTo => self.palette.open(":"),
+            Cmd::Explorer => self.session.explorer.0 = !self.session.explorer.0,
+            Cmd::Inspector => self.toggle_inspector(ctx),
+            Cmd::NextTab => self.tabs.step(true),
+            Cmd::PreviousTab => self.tabs.step(false),
+            Cmd::KeepTab => self.tabs.keep_active(),
+            Cmd::Split => self.on_target(ctx, |app, target| app.tabs.show(target, Where::Side)),
+            Cmd::ZoomIn => zoom(ctx, 0.1),
+            Cmd::ZoomOut => zoom(ctx, -0.1),
+            Cmd::ZoomReset => ctx.set_zoom_factor(1.0),
+            Cmd::FullScreen => {
+                let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
+                ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
+            }
+            Cmd::ThemeSystem => self.theme(ctx, ThemeChoice::System),
+            Cmd::ThemeLight => self.theme(ctx, ThemeChoice::Light),
+            Cmd::ThemeDark => self.theme(ctx, ThemeChoice::Dark),
+            Cmd::ThemeToggle => {
+                let dark = ctx.theme() == egui::Theme::Dark;
+                self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
+            }
             Cmd::Sql => self.actions.extend(self.tabs.query()),
-            Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
-            Cmd::Keys => self.dialogs.open(Dialog::keys()),
-            Cmd::About => self.dialogs.open(Dialog::About),
             Cmd::EarlierVersion => self.ask(ctx, &Request::Version(-1)),
             Cmd::LaterVersion => self.ask(ctx, &Request::Version(1)),
             Cmd::ViewZoomIn => self.ask(ctx, &Request::ZoomIn),
             Cmd::ViewZoomOut => self.ask(ctx, &Request::ZoomOut),
             Cmd::ViewFit => self.ask(ctx, &Request::ZoomFit),
-            Cmd::OpenRaw => {
-                let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
-                let Some(file) = file.filter(|file| file.parts.is_empty()) else { return };
-                self.dialogs.open(Dialog::raw(file.id, file.path.clone(), &file.options));
-            }
-            Cmd::Reload | Cmd::CloseFile => {
-                let Some(file) = self.tabs.active().map(|pane| pane.file_number()) else { return };
-                if id == Cmd::Reload { self.reload(ctx, file) } else { self.close_file(ctx, file) }
-            }
-            Cmd::Export | Cmd::CopyPath | Cmd::CopyPython | Cmd::CopyCommand | Cmd::Split => {
-                self.on_target(ctx, id)
-            }
-            _ => self.window_command(ctx, id),
+            Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
+            Cmd::Keys => self.dialogs.open(Dialog::keys()),
+            Cmd::About => self.dialogs.open(Dialog::About),
+        }
+    }
+
+    /// Asks how the bytes of the file that is shown are laid out.
+    fn open_raw(&mut self) {
+        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
+        let Some(file) = file.filter(|file| file.parts.is_empty()) else { return };
+        self.dialogs.open(Dialog::raw(file.id, file.path.clone(), &file.options));
+    }
+
+    /// Does something with the file that is shown.
+    fn on_file(&mut self, does: impl FnOnce(&mut Self, u64)) {
+        if let Some(file) = self.tabs.active().map(|pane| pane.file_number()) {
+            does(self, file);
+        }
+    }
+
+    /// Does something with the node that is shown.
+    fn on_target(&mut self, ctx: &Context, does: impl FnOnce(&mut Self, Target)) {
+        match self.tabs.target().cloned() {
+            Some(target) => does(self, target),
+            None => self.say(ctx, "It is not open yet"),
         }
     }
 
@@ -172,52 +211,6 @@ impl App {
         self.queries
     }
 
-    /// Commands about the node that is shown.
-    fn on_target(&mut self, ctx: &Context, id: Cmd) {
-        let Some(target) = self.tabs.target().cloned() else {
-            self.say(ctx, "It is not open yet");
-            return;
-        };
-        match id {
-            Cmd::Export => self.actions.extend(self.tabs.export()),
-            Cmd::CopyPath => self.copy(ctx, target.address()),
-            Cmd::CopyPython => self.copy(ctx, snippets::python(&target)),
-            Cmd::CopyCommand => self.copy(ctx, snippets::command_line(&target)),
-            _ => self.tabs.show(target, Where::Side),
-        }
-    }
-
-    /// Commands about tabs, panels, sizes and colours.
-    fn window_command(&mut self, ctx: &Context, id: Cmd) {
-        let zoom = |by: f32| {
-            let wanted = ((ctx.zoom_factor() + by) * 10.0).round() / 10.0;
-            ctx.set_zoom_factor(wanted.clamp(*ZOOM.start(), *ZOOM.end()));
-        };
-        match id {
-            Cmd::CloseTab => self.tabs.close_active(),
-            Cmd::NextTab => self.tabs.step(true),
-            Cmd::PreviousTab => self.tabs.step(false),
-            Cmd::KeepTab => self.tabs.keep_active(),
-            Cmd::Explorer => self.session.explorer.0 = !self.session.explorer.0,
-            Cmd::Inspector => self.toggle_inspector(ctx),
-            Cmd::ZoomIn => zoom(0.1),
-            Cmd::ZoomOut => zoom(-0.1),
-            Cmd::ZoomReset => ctx.set_zoom_factor(1.0),
-            Cmd::FullScreen => {
-                let full = ctx.input(|input| input.viewport().fullscreen.unwrap_or(false));
-                ctx.send_viewport_cmd(ViewportCommand::Fullscreen(!full));
-            }
-            Cmd::ThemeSystem => self.theme(ctx, ThemeChoice::System),
-            Cmd::ThemeLight => self.theme(ctx, ThemeChoice::Light),
-            Cmd::ThemeDark => self.theme(ctx, ThemeChoice::Dark),
-            Cmd::ThemeToggle => {
-                let dark = ctx.theme() == egui::Theme::Dark;
-                self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
-            }
-            _ => {}
-        }
-    }
-
     fn toggle_inspector(&mut self, ctx: &Context) {
         if ctx.content_rect().width() >= NARROW {
             self.session.inspector.0 = !self.session.inspector.0;
@@ -226,4 +219,10 @@ impl App {
             self.session.inspector.0 = true;
         }
     }
+}
+
+/// Larger or smaller text, in tenths.
+fn zoom(ctx: &Context, by: f32) {
+    let wanted = ((ctx.zoom_factor() + by) * 10.0).round() / 10.0;
+    ctx.set_zoom_factor(wanted.clamp(*ZOOM.start(), *ZOOM.end()));
 }

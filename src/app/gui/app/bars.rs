@@ -51,7 +51,7 @@ impl App {
             (Cmd::Explorer, Icon::Sidebar, "Explorer"),
             (Cmd::ThemeToggle, Icon::Contrast, if dark { "Light theme" } else { "Dark theme" }),
         ] {
-            let keys = commands::get(id).map_or(String::new(), |command| command.keys_text(ui.ctx()));
+            let keys = commands::get(id).keys_text(ui.ctx());
             let response = theme::icon_button(ui, glyph, &format!("{name} ({keys})"));
             if response.clicked() {
                 self.actions.push(Action::Do(id));
@@ -67,8 +67,7 @@ impl App {
         let edge = if response.hovered() || response.has_focus() { theme.faint } else { theme.line };
         let painter = ui.painter();
         painter.rect(rect, size::CORNER, theme.bg1, egui::Stroke::new(1.0, edge), egui::StrokeKind::Inside);
-        let keys =
-            commands::get(Cmd::GoToAnything).map_or(String::new(), |command| command.keys_text(ui.ctx()));
+        let keys = commands::get(Cmd::GoToAnything).keys_text(ui.ctx());
         let put = |align: egui::Align2, x: f32, text: &str| {
             painter.text(pos2(x, rect.center().y), align, text, theme::body_font(), theme.dim)
         };
