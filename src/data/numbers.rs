@@ -5,7 +5,8 @@ use crate::data::cell;
 use crate::data::dtype::DType;
 
 /// What of a complex number is drawn. Real numbers are themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ComplexPart {
     /// The distance from zero.
     #[default]

@@ -5,7 +5,7 @@ use crate::bytes::error::{Error, Result};
 use crate::bytes::limits;
 
 /// The elements `start, start+step, …` (`count` of them) along one dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Span {
     /// The first index.
     pub start: u64,

@@ -26,6 +26,8 @@ use gander::data::content::Content;
 use gander::data::format::Data;
 use gander::data::node::Node;
 use gander::jobs::Jobs;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::commands::Action;
@@ -58,30 +60,38 @@ pub(crate) struct Status {
     pub(crate) facts: String,
 }
 
-/// The dimension mapping of each shape, so that arrays of the same shape keep it when one steps from
-/// one to the next. The array view alone knows what is in the values.
+/// How arrays of each shape were last looked at, so that arrays of the same shape keep it when one steps from one to the
+/// next.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mappings(HashMap<Vec<u64>, Value>);
+pub(crate) struct Mappings(HashMap<Vec<u64>, array::PlaneSettings>);
 
 impl Mappings {
-    /// What was kept for arrays of this shape.
-    pub(crate) fn get(&self, shape: &[u64]) -> Option<&Value> {
+    /// How arrays of this shape were last looked at.
+    pub(crate) fn get(&self, shape: &[u64]) -> Option<&array::PlaneSettings> {
         self.0.get(shape)
     }
 
     /// The axes of rows and columns of arrays of this shape, and where each axis stands.
     pub(crate) fn plane(&self, shape: &[u64]) -> Option<(usize, usize, Vec<u64>)> {
-        let mapping = self.get(shape)?.get("mapping")?;
-        let axis =
-            |name: &str| Some(mapping.get(name)?.as_u64()? as usize).filter(|axis| *axis < shape.len());
-        let at: Option<Vec<u64>> = mapping.get("at")?.as_array()?.iter().map(Value::as_u64).collect();
-        Some((axis("rows")?, axis("columns")?, at.filter(|at| at.len() == shape.len())?))
+        let mapping = &self.get(shape)?.mapping;
+        let at = (0..shape.len()).map(|axis| mapping.position(axis)).collect();
+        Some((mapping.rows()?, mapping.columns()?, at))
     }
 
     /// Keeps how arrays of this shape are looked at.
-    pub(crate) fn set(&mut self, shape: &[u64], mapping: Value) {
-        self.0.insert(shape.to_vec(), mapping);
+    pub(crate) fn set(&mut self, shape: &[u64], look: array::PlaneSettings) {
+        self.0.insert(shape.to_vec(), look);
     }
+}
+
+/// The state of a view as the session keeps it; null where it cannot be written.
+fn saved(state: &impl Serialize) -> Value {
+    serde_json::to_value(state).unwrap_or_default()
+}
+
+/// The state that a session kept; the usual one where that is of another version.
+fn restored<T: DeserializeOwned + Default>(kept: &Value) -> T {
+    T::deserialize(kept).unwrap_or_default()
 }
 
 /// What one tab shows of one node.

@@ -7,11 +7,25 @@ use crate::bytes::entry;
 use crate::data::content::{Array, Pixels, Sample};
 use crate::data::dtype::DType;
 use crate::data::numbers::{ComplexPart, NonFinite, numbers};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// A colour map, viridis by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "&'static str")]
 pub struct ColorMap(usize);
+
+impl From<String> for ColorMap {
+    /// The map of this name; viridis where there is none.
+    fn from(name: String) -> Self {
+        ColorMap::named(&name).unwrap_or_default()
+    }
+}
+
+impl From<ColorMap> for &'static str {
+    fn from(map: ColorMap) -> Self {
+        map.name()
+    }
+}
 
 /// Name, colours, whether it diverges from a middle, whether it runs backwards.
 const MAPS: [(&str, colorous::Gradient, bool, bool); 14] = [
@@ -82,7 +96,8 @@ impl ColorMap {
 }
 
 /// How values are spread over the colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Norm {
     /// Evenly.
     #[default]
@@ -105,7 +120,8 @@ impl Norm {
 }
 
 /// Which values the colours cover.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ColorRange {
     /// From the smallest to the largest.
     #[default]
@@ -128,7 +144,8 @@ impl ColorRange {
 }
 
 /// How a heat map is coloured: what a person chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HeatMapSpec {
     /// The colours.
     pub map: ColorMap,
@@ -169,41 +186,14 @@ impl HeatMapSpec {
         ColorScale { map: self.map, norm: self.norm, low, high }
     }
 
-    /// For the session.
-    pub fn keep(&self) -> Value {
-        let range = match self.range {
-            ColorRange::MinMax => Value::Null,
-            ColorRange::Percent(share) => json!(share),
-            ColorRange::Hand(low, high) => json!([low, high]),
+    /// This one, read from outside, with nothing in it that no person could choose.
+    pub fn checked(mut self) -> Self {
+        self.range = match self.range {
+            ColorRange::Percent(share) if share.is_finite() => ColorRange::Percent(share.clamp(0.0, 49.0)),
+            ColorRange::Hand(low, high) if low.is_finite() && high.is_finite() => ColorRange::Hand(low, high),
+            _ => ColorRange::MinMax,
         };
-        json!({
-            "map": self.map.name(), "curve": self.norm.word(), "range": range,
-            "centred": self.centred, "part": self.part.word(),
-        })
-    }
-
-    /// What [`HeatMapSpec::keep`] gave; what is not understood is left as usual.
-    pub fn restore(kept: &Value) -> Self {
-        let word = |name: &str| kept.get(name).and_then(Value::as_str).unwrap_or("");
-        let norm = Norm::ALL.iter().find(|(_, w)| *w == word("curve")).map(|(norm, _)| *norm);
-        let part = ComplexPart::ALL.iter().find(|(_, w)| *w == word("part")).map(|(part, _)| *part);
-        let number = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|n| n.is_finite());
-        let range = match kept.get("range") {
-            Some(Value::Array(ends)) => match (number(ends.first()), number(ends.get(1))) {
-                (Some(low), Some(high)) => ColorRange::Hand(low, high),
-                _ => ColorRange::MinMax,
-            },
-            other => {
-                number(other).map_or(ColorRange::MinMax, |share| ColorRange::Percent(share.clamp(0.0, 49.0)))
-            }
-        };
-        HeatMapSpec {
-            map: ColorMap::named(word("map")).unwrap_or_default(),
-            norm: norm.unwrap_or_default(),
-            range,
-            centred: kept.get("centred").and_then(Value::as_bool).unwrap_or(false),
-            part: part.unwrap_or_default(),
-        }
+        self
     }
 }
 
@@ -288,7 +278,8 @@ fn opaque([red, green, blue]: [u8; 3]) -> [u8; 4] {
 }
 
 /// How an image is made of channels: what a person chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ImageSpec {
     /// One channel alone, in grey.
     pub channel: Option<usize>,
@@ -446,8 +437,10 @@ mod tests {
             centred: true,
             part: ComplexPart::Phase,
         };
-        assert_eq!(HeatMapSpec::restore(&choice.keep()), choice);
-        assert_eq!(HeatMapSpec::restore(&Value::Null), HeatMapSpec::default());
+        let kept = serde_json::to_value(choice).unwrap();
+        assert_eq!(serde_json::from_value::<HeatMapSpec>(kept).unwrap().checked(), choice);
+        let wild = HeatMapSpec { range: ColorRange::Percent(80.0), ..choice };
+        assert_eq!(wild.checked().range, ColorRange::Percent(49.0));
     }
 
     #[test]

@@ -5,11 +5,11 @@ use super::slice::Slice;
 use crate::bytes::error::Result;
 use crate::data::axes::AxisKind;
 use crate::data::region::{Region, Span};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The mapping of the dimensions of one shape onto the screen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mapping {
     shape: Vec<u64>,
     /// The part of each axis that shows while it is rows, columns or channels.
@@ -247,45 +247,18 @@ impl Mapping {
         Some([row, column])
     }
 
-    /// For the session, and for other arrays of this shape.
-    pub fn keep(&self) -> Value {
-        let spans: Vec<Value> =
-            self.spans.iter().map(|span| json!([span.start, span.count, span.step])).collect();
-        json!({
-            "rows": self.rows, "columns": self.columns, "channels": self.channels,
-            "at": self.at, "spans": spans,
-        })
-    }
-
-    /// What [`Mapping::keep`] gave, if it fits this shape.
-    pub fn restore(shape: &[u64], kept: &Value) -> Option<Self> {
-        let mut mapping = Mapping::new(shape);
-        let axis = |name: &str| -> Option<Option<usize>> {
-            match kept.get(name)? {
-                Value::Null => Some(None),
-                value => {
-                    let axis = value.as_u64()? as usize;
-                    (axis < shape.len()).then_some(Some(axis))
-                }
-            }
-        };
-        let roles = [axis("rows")?, axis("columns")?, axis("channels")?];
-        let distinct: BTreeSet<usize> = roles.iter().flatten().copied().collect();
-        if distinct.len() != roles.iter().flatten().count() {
-            return None;
-        }
-        [mapping.rows, mapping.columns, mapping.channels] = roles;
-        let (at, spans) = (kept.get("at")?.as_array()?, kept.get("spans")?.as_array()?);
-        if at.len() != shape.len() || spans.len() != shape.len() {
-            return None;
-        }
-        for (axis, (at, span)) in at.iter().zip(spans).enumerate() {
-            mapping.set_position(axis, at.as_u64()?);
-            let number = |n: usize| span.get(n)?.as_u64();
-            *mapping.spans.get_mut(axis)? = Span { start: number(0)?, count: number(1)?, step: number(2)? };
-        }
-        Region(mapping.spans.clone()).check(shape).ok()?;
-        Some(mapping)
+    /// This one, read from outside, if it is sound and fits this shape.
+    pub fn checked(self, shape: &[u64]) -> Option<Self> {
+        let roles = [self.rows, self.columns, self.channels];
+        let roles: Vec<usize> = roles.into_iter().flatten().collect();
+        let distinct: BTreeSet<usize> = roles.iter().copied().collect();
+        let fits = distinct.len() == roles.len()
+            && roles.iter().all(|axis| *axis < shape.len())
+            && self.shape == shape
+            && self.at.len() == shape.len()
+            && self.at.iter().zip(shape).all(|(at, len)| at < len || *at == 0)
+            && Region(self.spans.clone()).check(shape).is_ok();
+        fits.then_some(self)
     }
 }
 
@@ -390,10 +363,14 @@ mod tests {
     fn a_session_brings_it_back_and_nonsense_does_not() {
         let mut mapping = Mapping::new(&[5, 6, 7]);
         mapping.parse("3, 1:4, ::2").unwrap();
-        assert_eq!(Mapping::restore(&[5, 6, 7], &mapping.keep()), Some(mapping.clone()));
-        assert_eq!(Mapping::restore(&[5, 6], &mapping.keep()), None);
-        assert_eq!(Mapping::restore(&[5, 6, 2], &mapping.keep()), None);
-        assert_eq!(Mapping::restore(&[5], &json!({"rows": 7})), None);
+        let kept = serde_json::to_value(&mapping).unwrap();
+        let restored =
+            |shape: &[u64]| serde_json::from_value::<Mapping>(kept.clone()).unwrap().checked(shape);
+        assert_eq!(restored(&[5, 6, 7]), Some(mapping.clone()));
+        assert_eq!((restored(&[5, 6]), restored(&[5, 6, 2])), (None, None));
+        let mut wrong = mapping.clone();
+        wrong.rows = Some(7);
+        assert_eq!(wrong.checked(&[5, 6, 7]), None);
     }
 
     #[test]

@@ -44,28 +44,58 @@ use gander::data::format::Data;
 use gander::data::numbers::{NonFinite, has_numbers};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, NonFiniteSearch, Role, SearchFrom, Slice};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use self::dims::Dims;
-use self::field_view::FieldView;
-use self::histogram::Histogram;
-use self::lines::Lines;
-use self::numbers::Numbers;
-use self::pictured::{Look, Pictured};
+use self::field_view::{FieldState, FieldView};
+use self::histogram::{Histogram, HistogramState};
+use self::lines::{Lines, LinesState};
+use self::numbers::{Numbers, NumbersState};
+use self::pictured::{Look, Pictured, PicturedState};
 use self::search::{Ended, Search};
-use self::volume::Volume;
-use super::{Action, Request, Target, View, ViewCx};
+use self::volume::{Volume, VolumeState};
+use super::{Action, Request, Target, View, ViewCx, restored, saved};
 use crate::gui::theme;
 
 /// How an array is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    #[default]
     Numbers,
     Heat,
     Image,
     Line,
     Histogram,
     Volume,
+}
+
+/// How arrays of a shape are looked at, whichever they are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlaneSettings {
+    pub(crate) mapping: Mapping,
+    pub(crate) mode: Mode,
+    pub(crate) choice: HeatMapSpec,
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ArrayState {
+    mode: Option<Mode>,
+    mapping: Option<Mapping>,
+    choice: HeatMapSpec,
+    heat: PicturedState,
+    image: PicturedState,
+    numbers: NumbersState,
+    lines: LinesState,
+    histogram: HistogramState,
+    volume: VolumeState,
+    crossed: bool,
+    field: FieldState,
+    rate: Option<f64>,
+    photo: ImageSpec,
 }
 
 impl Mode {
@@ -80,10 +110,6 @@ impl Mode {
 
     fn word(self) -> &'static str {
         Mode::ALL.iter().find(|(mode, _)| *mode == self).map_or("", |(_, word)| word)
-    }
-
-    fn named(word: &str) -> Option<Mode> {
-        Mode::ALL.iter().find(|(_, w)| *w == word).map(|(mode, _)| *mode)
     }
 
     /// What a person most likely wants to see first.
@@ -260,17 +286,12 @@ impl ArrayView {
             return;
         }
         let shape = self.array.shape();
-        let Some(kept) = cx.mappings.get(shape) else { return };
-        if let Some(mapping) = Mapping::restore(shape, kept.get("mapping").unwrap_or(&Value::Null)) {
-            self.mapping = mapping;
-        }
+        let Some(look) = cx.mappings.get(shape) else { return };
+        self.mapping.clone_from(&look.mapping);
         if !self.drawable() {
             return;
         }
-        if let Some(mode) = kept.get("mode").and_then(Value::as_str).and_then(Mode::named) {
-            self.mode = mode;
-        }
-        self.choice = HeatMapSpec::restore(kept.get("choice").unwrap_or(&Value::Null));
+        (self.mode, self.choice) = (look.mode, look.choice);
         if let ColorRange::Hand(..) = self.choice.range {
             // A range by hand belongs to the array for which it was set.
             self.choice.range = ColorRange::MinMax;
@@ -289,11 +310,12 @@ impl ArrayView {
     }
 
     fn share(&self, cx: &mut ViewCx<'_>) {
-        let kept = json!({
-            "mapping": self.mapping.keep(), "mode": self.mode.word(), "choice": self.choice.keep(),
-        });
-        if cx.mappings.get(self.array.shape()) != Some(&kept) {
-            cx.mappings.set(self.array.shape(), kept);
+        let is_same = |look: &PlaneSettings| {
+            look.mapping == self.mapping && look.mode == self.mode && look.choice == self.choice
+        };
+        if !cx.mappings.get(self.array.shape()).is_some_and(is_same) {
+            let look = PlaneSettings { mapping: self.mapping.clone(), mode: self.mode, choice: self.choice };
+            cx.mappings.set(self.array.shape(), look);
         }
     }
 
@@ -560,47 +582,47 @@ impl View for ArrayView {
     }
 
     fn keep(&self) -> Value {
-        json!({
-            "mode": self.mode.word(), "mapping": self.mapping.keep(), "choice": self.choice.keep(),
-            "heat": self.heat.keep(), "image": self.image.keep(), "numbers": self.numbers.keep(),
-            "lines": self.lines.keep(), "histogram": self.histogram.keep(), "volume": self.volume.keep(),
-            "crossed": self.crossed, "lens": self.field_view.keep(), "rate": self.dims.rate(),
-            "photo": { "channel": self.photo.channel, "window": self.photo.window.map(|(a, b)| [a, b]) },
+        saved(&ArrayState {
+            mode: Some(self.mode),
+            mapping: Some(self.mapping.clone()),
+            choice: self.choice,
+            heat: self.heat.state(),
+            image: self.image.state(),
+            numbers: self.numbers.state(),
+            lines: self.lines.state(),
+            histogram: self.histogram.state(),
+            volume: self.volume.state(),
+            crossed: self.crossed,
+            field: self.field_view.state(),
+            rate: Some(self.dims.rate()),
+            photo: self.photo,
         })
     }
 
     fn restore(&mut self, kept: &Value) {
-        let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
-        if self.field_view.restore(part("lens")) {
+        let state: ArrayState = restored(kept);
+        if self.field_view.restore(&state.field) {
             self.look_anew();
         }
-        if let Some(rate) = part("rate").as_f64() {
+        if let Some(rate) = state.rate {
             self.dims.set_rate(rate);
         }
-        if let Some(mapping) = Mapping::restore(self.array.shape(), part("mapping")) {
+        if let Some(mapping) = state.mapping.and_then(|mapping| mapping.checked(self.array.shape())) {
             self.mapping = mapping;
             self.settled = true;
         }
-        if let Some(mode) = part("mode").as_str().and_then(Mode::named)
-            && (self.drawable() || mode == Mode::Numbers)
-        {
+        if let Some(mode) = state.mode.filter(|mode| self.drawable() || *mode == Mode::Numbers) {
             self.mode = mode;
         }
-        self.choice = HeatMapSpec::restore(part("choice"));
-        self.heat.restore(part("heat"));
-        self.image.restore(part("image"));
-        self.numbers.restore(part("numbers"));
-        self.lines.restore(part("lines"));
-        self.histogram.restore(part("histogram"));
-        self.volume.restore(part("volume"));
-        self.crossed = part("crossed") == &Value::Bool(true);
+        self.choice = state.choice.checked();
+        self.heat.restore(&state.heat);
+        self.image.restore(&state.image);
+        self.numbers.restore(state.numbers);
+        self.lines.restore(&state.lines);
+        self.histogram.restore(&state.histogram);
+        self.volume.restore(&state.volume);
+        self.crossed = state.crossed;
         self.hold();
-        let photo = part("photo");
-        let end = |n: usize| photo.get("window")?.get(n)?.as_f64().filter(|n| n.is_finite());
-        self.photo = ImageSpec {
-            opaque: false,
-            channel: photo.get("channel").and_then(Value::as_u64).map(|n| n as usize),
-            window: end(0).zip(end(1)),
-        };
+        self.photo = ImageSpec { opaque: false, ..state.photo };
     }
 }

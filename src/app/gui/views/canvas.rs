@@ -9,7 +9,7 @@ use std::sync::Arc;
 use egui::epaint::{Mesh, Vertex};
 use egui::{Color32, Key, Pos2, Rect, Response, Shape, TextureId, Ui, Vec2, pos2, vec2};
 use gander::data::region::Span;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, space};
@@ -18,7 +18,8 @@ use crate::gui::theme::{self, Theme, space};
 const LARGEST: f64 = 120.0;
 
 /// A turn by quarters and a mirror.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Turn {
     /// Quarters clockwise, after the mirror.
     pub(crate) quarters: u8,
@@ -80,7 +81,8 @@ impl Turn {
 }
 
 /// How elements are shaped on the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Cells {
     /// As wide and high as the axes say; square where they do not.
     #[default]
@@ -91,12 +93,9 @@ pub(crate) enum Cells {
     Fill,
 }
 
-impl Cells {
-    const ALL: [(Cells, &str); 3] = [(Cells::True, "true"), (Cells::Square, "square"), (Cells::Fill, "fill")];
-}
-
 /// Where one looks at a plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Camera {
     /// Points of an element, across and down.
     pub(crate) zoom: [f64; 2],
@@ -277,37 +276,19 @@ impl Camera {
         Sight { rect, size, camera: *self }
     }
 
-    /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        let cells = Cells::ALL.iter().find(|(cells, _)| *cells == self.cells).map(|(_, word)| word);
-        json!({
-            "zoom": self.zoom, "middle": self.middle, "fit": self.fit, "cells": cells, "sides": self.sides,
-            "quarters": self.turn.quarters, "mirror": self.turn.mirror,
-        })
-    }
-
-    /// What [`Camera::keep`] gave, as far as it is sound.
-    pub(crate) fn restore(kept: &Value) -> Self {
-        let mut camera = Camera::default();
-        let pair = |name: &str| -> Option<[f64; 2]> {
-            let at = |n: usize| kept.get(name)?.get(n)?.as_f64().filter(|n| n.is_finite());
-            Some([at(0)?, at(1)?])
-        };
-        let truth = |name: &str, usual: bool| kept.get(name).and_then(Value::as_bool).unwrap_or(usual);
-        let cells = kept.get("cells").and_then(Value::as_str);
-        camera.cells =
-            Cells::ALL.iter().find(|(_, word)| cells == Some(*word)).map_or(Cells::True, |(cells, _)| *cells);
-        camera.sides = pair("sides")
-            .filter(|sides| sides.iter().all(|side| (1e-3..=1.0).contains(side)))
-            .unwrap_or([1.0; 2]);
-        camera.turn.mirror = truth("mirror", false);
-        camera.turn.quarters = kept.get("quarters").and_then(Value::as_u64).unwrap_or(0) as u8 % 4;
-        if let (Some(zoom), Some(middle), false) = (pair("zoom"), pair("middle"), truth("fit", true)) {
-            camera.fit = false;
-            camera.zoom = zoom.map(|zoom| zoom.clamp(1e-9, LARGEST));
-            camera.middle = middle;
+    /// This one, read from outside, as far as it is sound.
+    pub(crate) fn checked(mut self) -> Self {
+        let usual = Camera::default();
+        if !self.sides.iter().all(|side| (1e-3..=1.0).contains(side)) {
+            self.sides = usual.sides;
         }
-        camera
+        self.turn.quarters %= 4;
+        let numbers = self.zoom.iter().chain(&self.middle);
+        if self.fit || numbers.into_iter().any(|number| !number.is_finite()) {
+            (self.fit, self.zoom, self.middle) = (true, usual.zoom, usual.middle);
+        }
+        self.zoom = self.zoom.map(|zoom| zoom.clamp(1e-9, LARGEST));
+        self
     }
 }
 
@@ -621,15 +602,19 @@ mod tests {
         // Other axes: what is in sight keeps its smaller side.
         camera.set_sides([1.0, 0.5]);
         assert_eq!(camera.zoom, [48.0, 24.0]);
-        let kept = camera.keep();
-        assert_eq!(Camera::restore(&kept), camera);
+        let restored = |camera: &Camera| {
+            serde_json::from_value::<Camera>(serde_json::to_value(camera).unwrap()).unwrap().checked()
+        };
+        assert_eq!(restored(&camera), camera);
+        let wild = Camera { sides: [7.0, 0.0], ..camera };
+        assert_eq!(wild.checked().sides, [1.0; 2]);
         camera.choose(Cells::Square);
         camera.fit_into(rect, [100.0, 30.0], 32.0);
         assert_eq!(camera.zoom, [4.0, 4.0]);
         camera.choose(Cells::Fill);
         camera.fit_into(rect, [100.0, 30.0], 32.0);
         assert_eq!(camera.zoom, [4.0, 10.0]);
-        assert_eq!(Camera::restore(&camera.keep()).cells, Cells::Fill);
+        assert_eq!(restored(&camera).cells, Cells::Fill);
     }
 
     #[test]

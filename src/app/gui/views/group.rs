@@ -11,9 +11,10 @@ use egui::{RichText, Ui};
 use gander::bytes::display;
 use gander::convert::copy::{CopyFormat, CopyRequest, CopyValue, CopyWriter, ValueKind};
 use gander::jobs::Slot;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Request, Target, View, ViewCx};
+use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::commands::{Action, Where};
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, Side, SortMark};
 use crate::gui::theme::{self, Theme, space};
@@ -276,18 +277,27 @@ impl View for Group {
     }
 
     fn keep(&self) -> Value {
-        json!({ "all": self.levels, "sort": self.sort, "find": self.find })
+        saved(&GroupState { all: self.levels, sort: self.sort, find: self.find.clone() })
     }
 
     fn restore(&mut self, kept: &Value) {
-        self.scope = match kept["all"].as_bool() {
+        let state: GroupState = restored(kept);
+        self.scope = match state.all {
             Some(true) => Scope::All,
             Some(false) => Scope::Direct,
             None => Scope::Auto,
         };
-        self.sort = serde_json::from_value(kept["sort"].clone()).unwrap_or(None);
-        kept["find"].as_str().unwrap_or_default().clone_into(&mut self.find);
+        (self.sort, self.find) = (state.sort, state.find);
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct GroupState {
+    all: Option<bool>,
+    sort: Option<(usize, bool)>,
+    find: String,
 }
 
 /// The list as the grid sees it.
@@ -446,7 +456,7 @@ mod tests {
         let copied =
             |format| rows.copy(&CopyRequest { rows: 0..9, columns: vec![0, 1, 2], headers: true, format });
         let json: Value = serde_json::from_str(&copied(CopyFormat::Json)).unwrap();
-        assert_eq!(json, json!([{ "name": "a|b", "shape": [40, 50], "elements": 2000 }]));
+        assert_eq!(json, serde_json::json!([{ "name": "a|b", "shape": [40, 50], "elements": 2000 }]));
         let markdown = "| name | shape | elements |\n| --- | --- | --- |\n| a\\|b | 40×50 | 2,000 |\n";
         assert_eq!(copied(CopyFormat::Markdown), markdown);
         assert_eq!(copied(CopyFormat::Csv), "name,shape,elements\na|b,40×50,\"2,000\"\n");

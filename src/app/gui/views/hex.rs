@@ -13,9 +13,10 @@ use egui::{Event, EventFilter, Key, Rect, RichText, ScrollArea, Sense, Ui, UiBui
 use gander::bytes::source::Source;
 use gander::data::format::Data;
 use gander::jobs::Slot;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Request, Target, View, ViewCx};
+use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::commands::{Action, Cmd};
 use crate::gui::icons::Icon;
 use crate::gui::list::List;
@@ -501,15 +502,24 @@ impl View for HexView {
     }
 
     fn keep(&self) -> Value {
-        json!({ "cursor": self.cursor, "values": self.values })
+        saved(&HexState { cursor: Some(self.cursor), values: Some(self.values) })
     }
 
     fn restore(&mut self, kept: &Value) {
-        if let Some(cursor) = kept.get("cursor").and_then(Value::as_u64) {
+        let state: HexState = restored(kept);
+        if let Some(cursor) = state.cursor {
             self.go_to(cursor);
         }
-        self.values = kept.get("values").and_then(Value::as_bool).unwrap_or(true);
+        self.values = state.values.unwrap_or(true);
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct HexState {
+    cursor: Option<u64>,
+    values: Option<bool>,
 }
 
 #[cfg(test)]

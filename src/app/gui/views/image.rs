@@ -19,13 +19,14 @@ use gander::data::content::{Array, Image, ImageInfo};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, ImageSpec, RenderSpec};
 use gander::data::plane::{Mapping, Slice};
 use gander::jobs::Slot;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::array::dims::Dims;
-use super::array::histogram::Histogram;
+use super::array::histogram::{Histogram, HistogramState};
 use super::array::options;
-use super::array::pictured::{Look, Pictured};
-use super::{Request, Target, View, ViewCx};
+use super::array::pictured::{Look, Pictured, PicturedState};
+use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, space};
 
@@ -311,24 +312,36 @@ impl View for ImageView {
     }
 
     fn keep(&self) -> Value {
-        json!({
-            "frame": self.number(), "picture": self.pictured.keep(), "channel": self.photo.channel,
-            "window": self.photo.window.map(|(low, high)| [low, high]),
-            "histogram": self.histogram.keep(), "bars": self.mode == Mode::Histogram,
+        saved(&ImageState {
+            frame: self.number(),
+            picture: self.pictured.state(),
+            photo: self.photo,
+            histogram: self.histogram.state(),
+            bars: self.mode == Mode::Histogram,
         })
     }
 
     fn restore(&mut self, kept: &Value) {
-        let part = |name: &str| kept.get(name).unwrap_or(&Value::Null);
-        if let Some(frame) = part("frame").as_u64().filter(|&frame| frame < self.image.info().frames) {
-            self.mapping = standing(self.mapping.shape(), frame);
+        let state: ImageState = restored(kept);
+        if state.frame < self.image.info().frames {
+            self.mapping = standing(self.mapping.shape(), state.frame);
         }
-        self.pictured.restore(part("picture"));
-        self.histogram.restore(part("histogram"));
-        let channels = u64::from(self.image.info().channels);
-        self.photo.channel = part("channel").as_u64().filter(|&n| n < channels).map(|n| n as usize);
-        let end = |n: usize| part("window").get(n).and_then(Value::as_f64).filter(|n| n.is_finite());
-        self.photo.window = end(0).zip(end(1));
-        self.mode = if part("bars") == &Value::Bool(true) { Mode::Histogram } else { Mode::Image };
+        self.pictured.restore(&state.picture);
+        self.histogram.restore(&state.histogram);
+        let channels = self.image.info().channels as usize;
+        self.photo.channel = state.photo.channel.filter(|channel| *channel < channels);
+        self.photo.window = state.photo.window;
+        self.mode = if state.bars { Mode::Histogram } else { Mode::Image };
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ImageState {
+    frame: u64,
+    picture: PicturedState,
+    photo: ImageSpec,
+    histogram: HistogramState,
+    bars: bool,
 }

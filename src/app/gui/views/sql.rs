@@ -23,10 +23,11 @@ use gander::data::open::Document;
 use gander::jobs::{Jobs, Slot};
 use gander::query::{QueryResult, Registered};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::array::dims::drop_down;
-use super::{Request, Target, View, ViewCx};
+use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use editor::Editor;
@@ -454,25 +455,35 @@ impl View for SqlView {
     }
 
     fn keep(&self) -> Value {
-        json!({ "statement": self.editor.text, "height": self.height, "history": *HISTORY.lock() })
+        saved(&SqlState {
+            statement: Some(self.editor.text.clone()),
+            height: Some(self.height),
+            history: HISTORY.lock().clone(),
+        })
     }
 
     fn restore(&mut self, kept: &Value) {
-        if let Some(text) = kept.get("statement").and_then(Value::as_str) {
-            text.clone_into(&mut self.editor.text);
+        let state: SqlState = restored(kept);
+        if let Some(text) = state.statement {
+            self.editor.text = text;
             self.begin = None;
         }
-        if let Some(height) = kept.get("height").and_then(Value::as_f64) {
-            self.height = height as f32;
-        }
-        let old: Vec<String> =
-            serde_json::from_value(kept.get("history").cloned().unwrap_or_default()).unwrap_or_default();
+        self.height = state.height.unwrap_or(self.height);
         let mut history = HISTORY.lock();
         if history.is_empty() {
-            *history = old;
+            *history = state.history;
             history.truncate(REMEMBERED);
         }
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SqlState {
+    statement: Option<String>,
+    height: Option<f32>,
+    history: Vec<String>,
 }
 
 #[cfg(test)]

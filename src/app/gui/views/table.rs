@@ -30,11 +30,15 @@ use gander::data::content::{Content, Table};
 use gander::data::format::Data;
 use gander::data::node::Node;
 use gander::jobs::{Jobs, Slot};
-use serde_json::{Value, json};
+use gander::query::pivot::Pivot;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Request, Subject, Target, View, ViewCx, sql};
+use super::{Request, Subject, Target, View, ViewCx, restored, saved, sql};
 use crate::gui::commands::Action;
-use crate::gui::grid::{CellAt, ColumnPosition, GridRows, RowPosition, Selection, SelectionKind, thousands};
+use crate::gui::grid::{
+    self, CellAt, ColumnPosition, GridRows, Layout, RowPosition, Selection, SelectionKind, thousands,
+};
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
 use find::{Find, Place};
@@ -42,7 +46,7 @@ use inspect::Inspect;
 use model::{Labels, Model, Sheet};
 use next::Next;
 use record::Record;
-use sieve::{About, Change, Numbers, Sieve};
+use sieve::{About, Change, Numbers, Sieve, SieveState};
 use sums::Sums;
 
 /// The view of `table`, the content of `target`.
@@ -53,7 +57,8 @@ pub(crate) fn make(target: &Target, table: &Arc<dyn Table>) -> Box<dyn View> {
 }
 
 /// How the rows are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Mode {
     /// Many rows on a grid.
     #[default]
@@ -690,43 +695,44 @@ impl View for TableView {
         let grid = &self.main.grid;
         // What is not shown yet stays where it will be.
         let grid = self.next.as_ref().map_or(grid, |next| &next.sheet.grid);
-        json!({
-            "top": grid.row_position(),
-            "left": grid.column_position(),
-            "layout": grid.layout(),
-            "cursor": grid.selection().map(|selection| selection.cursor),
-            "record": self.mode == Mode::Record,
-            "summary": self.mode == Mode::Summary,
-            "pivot": (self.mode == Mode::Pivot, self.pivot.keep()),
-            "sieve": self.sieve.keep(),
+        saved(&TableState {
+            mode: self.mode,
+            position: Some((grid.row_position(), grid.column_position())),
+            layout: Some(grid.layout().clone()),
+            cursor: grid.selection().map(|selection| selection.cursor),
+            pivot: self.pivot.state(),
+            sieve: self.sieve.state(),
         })
     }
 
     fn restore(&mut self, kept: &Value) {
-        let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
-        self.sieve.restore(&part("sieve"));
-        if let Ok(layout) = serde_json::from_value(part("layout")) {
+        let state: TableState = restored(kept);
+        self.sieve.restore(state.sieve);
+        if let Some(layout) = state.layout {
             self.main.grid.set_layout(layout);
         }
-        let top: Result<RowPosition, _> = serde_json::from_value(part("top"));
-        let left: Result<ColumnPosition, _> = serde_json::from_value(part("left"));
-        if let (Ok(top), Ok(left)) = (top, left) {
+        if let Some((top, left)) = state.position {
             self.main.grid.set_position(top, left);
         }
-        if let Ok(place) = serde_json::from_value(part("cursor")) {
+        if let Some(place) = state.cursor {
             self.main.grid.select(Some(Selection::cell(place)));
         }
         self.restored = self.sieve.is_on();
-        for (name, mode) in [("record", Mode::Record), ("summary", Mode::Summary)] {
-            if part(name) == Value::Bool(true) {
-                self.mode = mode;
-            }
-        }
-        if let Ok((open, wells)) = serde_json::from_value::<(bool, Value)>(part("pivot")) {
-            self.pivot.restore(&wells);
-            self.mode = if open { Mode::Pivot } else { self.mode };
-        }
+        self.mode = state.mode;
+        self.pivot.restore(state.pivot);
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct TableState {
+    mode: Mode,
+    position: Option<(RowPosition, ColumnPosition)>,
+    layout: Option<Layout>,
+    cursor: Option<grid::Place>,
+    pivot: Pivot,
+    sieve: SieveState,
 }
 
 impl TableView {

@@ -17,10 +17,11 @@ use gander::data::content::Text;
 use gander::data::content::text::Line;
 use gander::data::format::Format;
 use gander::jobs::Slot;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::array::dims::drop_down;
-use super::{Request, Target, View, ViewCx};
+use super::{Request, Target, View, ViewCx, restored, saved};
 use crate::gui::commands::Action;
 use crate::gui::grid::{Bar, RowPosition, Scrolled, thousands};
 use crate::gui::icons::Icon;
@@ -668,13 +669,20 @@ impl View for TextView {
     }
 
     fn keep(&self) -> Value {
-        json!({ "top": self.top, "wrap": self.wrap })
+        saved(&TextState { top: Some(self.top), wrap: self.wrap })
     }
 
     fn restore(&mut self, kept: &Value) {
-        if let Some(top) = kept.get("top").and_then(|top| serde_json::from_value(top.clone()).ok()) {
-            self.top = top;
-        }
-        self.wrap = kept.get("wrap").and_then(Value::as_bool).unwrap_or_default();
+        let state: TextState = restored(kept);
+        self.top = state.top.unwrap_or(self.top);
+        self.wrap = state.wrap;
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct TextState {
+    top: Option<RowPosition>,
+    wrap: bool,
 }

@@ -316,6 +316,9 @@ mod tests {
 
     use super::*;
     use crate::gui::views::Subject;
+    use crate::gui::views::array::{Mode, PlaneSettings};
+    use gander::data::plane::Mapping;
+    use gander::data::plane::color::HeatMapSpec;
 
     /// Two planes of 3 × 600 chunks; the second of the second plane is missing.
     fn known() -> Known {
@@ -353,8 +356,11 @@ mod tests {
         let (known, jobs) = (Arc::new(known()), Jobs::new(|| {}));
         let key: Key = (1, 1, Subject::Node);
         let mut mappings = Mappings::default();
-        let mapping = serde_json::json!({ "rows": 0, "columns": 1, "at": [0, 0, 5990] });
-        mappings.set(&[20, 30, 6000], serde_json::json!({ "mapping": mapping }));
+        let shape = [20, 30, 6000];
+        let mut mapping = Mapping::new(&shape);
+        mapping.parse(":, :, 5990").unwrap();
+        let look = PlaneSettings { mapping, mode: Mode::default(), choice: HeatMapSpec::default() };
+        mappings.set(&shape, look);
         let mut map = ChunkMap::default();
         let mut harness = Harness::builder()
             .with_size(vec2(304.0, 300.0))

@@ -8,7 +8,7 @@ use gander::data::content::Array;
 use gander::data::content::array::Scaling;
 use gander::data::dtype::DType;
 use gander::data::node::Node;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// What of an array is looked at.
 pub(super) struct FieldView {
@@ -75,16 +75,24 @@ impl FieldView {
     }
 
     /// For the session.
-    pub(super) fn keep(&self) -> Value {
-        json!({ "field": self.chosen().map(|field| &field.name), "stored": self.stored })
+    pub(super) fn state(&self) -> FieldState {
+        FieldState { field: self.chosen().map(|field| field.name.clone()), stored: Some(self.stored) }
     }
 
-    /// What [`FieldView::keep`] gave; true if the array is seen otherwise now.
-    pub(super) fn restore(&mut self, kept: &Value) -> bool {
+    /// What [`FieldView::state`] gave; true if the array is seen otherwise now.
+    pub(super) fn restore(&mut self, state: &FieldState) -> bool {
         let before = (self.field, self.stored);
-        let name = kept.get("field").and_then(Value::as_str);
-        self.field = name.and_then(|name| self.fields.iter().position(|field| field.name == name));
-        self.stored = kept.get("stored").and_then(Value::as_bool).unwrap_or(self.stored);
+        let name = state.field.as_ref();
+        self.field = name.and_then(|name| self.fields.iter().position(|field| field.name == *name));
+        self.stored = state.stored.unwrap_or(self.stored);
         before != (self.field, self.stored)
     }
+}
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct FieldState {
+    field: Option<String>,
+    stored: Option<bool>,
 }

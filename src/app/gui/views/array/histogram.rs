@@ -16,7 +16,7 @@ use gander::data::plane::Slice;
 use gander::data::plane::color::{ColorRange, HeatMapSpec};
 use gander::data::stats::{self, ArrayStats};
 use gander::jobs::{Partial, Shown};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
 use super::dims::drop_down;
@@ -88,6 +88,15 @@ const UNASKED: u64 = 512 << 20;
 /// Places and elements of a sample.
 const PLACES: u64 = 64;
 const ELEMENTS: u64 = 16 << 10;
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct HistogramState {
+    all: bool,
+    log: bool,
+    bins: Option<usize>,
+}
 
 /// See the module.
 pub(crate) struct Histogram {
@@ -458,16 +467,15 @@ impl Histogram {
     }
 
     /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        json!({ "all": self.scope == Scope::All, "log": self.log, "bins": self.bins })
+    pub(crate) fn state(&self) -> HistogramState {
+        HistogramState { all: self.scope == Scope::All, log: self.log, bins: Some(self.bins) }
     }
 
-    /// What [`Histogram::keep`] gave.
-    pub(crate) fn restore(&mut self, kept: &Value) {
-        let truth = |name: &str| kept.get(name).and_then(Value::as_bool).unwrap_or(false);
-        self.scope = if truth("all") && !self.image { Scope::All } else { Scope::Slice };
-        self.log = truth("log");
-        self.bins = kept.get("bins").and_then(Value::as_u64).map_or(128, |n| n.clamp(1, 4096) as usize);
+    /// What [`Histogram::state`] gave.
+    pub(crate) fn restore(&mut self, state: &HistogramState) {
+        self.scope = if state.all && !self.image { Scope::All } else { Scope::Slice };
+        self.log = state.log;
+        self.bins = state.bins.map_or(128, |bins| bins.clamp(1, 4096));
     }
 }
 

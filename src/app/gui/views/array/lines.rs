@@ -14,7 +14,7 @@ use gander::data::plane::color::ColorMap;
 use gander::data::plane::lines::{LONG, LineRequest, LineValues, POINTS, unread};
 use gander::data::plane::{Mapping, Slice, Window};
 use gander::data::region::Span;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
 use super::dims::drop_down;
@@ -44,6 +44,15 @@ impl SliceValue for Curves {
     fn kept_bytes(&self) -> Option<usize> {
         unread(&self.0).is_none().then(|| self.0.iter().map(|curve| 24 * curve.extremes.len() + 100).sum())
     }
+}
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct LinesState {
+    down: bool,
+    picks: String,
+    bounds: Option<(f64, f64)>,
 }
 
 /// See the module.
@@ -370,16 +379,15 @@ impl Lines {
     }
 
     /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        json!({ "down": self.down, "picks": self.picks, "bounds": self.bounds.map(|(a, b)| [a, b]) })
+    pub(crate) fn state(&self) -> LinesState {
+        LinesState { down: self.down, picks: self.picks.clone(), bounds: self.bounds }
     }
 
-    /// What [`Lines::keep`] gave.
-    pub(crate) fn restore(&mut self, kept: &Value) {
-        self.down = kept.get("down").and_then(Value::as_bool).unwrap_or(false);
-        self.picks = kept.get("picks").and_then(Value::as_str).unwrap_or("").to_owned();
-        let end = |n: usize| kept.get("bounds")?.get(n)?.as_f64().filter(|end| end.is_finite());
-        self.bounds = end(0).zip(end(1)).filter(|(left, right)| left < right);
+    /// What [`Lines::state`] gave.
+    pub(crate) fn restore(&mut self, state: &LinesState) {
+        self.down = state.down;
+        self.picks.clone_from(&state.picks);
+        self.bounds = state.bounds.filter(|(left, right)| left < right && (right - left).is_finite());
     }
 
     /// Shows this row (or column) of the slice.
@@ -542,11 +550,11 @@ mod tests {
     fn a_session_keeps_what_is_in_sight() {
         let lines = Lines { bounds: Some((3.5, 90.25)), picks: "1".to_owned(), ..Lines::default() };
         let mut again = Lines::default();
-        again.restore(&lines.keep());
+        again.restore(&lines.state());
         assert_eq!((again.bounds, again.picks.as_str()), (Some((3.5, 90.25)), "1"));
-        again.restore(&json!({ "bounds": [9.0, 4.0] }));
+        again.restore(&LinesState { bounds: Some((9.0, 4.0)), ..LinesState::default() });
         assert_eq!(again.bounds, None);
-        again.restore(&Lines::default().keep());
+        again.restore(&LinesState::default());
         assert_eq!(again.bounds, None);
     }
 

@@ -17,7 +17,7 @@ use gander::data::plane::{Slice, Window};
 use gander::data::region::Span;
 use gander::data::stats::{self, ArrayStats};
 use gander::jobs::{Jobs, Slot};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::super::ViewCx;
 use super::super::follow::Follow;
@@ -27,12 +27,14 @@ use super::loader::{Loader, SliceKey};
 use super::probe;
 use super::texts;
 use crate::gui::commands::Action;
+use crate::gui::grid::Layout;
 use crate::gui::grid::{
     Cell, CellAt, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, RowPosition, Side,
 };
 
 /// How numbers are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Notation {
     /// As few digits as read back to the same value.
     #[default]
@@ -281,28 +283,36 @@ impl Numbers {
     }
 
     /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        let layout = serde_json::to_value(self.grid.layout()).unwrap_or(Value::Null);
-        let (top, left) = (self.grid.row_position(), self.grid.column_position());
-        json!({
-            "notation": self.notation.word(), "bits": self.bits, "layout": layout,
-            "row": top.row, "column": left.index,
-        })
+    pub(crate) fn state(&self) -> NumbersState {
+        NumbersState {
+            notation: self.notation,
+            bits: self.bits,
+            layout: Some(self.grid.layout().clone()),
+            row: self.grid.row_position().row,
+            column: self.grid.column_position().index,
+        }
     }
 
-    /// What [`Numbers::keep`] gave.
-    pub(crate) fn restore(&mut self, kept: &Value) {
-        let word = kept.get("notation").and_then(Value::as_str).unwrap_or("");
-        let notation = Notation::ALL.iter().find(|(_, w)| *w == word);
-        self.notation = notation.map_or(Notation::Shortest, |(notation, _)| *notation);
-        self.bits = kept.get("bits").and_then(Value::as_bool).unwrap_or(false);
-        if let Some(layout) = kept.get("layout").and_then(|v| serde_json::from_value(v.clone()).ok()) {
+    /// What [`Numbers::state`] gave.
+    pub(crate) fn restore(&mut self, state: NumbersState) {
+        (self.notation, self.bits) = (state.notation, state.bits);
+        if let Some(layout) = state.layout {
             self.grid.set_layout(layout);
         }
-        let number = |name: &str| kept.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let left = crate::gui::grid::ColumnPosition { index: number("column") as usize, fraction: 0.0 };
-        self.grid.set_position(RowPosition { row: number("row"), fraction: 0.0 }, left);
+        let left = crate::gui::grid::ColumnPosition { index: state.column, fraction: 0.0 };
+        self.grid.set_position(RowPosition { row: state.row, fraction: 0.0 }, left);
     }
+}
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NumbersState {
+    notation: Notation,
+    bits: bool,
+    layout: Option<Layout>,
+    row: u64,
+    column: usize,
 }
 
 /// One dimension goes down the grid, not across.

@@ -13,7 +13,7 @@ use gander::data::numbers::{ComplexPart, NonFinite, bits, is_nan};
 use gander::data::plane::color::{RenderSpec, usual_window};
 use gander::data::plane::{Plane, Slice, ValueSummary, Window};
 use gander::jobs::Slot;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::super::canvas::{self, Camera, Sight};
 use super::super::{Request, ViewCx};
@@ -571,16 +571,23 @@ impl Pictured {
     }
 
     /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        json!({ "camera": self.camera.keep(), "cursor": self.cursor })
+    pub(crate) fn state(&self) -> PicturedState {
+        PicturedState { camera: self.camera, cursor: self.cursor }
     }
 
-    /// What [`Pictured::keep`] gave.
-    pub(crate) fn restore(&mut self, kept: &Value) {
-        self.camera = Camera::restore(kept.get("camera").unwrap_or(&Value::Null));
-        let at = |n: usize| kept.get("cursor")?.get(n)?.as_u64();
-        self.cursor = at(0).zip(at(1)).map(|(column, row)| [column, row]);
+    /// What [`Pictured::state`] gave.
+    pub(crate) fn restore(&mut self, state: &PicturedState) {
+        self.camera = state.camera.checked();
+        self.cursor = state.cursor;
     }
+}
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PicturedState {
+    camera: Camera,
+    cursor: Option<[u64; 2]>,
 }
 
 /// What stands at a row (or column) of the plane: its coordinate, or its index in the array.

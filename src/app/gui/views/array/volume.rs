@@ -10,13 +10,13 @@ use gander::data::numbers::{ComplexPart, is_nan};
 use gander::data::plane::color::{ColorRange, HeatMapSpec, RenderSpec};
 use gander::data::plane::{Mapping, Slice};
 use gander::data::region::Span;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::super::{Request, ViewCx};
 use super::dims::drop_down;
 use super::marks;
 use super::options;
-use super::pictured::{Look, Pictured};
+use super::pictured::{Look, Pictured, PicturedState};
 use super::probe::{self, Probe};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -239,18 +239,23 @@ impl Volume {
     }
 
     /// For the session.
-    pub(crate) fn keep(&self) -> Value {
-        let panes: Vec<Value> = self.panes.iter().map(Pictured::keep).collect();
-        json!({ "depth": self.depth, "planes": panes })
+    pub(crate) fn state(&self) -> VolumeState {
+        VolumeState { depth: self.depth, planes: self.panes.iter().map(Pictured::state).collect() }
     }
 
-    /// What [`Volume::keep`] gave.
-    pub(crate) fn restore(&mut self, kept: &Value) {
-        self.depth = kept.get("depth").and_then(Value::as_u64).map(|axis| axis as usize);
-        for (n, pane) in self.panes.iter_mut().enumerate() {
-            pane.restore(kept.get("planes").and_then(|planes| planes.get(n)).unwrap_or(&Value::Null));
-        }
+    /// What [`Volume::state`] gave.
+    pub(crate) fn restore(&mut self, state: &VolumeState) {
+        self.depth = state.depth;
+        self.panes.iter_mut().zip(&state.planes).for_each(|(pane, state)| pane.restore(state));
     }
+}
+
+/// What a session keeps.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct VolumeState {
+    depth: Option<usize>,
+    planes: Vec<PicturedState>,
 }
 
 /// Which plane it is: `lat × lon`, and where the third axis stands.

@@ -63,7 +63,7 @@ fn a_statement_runs_and_its_result_is_a_table() {
 #[test]
 fn a_mistake_is_said_in_words() {
     let mut harness = bench();
-    harness.state_mut().view.restore(&json!({ "statement": "SELECT m FROM numbers" }));
+    harness.state_mut().view.restore(&serde_json::json!({ "statement": "SELECT m FROM numbers" }));
     harness.step();
     harness.get_by_label("Run").click();
     until(&mut harness, |h| h.query_by_label("there is no column \"m\"; did you mean \"n\"?").is_some());
@@ -73,7 +73,7 @@ fn a_mistake_is_said_in_words() {
 fn each_statement_has_a_result_and_knows_those_before_it() {
     let mut harness = bench();
     let text = "SELECT n FROM numbers WHERE n < 7;\nSELECT count(*) AS c FROM result1;\nSELECT m FROM numbers; SELECT 4";
-    harness.state_mut().view.restore(&json!({ "statement": text }));
+    harness.state_mut().view.restore(&serde_json::json!({ "statement": text }));
     harness.step();
     harness.get_by_label("Run").click();
     until(&mut harness, |h| h.query_by_label("result3 failed").is_some());
@@ -97,7 +97,7 @@ fn each_statement_has_a_result_and_knows_those_before_it() {
 #[test]
 fn names_are_offered_while_one_types() {
     let mut harness = bench();
-    harness.state_mut().view.restore(&json!({ "statement": "" }));
+    harness.state_mut().view.restore(&serde_json::json!({ "statement": "" }));
     until(&mut harness, |h| h.query_by_label("SQL statements").is_some_and(|field| field.is_focused()));
     for _ in 0..40 {
         harness.step();
@@ -123,7 +123,10 @@ fn names_are_offered_while_one_types() {
 #[test]
 fn a_result_is_plotted() {
     let mut harness = bench();
-    harness.state_mut().view.restore(&json!({ "statement": "SELECT n % 3 AS kind, n FROM numbers" }));
+    harness
+        .state_mut()
+        .view
+        .restore(&serde_json::json!({ "statement": "SELECT n % 3 AS kind, n FROM numbers" }));
     harness.step();
     harness.get_by_label("Run").click();
     until(&mut harness, |h| h.query_by_label("Plot").is_some());

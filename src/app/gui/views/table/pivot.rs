@@ -19,7 +19,6 @@ use gander::jobs::Slot;
 use gander::query::pivot::{Pivot, Pivoted, pivoted, typed};
 use gander::query::{Failure, Filter, SqlDiagnostic};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 
 use super::sieve::engine;
 use super::{PATIENCE, Request, TableView, View, ViewCx};
@@ -121,7 +120,7 @@ impl Page {
         let line = Rect::from_min_size(top.left_bottom(), vec2(right.width(), size::BAR));
         ui.painter().hline(line.x_range(), line.top() - 0.5, theme.hairline());
         let statement = self.statement(cx, table);
-        self.state(ui, cx, line.shrink2(vec2(space::S3, 2.0)), statement.as_deref());
+        self.progress(ui, cx, line.shrink2(vec2(space::S3, 2.0)), statement.as_deref());
         let mut below = Rect::from_min_max(pos2(right.left(), line.bottom()), right.max);
         if let Some(sql) = statement.as_ref().filter(|_| self.show_sql) {
             below = self.sql(ui, cx, below, sql);
@@ -205,7 +204,7 @@ impl Page {
     }
 
     /// How far it is, or what came; what can be done with it.
-    fn state(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, line: Rect, statement: Option<&str>) {
+    fn progress(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, line: Rect, statement: Option<&str>) {
         let builder = UiBuilder::new()
             .max_rect(line)
             .id_salt("state")
@@ -374,13 +373,13 @@ impl Page {
     }
 
     /// What a session keeps.
-    pub(super) fn keep(&self) -> Value {
-        json!(self.pivot)
+    pub(super) fn state(&self) -> Pivot {
+        self.pivot.clone()
     }
 
     /// Takes what a session kept.
-    pub(super) fn restore(&mut self, kept: &Value) {
-        self.pivot = serde_json::from_value(kept.clone()).unwrap_or_default();
+    pub(super) fn restore(&mut self, pivot: Pivot) {
+        self.pivot = pivot;
         // What the table cannot do is left out when it is looked at.
         self.schema = None;
     }

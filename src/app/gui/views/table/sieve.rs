@@ -18,7 +18,7 @@ use gander::jobs::{Jobs, Slot};
 use gander::query::{
     Condition, Engine, Failure, Filter, Filtered, Order, Settings, Sort, SqlDiagnostic, filtered,
 };
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::gui::commands::Action;
 use crate::gui::grid::{SortMark, thousands};
@@ -58,6 +58,14 @@ impl Wish {
     fn is_empty(&self) -> bool {
         self.filter.is_empty() && self.sort.is_empty()
     }
+}
+
+/// What a session keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SieveState {
+    filter: Filter,
+    sort: Vec<Sort>,
 }
 
 /// Either the rows, or what is wrong with the expression.
@@ -235,18 +243,13 @@ impl Sieve {
     }
 
     /// What a session keeps.
-    pub(super) fn keep(&self) -> Value {
-        match self.is_on() {
-            true => json!({ "filter": self.wish.filter, "sort": self.wish.sort }),
-            false => Value::Null,
-        }
+    pub(super) fn state(&self) -> SieveState {
+        SieveState { filter: self.wish.filter.clone(), sort: self.wish.sort.clone() }
     }
 
     /// Takes what a session kept.
-    pub(super) fn restore(&mut self, kept: &Value) {
-        let part = |name: &str| kept.get(name).cloned().unwrap_or_default();
-        self.wish.filter = serde_json::from_value(part("filter")).unwrap_or_default();
-        self.wish.sort = serde_json::from_value(part("sort")).unwrap_or_default();
+    pub(super) fn restore(&mut self, state: SieveState) {
+        (self.wish.filter, self.wish.sort) = (state.filter, state.sort);
         self.typed.clone_from(&self.wish.filter.expression);
     }
 
@@ -274,7 +277,7 @@ impl Sieve {
         let layout = egui::Layout::right_to_left(egui::Align::Center);
         let mut right = ui.new_child(place(line, "state", layout));
         right.shrink_clip_rect(bar);
-        self.state(&mut right, line.width() >= WIDE, about);
+        self.progress(&mut right, line.width() >= WIDE, about);
         let room = Rect::from_min_max(line.min, pos2(right.min_rect().left() - space::S2, line.bottom()));
         let layout = egui::Layout::left_to_right(egui::Align::Center);
         let mut child = ui.new_child(place(room, "sieve", layout));
@@ -380,7 +383,7 @@ impl Sieve {
     }
 
     /// How many rows are left, and how long it took, from the right end on.
-    fn state(&mut self, ui: &mut Ui, wide: bool, about: About<'_>) {
+    fn progress(&mut self, ui: &mut Ui, wide: bool, about: About<'_>) {
         let theme = Theme::of(ui);
         if self.is_on() && theme::button(ui, "Clear").on_hover_text("Show all rows as they stand").clicked() {
             self.clear();

@@ -484,12 +484,18 @@ fn a_slow_pivot_keeps_the_old_one_and_can_be_stopped() {
     let mut harness = bench(table);
     harness.get_by_label("Pivot").click();
     harness.step();
-    harness.state_mut().view.pivot.restore(&json!({ "rows": [], "across": null, "values":
-        [{ "aggregate": "Count", "column": "word" }], "most": null }));
+    harness.state_mut().view.pivot.restore(
+        serde_json::from_value(serde_json::json!({ "rows": [], "across": null, "values":
+        [{ "aggregate": "Count", "column": "word" }], "most": null }))
+        .unwrap(),
+    );
     assert_eq!(grouped(&mut harness, "count(word)", 1), [["700"]]);
     let before = reads.load(Ordering::SeqCst);
-    harness.state_mut().view.pivot.restore(&json!({ "rows": [], "across": null, "values":
-        [{ "aggregate": "Sum", "column": "n" }], "most": null }));
+    harness.state_mut().view.pivot.restore(
+        serde_json::from_value(serde_json::json!({ "rows": [], "across": null, "values":
+        [{ "aggregate": "Sum", "column": "n" }], "most": null }))
+        .unwrap(),
+    );
     until_label(&mut harness, "Stop grouping");
     let sheet = harness.state().view.pivot.sheet().unwrap();
     assert_eq!(sheet.names, ["count(word)"]);

@@ -142,7 +142,7 @@ fn scale_offset_and_missing_values_have_a_switch() {
     assert!(under(&harness).starts_with("t[17, 3, 5] = -32768"), "{}", under(&harness));
     // The session knows it.
     let kept = harness.state().view.keep();
-    assert_eq!(kept["lens"]["stored"], true);
+    assert_eq!(kept["field"]["stored"], true);
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn a_drag_over_the_histogram_sets_the_colours() {
     harness.get_by_label_contains("Colours cover");
     picture(&mut harness, "histogram");
     let kept = harness.state().view.keep();
-    assert!(kept["choice"]["range"].is_array(), "{kept}");
+    assert!(kept["choice"]["range"]["hand"].is_array(), "{kept}");
 }
 
 #[test]
