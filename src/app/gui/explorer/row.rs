@@ -2,7 +2,6 @@
 
 use egui::{Color32, FontId, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use gander::data::content::Kind;
-use gander::data::node::Children;
 use gander::formats::FORMATS;
 
 use super::tree::{Child, Row};
@@ -100,13 +99,13 @@ impl Drawn {
                 self.name.push('/');
             }
         }
-        let closed = matches!(node.children, Children::Lazy(_)) && matches!(node.label, "file" | "member");
         match root.and_then(|file| file.change) {
             Some(Change::Changed) => self.change("changed on disk"),
             Some(Change::Gone) => self.change("not there any more"),
             None => {}
         }
-        let shows = node.content.is_some() || !node.has_children() || node.problem.is_some() || closed;
+        // The caret stands where others have their icon, so that the names of one level stand below each other.
+        let shows = node.content.is_some() || !node.has_children();
         self.icon = shows.then(|| facts::icon(node));
         if let Some(problem) = node.problem_now() {
             self.problem = Some(problem.to_string());
