@@ -27,7 +27,8 @@ use super::status::StatusBar;
 use super::tabs::{Tabs, TabsCx};
 use super::theme::{self, Theme, size};
 use super::timings::Timings;
-use super::views::{Mappings, Status};
+use super::views::sql::Statements;
+use super::views::{Status, Workspace};
 use super::{Launch, start};
 use ask::Asked;
 use shot::Shot;
@@ -41,7 +42,7 @@ pub(crate) struct App {
     inspector: Inspector,
     status_bar: StatusBar,
     status: Status,
-    mappings: Mappings,
+    workspace: Workspace,
     palette: Palette,
     /// Whether keys mean the views: no dialog, palette or menu is open.
     keyed: bool,
@@ -61,8 +62,6 @@ pub(crate) struct App {
     /// For how many more frames its row is looked for, while what is above it is being unfolded.
     chase: u8,
     title: String,
-    /// How many queries were begun.
-    queries: u64,
 }
 
 /// Below this width the inspector hides unless it is asked for.
@@ -88,13 +87,15 @@ impl App {
             inspector: Inspector::default(),
             status_bar: StatusBar::default(),
             status: Status::default(),
-            mappings: Mappings::default(),
+            workspace: Workspace {
+                statements: Statements::new(session.statements.clone()),
+                ..Workspace::default()
+            },
             palette: Palette::default(),
             keyed: true,
             dialogs: Dialogs::default(),
             drop: Drop::default(),
             actions: Vec::new(),
-            queries: 0,
             asked: Asked::new(&jobs),
             shot: screenshot.map(Shot::new),
             timings: Timings::wanted(),
@@ -126,7 +127,9 @@ impl App {
             self.files.open(path);
         }
         let files = &mut self.files;
-        self.tabs.restore(&tabs, split.as_ref(), |tab| Some(files.open(&tab.path).0));
+        self.tabs.restore(&tabs, split.as_ref(), |path| {
+            (!path.as_os_str().is_empty()).then(|| files.open(path).0)
+        });
         for (path, node) in unfolded {
             let (id, _) = self.files.open(&path);
             self.explorer.reopen(id, vec![node]);
@@ -158,7 +161,7 @@ impl App {
         for id in self.files.poll(&self.jobs) {
             self.file_has_news(id);
         }
-        super::views::sql::set_open(self.files.iter().filter_map(|file| file.document().cloned()).collect());
+        self.workspace.documents = self.files.iter().filter_map(|file| file.document().cloned()).collect();
         let dropped = self.drop.take(ctx);
         self.actions.extend(dropped);
         self.keep_title(ctx);
@@ -225,7 +228,12 @@ impl App {
         let shown = panel.show(ui, |ui| {
             ui.set_min_width(ui.available_width());
             let (jobs, actions) = (&self.jobs, &mut self.actions);
-            self.inspector.ui(ui, jobs, target.as_ref(), &subject, &self.mappings, actions);
+            match &target {
+                Some(target) => {
+                    self.inspector.ui(ui, jobs, target, &subject, &self.workspace.mappings, actions);
+                }
+                None => Inspector::details_ui(ui, &self.tabs.details()),
+            }
         });
         self.session.inspector.1 = shown.response.rect.width();
     }
@@ -236,7 +244,7 @@ impl App {
                 files: &self.files,
                 jobs: &self.jobs,
                 actions: &mut self.actions,
-                mappings: &mut self.mappings,
+                workspace: &mut self.workspace,
                 status: &mut self.status,
                 keyed: self.keyed,
             };
@@ -263,7 +271,7 @@ impl App {
     }
 
     fn keep_title(&mut self, ctx: &Context) {
-        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
+        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()?));
         let title = file.map_or_else(|| "Gander".to_owned(), |file| format!("{} — Gander", file.name()));
         if title != self.title {
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
@@ -275,6 +283,7 @@ impl App {
     fn kept(&mut self, ctx: &Context) -> Session {
         (self.session.tabs, self.session.split) = self.tabs.keep(&self.files);
         self.session.raw = self.files.told();
+        self.session.statements = self.workspace.statements.list().to_vec();
         self.session.unfolded = self
             .files
             .iter()
@@ -360,7 +369,7 @@ impl App {
         }
         self.once_more(&ctx);
         if let Some(timings) = self.timings.as_mut().filter(|_| !ctx.will_discard()) {
-            timings.step(&self.jobs, self.tabs.target().is_some());
+            timings.step(&self.jobs, self.tabs.active().is_some_and(|pane| pane.is_shown()));
         }
         if let Some(shot) = &mut self.shot {
             shot.step(&ctx, &self.jobs);

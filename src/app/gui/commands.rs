@@ -1,12 +1,13 @@
-//! What the window can be asked to do: one table that menus, keys, the palette and the help share.
+//! What the window can be asked to do: one table that menus, keys, the palette and the help share. What a view can be
+//! asked to do it publishes itself, by labels of the same kind.
 
 use std::path::PathBuf;
 
 use egui::{Context, Key, KeyboardShortcut, Modifiers};
-use gander::data::format::{Data, Options};
+use gander::data::format::Options;
 
 use super::icons::Icon;
-use super::target::{Request, Target};
+use super::target::{Exported, QueryStart, Request, Target};
 
 /// Something to be done after this frame, by whoever draws.
 pub(crate) enum Action {
@@ -32,14 +33,14 @@ pub(crate) enum Action {
     ShowFile(u64),
     /// Show a node in a tab.
     Show(Target, Where),
-    /// Show a new SQL query that begins with this node's table and these clauses, WHERE and ORDER BY.
-    Query(Target, String),
-    /// A tab for this statement, beside what is shown.
-    Statement(Target, String),
+    /// Show a new SQL query that begins like this.
+    Query(QueryStart),
     /// Show a file in the system's file manager.
     Reveal(PathBuf),
     /// Pass this to the active view.
     Ask(Request),
+    /// Do a command of the active view, by its place among those that it publishes.
+    ViewCommand(usize),
     /// Put this text on the clipboard.
     Copy(String),
     /// Show a long text in full, under a title.
@@ -50,8 +51,8 @@ pub(crate) enum Action {
     AskFolder,
     /// Open the dialog that converts many files.
     Convert(Vec<PathBuf>),
-    /// Open the export dialog for this node, or for a part of it with words for what it is.
-    Export(Target, Option<(String, Data)>),
+    /// Open the export dialog for this.
+    Export(Exported),
     /// Say this at the bottom of the window for a while.
     Notice(String),
 }
@@ -93,50 +94,83 @@ impl Menu {
     }
 }
 
-/// A line of the table.
-pub(crate) struct Command {
-    pub(crate) id: Cmd,
-    pub(crate) menu: Menu,
+/// What a command is called, and its keys: one of the window's or of a view.
+#[derive(Debug)]
+pub(crate) struct Label {
     /// The words, as in the menu.
     pub(crate) words: &'static str,
     pub(crate) icon: Icon,
     pub(crate) keys: Option<KeyboardShortcut>,
     /// Whether a line stands above it in the menu.
     pub(crate) apart: bool,
-    /// Whether it needs an open tab.
-    pub(crate) needs_tab: bool,
 }
 
-const CTRL: Modifiers = Modifiers::COMMAND;
-const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
-const NONE: Modifiers = Modifiers::NONE;
-const SHIFT: Modifiers = Modifiers::SHIFT;
-const CTRL_ALT: Modifiers = Modifiers { alt: true, ..Modifiers::COMMAND };
-const ALT: Modifiers = Modifiers::ALT;
+impl Label {
+    /// Without keys.
+    pub(crate) const fn new(words: &'static str, icon: Icon) -> Self {
+        Label { words, icon, keys: None, apart: false }
+    }
 
-const fn command(id: Cmd, menu: Menu, words: &'static str, icon: Icon) -> Command {
-    Command { id, menu, words, icon, keys: None, apart: false, needs_tab: false }
-}
-
-impl Command {
-    const fn keys(mut self, modifiers: Modifiers, key: Key) -> Self {
+    /// With these keys. With Control, Alt or Shift, since letters alone are typed.
+    pub(crate) const fn keys(mut self, modifiers: Modifiers, key: Key) -> Self {
         self.keys = Some(KeyboardShortcut::new(modifiers, key));
         self
     }
 
-    const fn apart(mut self) -> Self {
+    /// With a line above it.
+    pub(crate) const fn apart(mut self) -> Self {
         self.apart = true;
+        self
+    }
+
+    /// The keys in words, for menus, tips and the help.
+    pub(crate) fn keys_text(&self, ctx: &Context) -> String {
+        self.keys.map_or(String::new(), |keys| ctx.format_shortcut(&keys))
+    }
+
+    /// The words with the keys behind them, for tips.
+    pub(crate) fn tip(&self, ctx: &Context) -> String {
+        match self.keys {
+            Some(_) => format!("{} ({})", self.words, self.keys_text(ctx)),
+            None => self.words.to_owned(),
+        }
+    }
+}
+
+/// A line of the table.
+pub(crate) struct Command {
+    pub(crate) id: Cmd,
+    pub(crate) menu: Menu,
+    pub(crate) label: Label,
+    /// Whether it needs an open tab.
+    pub(crate) needs_tab: bool,
+}
+
+pub(crate) const CTRL: Modifiers = Modifiers::COMMAND;
+pub(crate) const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
+const NONE: Modifiers = Modifiers::NONE;
+const SHIFT: Modifiers = Modifiers::SHIFT;
+const CTRL_ALT: Modifiers = Modifiers { alt: true, ..Modifiers::COMMAND };
+pub(crate) const ALT: Modifiers = Modifiers::ALT;
+
+const fn command(id: Cmd, menu: Menu, words: &'static str, icon: Icon) -> Command {
+    Command { id, menu, label: Label::new(words, icon), needs_tab: false }
+}
+
+impl Command {
+    const fn keys(mut self, modifiers: Modifiers, key: Key) -> Self {
+        self.label.keys = Some(KeyboardShortcut::new(modifiers, key));
+        self
+    }
+
+    const fn apart(mut self) -> Self {
+        self.label.apart = true;
         self
     }
 
     const fn tab(mut self) -> Self {
         self.needs_tab = true;
         self
-    }
-
-    /// The keys in words, for menus and the help.
-    pub(crate) fn keys_text(&self, ctx: &Context) -> String {
-        self.keys.map_or(String::new(), |keys| ctx.format_shortcut(&keys))
     }
 }
 
@@ -196,13 +230,8 @@ commands! {
         ThemeToggle "Theme: the other one" Contrast .keys(CTRL_SHIFT, Key::T);
     }
     Data {
-        Sql "New SQL query" Database .keys(CTRL_SHIFT, Key::Q).tab();
+        Sql "New SQL query" Database .keys(CTRL_SHIFT, Key::Q);
         GoTo "Go to row or element…" Target .keys(CTRL, Key::G).tab();
-        EarlierVersion "Earlier version of the table" CaretLeft .keys(ALT, Key::Comma).tab();
-        LaterVersion "Later version of the table" CaretRight .keys(ALT, Key::Period).tab();
-        ViewZoomIn "Zoom into the picture" ZoomIn .keys(ALT, Key::Plus).apart().tab();
-        ViewZoomOut "Zoom out of the picture" ZoomOut .keys(ALT, Key::Minus).tab();
-        ViewFit "Fit the picture" Fit .keys(ALT, Key::Num0).tab();
         CancelJobs "Cancel all jobs" Stop .keys(CTRL, Key::Period).apart();
     }
     Help {
@@ -217,30 +246,39 @@ pub(crate) fn get(id: Cmd) -> &'static Command {
     &COMMANDS[id as usize]
 }
 
-/// The commands whose keys were pressed. Those with Shift or Alt are asked first: the shorter ones fit too.
+/// The commands whose keys were pressed.
 pub(crate) fn pressed(ctx: &Context) -> Vec<Cmd> {
-    let mut out = Vec::new();
+    let labels: Vec<&Label> = COMMANDS.iter().map(|command| &command.label).collect();
+    let mut out: Vec<Cmd> = pressed_of(ctx, &labels).into_iter().map(|at| COMMANDS[at].id).collect();
+    // Plus without Shift.
+    if ctx.input_mut(|input| input.consume_key(CTRL, Key::Equals)) {
+        out.push(Cmd::ZoomIn);
+    }
+    out
+}
+
+/// The places of those whose keys were pressed, which nobody else gets then. Those with Shift or Alt are asked first:
+/// the shorter ones fit too.
+pub(crate) fn pressed_of(ctx: &Context, labels: &[&Label]) -> Vec<usize> {
     let keyed = |more: bool| {
-        COMMANDS.iter().filter(move |command| {
-            command.keys.is_some_and(|keys| (keys.modifiers.shift || keys.modifiers.alt) == more)
+        labels.iter().enumerate().filter_map(move |(at, label)| {
+            let keys = label.keys?;
+            ((keys.modifiers.shift || keys.modifiers.alt) == more).then_some((at, keys))
         })
     };
     ctx.input_mut(|input| {
-        for command in keyed(true).chain(keyed(false)) {
-            if command.keys.is_some_and(|keys| input.consume_shortcut(&keys)) {
-                out.push(command.id);
+        let mut out = Vec::new();
+        for (at, keys) in keyed(true).chain(keyed(false)) {
+            if input.consume_shortcut(&keys) {
+                out.push(at);
                 // With Alt the letter comes as a text, too.
                 if input.modifiers.alt {
                     input.events.retain(|event| !matches!(event, egui::Event::Text(_)));
                 }
             }
         }
-        // Plus without Shift.
-        if input.consume_key(CTRL, Key::Equals) {
-            out.push(Cmd::ZoomIn);
-        }
-    });
-    out
+        out
+    })
 }
 
 #[cfg(test)]
@@ -251,8 +289,12 @@ mod tests {
     fn no_two_commands_share_keys_or_words() {
         for (index, command) in COMMANDS.iter().enumerate() {
             for other in &COMMANDS[index + 1..] {
-                assert_ne!(command.words, other.words);
-                assert!(command.keys.is_none() || command.keys != other.keys, "{}", command.words);
+                assert_ne!(command.label.words, other.label.words);
+                assert!(
+                    command.label.keys.is_none() || command.label.keys != other.label.keys,
+                    "{}",
+                    command.label.words
+                );
                 assert_ne!(command.id, other.id);
             }
             assert_eq!(get(command.id).id, command.id);
@@ -276,17 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_views_reach_them() {
-        // Alt with a digit chooses how an array is drawn.
-        let digits = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6];
-        for key in digits.map(|key| KeyboardShortcut::new(ALT, key)) {
-            assert!(COMMANDS.iter().all(|command| command.keys != Some(key)), "{key:?}");
-        }
-    }
-
-    #[test]
     fn nothing_saves_over_the_users_data() {
         let save = KeyboardShortcut::new(CTRL, Key::S);
-        assert!(COMMANDS.iter().all(|command| command.keys != Some(save)));
+        assert!(COMMANDS.iter().all(|command| command.label.keys != Some(save)));
     }
 }

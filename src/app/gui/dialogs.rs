@@ -11,13 +11,13 @@ mod reader;
 use std::path::{Path, PathBuf};
 
 use egui::{Context, Id, Modal, Ui, vec2};
-use gander::data::format::{Data, Options};
+use gander::data::format::Options;
 use gander::jobs::Jobs;
 
-use super::commands::Action;
+use super::commands::{Action, Label};
 use super::icons::Icon;
+use super::target::Exported;
 use super::theme::{self, Theme, space};
-use super::views::Target;
 
 /// One of them.
 pub(crate) enum Dialog {
@@ -38,9 +38,9 @@ pub(crate) enum Dialog {
 }
 
 impl Dialog {
-    /// Every command with its keys.
-    pub(crate) fn keys() -> Self {
-        Dialog::Keys(keys::Keys::default())
+    /// Every command with its keys, those of the view that is shown among them.
+    pub(crate) fn keys(of_view: Vec<&'static Label>) -> Self {
+        Dialog::Keys(keys::Keys::new(of_view))
     }
 
     /// A path that is typed; `instead` of the desktop's dialog, which is not there.
@@ -89,8 +89,8 @@ impl Dialogs {
     }
 
     /// Opens the export of a node, or of a part of it.
-    pub(crate) fn export(&mut self, target: Target, part: Option<(String, Data)>) {
-        self.open = Some(Dialog::Export(Box::new(export::Export::new(target, part))));
+    pub(crate) fn export(&mut self, what: Exported) {
+        self.open = Some(Dialog::Export(Box::new(export::Export::new(what))));
     }
 
     /// Opens the conversion of many files.

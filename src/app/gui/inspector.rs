@@ -17,7 +17,6 @@ use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
 use super::theme::{self, Severity, Theme, space};
-use super::views::sql::is_query;
 use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
@@ -37,17 +36,27 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
+    /// Draws what is known of a view that is about no node.
+    pub(crate) fn details_ui(ui: &mut Ui, lines: &[(&'static str, String)]) {
+        section(ui, "Details", |ui| {
+            theme::section_head(ui, "Details", None);
+            ui.add_space(space::S2);
+            for (name, value) in lines {
+                theme::key_value(ui, name, value);
+            }
+        });
+    }
+
     /// Draws it into all that is left of `ui`.
     pub(crate) fn ui(
         &mut self,
         ui: &mut Ui,
         jobs: &Jobs,
-        target: Option<&Target>,
+        target: &Target,
         subject: &Subject,
         mappings: &Mappings,
         actions: &mut Vec<Action>,
     ) {
-        let Some(target) = target else { return };
         let key: Key = (target.file, Arc::as_ptr(&target.node) as usize, subject.clone());
         let (of, about) = (target.clone(), subject.clone());
         let shown = self.known.get(jobs, &key, "", move |task| {
@@ -76,8 +85,7 @@ impl Inspector {
             if known.layout.blocks.len() > 1 || known.layout.blocks.iter().any(|block| block.missing) {
                 section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }
-            // What a tab of queries keeps is for itself.
-            if !is_query(target) && (*subject == Subject::Node || !known.field.is_empty()) {
+            if *subject == Subject::Node || !known.field.is_empty() {
                 let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };
                 if !list.is_empty() {
                     section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, list, actions));

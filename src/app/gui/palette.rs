@@ -12,7 +12,7 @@ use gander::bytes::display;
 use gander::data::content::Content;
 use gander::jobs::{Jobs, Slot};
 
-use super::commands::{Action, COMMANDS, Cmd, Where};
+use super::commands::{Action, COMMANDS, Cmd, Command, Label, Menu, Where};
 use super::facts::{self, Sums};
 use super::files::Files;
 use super::icons::Icon;
@@ -62,6 +62,8 @@ enum Pick {
     Column(usize),
     GoTo(String),
     Element(Vec<u64>),
+    /// A command of the active view, by its place.
+    View(usize),
 }
 
 /// How many lines show at once.
@@ -329,6 +331,7 @@ impl Line {
 fn act(pick: Pick) -> Action {
     match pick {
         Pick::Do(id) => Action::Do(id),
+        Pick::View(at) => Action::ViewCommand(at),
         Pick::Show(target) => Action::Show(target, Where::Kept),
         Pick::File(id) => Action::ShowFile(id),
         Pick::Recent(path) => Action::Open(vec![path]),
@@ -345,20 +348,22 @@ fn score(wanted: &str, text: &str) -> Option<i32> {
 
 fn commands(ctx: &Context, wanted: &str, tabs: &Tabs) -> Vec<Line> {
     let wanted = wanted.to_lowercase();
-    let mut lines: Vec<Line> = COMMANDS
-        .iter()
-        .filter(|command| !command.needs_tab || !tabs.is_empty())
-        .filter_map(|command| {
-            Some(Line {
-                icon: command.icon,
-                name: command.words.to_owned(),
-                behind: command.menu.word().to_owned(),
-                right: command.keys_text(ctx),
-                pick: Pick::Do(command.id),
-                score: score(&wanted, command.words)?,
-            })
+    let line = |label: &Label, menu: Menu, pick: Pick| {
+        Some(Line {
+            icon: label.icon,
+            name: label.words.to_owned(),
+            behind: menu.word().to_owned(),
+            right: label.keys_text(ctx),
+            pick,
+            score: score(&wanted, label.words)?,
         })
-        .collect();
+    };
+    let can = |command: &&Command| !command.needs_tab || !tabs.is_empty();
+    let own = COMMANDS.iter().filter(can);
+    let own = own.filter_map(|command| line(&command.label, command.menu, Pick::Do(command.id)));
+    let views = tabs.view_commands().into_iter().enumerate();
+    let views = views.filter_map(|(at, label)| line(label, Menu::Data, Pick::View(at)));
+    let mut lines: Vec<Line> = own.chain(views).collect();
     if !wanted.is_empty() {
         lines.sort_by_key(|line| std::cmp::Reverse(line.score));
     }

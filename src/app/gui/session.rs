@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// How many recent files are kept.
@@ -25,14 +25,28 @@ pub(crate) struct Recent {
     pub(crate) format: String,
 }
 
+/// What a tab showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum KeptContent {
+    /// A node: the file, and the node's path in it.
+    Node(PathBuf, String),
+    /// SQL statements, by the number of the query.
+    Query(u64),
+}
+
+impl Default for KeptContent {
+    fn default() -> Self {
+        KeptContent::Node(PathBuf::new(), String::new())
+    }
+}
+
 /// An open tab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Tab {
-    /// The file.
-    pub(crate) path: PathBuf,
-    /// The node's path in it.
-    pub(crate) node: String,
+    /// What it showed.
+    pub(crate) content: KeptContent,
     /// The words on the tab.
     pub(crate) name: String,
     /// Whether it is the preview.
@@ -79,11 +93,14 @@ pub(crate) struct Session {
     /// Newest first.
     pub(crate) recent: Vec<Recent>,
     /// From left to right.
+    #[serde(deserialize_with = "known_tabs")]
     pub(crate) tabs: Vec<Tab>,
     /// How their groups stand.
     pub(crate) split: Option<Split>,
     /// The nodes that are unfolded, as (file, path).
     pub(crate) unfolded: Vec<(PathBuf, String)>,
+    /// The SQL statements that were run, the newest first.
+    pub(crate) statements: Vec<String>,
     /// How files without a header were opened: the file, and the options of a raw array.
     pub(crate) raw: Vec<(PathBuf, BTreeMap<String, String>)>,
     /// The theme.
@@ -106,6 +123,7 @@ impl Default for Session {
             tabs: Vec::new(),
             split: None,
             unfolded: Vec::new(),
+            statements: Vec::new(),
             raw: Vec::new(),
             theme: ThemeChoice::System,
             explorer: (true, size::EXPLORER),
@@ -114,6 +132,12 @@ impl Default for Session {
             zoom: 1.0,
         }
     }
+}
+
+/// The tabs of a session without those that only another version of the program knows.
+fn known_tabs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tab>, D::Error> {
+    let all = Vec::<Value>::deserialize(from)?;
+    Ok(all.into_iter().filter_map(|tab| Tab::deserialize(tab).ok()).collect())
 }
 
 impl Session {
@@ -189,8 +213,11 @@ mod tests {
 
     #[test]
     fn a_session_survives_what_it_does_not_know() {
-        let session: Session = serde_json::from_str(r#"{"theme": "dark", "later": 1}"#).unwrap();
+        let text = r#"{"theme": "dark", "later": 1, "tabs": [{"content": {"later": 1}}, {"content": {"query": 2}}]}"#;
+        let session: Session = serde_json::from_str(text).unwrap();
         assert_eq!(session.theme, ThemeChoice::Dark);
+        let contents: Vec<&KeptContent> = session.tabs.iter().map(|tab| &tab.content).collect();
+        assert_eq!(contents, [&KeptContent::Query(2)]);
         let mut session = Session::default();
         for n in 0..40 {
             session.remember(Path::new(&format!("/f{}", n % 35)), Some(n), "CSV");

@@ -54,7 +54,7 @@ fn welcome(ui: &mut Ui, actions: &mut Vec<Action>) {
     });
     ui.add_space(space::S3);
     ui.horizontal_wrapped(|ui| {
-        let keys = |id| commands::get(id).keys_text(ui.ctx());
+        let keys = |id| commands::get(id).label.keys_text(ui.ctx());
         let (file, folder) = (keys(Cmd::OpenFile), keys(Cmd::OpenFolder));
         if theme::primary_button(ui, "Open file…").on_hover_text(file).clicked() {
             actions.push(Action::Do(Cmd::OpenFile));

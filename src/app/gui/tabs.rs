@@ -1,5 +1,5 @@
-//! The tabs in the middle of the window, in splits that are made by drag. A tab is one view of one
-//! node; the one preview tab (in italics) is replaced by the next preview.
+//! The tabs in the middle of the window, in splits that are made by drag. A tab is one view of what
+//! [`TabContent`] says; the one preview tab (in italics) is replaced by the next preview.
 
 mod bar;
 mod pane;
@@ -12,10 +12,11 @@ use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use gander::jobs::Jobs;
 use serde_json::Value;
 
-use super::commands::{Action, Where};
+use super::commands::{Action, Label, Where};
 use super::files::Files;
-use super::session::{Split, Tab};
-use super::views::{Mappings, Request, Status, Subject, Target, ViewCx};
+use super::session::{KeptContent, Split, Tab};
+use super::target::{NodeRef, QueryStart, Request, Subject, TabContent, Target};
+use super::views::{Status, Workspace};
 use pane::Grab;
 pub(crate) use pane::Pane;
 
@@ -27,8 +28,8 @@ pub(crate) struct Tabs {
     tree: Tree<Pane>,
     active: Option<TileId>,
     next: u64,
-    /// How the nodes were looked at whose preview was replaced, by file and path, the last one at the end.
-    left: Vec<(u64, String, Value)>,
+    /// How the nodes were looked at whose preview was replaced, the last one at the end.
+    left: Vec<(NodeRef, Value)>,
 }
 
 /// What the tabs need to draw.
@@ -36,7 +37,7 @@ pub(crate) struct TabsCx<'a> {
     pub(crate) files: &'a Files,
     pub(crate) jobs: &'a Jobs,
     pub(crate) actions: &'a mut Vec<Action>,
-    pub(crate) mappings: &'a mut Mappings,
+    pub(crate) workspace: &'a mut Workspace,
     pub(crate) status: &'a mut Status,
     /// Whether keys mean the views.
     pub(crate) keyed: bool,
@@ -83,14 +84,19 @@ impl Tabs {
         self.active().map_or(Subject::Node, Pane::subject)
     }
 
-    /// Whether there is a tab for this path of a file.
-    pub(crate) fn has(&self, file: u64, path: &str) -> bool {
-        self.panes().any(|(_, pane)| pane.is_at(file, path))
+    fn at(&self, content: &TabContent) -> Option<TileId> {
+        self.panes().find(|(_, pane)| pane.content() == content).map(|(id, _)| id)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.next += 1;
+        self.next
     }
 
     /// Shows a node.
     pub(crate) fn show(&mut self, target: Target, which: Where) {
-        let found = self.panes().find(|(_, pane)| pane.is_at(target.file, &target.path)).map(|(id, _)| id);
+        let place = target.place();
+        let found = self.at(&TabContent::Node(place.clone()));
         // Who walks through the explorer stays there.
         let grab = if which == Where::Preview { Grab::IfFree } else { Grab::Now };
         if let Some(id) = found.filter(|_| which != Where::Side) {
@@ -103,9 +109,8 @@ impl Tabs {
             return;
         }
         let preview = self.panes().find(|(_, pane)| pane.preview).map(|(id, _)| id);
-        self.next += 1;
-        let state = self.recall(target.file, &target.path);
-        let pane = Pane::of(self.next, target, which == Where::Preview).with_state(state);
+        let state = self.recall(&place);
+        let pane = Pane::of(self.next(), target, which == Where::Preview).with_state(state);
         match preview.filter(|_| which == Where::Preview) {
             Some(id) => {
                 if let Some(old) = self.pane_mut(id) {
@@ -118,40 +123,47 @@ impl Tabs {
         }
     }
 
+    /// Shows a new query.
+    pub(crate) fn show_query(&mut self, start: QueryStart) {
+        let numbers = self.panes().filter_map(|(_, pane)| match pane.content() {
+            TabContent::Query(number) => Some(*number),
+            _ => None,
+        });
+        let query = numbers.max().map_or(1, |last| last.saturating_add(1));
+        let pane = Pane::query(self.next(), query, start);
+        self.insert(pane, false, Grab::Now);
+    }
+
+    /// Shows something whose nodes may still have to be found, under this name until they are.
+    pub(crate) fn show_later(&mut self, content: TabContent, name: &str) {
+        if let Some(id) = self.at(&content) {
+            self.activate(id, Grab::Now);
+            return;
+        }
+        let pane = Pane::later(self.next(), content, name);
+        self.insert(pane, false, Grab::Now);
+    }
+
     /// Keeps how a node was looked at.
     fn remember(&mut self, pane: &Pane) {
         let state = pane.state();
-        if state.is_null() {
-            return;
-        }
-        drop(self.recall(pane.file(), pane.path()));
-        self.left.push((pane.file(), pane.path().to_owned(), state));
+        let Some(node) = pane.node().filter(|_| !state.is_null()) else { return };
+        drop(self.recall(node));
+        self.left.push((node.clone(), state));
         let spare = self.left.len().saturating_sub(LEFT);
         self.left.drain(..spare);
     }
 
     /// How a node was looked at, which then is no longer known here.
-    fn recall(&mut self, file: u64, path: &str) -> Option<Value> {
-        let at = self.left.iter().position(|(of, node, _)| *of == file && node == path)?;
-        Some(self.left.remove(at).2)
-    }
-
-    /// Shows a node of a file that may still have to be opened; `tab` comes from a session.
-    pub(crate) fn show_later(&mut self, file: u64, tab: &Tab) {
-        let found = self.panes().find(|(_, pane)| pane.is_at(file, &tab.node)).map(|(id, _)| id);
-        if let Some(id) = found {
-            self.activate(id, Grab::Now);
-            return;
-        }
-        self.next += 1;
-        self.insert(Pane::later(self.next, file, tab), false, Grab::Now);
+    fn recall(&mut self, node: &NodeRef) -> Option<Value> {
+        let at = self.left.iter().position(|(of, _)| of == node)?;
+        Some(self.left.remove(at).1)
     }
 
     /// Lets the tab of a file's root, which was not looked at yet, begin with another node of the file.
     pub(crate) fn begin_at(&mut self, file: u64, path: &str) {
-        let waits = |(_, pane): &(TileId, &Pane)| pane.is_at(file, "") && pane.is_waiting();
-        let found = self.panes().find(waits).map(|(id, _)| id);
-        if let Some(pane) = found.and_then(|id| self.pane_mut(id)) {
+        let waiting = self.at(&TabContent::Node(NodeRef::new(file, "")));
+        if let Some(pane) = waiting.and_then(|id| self.pane_mut(id)).filter(|pane| pane.is_waiting()) {
             pane.begin_at(path);
         }
     }
@@ -241,9 +253,10 @@ impl Tabs {
 
     /// Closes all tabs of a file.
     pub(crate) fn close_file(&mut self, file: u64) {
-        let tabs: Vec<TileId> = self.panes().filter(|(_, p)| p.file() == file).map(|(id, _)| id).collect();
+        let tabs: Vec<TileId> =
+            self.panes().filter(|(_, pane)| pane.content().is_of(file)).map(|(id, _)| id).collect();
         tabs.into_iter().for_each(|id| self.close(id));
-        self.left.retain(|(of, ..)| *of != file);
+        self.left.retain(|(node, _)| node.file != file);
     }
 
     /// The next tab, or the one before.
@@ -283,31 +296,32 @@ impl Tabs {
         if pane.ask_later(request) {
             return true;
         }
-        pane.with_view(|view, target| {
-            let mut cx = ViewCx {
-                jobs: cx.jobs,
-                target,
-                status: cx.status,
-                actions: cx.actions,
-                mappings: cx.mappings,
-                active: true,
-                focus: false,
-            };
-            view.request(request, &mut cx)
-        })
-        .unwrap_or(false)
+        pane.request(request, cx)
     }
 
-    /// What *Export…* of the active tab would write.
+    /// What the inspector tells of an active view that is about no node.
+    pub(crate) fn details(&self) -> Vec<(&'static str, String)> {
+        self.active().map_or_else(Vec::new, Pane::details)
+    }
+
+    /// The commands of the active view.
+    pub(crate) fn view_commands(&self) -> Vec<&'static Label> {
+        self.active().map_or_else(Vec::new, Pane::commands)
+    }
+
+    /// Does one of them, by its place; false where it means nothing now.
+    pub(crate) fn run(&mut self, at: usize, cx: &mut TabsCx<'_>) -> bool {
+        self.active.and_then(|id| self.pane_mut(id)).is_some_and(|pane| pane.run(at, cx))
+    }
+
+    /// What *Export…* of the active tab would write; `None` where there is nothing yet.
     pub(crate) fn export(&self) -> Option<Action> {
-        let pane = self.active()?;
-        Some(Action::Export(pane.target()?.clone(), pane.export()))
+        self.active().and_then(Pane::export).map(Action::Export)
     }
 
-    /// A new query of what the active tab shows.
-    pub(crate) fn query(&self) -> Option<Action> {
-        let pane = self.active()?;
-        Some(Action::Query(pane.target()?.clone(), pane.clauses()))
+    /// What a new query begins with.
+    pub(crate) fn query_start(&self) -> QueryStart {
+        self.active().map_or(QueryStart::Empty, Pane::query_start)
     }
 
     /// Draws the tabs.

@@ -1,8 +1,8 @@
-//! What tabs, views and commands are about: a node of an open file, and what can be asked of its view.
+//! What tabs, views and commands are about: nodes of open files, queries, and what can be asked of a view.
 
 use std::sync::Arc;
 
-use gander::data::format::{Format, Options};
+use gander::data::format::{Data, Format, Options};
 use gander::data::node::Node;
 use gander::data::open::Document;
 
@@ -23,6 +23,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Its place.
+    pub(crate) fn place(&self) -> NodeRef {
+        NodeRef::new(self.file, self.path.as_str())
+    }
+
     /// The node's name, as on its tab. In models names repeat in every module, which goes along.
     pub(crate) fn title(&self) -> &str {
         let name = &self.node.name;
@@ -87,6 +92,70 @@ impl Target {
     }
 }
 
+/// A node of an open file by its place: the node itself may still have to be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct NodeRef {
+    /// The number of the open file.
+    pub(crate) file: u64,
+    /// The node's path in it; empty for the root.
+    pub(crate) path: String,
+}
+
+impl NodeRef {
+    /// The node at `path` of a file.
+    pub(crate) fn new(file: u64, path: impl Into<String>) -> Self {
+        NodeRef { file, path: path.into() }
+    }
+}
+
+/// What a tab shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TabContent {
+    /// A node of an open file.
+    Node(NodeRef),
+    /// SQL statements over all open files: the number of the query, unique among the tabs.
+    Query(u64),
+    /// Two nodes beside each other.
+    #[cfg(test)]
+    Comparison([NodeRef; 2]),
+}
+
+impl TabContent {
+    /// The nodes that its view is about, which are found before it is made.
+    pub(crate) fn nodes(&self) -> &[NodeRef] {
+        match self {
+            TabContent::Node(node) => std::slice::from_ref(node),
+            TabContent::Query(_) => &[],
+            #[cfg(test)]
+            TabContent::Comparison(nodes) => nodes,
+        }
+    }
+
+    /// Whether it shows a node of this file.
+    pub(crate) fn is_of(&self, file: u64) -> bool {
+        self.nodes().iter().any(|node| node.file == file)
+    }
+}
+
+/// What a new query begins with.
+#[derive(Clone)]
+pub(crate) enum QueryStart {
+    /// Nothing.
+    Empty,
+    /// All rows of a table that satisfy these clauses (`WHERE …`, `ORDER BY …`), once its name in SQL is known.
+    Table(Target, String),
+    /// This statement.
+    Statement(String),
+}
+
+/// What *Export…* writes. A part is what a view has selected, filtered or cut: words for it, and the data.
+pub(crate) enum Exported {
+    /// A node, or a part of it.
+    Node(Target, Option<(String, Data)>),
+    /// What is no node, under this name: a query's result.
+    Part(String, (String, Data)),
+}
+
 /// What a command or another room asks of a view.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
@@ -96,16 +165,8 @@ pub(crate) enum Request {
     Find,
     /// Go to this column (tables).
     Column(usize),
-    /// Go to an earlier (negative) or later version, where the format keeps them (tables).
-    Version(i64),
     /// Go to this element (arrays): its full index.
     Element(Vec<u64>),
-    /// Larger: heat maps and images zoom; others do nothing.
-    ZoomIn,
-    /// Smaller.
-    ZoomOut,
-    /// All in sight.
-    ZoomFit,
 }
 
 /// What of the target the inspector should tell about.

@@ -8,6 +8,8 @@ pub(crate) mod array;
 #[cfg(test)]
 mod bench;
 mod canvas;
+#[cfg(test)]
+mod comparison;
 pub(crate) mod follow;
 pub(crate) mod group;
 mod hex;
@@ -21,34 +23,54 @@ pub(crate) mod tree;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use egui::Ui;
+use egui::{Key, Ui};
 use gander::data::content::Content;
 use gander::data::format::Data;
 use gander::data::node::Node;
+use gander::data::open::Document;
 use gander::jobs::Jobs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::commands::Action;
-pub(crate) use super::target::{Request, Subject, Target};
+use super::commands::{ALT, Action, Label};
+use super::icons::Icon;
+pub(crate) use super::target::{QueryStart, Request, Subject, TabContent, Target};
 
 /// What a view may see and say while it draws.
 pub(crate) struct ViewCx<'a> {
     /// Workers for everything that blocks.
     pub(crate) jobs: &'a Jobs,
-    /// What the view is about.
-    pub(crate) target: &'a Target,
+    /// The node that the view is about; `None` for a query's results, which are no node of a file.
+    pub(crate) target: Option<&'a Target>,
     /// The left of the status bar.
     pub(crate) status: &'a mut Status,
     /// What is to be done after this frame.
     pub(crate) actions: &'a mut Vec<Action>,
-    /// How arrays of a shape were last looked at.
-    pub(crate) mappings: &'a mut Mappings,
+    /// What all views share.
+    pub(crate) workspace: &'a mut Workspace,
     /// Whether this is the tab that keys and commands go to, and nothing stands over it.
     pub(crate) active: bool,
     /// Whether it takes the keyboard now: its tab was chosen.
     pub(crate) focus: bool,
+}
+
+impl ViewCx<'_> {
+    /// The name of what the view is about, for the titles of jobs and the status bar.
+    pub(crate) fn title(&self) -> &str {
+        self.target.map_or("", Target::title)
+    }
+}
+
+/// What all views share, from tab to tab.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// The documents that are open.
+    pub(crate) documents: Vec<Arc<Document>>,
+    /// The SQL statements that were run.
+    pub(crate) statements: sql::Statements,
+    /// How arrays of a shape were last looked at.
+    pub(crate) mappings: Mappings,
 }
 
 /// The words at the left of the status bar. Only the active tab's are shown.
@@ -84,6 +106,42 @@ impl Mappings {
     }
 }
 
+/// A command of a view: what it is called, and what it does; that says whether it means something now.
+struct ViewCommand<V> {
+    label: Label,
+    run: fn(&mut V, &mut ViewCx<'_>) -> bool,
+}
+
+impl<V: 'static> ViewCommand<V> {
+    const fn new(label: Label, run: fn(&mut V, &mut ViewCx<'_>) -> bool) -> Self {
+        ViewCommand { label, run }
+    }
+}
+
+/// How a picture is to be zoomed by a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Zoom {
+    In,
+    Out,
+    /// All in sight.
+    Fit,
+}
+
+/// What the zooms of pictures are called.
+const ZOOM_IN: Label = Label::new("Zoom into the picture", Icon::ZoomIn).keys(ALT, Key::Plus).apart();
+const ZOOM_OUT: Label = Label::new("Zoom out of the picture", Icon::ZoomOut).keys(ALT, Key::Minus);
+const ZOOM_FIT: Label = Label::new("Fit the picture", Icon::Fit).keys(ALT, Key::Num0);
+
+/// What the commands of a view are called.
+fn labels<V>(commands: &'static [ViewCommand<V>]) -> Vec<&'static Label> {
+    commands.iter().map(|command| &command.label).collect()
+}
+
+/// Does the command at a place of a view's table.
+fn run<V>(commands: &[ViewCommand<V>], at: usize, view: &mut V, cx: &mut ViewCx<'_>) -> bool {
+    commands.get(at).is_some_and(|command| (command.run)(view, cx))
+}
+
 /// The state of a view as the session keeps it; null where it cannot be written.
 fn saved(state: &impl Serialize) -> Value {
     serde_json::to_value(state).unwrap_or_default()
@@ -103,6 +161,17 @@ pub(crate) trait View {
     /// Draws the view into all that is left of `ui`, takes its input, fills in `cx.status`.
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
 
+    /// Its own commands, in the order of the menu.
+    fn commands(&self) -> Vec<&'static Label>;
+
+    /// Does the command at a place of [`View::commands`]; false where it means nothing now.
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool;
+
+    /// Whether keys mean its commands: nothing is being typed.
+    fn takes_keys(&self, ui: &Ui) -> bool {
+        !ui.ctx().text_edit_focused()
+    }
+
     /// Does what a command asks; false where it means nothing here.
     fn request(&mut self, _request: &Request, _cx: &mut ViewCx<'_>) -> bool {
         false
@@ -117,6 +186,11 @@ pub(crate) trait View {
     /// What the inspector should tell about.
     fn subject(&self) -> Subject {
         Subject::Node
+    }
+
+    /// What the inspector tells of a view that is about no node: names and values.
+    fn details(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     /// What *Export…* would write if it is not the node itself (a selection, a filtered table, a
@@ -144,11 +218,24 @@ pub(crate) trait View {
     fn restore(&mut self, _kept: &Value) {}
 }
 
-/// The view of a node.
-pub(crate) fn make(target: &Target) -> Box<dyn View> {
-    if target.node.label == sql::LABEL {
-        return sql::make(target);
+/// The view of what a tab shows. `targets` are its nodes, in the order of [`TabContent::nodes`]; `start` is what a new
+/// query begins with.
+///
+/// `None` where those are not as many as the content names.
+pub(crate) fn make(content: &TabContent, targets: &[Target], start: QueryStart) -> Option<Box<dyn View>> {
+    match content {
+        TabContent::Node(_) => targets.first().map(node_view),
+        TabContent::Query(_) => Some(sql::make(start)),
+        #[cfg(test)]
+        TabContent::Comparison(_) => {
+            let [one, other] = targets else { return None };
+            Some(Box::new(comparison::Comparison::new([one, other])))
+        }
     }
+}
+
+/// The view of a node.
+pub(crate) fn node_view(target: &Target) -> Box<dyn View> {
     match &target.node.content {
         Some(Content::Array(array)) => array::make(target, array),
         Some(Content::Image(image)) => image::make(target, image),

@@ -9,8 +9,8 @@ use crate::gui::commands::{Action, Cmd, Where};
 use crate::gui::dialogs::Dialog;
 use crate::gui::session::ThemeChoice;
 use crate::gui::snippets;
-use crate::gui::tabs::TabsCx;
-use crate::gui::views::{self, Request, Target};
+use crate::gui::tabs::{Tabs, TabsCx};
+use crate::gui::views::{Request, Target};
 
 impl App {
     /// Does one thing.
@@ -41,19 +41,13 @@ impl App {
             Action::Close(id) => self.close_file(ctx, id),
             Action::ShowFile(id) => self.show_file(id),
             Action::Show(target, which) => self.tabs.show(target, which),
-            Action::Query(target, clauses) => {
-                let number = self.query_number(&target);
-                self.tabs.show(views::sql::target(&target, number, &clauses), Where::Kept);
-            }
-            Action::Statement(target, sql) => {
-                let number = self.query_number(&target);
-                self.tabs.show(views::sql::target_of(&target, number, &sql), Where::Kept);
-            }
+            Action::Query(start) => self.tabs.show_query(start),
             Action::Reveal(path) => self.asked.reveal(&path),
             Action::Ask(request) => self.ask(ctx, &request),
+            Action::ViewCommand(at) => self.view_command(ctx, at),
             Action::Copy(text) => self.copy(ctx, text),
             Action::Read(title, text) => self.dialogs.open(Dialog::read(title, text)),
-            Action::Export(target, part) => self.dialogs.export(target, part),
+            Action::Export(what) => self.dialogs.export(what),
             Action::Convert(paths) => self.dialogs.convert(paths),
             Action::AskSave(path) => self.asked.choose_place(Some(&path)),
             Action::AskFolder => self.asked.choose_place(None),
@@ -78,23 +72,36 @@ impl App {
         }
     }
 
-    /// Passes a request to the active view and says so where it means nothing there.
-    fn ask(&mut self, ctx: &Context, request: &Request) {
-        let mut cx = TabsCx {
+    /// The tabs, and what they see.
+    fn tabs_cx(&mut self) -> (&mut Tabs, TabsCx<'_>) {
+        let cx = TabsCx {
             files: &self.files,
             jobs: &self.jobs,
             actions: &mut self.actions,
-            mappings: &mut self.mappings,
+            workspace: &mut self.workspace,
             status: &mut self.status,
             keyed: true,
         };
-        if !self.tabs.request(request, &mut cx) {
+        (&mut self.tabs, cx)
+    }
+
+    /// Does a command of the active view and says so where it means nothing there.
+    fn view_command(&mut self, ctx: &Context, at: usize) {
+        let words = self.tabs.view_commands().get(at).map_or("", |label| label.words);
+        let (tabs, mut cx) = self.tabs_cx();
+        if !tabs.run(at, &mut cx) {
+            self.say(ctx, format!("{words}: not here"));
+        }
+    }
+
+    /// Passes a request to the active view and says so where it means nothing there.
+    fn ask(&mut self, ctx: &Context, request: &Request) {
+        let (tabs, mut cx) = self.tabs_cx();
+        if !tabs.request(request, &mut cx) {
             let words = match request {
                 Request::GoTo(text) => format!("There is no {text} in this view"),
                 Request::Find => "There is nothing to search in this view".to_owned(),
-                Request::Version(_) => "This table has no versions".to_owned(),
                 Request::Column(_) | Request::Element(_) => "This view has no such place".to_owned(),
-                Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => "This view has no zoom".to_owned(),
             };
             self.say(ctx, words);
         }
@@ -125,10 +132,13 @@ impl App {
             Cmd::Convert => self.asked.choose(Choose::Sources),
             Cmd::OpenPath => self.dialogs.open(Dialog::open_path(false)),
             Cmd::OpenRaw => self.open_raw(),
-            Cmd::Reload => self.on_file(|app, file| app.reload(ctx, file)),
-            Cmd::Export => self.on_target(ctx, |app, _| app.actions.extend(app.tabs.export())),
+            Cmd::Reload => self.on_file(ctx, |app, file| app.reload(ctx, file)),
+            Cmd::Export => match self.tabs.export() {
+                Some(export) => self.actions.push(export),
+                None => self.say(ctx, "There is nothing to export yet"),
+            },
             Cmd::CloseTab => self.tabs.close_active(),
-            Cmd::CloseFile => self.on_file(|app, file| app.close_file(ctx, file)),
+            Cmd::CloseFile => self.on_file(ctx, |app, file| app.close_file(ctx, file)),
             Cmd::CloseAll => {
                 let all: Vec<u64> = self.files.iter().map(|file| file.id).collect();
                 all.into_iter().for_each(|id| self.close_file(ctx, id));
@@ -167,29 +177,25 @@ impl App {
                 let dark = ctx.theme() == egui::Theme::Dark;
                 self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
             }
-            Cmd::Sql => self.actions.extend(self.tabs.query()),
-            Cmd::EarlierVersion => self.ask(ctx, &Request::Version(-1)),
-            Cmd::LaterVersion => self.ask(ctx, &Request::Version(1)),
-            Cmd::ViewZoomIn => self.ask(ctx, &Request::ZoomIn),
-            Cmd::ViewZoomOut => self.ask(ctx, &Request::ZoomOut),
-            Cmd::ViewFit => self.ask(ctx, &Request::ZoomFit),
+            Cmd::Sql => self.tabs.show_query(self.tabs.query_start()),
             Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
-            Cmd::Keys => self.dialogs.open(Dialog::keys()),
+            Cmd::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
             Cmd::About => self.dialogs.open(Dialog::About),
         }
     }
 
     /// Asks how the bytes of the file that is shown are laid out.
     fn open_raw(&mut self) {
-        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()));
+        let file = self.tabs.active().and_then(|pane| self.files.get(pane.file_number()?));
         let Some(file) = file.filter(|file| file.parts.is_empty()) else { return };
         self.dialogs.open(Dialog::raw(file.id, file.path.clone(), &file.options));
     }
 
     /// Does something with the file that is shown.
-    fn on_file(&mut self, does: impl FnOnce(&mut Self, u64)) {
-        if let Some(file) = self.tabs.active().map(|pane| pane.file_number()) {
-            does(self, file);
+    fn on_file(&mut self, ctx: &Context, does: impl FnOnce(&mut Self, u64)) {
+        match self.tabs.active().and_then(|pane| pane.file_number()) {
+            Some(file) => does(self, file),
+            None => self.say(ctx, "This tab belongs to no file"),
         }
     }
 
@@ -197,18 +203,11 @@ impl App {
     fn on_target(&mut self, ctx: &Context, does: impl FnOnce(&mut Self, Target)) {
         match self.tabs.target().cloned() {
             Some(target) => does(self, target),
+            None if self.tabs.active().is_some_and(|pane| pane.is_shown()) => {
+                self.say(ctx, "This tab shows no single node of a file");
+            }
             None => self.say(ctx, "It is not open yet"),
         }
-    }
-
-    /// The number of a new query beside what is shown.
-    fn query_number(&mut self, beside: &Target) -> u64 {
-        self.queries += 1;
-        // Those of an earlier session have numbers too.
-        while self.tabs.has(beside.file, &views::sql::path(self.queries)) {
-            self.queries += 1;
-        }
-        self.queries
     }
 
     fn toggle_inspector(&mut self, ctx: &Context) {

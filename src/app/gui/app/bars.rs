@@ -3,7 +3,7 @@
 use egui::{Align, Button, Layout, MenuBar, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::App;
-use crate::gui::commands::{self, Action, Cmd, Command, Menu};
+use crate::gui::commands::{self, Action, Cmd, Label, Menu};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 
@@ -51,7 +51,7 @@ impl App {
             (Cmd::Explorer, Icon::Sidebar, "Explorer"),
             (Cmd::ThemeToggle, Icon::Contrast, if dark { "Light theme" } else { "Dark theme" }),
         ] {
-            let keys = commands::get(id).keys_text(ui.ctx());
+            let keys = commands::get(id).label.keys_text(ui.ctx());
             let response = theme::icon_button(ui, glyph, &format!("{name} ({keys})"));
             if response.clicked() {
                 self.actions.push(Action::Do(id));
@@ -67,7 +67,7 @@ impl App {
         let edge = if response.hovered() || response.has_focus() { theme.faint } else { theme.line };
         let painter = ui.painter();
         painter.rect(rect, size::CORNER, theme.bg1, egui::Stroke::new(1.0, edge), egui::StrokeKind::Inside);
-        let keys = commands::get(Cmd::GoToAnything).keys_text(ui.ctx());
+        let keys = commands::get(Cmd::GoToAnything).label.keys_text(ui.ctx());
         let put = |align: egui::Align2, x: f32, text: &str| {
             painter.text(pos2(x, rect.center().y), align, text, theme::body_font(), theme.dim)
         };
@@ -85,26 +85,33 @@ impl App {
         ui.spacing_mut().button_padding.x = space::S2;
         ui.set_min_width(240.0);
         for command in commands::COMMANDS.iter().filter(|command| command.menu == menu) {
-            if command.apart {
-                ui.separator();
-            }
-            self.item(ui, command);
+            self.item(ui, &command.label, self.can(command.id), Action::Do(command.id));
             if command.id == Cmd::OpenPath {
                 self.recent_menu(ui);
             }
         }
+        if menu == Menu::Data {
+            let labels = self.tabs.view_commands();
+            if !labels.is_empty() {
+                ui.separator();
+            }
+            for (at, label) in labels.into_iter().enumerate() {
+                self.item(ui, label, true, Action::ViewCommand(at));
+            }
+        }
     }
 
-    fn item(&mut self, ui: &mut Ui, command: &Command) {
-        let on = self.can(command.id);
-        let keys = command.keys_text(ui.ctx());
-        let button = Button::new(theme::icon_text(command.icon, command.words)).shortcut_text(keys.clone());
+    fn item(&mut self, ui: &mut Ui, label: &Label, on: bool, action: Action) {
+        if label.apart {
+            ui.separator();
+        }
+        let keys = label.keys_text(ui.ctx());
+        let button = Button::new(theme::icon_text(label.icon, label.words)).shortcut_text(keys.clone());
         let response = ui.add_enabled(on, button);
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, on, format!("{} {keys}", command.words).trim())
-        });
+        response
+            .widget_info(|| WidgetInfo::labeled(Role::Button, on, format!("{} {keys}", label.words).trim()));
         if response.clicked() {
-            self.actions.push(Action::Do(command.id));
+            self.actions.push(action);
             ui.close();
         }
     }

@@ -4,14 +4,13 @@ use egui::Context;
 
 use super::App;
 use crate::gui::files::State;
-use crate::gui::session::Tab;
+use crate::gui::target::{NodeRef, TabContent};
 
 impl App {
     /// A tab for the root of a file, whatever its state.
     pub(super) fn show_file(&mut self, id: u64) {
         let Some(file) = self.files.get(id) else { return };
-        let tab = Tab { path: file.path.clone(), name: file.name(), ..Tab::default() };
-        self.tabs.show_later(id, &tab);
+        self.tabs.show_later(TabContent::Node(NodeRef::new(id, "")), &file.name());
         if self.fresh.contains(&id) {
             self.begin(id);
         }

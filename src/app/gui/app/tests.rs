@@ -10,6 +10,8 @@ use egui_kittest::kittest::Queryable as _;
 
 use super::*;
 use crate::gui::Waker;
+use crate::gui::session::KeptContent;
+use crate::gui::target::{NodeRef, TabContent};
 
 /// A window that starts with its first frame.
 #[derive(Default)]
@@ -82,11 +84,11 @@ fn tables_that_are_opened_together_are_shown_as_one() {
     let mut harness = window(&[&a, &b]);
     let files = &harness.state().app().files;
     let joined = files.iter().find(|file| !file.parts.is_empty()).map(|file| file.id).unwrap();
-    assert_eq!(harness.state().app().tabs.active().map(|pane| pane.file_number()), Some(joined));
+    assert_eq!(harness.state().app().tabs.active().and_then(|pane| pane.file_number()), Some(joined));
     // It may be asked for again, which changes nothing.
     harness.state_mut().app.as_mut().unwrap().show_file(joined);
     settle(&mut harness);
-    assert_eq!(harness.state().app().tabs.active().map(|pane| pane.file_number()), Some(joined));
+    assert_eq!(harness.state().app().tabs.active().and_then(|pane| pane.file_number()), Some(joined));
     assert!(harness.query_by_label_contains("3 rows").is_some());
 }
 
@@ -235,5 +237,86 @@ fn enter_opens_the_value_under_the_cursor() {
         }
         settle(&mut harness);
         assert_eq!(shown(&harness), open);
+    }
+}
+
+#[test]
+fn a_tab_of_two_nodes_finds_both_and_goes_with_either_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&a, "left\n1\n").unwrap();
+    std::fs::write(&b, "right\n2\n").unwrap();
+    let mut harness = window(&[&a]);
+    let app = harness.state_mut().app.as_mut().unwrap();
+    let (other, _) = app.files.open(&b);
+    app.files.poll(&app.jobs);
+    let first = app.tabs.active().and_then(|pane| pane.file_number()).unwrap();
+    let nodes = [first, other].map(|file| NodeRef::new(file, ""));
+    app.tabs.show_later(TabContent::Comparison(nodes), "a and b");
+    settle(&mut harness);
+    let heads = |harness: &Harness<'_, Window>| {
+        ["left", "right"].map(|name| harness.query_by_role_and_label(Role::ColumnHeader, name).is_some())
+    };
+    assert_eq!(heads(&harness), [true, true]);
+    // One of the files is opened anew: both are shown again.
+    std::fs::write(&b, "right\n2\n3\n").unwrap();
+    harness.state_mut().app.as_mut().unwrap().files.reload(other, None);
+    settle(&mut harness);
+    assert_eq!(heads(&harness), [true, true]);
+    let ctx = harness.ctx.clone();
+    harness.state_mut().app.as_mut().unwrap().close_file(&ctx, other);
+    settle(&mut harness);
+    assert_eq!(heads(&harness), [true, false]);
+    assert!(harness.query_by_role_and_label(Role::Tab, "a and b").is_none());
+}
+
+#[test]
+fn a_query_belongs_to_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "x\n1\n2\n").unwrap();
+    let mut harness = window(&[&path]);
+    harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Q);
+    settle(&mut harness);
+    assert!(harness.query_by_role_and_label(Role::Tab, "SQL 1").is_some());
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
+    let rows = |harness: &Harness<'_, Window>| harness.state().app().status.facts.clone();
+    assert!(rows(&harness).starts_with("2 rows"), "{}", rows(&harness));
+    // Its result stays when the file is closed, and is what can be exported.
+    let file = harness.state().app().files.iter().next().unwrap().id;
+    let ctx = harness.ctx.clone();
+    harness.state_mut().app.as_mut().unwrap().close_file(&ctx, file);
+    settle(&mut harness);
+    assert!(rows(&harness).starts_with("2 rows"), "{}", rows(&harness));
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    assert!(harness.query_by_label_contains("result1: 2 rows").is_some());
+    // It comes back from a session, with the statements that were run.
+    let kept = harness.state_mut().app.as_mut().unwrap().kept(&ctx);
+    assert_eq!(kept.tabs.iter().map(|tab| &tab.content).collect::<Vec<_>>(), [&KeptContent::Query(1)]);
+    assert_eq!(kept.statements.len(), 1);
+}
+
+#[test]
+fn keys_of_views_are_none_of_the_windows() {
+    let files = ["npy/matrix_normal.npy", "showcase/people.csv"];
+    let own: Vec<_> = commands::COMMANDS.iter().filter_map(|command| command.label.keys).collect();
+    for name in files {
+        let mut harness = window(&[&fixture(name)]);
+        let labels = harness.state().app().tabs.view_commands();
+        assert!(!labels.is_empty(), "{name}");
+        for (at, label) in labels.iter().enumerate() {
+            assert!(label.keys.is_none_or(|keys| !own.contains(&keys)), "{}", label.words);
+            let others = labels.iter().skip(at + 1);
+            assert!(others.clone().all(|other| other.keys.is_none() || other.keys != label.keys));
+            assert!(others.clone().all(|other| other.words != label.words), "{}", label.words);
+        }
+        // They are in the palette.
+        harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+        settle(&mut harness);
+        labels[0].words.chars().for_each(|c| harness.event(egui::Event::Text(c.to_string())));
+        settle(&mut harness);
+        assert!(harness.query_by_role_and_label(Role::ListBoxOption, labels[0].words).is_some());
     }
 }

@@ -16,6 +16,7 @@ use gander::jobs::{Jobs, Slot};
 
 use super::{head, room};
 use crate::gui::commands::Action;
+use crate::gui::target::Exported;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
@@ -43,7 +44,10 @@ struct Formed {
 
 /// The state of the dialog.
 pub(crate) struct Export {
-    target: Target,
+    /// The node; `None` for what is no node, a query's result.
+    target: Option<Target>,
+    /// What it is called.
+    name: String,
     /// What the view has selected, filtered or cut: words for it, and the data.
     part: Option<(String, Data)>,
     /// Whether the whole node is written although there is a part.
@@ -65,10 +69,18 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    pub(super) fn new(target: Target, part: Option<(String, Data)>) -> Self {
+    pub(super) fn new(what: Exported) -> Self {
+        let (target, name, part) = match what {
+            Exported::Node(target, part) => {
+                let name = node_name(&target).to_owned();
+                (Some(target), name, part)
+            }
+            Exported::Part(name, part) => (None, name, Some(part)),
+        };
         Export {
             whole: part.is_none(),
             target,
+            name,
             part,
             items: Slot::default(),
             types: Slot::default(),
@@ -164,10 +176,10 @@ impl Export {
 
     /// Which part: what the view has selected, or all of the node.
     fn what(&mut self, ui: &mut Ui) {
-        let address = self.target.address();
+        let is_whole = |target: &Target| target.node.content.is_some() || target.node.has_children();
+        let whole = self.target.as_ref().filter(|target| is_whole(target));
         form::row(ui, "What", |ui| match &self.part {
-            // A query is nothing but its results.
-            Some((words, _)) if self.target.node.content.is_none() && !self.target.node.has_children() => {
+            Some((words, _)) if whole.is_none() => {
                 ui.label(words.as_str());
             }
             Some((words, _)) => {
@@ -179,6 +191,7 @@ impl Export {
                 }
             }
             None => {
+                let address = self.target.as_ref().map(Target::address).unwrap_or_default();
                 let text = theme::mono(&address).color(Theme::of(ui).text);
                 ui.add(egui::Label::new(text).truncate()).on_hover_text(&address);
             }
@@ -187,13 +200,18 @@ impl Export {
 
     /// The contents to write.
     fn gathered(&self, ui: &mut Ui, jobs: &Jobs) -> Option<Arc<Vec<Item>>> {
-        let (node, path) = (self.target.node.clone(), self.target.path.clone());
+        let node = self.target.as_ref().map(|target| (target.node.clone(), target.path.clone()));
         let part = self.part.clone().filter(|_| !self.whole);
-        let name = stem(&self.target);
-        let shown = self.items.get(jobs, &self.whole, "gathering what to export", move |task| match part {
-            Some((_, data)) => Ok(items_of(name, data, Attributes::of(&node))),
-            None => convert::gather(task, &node, &path),
-        });
+        let name = stem(&self.name);
+        let shown =
+            self.items.get(jobs, &self.whole, "gathering what to export", move |task| match (part, node) {
+                (Some((_, data)), node) => {
+                    let attributes = node.map(|(node, _)| Attributes::of(&node)).unwrap_or_default();
+                    Ok(items_of(name, data, attributes))
+                }
+                (None, Some((node, path))) => convert::gather(task, &node, &path),
+                (None, None) => Ok(Vec::new()),
+            });
         let value = shown.ready();
         if let Some(error) = shown.error {
             form::problem(ui, "This cannot be exported", &error.to_string());
@@ -245,8 +263,9 @@ impl Export {
 
     /// Another type than the file has already: that is what conversions are for.
     fn likely(&self, types: &[&'static FileType]) -> Option<&'static FileType> {
-        let own = self.target.document.format.id;
-        let other = types.iter().find(|file_type| self.part.is_some() || file_type.id != own);
+        let own =
+            self.target.as_ref().filter(|_| self.part.is_none()).map(|target| target.document.format.id);
+        let other = types.iter().find(|file_type| Some(file_type.id) != own);
         other.or(types.first()).copied()
     }
 
@@ -309,7 +328,7 @@ impl Export {
         actions: &mut Vec<Action>,
     ) -> Option<bool> {
         if !self.own_path {
-            self.path = suggested(&self.target, file_type);
+            self.path = suggested(self.target.as_ref(), &self.name, file_type);
         }
         let mut path = self.path.clone();
         form::row(ui, "To", |ui| {
@@ -359,24 +378,27 @@ fn items_of(name: String, data: Data, attributes: Attributes) -> Vec<Item> {
     }
 }
 
-/// The name of the node without what a file name cannot have, or of the file without its extension.
-fn stem(target: &Target) -> String {
+/// The name of the node, or of the file without its extension.
+fn node_name(target: &Target) -> &str {
     let name = target.node.name.as_str();
-    let name =
-        if target.path.is_empty() { name.rsplit_once('.').map_or(name, |(stem, _)| stem) } else { name };
+    if target.path.is_empty() { name.rsplit_once('.').map_or(name, |(stem, _)| stem) } else { name }
+}
+
+/// A name without what the name of a file cannot have.
+fn stem(name: &str) -> String {
     let safe = |c: char| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c };
     let name: String = name.chars().take(120).map(safe).collect();
     if name.is_empty() { "export".to_owned() } else { name }
 }
 
 /// A name beside the source that is not the source's own.
-fn suggested(target: &Target, file_type: &FileType) -> String {
-    let source = target.document.source.path();
+fn suggested(target: Option<&Target>, name: &str, file_type: &FileType) -> String {
+    let source = target.and_then(|target| target.document.source.path());
     let folder = source.and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
     let ending = file_type.extensions.first().copied().unwrap_or("out");
-    let stem = stem(target);
+    let stem = stem(name);
     let first = folder.join(format!("{stem}.{ending}"));
-    if source == Some(&first) { folder.join(format!("{stem}_export.{ending}")) } else { first }
+    if source == Some(first.as_path()) { folder.join(format!("{stem}_export.{ending}")) } else { first }
         .display()
         .to_string()
 }

@@ -3,12 +3,14 @@
 use egui::{Grid, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{head, room};
-use crate::gui::commands::{COMMANDS, Menu};
+use crate::gui::commands::{COMMANDS, Label, Menu};
 use crate::gui::theme::{self, Theme, space};
 
 /// The state of the list.
 #[derive(Default)]
 pub(crate) struct Keys {
+    /// The commands of the view that is shown.
+    of_view: Vec<&'static Label>,
     filter: String,
     focused: bool,
 }
@@ -40,7 +42,6 @@ const OTHERS: [(&str, &[(&str, &str)]); 4] = [
         &[
             ("[ and ], Page keys", "The slice before, after; with Shift ten of them"),
             ("Space", "Play the slices, pause"),
-            ("Alt+1 to Alt+6", "Numbers, heat map, image, line, histogram, volume"),
             ("N, Shift+N", "The next NaN, the one before"),
             ("T", "Swap rows and columns"),
         ],
@@ -57,6 +58,10 @@ const OTHERS: [(&str, &[(&str, &str)]); 4] = [
 ];
 
 impl Keys {
+    pub(super) fn new(of_view: Vec<&'static Label>) -> Self {
+        Keys { of_view, ..Keys::default() }
+    }
+
     /// Draws it; true if it is to be closed.
     pub(super) fn ui(&mut self, ui: &mut Ui) -> bool {
         room(ui, 560.0, 620.0);
@@ -71,14 +76,15 @@ impl Keys {
         let wanted = self.filter.to_lowercase();
         let height = (ui.ctx().content_rect().height() - 190.0).clamp(120.0, 500.0);
         ScrollArea::vertical().auto_shrink([false, true]).max_height(height).show(ui, |ui| {
+            let ctx = ui.ctx().clone();
+            let row = |label: &Label| (label.keys_text(&ctx), label.words.to_owned());
             for menu in Menu::ALL {
-                let rows: Vec<(String, String)> = COMMANDS
-                    .iter()
-                    .filter(|command| command.menu == menu)
-                    .map(|command| (command.keys_text(ui.ctx()), command.words.to_owned()))
-                    .collect();
+                let of_menu = COMMANDS.iter().filter(|command| command.menu == menu);
+                let rows: Vec<(String, String)> = of_menu.map(|command| row(&command.label)).collect();
                 section(ui, menu.word(), &rows, &wanted);
             }
+            let rows: Vec<(String, String)> = self.of_view.iter().map(|label| row(label)).collect();
+            section(ui, "What is shown", &rows, &wanted);
             for (title, rows) in OTHERS {
                 let rows: Vec<(String, String)> =
                     rows.iter().map(|(keys, words)| ((*keys).to_owned(), (*words).to_owned())).collect();

@@ -11,8 +11,8 @@ use crate::gui::facts::{self, Sums};
 use crate::gui::files::{File, Files};
 use crate::gui::icons::Icon;
 use crate::gui::search::Found;
+use crate::gui::target::{Exported, QueryStart, Target};
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::views::Target;
 use crate::gui::watch::Change;
 
 /// What a row shows.
@@ -260,10 +260,10 @@ pub(super) fn menu(ui: &mut Ui, about: &About, files: &Files, actions: &mut Vec<
             actions.push(Action::Show(target.clone(), Where::Side));
         }
         if item(ui, Icon::Export, "Export…") {
-            actions.push(Action::Export(target.clone(), None));
+            actions.push(Action::Export(Exported::Node(target.clone(), None)));
         }
         if target.node.kind() == Kind::Table && item(ui, Icon::Database, "Query with SQL") {
-            actions.push(Action::Query(target.clone(), String::new()));
+            actions.push(Action::Query(QueryStart::Table(target.clone(), String::new())));
         }
         ui.separator();
         if item(ui, Icon::Copy, "Copy path") {

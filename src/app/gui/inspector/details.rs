@@ -11,7 +11,6 @@ use gander::data::content::{ImageInfo, Layout};
 use gander::data::node::{Node, Value};
 
 use crate::gui::facts;
-use crate::gui::views::sql::is_query;
 use crate::gui::views::{Subject, Target};
 
 /// The name of the line with the count of rows.
@@ -77,10 +76,6 @@ fn of_column(known: &mut Known, table: &dyn Table, column: usize) {
 fn of_node(known: &mut Known, task: &Task, target: &Target) {
     let node = &target.node;
     known.line(&capital(node.label), node.name.as_str());
-    if is_query(target) {
-        known.line("Of", target.document.source.name());
-        return;
-    }
     if target.path.is_empty() {
         known.line("Format", target.document.format.name);
     } else if target.path != node.name {

@@ -145,11 +145,15 @@ fn of(visuals: &Visuals) -> &'static Theme {
 }
 
 impl Behaviour<'_> {
-    /// Where the node of a tab lies.
+    /// Where the nodes of a tab lie; `None` where it has none.
     fn tip(&self, tiles: &Tiles<Pane>, tile_id: TileId) -> Option<String> {
-        let pane = tiles.get_pane(&tile_id)?;
-        let file = self.cx.files.get(pane.file_number())?.path.display().to_string();
-        Some(if pane.path().is_empty() { file } else { format!("{file}#{}", pane.path()) })
+        let nodes = tiles.get_pane(&tile_id)?.content().nodes().iter();
+        let lines = nodes.filter_map(|node| {
+            let file = self.cx.files.get(node.file)?.path.display().to_string();
+            Some(if node.path.is_empty() { file } else { format!("{file}#{}", node.path) })
+        });
+        let lines: Vec<String> = lines.collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn menu(&mut self, ui: &mut Ui, tiles: &mut Tiles<Pane>, tile_id: TileId) {

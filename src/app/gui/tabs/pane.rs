@@ -1,22 +1,22 @@
-//! One tab: the node it shows, found by a job where it must be, and its view.
+//! One tab: what it shows, whose nodes are found by jobs where they must be, and its view.
 
 use std::sync::Arc;
 
 use egui::Ui;
 use gander::bytes::error::Error;
 use gander::data::content::Content;
-use gander::data::format::Data;
 use gander::data::node::{Children, Node};
 use gander::data::open::Document;
 use gander::jobs::{Jobs, Slot};
 use serde_json::Value;
 
 use super::TabsCx;
-use crate::gui::commands::Action;
+use crate::gui::commands::{self, Action, Label};
 use crate::gui::explorer::open_as;
 use crate::gui::files::{Files, State};
 use crate::gui::icons::Icon;
-use crate::gui::session::Tab;
+use crate::gui::session::{KeptContent, Tab};
+use crate::gui::target::{Exported, NodeRef, QueryStart, TabContent};
 use crate::gui::theme::{self, Theme, size, space};
 use crate::gui::views::{self, Request, Subject, Target, View, ViewCx};
 use crate::gui::watch::Change;
@@ -24,21 +24,34 @@ use crate::gui::watch::Change;
 /// One tab.
 pub(crate) struct Pane {
     number: u64,
-    file: u64,
-    path: String,
+    content: TabContent,
+    /// The nodes that its content names.
+    parts: Vec<Part>,
     name: String,
     /// Whether the next preview replaces it.
     pub(crate) preview: bool,
-    /// The node as it was clicked, perhaps not looked into.
-    node: Option<Arc<Node>>,
     /// What the session or the view before a reload kept.
     kept: Value,
-    found: Slot<usize, Arc<Node>>,
-    shown: Option<(Target, Box<dyn View>)>,
+    /// What a query begins with.
+    start: QueryStart,
+    shown: Option<Shown>,
     /// What its view is asked for once it is there.
     asked: Option<Request>,
     /// Whether its view is to take the keyboard.
     pub(super) grab: Grab,
+}
+
+/// A node that a tab shows.
+struct Part {
+    /// The node as it was clicked, perhaps not looked into.
+    node: Option<Arc<Node>>,
+    found: Slot<usize, Arc<Node>>,
+}
+
+/// A view, and the nodes that it was made for.
+struct Shown {
+    targets: Vec<Target>,
+    view: Box<dyn View>,
 }
 
 /// How a tab that was chosen asks for the keyboard.
@@ -53,50 +66,64 @@ pub(super) enum Grab {
     Now,
 }
 
-/// What there is to draw.
-enum Ready {
-    Yes,
+/// Why there is no view to draw.
+enum Lacking {
+    /// A job is under way: what it does.
     Pending(String),
-    Failed(Error),
+    /// What a file could not give.
+    Failed(u64, Error),
 }
 
 impl Pane {
+    fn new(number: u64, content: TabContent, name: String) -> Self {
+        let parts = content.nodes().iter().map(|_| Part { node: None, found: Slot::default() }).collect();
+        Pane {
+            number,
+            content,
+            parts,
+            name,
+            preview: false,
+            kept: Value::Null,
+            start: QueryStart::Empty,
+            shown: None,
+            asked: None,
+            grab: Grab::No,
+        }
+    }
+
     /// A tab for a node that is there.
     pub(super) fn of(number: u64, target: Target, preview: bool) -> Self {
-        Pane {
-            number,
-            file: target.file,
-            path: target.path.clone(),
-            name: target.tab_words(),
-            preview,
-            node: Some(target.node),
-            kept: Value::Null,
-            found: Slot::default(),
-            shown: None,
-            asked: None,
-            grab: Grab::No,
-        }
+        let mut pane = Pane::new(number, TabContent::Node(target.place()), target.tab_words());
+        pane.parts.iter_mut().for_each(|part| part.node = Some(target.node.clone()));
+        Pane { preview, ..pane }
     }
 
-    /// A tab for a node that must be found first.
-    pub(super) fn later(number: u64, file: u64, tab: &Tab) -> Self {
-        Pane {
-            number,
-            file,
-            path: tab.node.clone(),
-            name: tab.name.clone(),
-            preview: tab.preview,
-            node: None,
-            kept: tab.view.clone(),
-            found: Slot::default(),
-            shown: None,
-            asked: None,
-            grab: Grab::No,
-        }
+    /// A tab whose nodes must be found first, under this name until they are there.
+    pub(super) fn later(number: u64, content: TabContent, name: &str) -> Self {
+        Pane::new(number, content, name.to_owned())
     }
 
-    pub(super) fn is_at(&self, file: u64, path: &str) -> bool {
-        self.file == file && self.path == path
+    /// A tab of a session.
+    pub(super) fn restored(number: u64, content: TabContent, tab: &Tab) -> Self {
+        Pane { preview: tab.preview, kept: tab.view.clone(), ..Pane::later(number, content, &tab.name) }
+    }
+
+    /// A tab for a new query.
+    pub(super) fn query(number: u64, query: u64, start: QueryStart) -> Self {
+        Pane { start, ..Pane::new(number, TabContent::Query(query), format!("SQL {query}")) }
+    }
+
+    /// What it is about.
+    pub(crate) fn content(&self) -> &TabContent {
+        &self.content
+    }
+
+    /// The node that it shows, by its place; `None` where that is not one node.
+    pub(super) fn node(&self) -> Option<&NodeRef> {
+        match &self.content {
+            TabContent::Node(node) => Some(node),
+            _ => None,
+        }
     }
 
     /// Whether nothing was shown in it so far, and nothing is kept of an earlier look.
@@ -104,14 +131,17 @@ impl Pane {
         self.shown.is_none() && self.kept.is_null()
     }
 
-    /// Shows another node than the one that it was made for.
-    pub(super) fn begin_at(&mut self, path: &str) {
-        self.path = path.to_owned();
-        self.name = path.rsplit('/').next().unwrap_or(path).to_owned();
+    /// Whether its view is there.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown.is_some()
     }
 
-    pub(super) fn file(&self) -> u64 {
-        self.file
+    /// Shows another node of the file than the one that it was made for.
+    pub(super) fn begin_at(&mut self, path: &str) {
+        if let TabContent::Node(node) = &mut self.content {
+            node.path = path.to_owned();
+            self.name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        }
     }
 
     /// The words on the tab.
@@ -119,32 +149,43 @@ impl Pane {
         &self.name
     }
 
-    /// What it shows, once that is there.
+    /// What it shows, once that is there and if it is one node.
     pub(crate) fn target(&self) -> Option<&Target> {
-        self.shown.as_ref().map(|(target, _)| target)
+        match self.shown.as_ref()?.targets.as_slice() {
+            [target] => Some(target),
+            _ => None,
+        }
     }
 
-    /// The node's path in its file.
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The number of the file it belongs to.
-    pub(crate) fn file_number(&self) -> u64 {
-        self.file
+    /// The number of the file that it belongs to, if to one.
+    pub(crate) fn file_number(&self) -> Option<u64> {
+        self.node().map(|node| node.file)
     }
 
     pub(super) fn subject(&self) -> Subject {
-        self.shown.as_ref().map_or(Subject::Node, |(_, view)| view.subject())
+        self.shown.as_ref().map_or(Subject::Node, |shown| shown.view.subject())
     }
 
-    pub(super) fn export(&self) -> Option<(String, Data)> {
-        self.shown.as_ref().and_then(|(_, view)| view.export())
+    /// What the inspector tells of a view that is about no node.
+    pub(super) fn details(&self) -> Vec<(&'static str, String)> {
+        self.shown.as_ref().map_or_else(Vec::new, |shown| shown.view.details())
     }
 
-    /// What a query of it begins with besides the table's name.
-    pub(super) fn clauses(&self) -> String {
-        self.shown.as_ref().and_then(|(_, view)| view.clauses()).unwrap_or_default()
+    /// What *Export…* would write; `None` where there is nothing yet.
+    pub(super) fn export(&self) -> Option<Exported> {
+        let shown = self.shown.as_ref()?;
+        exported(&self.name, self.target(), shown.view.as_ref())
+    }
+
+    /// What a new query begins with while this is the active tab.
+    pub(super) fn query_start(&self) -> QueryStart {
+        let is_table = |target: &&Target| matches!(target.node.content, Some(Content::Table(_)));
+        match (self.target().filter(is_table), &self.shown) {
+            (Some(target), Some(shown)) => {
+                QueryStart::Table(target.clone(), shown.view.clauses().unwrap_or_default())
+            }
+            _ => QueryStart::Empty,
+        }
     }
 
     /// Asks its view as soon as there is one. False where there is one already.
@@ -156,13 +197,27 @@ impl Pane {
         later
     }
 
-    pub(super) fn with_view<T>(&mut self, act: impl FnOnce(&mut dyn View, &Target) -> T) -> Option<T> {
-        self.shown.as_mut().map(|(target, view)| act(view.as_mut(), target))
+    /// Passes a request to its view; false where it means nothing there.
+    pub(super) fn request(&mut self, request: &Request, cx: &mut TabsCx<'_>) -> bool {
+        let Some(shown) = &mut self.shown else { return false };
+        let (targets, view) = (&shown.targets, &mut shown.view);
+        view.request(request, &mut view_cx(cx, targets, true, false))
+    }
+
+    /// The commands of its view.
+    pub(super) fn commands(&self) -> Vec<&'static Label> {
+        self.shown.as_ref().map_or_else(Vec::new, |shown| shown.view.commands())
+    }
+
+    /// Does one of them, by its place; false where it means nothing now.
+    pub(super) fn run(&mut self, at: usize, cx: &mut TabsCx<'_>) -> bool {
+        let Some(Shown { targets, view }) = &mut self.shown else { return false };
+        view.run(at, &mut view_cx(cx, targets, true, false))
     }
 
     /// How it is looked at.
     pub(super) fn state(&self) -> Value {
-        self.shown.as_ref().map_or_else(|| self.kept.clone(), |(_, view)| view.keep())
+        self.shown.as_ref().map_or_else(|| self.kept.clone(), |shown| shown.view.keep())
     }
 
     /// It will be looked at like that.
@@ -171,131 +226,112 @@ impl Pane {
         self
     }
 
+    /// What a session keeps of it; `None` for a node of files that are looked at as one.
     pub(super) fn keep(&self, files: &Files, group: usize, open: bool, active: bool) -> Option<Tab> {
-        let file = files.get(self.file).filter(|file| file.parts.is_empty())?;
-        Some(Tab {
-            path: file.path.clone(),
-            node: self.path.clone(),
-            name: self.name.clone(),
-            preview: self.preview,
-            group,
-            open,
-            active,
-            view: self.state(),
-        })
+        let content = match &self.content {
+            TabContent::Node(node) => {
+                let file = files.get(node.file).filter(|file| file.parts.is_empty())?;
+                KeptContent::Node(file.path.clone(), node.path.clone())
+            }
+            TabContent::Query(number) => KeptContent::Query(*number),
+            #[cfg(test)]
+            TabContent::Comparison(_) => return None,
+        };
+        let (name, view) = (self.name.clone(), self.state());
+        Some(Tab { content, name, preview: self.preview, group, open, active, view })
     }
 
-    /// Finds the node and makes its view, if that is not done yet or the file was opened anew.
-    fn prepare(&mut self, files: &Files, jobs: &Jobs) -> Ready {
-        let Some(file) = files.get(self.file) else {
-            return Ready::Failed(Error::io("its file was closed"));
-        };
-        let document = match &file.state {
-            State::Ready(document) => document.clone(),
-            State::Opening => return Ready::Pending(format!("Opening {}…", file.name())),
-            State::Failed(error) => return Ready::Failed(error.clone()),
-        };
-        if let Some((target, view)) = &self.shown {
-            if Arc::ptr_eq(&target.document, &document) {
-                return Ready::Yes;
-            }
-            // The file was opened anew: the same node again, looked at in the same way.
-            self.kept = view.keep();
-            if !self.path.starts_with(views::sql::PATH) {
-                self.node = None;
-            }
+    /// Finds its nodes and makes its view, if that is not done yet or a file was opened anew.
+    fn prepare(&mut self, files: &Files, jobs: &Jobs) -> Result<(), Lacking> {
+        let mut documents = Vec::new();
+        for node in self.content.nodes() {
+            documents.push(document(files, node.file)?);
         }
-        // A query is no node of its file; it is what the session kept of it.
-        if self.node.is_none() {
-            self.node = views::sql::kept_node(&self.path);
+        if let Some(shown) = &self.shown {
+            let same =
+                |(target, document): (&Target, &Arc<Document>)| Arc::ptr_eq(&target.document, document);
+            if shown.targets.iter().zip(&documents).all(same) {
+                return Ok(());
+            }
+            // A file was opened anew: the same node again, looked at in the same way.
+            self.kept = shown.view.keep();
+            self.parts.iter_mut().for_each(|part| part.node = None);
         }
-        let node = match &self.node {
-            Some(node) if !matches!(node.children, Children::Lazy(_)) => node.clone(),
-            _ => match self.find(&document, jobs) {
-                Ok(Some(node)) => node,
-                Ok(None) => return Ready::Pending(format!("Looking into {}…", self.name)),
-                Err(error) => return Ready::Failed(error),
-            },
+        let mut targets = Vec::new();
+        for ((place, part), document) in self.content.nodes().iter().zip(&self.parts).zip(documents) {
+            let node = part.find(place, &document, jobs, &self.name)?;
+            targets.push(Target { file: place.file, document, path: place.path.clone(), node });
+        }
+        let start = std::mem::replace(&mut self.start, QueryStart::Empty);
+        let Some(mut view) = views::make(&self.content, &targets, start) else {
+            return Err(Lacking::Pending(self.name.clone()));
         };
-        let target = Target { file: self.file, document, path: self.path.clone(), node };
-        let mut view = views::make(&target);
         if !self.kept.is_null() {
             view.restore(&self.kept);
         }
-        self.name = target.tab_words();
-        self.shown = Some((target, view));
-        Ready::Yes
-    }
-
-    fn find(&self, document: &Arc<Document>, jobs: &Jobs) -> Result<Option<Arc<Node>>, Error> {
-        let key = Arc::as_ptr(document) as usize;
-        let (document, path, node) = (document.clone(), self.path.clone(), self.node.clone());
-        let title = format!("looking into {}", self.name);
-        let shown = self.found.get(jobs, &key, &title, move |task| match node {
-            Some(node) => node.resolved(task),
-            None => document.root.find(task, &path)?.ok_or_else(|| {
-                Error::malformed(format!("tree: there is no node {path:?} in this file any more"))
-            }),
-        });
-        match (shown.ready(), shown.error) {
-            (Some(node), _) => Ok(Some((*node).clone())),
-            (None, Some(error)) => Err(error),
-            (None, None) => Ok(None),
+        if let [target] = targets.as_slice() {
+            self.name = target.tab_words();
         }
+        self.shown = Some(Shown { targets, view });
+        Ok(())
     }
 
-    /// Draws the tab.
+    /// Draws the view, or why there is none.
     pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut TabsCx<'_>, active: bool) {
-        let theme = Theme::of(ui);
-        ui.painter().rect_filled(ui.max_rect(), 0.0, theme.bg2);
+        ui.painter().rect_filled(ui.max_rect(), 0.0, Theme::of(ui).bg2);
         match self.prepare(cx.files, cx.jobs) {
-            Ready::Yes => {}
-            Ready::Pending(words) => {
+            Ok(()) => {}
+            Err(Lacking::Pending(words)) => {
                 theme::pending(ui, ui.scope_id().with(("pending", self.number)), &words);
                 return;
             }
-            Ready::Failed(error) => {
-                let tried = cx.files.get(self.file).and_then(|file| file.tried());
-                self.failed(ui, &error, tried, cx);
+            Err(Lacking::Failed(file, error)) => {
+                self.failed(ui, file, &error, cx);
                 return;
             }
         }
-        if let Some(change) = cx.files.get(self.file).and_then(|file| file.change) {
-            changed(ui, &self.name, self.file, change, cx.actions);
+        for node in self.content.nodes() {
+            if let Some(change) = cx.files.get(node.file).and_then(|file| file.change) {
+                changed(ui, &self.name, node.file, change, cx.actions);
+            }
         }
         let active = active && cx.keyed;
         let free = self.grab == Grab::Now || ui.memory(|memory| memory.focused().is_none());
         let focus = active && free && std::mem::take(&mut self.grab) != Grab::No;
-        let Some((target, view)) = &mut self.shown else { return };
-        let mut cx = ViewCx {
-            jobs: cx.jobs,
-            target,
-            status: cx.status,
-            actions: cx.actions,
-            mappings: cx.mappings,
-            active,
-            focus,
-        };
+        let Some(Shown { targets, view }) = &mut self.shown else { return };
+        let mut cx = view_cx(cx, targets, active, focus);
         if let Some(request) = self.asked.take() {
             view.request(&request, &mut cx);
         }
+        if active && view.takes_keys(ui) {
+            let pressed = commands::pressed_of(ui.ctx(), &view.commands());
+            cx.actions.extend(pressed.into_iter().map(Action::ViewCommand));
+        }
+        let name = &self.name;
         ui.push_id(self.number, |ui| {
             // The view begins right below the bar's line.
             let between = std::mem::replace(&mut ui.spacing_mut().item_spacing.y, 0.0);
-            bar(ui, &mut cx, view.as_mut());
+            bar(ui, name, &mut cx, view.as_mut());
             ui.spacing_mut().item_spacing.y = between;
             view.ui(ui, &mut cx);
         });
         if let Some((path, node)) = view.stepped() {
-            (target.path, target.node) = (path, node.clone());
-            (self.path, self.node) = (target.path.clone(), Some(node));
-            self.name = target.tab_words();
-            self.found = Slot::default();
+            self.step_to(path, node);
         }
     }
 
+    /// Its view shows another node of the same file from now on.
+    fn step_to(&mut self, path: String, node: Arc<Node>) {
+        let Some([target]) = self.shown.as_mut().map(|shown| shown.targets.as_mut_slice()) else { return };
+        (target.path, target.node) = (path, node.clone());
+        self.name = target.tab_words();
+        self.content = TabContent::Node(target.place());
+        self.parts = vec![Part { node: Some(node), found: Slot::default() }];
+    }
+
     /// Says why there is nothing, and what can be done.
-    fn failed(&self, ui: &mut Ui, error: &Error, tried: Option<String>, cx: &mut TabsCx<'_>) {
+    fn failed(&self, ui: &mut Ui, file: u64, error: &Error, cx: &mut TabsCx<'_>) {
+        let tried = cx.files.get(file).and_then(|file| file.tried());
         let height = ui.available_height();
         ui.vertical_centered(|ui| {
             ui.add_space((height / 2.0 - 110.0).max(space::S6));
@@ -309,7 +345,6 @@ impl Pane {
                 ui.label(theme::dim(Theme::of(ui), tried));
             }
             ui.add_space(space::S3);
-            let file = self.file;
             ui.horizontal_wrapped(|ui| {
                 let wide = 448.0;
                 ui.add_space(((ui.available_width() - wide) / 2.0).max(0.0));
@@ -325,6 +360,72 @@ impl Pane {
                 }
             });
         });
+    }
+}
+
+impl Part {
+    /// The node at `place` of this document, looked for by a job where that must be.
+    fn find(
+        &self,
+        place: &NodeRef,
+        document: &Arc<Document>,
+        jobs: &Jobs,
+        name: &str,
+    ) -> Result<Arc<Node>, Lacking> {
+        if let Some(node) = self.node.as_ref().filter(|node| !matches!(node.children, Children::Lazy(_))) {
+            return Ok(node.clone());
+        }
+        let key = Arc::as_ptr(document) as usize;
+        let (document, path, node) = (document.clone(), place.path.clone(), self.node.clone());
+        let title = format!("looking into {name}");
+        let shown = self.found.get(jobs, &key, &title, move |task| match node {
+            Some(node) => node.resolved(task),
+            None => document.root.find(task, &path)?.ok_or_else(|| {
+                Error::malformed(format!("tree: there is no node {path:?} in this file any more"))
+            }),
+        });
+        match shown.answer() {
+            Some(Ok(node)) => Ok((*node).clone()),
+            Some(Err(error)) => Err(Lacking::Failed(place.file, error)),
+            None => Err(Lacking::Pending(format!("Looking into {name}…"))),
+        }
+    }
+}
+
+/// An open file's document, or why it is not there.
+fn document(files: &Files, file: u64) -> Result<Arc<Document>, Lacking> {
+    let Some(open) = files.get(file) else {
+        return Err(Lacking::Failed(file, Error::io("its file was closed")));
+    };
+    match &open.state {
+        State::Ready(document) => Ok(document.clone()),
+        State::Opening => Err(Lacking::Pending(format!("Opening {}…", open.name()))),
+        State::Failed(error) => Err(Lacking::Failed(file, error.clone())),
+    }
+}
+
+/// What *Export…* of a view writes.
+fn exported(name: &str, target: Option<&Target>, view: &dyn View) -> Option<Exported> {
+    match target {
+        Some(target) => Some(Exported::Node(target.clone(), view.export())),
+        None => view.export().map(|part| Exported::Part(name.to_owned(), part)),
+    }
+}
+
+/// What a view of these nodes sees of what the tabs see.
+fn view_cx<'a>(cx: &'a mut TabsCx<'_>, targets: &'a [Target], active: bool, focus: bool) -> ViewCx<'a> {
+    let target = match targets {
+        [target] => Some(target),
+        _ => None,
+    };
+    ViewCx {
+        jobs: cx.jobs,
+        target,
+        status: cx.status,
+        actions: cx.actions,
+        workspace: cx.workspace,
+        active,
+        focus,
     }
 }
 
@@ -363,7 +464,7 @@ fn theme_icon(ui: &mut Ui, icon: Icon) {
 }
 
 /// The bar above the view: its own controls at the left, *Export…* at the right.
-fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
+fn bar(ui: &mut Ui, name: &str, cx: &mut ViewCx<'_>, view: &mut dyn View) {
     let theme = Theme::of(ui);
     let area = ui.available_rect_before_wrap();
     let bar = egui::Rect::from_min_size(area.min, egui::vec2(area.width(), size::TOOLBAR));
@@ -371,22 +472,26 @@ fn bar(ui: &mut Ui, cx: &mut ViewCx<'_>, view: &mut dyn View) {
     ui.painter().hline(bar.x_range(), bar.bottom() - 0.5, theme.hairline());
     let inner = bar.shrink2(egui::vec2(space::S3, 5.0));
     let mut right = inner;
-    let below = cx.target.node.has_children() && cx.target.node.label != "folder";
-    if cx.target.node.content.is_some() || below || view.has_part() {
+    let target = cx.target;
+    let is_whole = |target: &Target| {
+        let node = &target.node;
+        node.content.is_some() || node.has_children() && node.label != "folder"
+    };
+    if target.is_some_and(is_whole) || view.has_part() {
         let builder = egui::UiBuilder::new()
             .max_rect(inner)
             .id_salt("export")
             .layout(egui::Layout::right_to_left(egui::Align::Center));
         let mut child = ui.new_child(builder);
         if theme::primary_button(&mut child, "Export…").clicked() {
-            cx.actions.push(Action::Export(cx.target.clone(), view.export()));
+            cx.actions.extend(exported(name, target, view).map(Action::Export));
         }
-        let is_table = matches!(cx.target.node.content, Some(Content::Table(_)));
-        if is_table
+        if let Some(target) = target.filter(|target| matches!(target.node.content, Some(Content::Table(_))))
             && area.width() >= WIDE
             && theme::button(&mut child, "SQL").on_hover_text("Query it (Ctrl+Shift+Q)").clicked()
         {
-            cx.actions.push(Action::Query(cx.target.clone(), view.clauses().unwrap_or_default()));
+            let clauses = view.clauses().unwrap_or_default();
+            cx.actions.push(Action::Query(QueryStart::Table(target.clone(), clauses)));
         }
         right.max.x = child.min_rect().left() - space::S2;
     }

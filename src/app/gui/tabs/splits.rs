@@ -1,10 +1,11 @@
 //! What a session keeps of the tabs: those of each group, and how the groups stand.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 
-use super::{Pane, Split, Tab, Tabs};
+use super::{KeptContent, NodeRef, Pane, Split, Tab, TabContent, Tabs};
 use crate::gui::files::Files;
 
 /// The tabs of a group, and the one that is open.
@@ -33,19 +34,24 @@ impl Tabs {
         (out, split)
     }
 
-    /// Puts back the tabs of a session; `file` finds or opens the file of a path.
+    /// Puts back the tabs of a session; `file` finds or opens a file.
     pub(crate) fn restore(
         &mut self,
         tabs: &[Tab],
         split: Option<&Split>,
-        mut file: impl FnMut(&Tab) -> Option<u64>,
+        mut file: impl FnMut(&Path) -> Option<u64>,
     ) {
         let mut tiles = std::mem::take(&mut self.tree.tiles);
         let (mut groups, mut active): (BTreeMap<usize, Group>, _) = (BTreeMap::new(), None);
         for tab in tabs {
-            let Some(file) = file(tab) else { continue };
-            self.next += 1;
-            let id = tiles.insert_pane(Pane::later(self.next, file, tab));
+            let content = match &tab.content {
+                KeptContent::Node(path, node) => {
+                    file(path).map(|file| NodeRef::new(file, node)).map(TabContent::Node)
+                }
+                KeptContent::Query(number) => Some(TabContent::Query(*number)),
+            };
+            let Some(content) = content else { continue };
+            let id = tiles.insert_pane(Pane::restored(self.next(), content, tab));
             let (list, open) = groups.entry(tab.group).or_default();
             list.push(id);
             if tab.open || tab.active {

@@ -12,7 +12,8 @@ use serde_json::json;
 use super::*;
 
 fn tab(node: &str, group: usize, open: bool) -> Tab {
-    Tab { path: "/there/x.csv".into(), node: node.into(), name: node.into(), group, open, ..Tab::default() }
+    let content = KeptContent::Node("/there/x.csv".into(), node.into());
+    Tab { content, name: node.into(), group, open, ..Tab::default() }
 }
 
 fn files() -> (Files, u64) {
@@ -61,16 +62,18 @@ fn a_preview_comes_back_as_it_was_left() {
         assert_eq!(kept.len(), 1);
         kept.remove(0)
     };
-    assert_eq!((kept(&tabs).node.as_str(), kept(&tabs).view), ("b", Value::Null));
+    assert_eq!((kept(&tabs).content, kept(&tabs).view), (tab("b", 0, true).content, Value::Null));
     tabs.show(target("a"), Where::Preview);
-    assert_eq!((kept(&tabs).node.as_str(), kept(&tabs).view), ("a", state));
+    assert_eq!((kept(&tabs).content, kept(&tabs).view), (tab("a", 0, true).content, state));
     // Of many nodes only the last ones are known.
     for n in 0..2 * LEFT {
         let other = Tab { preview: true, view: json!(n), ..tab(&n.to_string(), 0, true) };
-        tabs.remember(&Pane::later(0, file, &other));
+        let content = TabContent::Node(NodeRef::new(file, n.to_string()));
+        tabs.remember(&Pane::restored(0, content, &other));
     }
-    assert_eq!((tabs.left.len(), tabs.recall(file, "0")), (LEFT, None));
-    assert_eq!(tabs.recall(file, &(2 * LEFT - 1).to_string()), Some(json!(2 * LEFT - 1)));
+    assert_eq!((tabs.left.len(), tabs.recall(&NodeRef::new(file, "0"))), (LEFT, None));
+    let last = 2 * LEFT - 1;
+    assert_eq!(tabs.recall(&NodeRef::new(file, last.to_string())), Some(json!(last)));
     tabs.close_file(file);
     assert!(tabs.left.is_empty());
 }

@@ -35,7 +35,7 @@ mod volume;
 
 use std::sync::Arc;
 
-use egui::{Rect, Ui, UiBuilder, pos2};
+use egui::{Key, Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
 use gander::data::axes::AxisCoordinates;
 use gander::data::content::Array;
@@ -55,7 +55,12 @@ use self::numbers::{Numbers, NumbersState};
 use self::pictured::{Look, Pictured, PicturedState};
 use self::search::{Ended, Search};
 use self::volume::{Volume, VolumeState};
-use super::{Action, Request, Target, View, ViewCx, restored, saved};
+use super::{
+    Action, Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored,
+    run, saved,
+};
+use crate::gui::commands::{ALT, Label};
+use crate::gui::icons::Icon;
 use crate::gui::theme;
 
 /// How an array is shown.
@@ -200,6 +205,29 @@ impl ArrayView {
         Mode::ALL.into_iter().filter(|(mode, _)| volume || *mode != Mode::Volume).collect()
     }
 
+    /// Shows it in another way; false where its elements cannot be drawn like that.
+    fn show_as(&mut self, mode: Mode) -> bool {
+        let can = self.drawable() && self.modes().iter().any(|(one, _)| *one == mode);
+        if can {
+            self.mode = mode;
+        }
+        can
+    }
+
+    fn zoom(&mut self, zoom: Zoom, cx: &ViewCx<'_>) -> bool {
+        self.settle(cx);
+        match self.mode {
+            Mode::Heat => self.heat.zoom(zoom),
+            Mode::Image => self.image.zoom(zoom),
+            Mode::Volume => self.volume.zoom(zoom),
+            Mode::Line if zoom == Zoom::Fit => {
+                self.lines.fit();
+                true
+            }
+            Mode::Line | Mode::Numbers | Mode::Histogram => false,
+        }
+    }
+
     /// Whether the numbers have any options.
     fn has_options(&self) -> bool {
         let dtype = self.array.dtype();
@@ -286,7 +314,7 @@ impl ArrayView {
             return;
         }
         let shape = self.array.shape();
-        let Some(look) = cx.mappings.get(shape) else { return };
+        let Some(look) = cx.workspace.mappings.get(shape) else { return };
         self.mapping.clone_from(&look.mapping);
         if !self.drawable() {
             return;
@@ -313,9 +341,9 @@ impl ArrayView {
         let is_same = |look: &PlaneSettings| {
             look.mapping == self.mapping && look.mode == self.mode && look.choice == self.choice
         };
-        if !cx.mappings.get(self.array.shape()).is_some_and(is_same) {
+        if !cx.workspace.mappings.get(self.array.shape()).is_some_and(is_same) {
             let look = PlaneSettings { mapping: self.mapping.clone(), mode: self.mode, choice: self.choice };
-            cx.mappings.set(self.array.shape(), look);
+            cx.workspace.mappings.set(self.array.shape(), look);
         }
     }
 
@@ -362,7 +390,7 @@ impl ArrayView {
 
     /// The keys of the view as a whole: of sliders, not-a-numbers, modes.
     fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
-        use egui::{Key, Modifiers};
+        use egui::Modifiers;
         if !cx.active || ui.ctx().text_edit_focused() {
             return;
         }
@@ -375,12 +403,6 @@ impl ArrayView {
                 self.dims.step(&mut self.mapping, image, by);
             } else if pressed(Modifiers::SHIFT, key) {
                 self.dims.step(&mut self.mapping, image, 10 * by);
-            }
-        }
-        for (n, (mode, _)) in self.modes().into_iter().enumerate() {
-            const DIGITS: [Key; 6] = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6];
-            if self.drawable() && pressed(Modifiers::ALT, DIGITS[n]) {
-                self.mode = mode;
             }
         }
         // Letters and the space bar mean other things where a grid or a button has the keys.
@@ -503,6 +525,34 @@ impl ArrayView {
     }
 }
 
+const COMMANDS: &[ViewCommand<ArrayView>] = &[
+    ViewCommand::new(Label::new("Show numbers", Icon::Hash).keys(ALT, Key::Num1), |view, _| {
+        view.show_as(Mode::Numbers)
+    }),
+    ViewCommand::new(Label::new("Show as heat map", Icon::Array).keys(ALT, Key::Num2), |view, _| {
+        view.show_as(Mode::Heat)
+    }),
+    ViewCommand::new(Label::new("Show as image", Icon::Image).keys(ALT, Key::Num3), |view, _| {
+        view.show_as(Mode::Image)
+    }),
+    ViewCommand::new(Label::new("Show as lines", Icon::LineChart).keys(ALT, Key::Num4), |view, _| {
+        view.show_as(Mode::Line)
+    }),
+    ViewCommand::new(Label::new("Show histogram", Icon::Histogram).keys(ALT, Key::Num5), |view, _| {
+        view.show_as(Mode::Histogram)
+    }),
+    ViewCommand::new(Label::new("Show as volume", Icon::Volume).keys(ALT, Key::Num6), |view, _| {
+        view.show_as(Mode::Volume)
+    }),
+    ViewCommand::new(Label::new("Swap rows and columns", Icon::Swap).apart(), |view, _| {
+        view.mapping.transpose();
+        true
+    }),
+    ViewCommand::new(ZOOM_IN, |view, cx| view.zoom(Zoom::In, cx)),
+    ViewCommand::new(ZOOM_OUT, |view, cx| view.zoom(Zoom::Out, cx)),
+    ViewCommand::new(ZOOM_FIT, |view, cx| view.zoom(Zoom::Fit, cx)),
+];
+
 impl View for ArrayView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.settle(cx);
@@ -546,22 +596,20 @@ impl View for ArrayView {
         self.share(cx);
     }
 
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run(COMMANDS, at, self, cx)
+    }
+
     fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {
         self.settle(cx);
         match request {
             Request::GoTo(text) => self.go_to_text(text),
             Request::Element(index) => self.go_to(index),
-            Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => match self.mode {
-                Mode::Heat => self.heat.request(request),
-                Mode::Image => self.image.request(request),
-                Mode::Volume => self.volume.request(request),
-                Mode::Line if *request == Request::ZoomFit => {
-                    self.lines.fit();
-                    true
-                }
-                _ => false,
-            },
-            Request::Find | Request::Column(_) | Request::Version(_) => false,
+            Request::Find | Request::Column(_) => false,
         }
     }
 

@@ -16,17 +16,17 @@ use gander::data::node::Node;
 use gander::data::region::Region;
 use gander::jobs::Jobs;
 
-use super::{Action, Mappings, Request, Status, Target, View, ViewCx};
-use crate::gui::theme;
+use super::{Action, Mappings, Request, Status, Target, View, ViewCx, Workspace};
+use crate::gui::{commands, theme};
 
-/// A view, its target and what it said.
+/// A view, the node that it is about and what it said.
 pub(super) struct Bench<V: View + ?Sized = dyn View> {
     pub(super) view: Box<V>,
-    pub(super) target: Target,
+    pub(super) target: Option<Target>,
     pub(super) jobs: Jobs,
     pub(super) status: Status,
     pub(super) actions: Vec<Action>,
-    pub(super) mappings: Mappings,
+    pub(super) workspace: Workspace,
     /// How long the view took to draw, each frame.
     pub(super) frames: Vec<Duration>,
 }
@@ -59,7 +59,8 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
 /// The same, where arrays were looked at before.
 pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
     let target = target(name, content);
-    let bench = Bench { mappings, ..Bench::new(super::make(&target), target) };
+    let workspace = Workspace { mappings, ..Workspace::default() };
+    let bench = Bench { workspace, ..Bench::new(super::node_view(&target), target) };
     Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
@@ -70,14 +71,14 @@ pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Ha
 
 impl<V: View + ?Sized> Bench<V> {
     /// A view that is looked at for the first time.
-    pub(super) fn new(view: Box<V>, target: Target) -> Self {
+    pub(super) fn new(view: Box<V>, target: impl Into<Option<Target>>) -> Self {
         Bench {
             view,
-            target,
+            target: target.into(),
             jobs: Jobs::new(|| {}),
             status: Status::default(),
             actions: Vec::new(),
-            mappings: Mappings::default(),
+            workspace: Workspace::default(),
             frames: Vec::new(),
         }
     }
@@ -86,10 +87,10 @@ impl<V: View + ?Sized> Bench<V> {
     fn parts(&mut self) -> (&mut V, ViewCx<'_>) {
         let cx = ViewCx {
             jobs: &self.jobs,
-            target: &self.target,
+            target: self.target.as_ref(),
             status: &mut self.status,
             actions: &mut self.actions,
-            mappings: &mut self.mappings,
+            workspace: &mut self.workspace,
             active: true,
             focus: self.frames.is_empty(),
         };
@@ -100,6 +101,13 @@ impl<V: View + ?Sized> Bench<V> {
     pub(super) fn frame(ui: &mut egui::Ui, bench: &mut Self) {
         let started = Instant::now();
         let (view, mut cx) = bench.parts();
+        let pressed = match view.takes_keys(ui) {
+            true => commands::pressed_of(ui.ctx(), &view.commands()),
+            false => Vec::new(),
+        };
+        for at in pressed {
+            view.run(at, &mut cx);
+        }
         ui.horizontal(|ui| view.toolbar(ui, &mut cx));
         view.ui(ui, &mut cx);
         bench.frames.push(started.elapsed());
@@ -109,6 +117,13 @@ impl<V: View + ?Sized> Bench<V> {
     pub(super) fn ask(&mut self, request: &Request) -> bool {
         let (view, mut cx) = self.parts();
         view.request(request, &mut cx)
+    }
+
+    /// Does the command that is called so; false where it means nothing now.
+    pub(super) fn run(&mut self, words: &str) -> bool {
+        let (view, mut cx) = self.parts();
+        let at = view.commands().iter().position(|label| label.words == words).unwrap();
+        view.run(at, &mut cx)
     }
 }
 

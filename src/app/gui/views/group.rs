@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Request, Target, View, ViewCx, restored, saved};
-use crate::gui::commands::{Action, Where};
+use crate::gui::commands::{Action, Label, Where};
 use crate::gui::grid::{Cell, CellKind, ColumnHead, Grid, GridModel, GridRows, GridState, Side, SortMark};
 use crate::gui::theme::{self, Theme, space};
 use list::{Entry, Listed};
@@ -149,13 +149,9 @@ impl Group {
     }
 
     fn open(listed: &Listed, row: u32, which: Where, cx: &mut ViewCx<'_>) {
-        let Some(entry) = listed.entries.get(row as usize) else { return };
-        let target = Target {
-            file: cx.target.file,
-            document: cx.target.document.clone(),
-            path: entry.path.clone(),
-            node: entry.node.clone(),
-        };
+        let (Some(entry), Some(target)) = (listed.entries.get(row as usize), cx.target) else { return };
+        let Target { file, document, .. } = target.clone();
+        let target = Target { file, document, path: entry.path.clone(), node: entry.node.clone() };
         cx.actions.push(Action::Show(target, which));
     }
 
@@ -206,8 +202,9 @@ impl View for Group {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (node, path, scope) = (cx.target.node.clone(), cx.target.path.clone(), self.scope);
-        let title = format!("listing {}", cx.target.title());
+        let Some(target) = cx.target else { return };
+        let (node, path, scope) = (target.node.clone(), target.path.clone(), self.scope);
+        let title = format!("listing {}", cx.title());
         let key = (scope, self.whole == Some(scope));
         let shown = self.listed.get(cx.jobs, &key, &title, move |task| match key.1 {
             true => list::of(task, &node, &path, scope),
@@ -233,7 +230,7 @@ impl View for Group {
         self.levels = listed.levels.then_some(listed.all);
         self.arrange(&listed);
         cx.status.facts = self.sums(&listed);
-        self.grid.name = cx.target.title().to_owned();
+        self.grid.name = cx.title().to_owned();
         let mut model = Rows { listed: &listed, order: &self.order, columns: &self.columns, sort: self.sort };
         let response = self.grid.ui(ui, &mut model);
         if let Some(click) = response.header_clicked {
@@ -257,6 +254,14 @@ impl View for Group {
         {
             Self::open(&listed, *row, Where::Kept, cx);
         }
+    }
+
+    fn commands(&self) -> Vec<&'static Label> {
+        Vec::new()
+    }
+
+    fn run(&mut self, _at: usize, _cx: &mut ViewCx<'_>) -> bool {
+        false
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {

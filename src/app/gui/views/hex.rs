@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Request, Target, View, ViewCx, restored, saved};
-use crate::gui::commands::{Action, Cmd};
+use crate::gui::commands::{Action, Cmd, Label};
 use crate::gui::icons::Icon;
 use crate::gui::list::List;
 use crate::gui::theme::{self, Theme, space};
@@ -475,6 +475,14 @@ impl View for HexView {
             0 | 1 => self.len.map_or(String::new(), gander::bytes::display::bytes),
             many => format!("{} selected", gander::bytes::display::plural(many, "byte")),
         };
+    }
+
+    fn commands(&self) -> Vec<&'static Label> {
+        Vec::new()
+    }
+
+    fn run(&mut self, _at: usize, _cx: &mut ViewCx<'_>) -> bool {
+        false
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {

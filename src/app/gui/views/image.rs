@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use egui::{Rect, Ui, UiBuilder, pos2};
+use egui::{Key, Rect, Ui, UiBuilder, pos2};
 use gander::bytes::display;
 use gander::data::adapt::FrameArray;
 use gander::data::axes::AxisCoordinates;
@@ -26,7 +26,11 @@ use super::array::dims::Dims;
 use super::array::histogram::{Histogram, HistogramState};
 use super::array::options;
 use super::array::pictured::{Look, Pictured, PicturedState};
-use super::{Request, Target, View, ViewCx, restored, saved};
+use super::{
+    Request, Target, View, ViewCommand, ViewCx, ZOOM_FIT, ZOOM_IN, ZOOM_OUT, Zoom, labels, restored, run,
+    saved,
+};
+use crate::gui::commands::{ALT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, space};
 
@@ -257,6 +261,20 @@ fn standing(shape: &[u64], number: u64) -> Mapping {
     mapping
 }
 
+const COMMANDS: &[ViewCommand<ImageView>] = &[
+    ViewCommand::new(Label::new("Show image", Icon::Image).keys(ALT, Key::Num1), |view, _| {
+        view.mode = Mode::Image;
+        true
+    }),
+    ViewCommand::new(Label::new("Show histogram", Icon::Histogram).keys(ALT, Key::Num2), |view, _| {
+        view.mode = Mode::Histogram;
+        true
+    }),
+    ViewCommand::new(ZOOM_IN, |view, _| view.pictured.zoom(Zoom::In)),
+    ViewCommand::new(ZOOM_OUT, |view, _| view.pictured.zoom(Zoom::Out)),
+    ViewCommand::new(ZOOM_FIT, |view, _| view.pictured.zoom(Zoom::Fit)),
+];
+
 impl View for ImageView {
     fn toolbar(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.x = space::S2;
@@ -298,9 +316,16 @@ impl View for ImageView {
         }
     }
 
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run(COMMANDS, at, self, cx)
+    }
+
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {
         match request {
-            Request::ZoomIn | Request::ZoomOut | Request::ZoomFit => self.pictured.request(request),
             Request::GoTo(text) => {
                 let text = text.trim().trim_start_matches([':', '[']).trim_end_matches(']');
                 let numbers: Option<Vec<u64>> =

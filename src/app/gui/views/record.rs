@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::tree::{JsonTree, plain};
 use super::{Target, View, ViewCx};
-use crate::gui::commands::Action;
+use crate::gui::commands::{Action, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
 
@@ -28,16 +28,26 @@ struct Record {
 
 impl View for Record {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(target) = cx.target else { return };
         let theme = Theme::of(ui);
-        ui.label(theme::dim(theme, cx.target.node.label));
-        if of(&cx.target.node).count() > 8 {
+        ui.label(theme::dim(theme, target.node.label));
+        if of(&target.node).count() > 8 {
             let edit = egui::TextEdit::singleline(&mut self.filter).hint_text("Find an attribute");
             ui.add(edit.desired_width(200.0));
         }
     }
 
+    fn commands(&self) -> Vec<&'static Label> {
+        Vec::new()
+    }
+
+    fn run(&mut self, _at: usize, _cx: &mut ViewCx<'_>) -> bool {
+        false
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let node = cx.target.node.clone();
+        let Some(target) = cx.target else { return };
+        let node = target.node.clone();
         if let Some(problem) = &node.problem {
             let words = problem.to_string();
             let lines = [(words.as_str(), None)];

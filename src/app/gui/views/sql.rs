@@ -18,28 +18,22 @@ use std::sync::Arc;
 use egui::{Key, Modifiers, Rect, Sense, Ui, UiBuilder, pos2, vec2};
 use gander::data::content::Table;
 use gander::data::format::Data;
-use gander::data::node::Node;
 use gander::data::open::Document;
 use gander::jobs::{Jobs, Slot};
 use gander::query::{QueryResult, Registered};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::array::dims::drop_down;
-use super::{Request, Target, View, ViewCx, restored, saved};
+use super::{
+    QueryStart, Request, Target, View, ViewCommand, ViewCx, labels, restored, run as run_command, saved,
+};
+use crate::gui::commands::{CTRL, CTRL_SHIFT, Label};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use editor::Editor;
 use run::{Mode, Run, State};
 
-/// The label of the nodes that stand for queries.
-pub(crate) const LABEL: &str = "query";
-/// What the path of such a node begins with.
-pub(crate) const PATH: &str = "sql:";
-/// What the node of a new query says of it: the path of the table's node, and the clauses.
-const BESIDE: &str = "of";
-const CLAUSES: &str = "clauses";
 /// Results that are kept.
 const RESULTS: usize = 12;
 /// Statements that are remembered.
@@ -48,47 +42,28 @@ const REMEMBERED: usize = 100;
 const HEIGHT: f32 = 168.0;
 const LEAST: f32 = 60.0;
 
-/// The open files, as the window last said.
-static OPEN: Mutex<Vec<Arc<Document>>> = Mutex::new(Vec::new());
-/// The statements that were run, the newest first.
-static HISTORY: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The SQL statements that were run, the newest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Statements(Vec<String>);
 
-/// Says which files are open.
-pub(crate) fn set_open(documents: Vec<Arc<Document>>) {
-    *OPEN.lock() = documents;
-}
+impl Statements {
+    /// Those of an earlier session.
+    pub(crate) fn new(mut statements: Vec<String>) -> Self {
+        statements.truncate(REMEMBERED);
+        Statements(statements)
+    }
 
-/// A tab for a new query of the table of `beside`, with these clauses ([`gander::query::clauses`]). The
-/// statement is written once the table's name is known.
-pub(crate) fn target(beside: &Target, number: u64, clauses: &str) -> Target {
-    let node = node(number).attribute(BESIDE, beside.path.as_str()).attribute(CLAUSES, clauses);
-    Target { node: Arc::new(node), path: path(number), ..beside.clone() }
-}
+    /// The newest first.
+    pub(crate) fn list(&self) -> &[String] {
+        &self.0
+    }
 
-/// A tab for this statement beside `target`.
-pub(crate) fn target_of(beside: &Target, number: u64, statement: &str) -> Target {
-    let node = node(number).value(statement);
-    Target { node: Arc::new(node), path: path(number), ..beside.clone() }
-}
-
-/// Whether a tab is one of queries, which no file has.
-pub(crate) fn is_query(target: &Target) -> bool {
-    target.path.starts_with(PATH)
-}
-
-/// The path of a query's tab.
-pub(crate) fn path(number: u64) -> String {
-    format!("{PATH}{number}")
-}
-
-/// The node that stands for a query.
-fn node(number: u64) -> Node {
-    Node::new(format!("SQL {number}"), LABEL)
-}
-
-/// The node of a query that an earlier session kept, by its path.
-pub(crate) fn kept_node(path: &str) -> Option<Arc<Node>> {
-    path.strip_prefix(PATH)?.parse().ok().map(|number| Arc::new(node(number)))
+    /// Puts a statement on top.
+    fn remember(&mut self, sql: &str) {
+        self.0.retain(|old| old != sql);
+        self.0.insert(0, sql.to_owned());
+        self.0.truncate(REMEMBERED);
+    }
 }
 
 /// The open files and the node whose table's name is looked for.
@@ -100,17 +75,21 @@ pub(crate) struct Called(Slot<Place, String>);
 
 impl Called {
     /// What stands behind FROM, once it is known: the name that the table has among those of all open files.
-    pub(crate) fn get(&self, jobs: &Jobs, target: &Target) -> Option<Arc<String>> {
-        let documents = OPEN.lock().clone();
+    pub(crate) fn get(
+        &self,
+        jobs: &Jobs,
+        documents: &[Arc<Document>],
+        target: &Target,
+    ) -> Option<Arc<String>> {
         let place = |document: &Arc<Document>| Arc::as_ptr(document) as usize;
-        let path = if is_query(target) { "" } else { &target.path }.to_owned();
+        let path = target.path.clone();
         let key = (documents.iter().map(place).collect(), place(&target.document), path.clone());
         // What lies below a table has no name of its own: a version, its files.
         let address = gander::query::text_literal(&target.address());
         let document = target.document.clone();
         // What was just opened anew is called as it was before.
         let known = documents.iter().any(|other| Arc::ptr_eq(other, &document));
-        let documents = if known { documents } else { Vec::new() };
+        let documents = if known { documents.to_vec() } else { Vec::new() };
         let shown = self.0.get(jobs, &key, "names of tables", move |task| {
             match gander::query::name_of(task, &documents, &document, &path).unless_cancelled()? {
                 Ok(Some(name)) => Ok(gander::query::quoted(&name)),
@@ -120,12 +99,22 @@ impl Called {
         shown.ready()
     }
 
-    /// The same for a table that a tab shows: a query's result is known in its own tab only.
-    pub(crate) fn from(&self, jobs: &Jobs, target: &Target, table: &dyn Table) -> Option<String> {
-        let details = if is_query(target) { table.facts().details } else { Vec::new() };
-        match details.iter().find(|(name, _)| name == "query") {
-            Some((_, query)) => Some(format!("(\n{query}\n) AS result")),
-            None => self.get(jobs, target).map(|name| name.to_string()),
+    /// The same for a table that a view shows. A query's result has no node, and is known in its own tab only: it is
+    /// named by its statement.
+    pub(crate) fn from(
+        &self,
+        jobs: &Jobs,
+        documents: &[Arc<Document>],
+        target: Option<&Target>,
+        table: &dyn Table,
+    ) -> Option<String> {
+        match target {
+            Some(target) => self.get(jobs, documents, target).map(|name| name.to_string()),
+            None => {
+                let details = table.facts().details;
+                let (_, query) = details.iter().find(|(name, _)| name == "query")?;
+                Some(format!("(\n{query}\n) AS result"))
+            }
         }
     }
 }
@@ -138,27 +127,23 @@ struct Begin {
 }
 
 impl Begin {
-    /// What the node of a new query says.
-    fn of(target: &Target) -> Option<Self> {
-        let said = |name: &str| {
-            let found = target.node.attributes.iter().find(|(other, _)| other == name);
-            found.map(|(_, value)| value.to_string())
-        };
-        let of = Target { path: said(BESIDE)?, ..target.clone() };
-        Some(Begin { called: Called::default(), of, clauses: said(CLAUSES).unwrap_or_default() })
-    }
-
-    fn statement(&self, jobs: &Jobs) -> Option<String> {
-        let name = self.called.get(jobs, &self.of)?;
+    fn statement(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let name = self.called.get(cx.jobs, &cx.workspace.documents, &self.of)?;
         let line = if self.clauses.is_empty() { "" } else { "\n" };
         Some(format!("SELECT *\nFROM {name}{line}{}\nLIMIT 1000", self.clauses))
     }
 }
 
-/// The view of a query.
-pub(crate) fn make(target: &Target) -> Box<dyn View> {
-    let mut view = SqlView { height: HEIGHT, begin: Begin::of(target), ..SqlView::default() };
-    view.editor.text = target.node.value.clone().unwrap_or_default();
+/// The view of a query that begins like this.
+pub(crate) fn make(start: QueryStart) -> Box<dyn View> {
+    let mut view = SqlView { height: HEIGHT, ..SqlView::default() };
+    match start {
+        QueryStart::Empty => {}
+        QueryStart::Statement(statement) => view.editor.text = statement,
+        QueryStart::Table(of, clauses) => {
+            view.begin = Some(Begin { called: Called::default(), of, clauses });
+        }
+    }
     Box::new(view)
 }
 
@@ -179,7 +164,7 @@ struct SqlView {
 
 impl SqlView {
     /// Runs statements of the text, in their order; those that have a result already anew.
-    fn run(&mut self, jobs: &Jobs, wanted: Vec<std::ops::Range<usize>>) {
+    fn run_statements(&mut self, cx: &mut ViewCx<'_>, wanted: Vec<std::ops::Range<usize>>) {
         let text = self.editor.text.clone();
         let statements = wanted.into_iter().filter_map(|range| {
             let sql = text.get(range.clone())?.to_owned();
@@ -187,7 +172,7 @@ impl SqlView {
         });
         let mut numbered: Vec<(u64, String, usize)> = Vec::new();
         for (sql, place) in statements {
-            remember(&sql);
+            cx.workspace.statements.remember(&sql);
             let old =
                 self.runs.iter().find(|run| run.sql == sql && !numbered.iter().any(|n| n.0 == run.number));
             let number = old.map_or(self.count + 1, |run| run.number);
@@ -209,8 +194,8 @@ impl SqlView {
             old.map(|run| (run.number, run.mode, std::mem::take(&mut run.plot))).collect()
         };
         self.runs.retain(|run| !numbered.iter().any(|(number, ..)| *number == run.number));
-        let documents = OPEN.lock().clone();
-        self.runs.extend(run::start(jobs, documents, results, numbered));
+        let documents = cx.workspace.documents.clone();
+        self.runs.extend(run::start(cx.jobs, documents, results, numbered));
         for (number, mode, plot) in looks {
             if let Some(run) = self.runs.iter_mut().find(|run| run.number == number) {
                 // It is looked at as before.
@@ -254,26 +239,27 @@ impl SqlView {
     }
 
     /// Writes the statement that the query begins with.
-    fn begin(&mut self, jobs: &Jobs) {
+    fn begin(&mut self, cx: &ViewCx<'_>) {
         let Some(begin) = self.begin.as_ref().filter(|_| self.editor.text.is_empty()) else {
             self.begin = None;
             return;
         };
-        if let Some(statement) = begin.statement(jobs) {
+        if let Some(statement) = begin.statement(cx) {
             self.editor.text = statement;
             self.begin = None;
         }
     }
 
     /// The names of tables and columns, for completion.
-    fn learn(&mut self, jobs: &Jobs) {
-        let documents = OPEN.lock().clone();
+    fn learn(&mut self, cx: &ViewCx<'_>) {
+        let documents = &cx.workspace.documents;
         let results: Vec<(String, Arc<QueryResult>)> =
             self.results().into_iter().map(|(_, name, answer)| (name, answer)).collect();
         let files = documents.iter().map(|document| Arc::as_ptr(document) as usize);
         let key: Vec<usize> =
             files.chain(results.iter().map(|(_, answer)| Arc::as_ptr(answer) as usize)).collect();
-        let shown = self.names.get(jobs, &key, "names of tables", move |task| {
+        let documents = documents.clone();
+        let shown = self.names.get(cx.jobs, &key, "names of tables", move |task| {
             Ok(run::engine(task, &documents, &results)?.tables())
         });
         if let Some(known) = shown.value {
@@ -300,26 +286,28 @@ impl SqlView {
         self.height = (self.height + drag.drag_delta().y).max(LEAST);
     }
 
-    fn keys(&mut self, ui: &Ui, cx: &ViewCx<'_>) {
-        // Fields of the result have their own meaning of it.
-        let focused = ui.memory(|memory| memory.focused());
-        if !cx.active || ui.ctx().text_edit_focused() && focused != self.editor.id() {
-            return;
-        }
-        let pressed = |modifiers, key| ui.input_mut(|input| input.consume_key(modifiers, key));
-        if pressed(Modifiers::COMMAND | Modifiers::SHIFT, Key::Enter) {
-            let here = self.editor.here();
-            self.run(cx.jobs, here.into_iter().collect());
-        }
-        if pressed(Modifiers::COMMAND, Key::Enter) {
-            let wanted = self.editor.wanted();
-            self.run(cx.jobs, wanted);
-        }
+    /// Runs all statements, or those that are selected.
+    fn run_wanted(&mut self, cx: &mut ViewCx<'_>) -> bool {
+        let wanted = self.editor.wanted();
+        self.run_statements(cx, wanted);
+        true
     }
 
-    fn history_menu(&mut self, ui: &mut Ui) {
+    /// Runs the statement at the cursor.
+    fn run_here(&mut self, cx: &mut ViewCx<'_>) -> bool {
+        let here = self.editor.here();
+        let found = here.is_some();
+        self.run_statements(cx, here.into_iter().collect());
+        found
+    }
+
+    /// Stops what runs; false where nothing does.
+    fn stop(&mut self) -> bool {
+        self.running().map(|run| run.job.cancel()).is_some()
+    }
+
+    fn history_menu(&mut self, ui: &mut Ui, list: &[String]) {
         drop_down(ui, "History", "Statements that were run", |ui| {
-            let list = HISTORY.lock().clone();
             if list.is_empty() {
                 ui.label("No statement was run yet");
             }
@@ -340,7 +328,7 @@ impl SqlView {
                             true => {
                                 format!("{};\n\n{sql}", self.editor.text.trim_end().trim_end_matches(';'))
                             }
-                            false => sql,
+                            false => sql.clone(),
                         };
                         self.editor.replace(text);
                         ui.close();
@@ -377,28 +365,27 @@ impl SqlView {
     }
 }
 
-/// Puts a statement on top of those that were run.
-fn remember(sql: &str) {
-    let mut history = HISTORY.lock();
-    history.retain(|old| old != sql);
-    history.insert(0, sql.to_owned());
-    history.truncate(REMEMBERED);
-}
+const RUN: Label =
+    Label::new("Run all statements, or those that are selected", Icon::Play).keys(CTRL, Key::Enter);
+const RUN_HERE: Label =
+    Label::new("Run the statement at the cursor", Icon::Play).keys(CTRL_SHIFT, Key::Enter);
+
+const COMMANDS: &[ViewCommand<SqlView>] = &[
+    ViewCommand::new(RUN, |view, cx| view.run_wanted(cx)),
+    ViewCommand::new(RUN_HERE, |view, cx| view.run_here(cx)),
+    ViewCommand::new(Label::new("Stop the query", Icon::Stop), |view, _| view.stop()),
+];
 
 impl View for SqlView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.keys(ui, cx);
-        let hint = "Run all statements, or those that are selected (Ctrl+Enter); the one at the cursor (Ctrl+Shift+Enter)";
+        let hint = format!("{}\n{}", RUN.tip(ui.ctx()), RUN_HERE.tip(ui.ctx()));
         if theme::primary_button(ui, "Run").on_hover_text(hint).clicked() {
-            let wanted = self.editor.wanted();
-            self.run(cx.jobs, wanted);
+            self.run_wanted(cx);
         }
-        if let Some(run) = self.running()
-            && theme::icon_button(ui, Icon::Stop, "Stop the query (Esc)").clicked()
-        {
-            run.job.cancel();
+        if self.running().is_some() && theme::icon_button(ui, Icon::Stop, "Stop the query (Esc)").clicked() {
+            self.stop();
         }
-        self.history_menu(ui);
+        self.history_menu(ui, cx.workspace.statements.list());
         self.tables_menu(ui);
         if ui.available_width() > 330.0 {
             let theme = Theme::of(ui);
@@ -408,8 +395,8 @@ impl View for SqlView {
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.begin(cx.jobs);
-        self.learn(cx.jobs);
+        self.begin(cx);
+        self.learn(cx);
         self.show_failed();
         let theme = Theme::of(ui);
         let whole = ui.available_rect_before_wrap();
@@ -438,9 +425,34 @@ impl View for SqlView {
         }
     }
 
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run_command(COMMANDS, at, self, cx)
+    }
+
+    fn takes_keys(&self, ui: &Ui) -> bool {
+        // Fields of the result have their own meaning of them.
+        !ui.ctx().text_edit_focused() || ui.memory(|memory| memory.focused()) == self.editor.id()
+    }
+
     fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {
         let view = self.runs.get_mut(self.current).and_then(|run| run.view.as_mut());
         view.is_some_and(|(_, view)| view.request(request, cx))
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("Statements run", self.runs.len().to_string())];
+        if let Some(run) = self.runs.get(self.current) {
+            lines.push(("Result", run.name()));
+            if let Some(answer) = run.answer() {
+                lines.push(("Rows", answer.rows().to_string()));
+                lines.push(("Columns", answer.schema().fields().len().to_string()));
+            }
+        }
+        lines
     }
 
     fn export(&self) -> Option<(String, Data)> {
@@ -455,11 +467,7 @@ impl View for SqlView {
     }
 
     fn keep(&self) -> Value {
-        saved(&SqlState {
-            statement: Some(self.editor.text.clone()),
-            height: Some(self.height),
-            history: HISTORY.lock().clone(),
-        })
+        saved(&SqlState { statement: Some(self.editor.text.clone()), height: Some(self.height) })
     }
 
     fn restore(&mut self, kept: &Value) {
@@ -469,11 +477,6 @@ impl View for SqlView {
             self.begin = None;
         }
         self.height = state.height.unwrap_or(self.height);
-        let mut history = HISTORY.lock();
-        if history.is_empty() {
-            *history = state.history;
-            history.truncate(REMEMBERED);
-        }
     }
 }
 
@@ -483,7 +486,6 @@ impl View for SqlView {
 struct SqlState {
     statement: Option<String>,
     height: Option<f32>,
-    history: Vec<String>,
 }
 
 #[cfg(test)]

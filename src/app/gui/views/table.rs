@@ -34,11 +34,12 @@ use gander::query::pivot::Pivot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Request, Subject, Target, View, ViewCx, restored, saved, sql};
-use crate::gui::commands::Action;
+use super::{Request, Subject, Target, View, ViewCommand, ViewCx, labels, restored, run, saved, sql};
+use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{
     self, CellAt, ColumnPosition, GridRows, Layout, RowPosition, Selection, SelectionKind, thousands,
 };
+use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
 use bar::Bar;
 use find::{Find, Place};
@@ -178,7 +179,8 @@ impl TableView {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
-        let near = cx.target.document.source.known_len().is_none_or(|bytes| bytes <= COUNTED);
+        let bytes = cx.target.and_then(|target| target.document.source.known_len());
+        let near = bytes.is_none_or(|bytes| bytes <= COUNTED);
         if self.main.table.rows().exact().is_none() && near {
             self.start_count(cx.jobs);
         }
@@ -259,10 +261,21 @@ impl TableView {
         }
     }
 
+    fn show_as(&mut self, mode: Mode) -> bool {
+        self.mode = mode;
+        true
+    }
+
+    /// Goes to an earlier (negative) or later version; false where the format keeps none.
+    fn step_version(&mut self, by: i64) -> bool {
+        let versions = self.versions.as_mut();
+        versions.map(|versions| versions.step(by)).is_some()
+    }
+
     /// Asks for the version where the slider stands.
     fn take_version(&mut self, cx: &ViewCx<'_>) {
-        let Some(versions) = &mut self.versions else { return };
-        if let Some((n, node)) = versions.take(cx.jobs, cx.target)
+        let (Some(versions), Some(target)) = (&mut self.versions, cx.target) else { return };
+        if let Some((n, node)) = versions.take(cx.jobs, target)
             && let Some(Content::Table(table)) = &node.content
         {
             self.base = table.clone();
@@ -570,6 +583,46 @@ fn row_of(text: &str, rows: u64) -> Option<u64> {
     }
 }
 
+/// What versions are called, which their bar says too.
+pub(super) const EARLIER: Label =
+    Label::new("Earlier version of the table", Icon::CaretLeft).keys(ALT, Key::Comma).apart();
+pub(super) const LATER: Label =
+    Label::new("Later version of the table", Icon::CaretRight).keys(ALT, Key::Period);
+
+const COMMANDS: &[ViewCommand<TableView>] = &[
+    ViewCommand::new(Label::new("Show rows", Icon::Rows).keys(ALT, Key::Num1), |view, _| {
+        view.show_as(Mode::Table)
+    }),
+    ViewCommand::new(Label::new("Show one record", Icon::Form).keys(ALT, Key::Num2), |view, _| {
+        view.show_as(Mode::Record)
+    }),
+    ViewCommand::new(
+        Label::new("Show a summary of the columns", Icon::Columns).keys(ALT, Key::Num3),
+        |view, _| view.show_as(Mode::Summary),
+    ),
+    ViewCommand::new(Label::new("Show a pivot table", Icon::Group).keys(ALT, Key::Num4), |view, _| {
+        view.show_as(Mode::Pivot)
+    }),
+    ViewCommand::new(
+        Label::new("Filter and sort rows", Icon::Filter).keys(ALT, Key::F).apart(),
+        |view, _| {
+            view.sieve.toggle();
+            true
+        },
+    ),
+    ViewCommand::new(Label::new("Go to the last row", Icon::Last), |view, _| {
+        view.go_to_end();
+        true
+    }),
+    ViewCommand::new(Label::new("Wrap long cells, or not", Icon::Wrap).keys(ALT, Key::W), |view, _| {
+        let wrap = view.sheet().grid.wrap();
+        view.sheet_mut().grid.set_wrap(!wrap);
+        true
+    }),
+    ViewCommand::new(EARLIER, |view, _| view.step_version(-1)),
+    ViewCommand::new(LATER, |view, _| view.step_version(1)),
+];
+
 impl View for TableView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.draw_bar(ui, cx);
@@ -590,6 +643,7 @@ impl View for TableView {
         let columns = if self.find.is_open() { self.shown_columns() } else { Vec::new() };
         let about = About {
             jobs: cx.jobs,
+            documents: &cx.workspace.documents,
             target: cx.target,
             table: &self.base,
             called: &self.called,
@@ -629,6 +683,14 @@ impl View for TableView {
         }
     }
 
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run(COMMANDS, at, self, cx)
+    }
+
     fn request(&mut self, request: &Request, cx: &mut ViewCx<'_>) -> bool {
         if self.mode == Mode::Pivot && self.pivot.request(request, cx) {
             return true;
@@ -645,13 +707,6 @@ impl View for TableView {
                 self.find.open();
                 true
             }
-            Request::Version(by) => match &mut self.versions {
-                Some(versions) => {
-                    versions.step(*by);
-                    true
-                }
-                None => false,
-            },
             _ => false,
         }
     }

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::array::dims::drop_down;
-use super::{Request, Target, View, ViewCx, restored, saved};
-use crate::gui::commands::Action;
+use super::{Request, Target, View, ViewCommand, ViewCx, labels, restored, run, saved};
+use crate::gui::commands::{ALT, Action, Label};
 use crate::gui::grid::{Bar, RowPosition, Scrolled, thousands};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
@@ -482,12 +482,13 @@ impl TextView {
     fn encoding_menu(&self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let shown = self.text.encoding();
         let has_encoding = |format: &&Format| format.options.iter().any(|spec| spec.name == ENCODING);
-        if cx.target.reader().filter(has_encoding).is_none() {
+        let Some(target) = cx.target else { return };
+        if target.reader().filter(has_encoding).is_none() {
             let words = theme::dim(Theme::of(ui), shown);
             ui.label(words).on_hover_text("The encoding of the text");
             return;
         }
-        let mut options = cx.target.options();
+        let mut options = target.options();
         let before = options.get(ENCODING).map(str::to_owned);
         drop_down(ui, &shown, "The encoding of the text", |ui| {
             let mut chosen = before.clone();
@@ -500,7 +501,7 @@ impl TextView {
                     Some(name) => options.set(ENCODING, name),
                     None => drop(options.0.remove(ENCODING)),
                 }
-                cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options)));
+                cx.actions.push(Action::Reopen(target.file, target.with_options(options)));
                 ui.close();
             }
         });
@@ -600,6 +601,12 @@ fn text_top(galley: &Galley, height: f32, wrap: bool) -> f32 {
     }
 }
 
+const COMMANDS: &[ViewCommand<TextView>] =
+    &[ViewCommand::new(Label::new("Wrap long lines, or not", Icon::Wrap).keys(ALT, Key::W), |view, _| {
+        view.wrap = !view.wrap;
+        true
+    })];
+
 impl View for TextView {
     fn toolbar(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let theme = Theme::of(ui);
@@ -647,6 +654,14 @@ impl View for TextView {
         self.take_copy(cx);
         self.take_reading(cx);
         self.say(cx);
+    }
+
+    fn commands(&self) -> Vec<&'static Label> {
+        labels(COMMANDS)
+    }
+
+    fn run(&mut self, at: usize, cx: &mut ViewCx<'_>) -> bool {
+        run(COMMANDS, at, self, cx)
     }
 
     fn request(&mut self, request: &Request, _cx: &mut ViewCx<'_>) -> bool {

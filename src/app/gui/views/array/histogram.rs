@@ -211,7 +211,7 @@ impl Histogram {
         let sampled = large && self.asked.as_ref() != Some(&(self.scope, slice.clone()));
         let (scope, part, bins) = (self.scope, choice.part, self.bins);
         let wanted = Key { scope, slice: slice.clone(), part, bins, sampled };
-        let (of, title) = (array.clone(), format!("counting {}", cx.target.title()));
+        let (of, title) = (array.clone(), format!("counting {}", cx.title()));
         let read = move |key: &Key, task: &Task, _: &Partial<'_, ArrayStats>| key.count(of, task);
         let loaded = self.counted.want(ui.ctx(), cx.jobs, &wanted, &title, read);
         let fresh = loaded.is_there();

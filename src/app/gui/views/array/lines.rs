@@ -190,7 +190,7 @@ impl Lines {
         let (from, count) = self.reading(len);
         let picks = self.picked(slice, down);
         let wanted = LineRequest { slice: slice.clone(), down, picks, part, from, count };
-        let (of, title) = (array.clone(), format!("lines of {}", cx.target.title()));
+        let (of, title) = (array.clone(), format!("lines of {}", cx.title()));
         let loaded = self.curves.want(ui.ctx(), cx.jobs, &wanted, &title, move |key, task, partial| {
             key.read(&*of, task, &mut |curves| partial.show(Curves(curves))).map(Curves)
         });
@@ -303,7 +303,7 @@ impl Lines {
             }
         });
         let response = &shown.response;
-        let words = format!("{} of {}", display::plural(curves.len() as u64, "line"), cx.target.title());
+        let words = format!("{} of {}", display::plural(curves.len() as u64, "line"), cx.title());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         if response.clicked() || response.dragged() {
             response.request_focus();
@@ -445,7 +445,7 @@ impl Drawn<'_> {
         let brief = |value: f64| self.coordinates.date(self.dtype, value).unwrap_or_else(|| brief(value));
         if let Some(unread) = curve.hole(n) {
             let place = probe::place(&index);
-            cx.status.under = format!("{}{place} could not be read: {}", cx.target.title(), unread.error);
+            cx.status.under = format!("{}{place} could not be read: {}", cx.title(), unread.error);
             return;
         }
         let value = if curve.envelope {
@@ -463,7 +463,7 @@ impl Drawn<'_> {
         let place = probe::place(&index);
         let lines = self.coordinates.lines(&index);
         let stands = if lines.is_empty() { String::new() } else { format!("  ·  {}", lines.join("  ")) };
-        cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.target.title());
+        cx.status.under = format!("{}{place} = {value}{unit}{stands}", cx.title());
         let words = (format!("{value}{unit}"), String::new(), low.is_nan());
         super::marks::tip(response, self.dtype, &place, Some(&words), &lines);
     }

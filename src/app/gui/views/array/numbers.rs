@@ -158,7 +158,7 @@ impl Numbers {
             notation: self.notation,
             bits: self.bits,
             coordinates,
-            title: format!("reading {}", cx.target.title()),
+            title: format!("reading {}", cx.title()),
             block: None,
             old: None,
             window: None,
@@ -166,7 +166,7 @@ impl Numbers {
         };
         let response = self.grid.ui(ui, &mut model);
         if let Some(CellAt { row, column }) = response.hovered.or(response.cursor) {
-            cx.status.under = format!("{}{}", cx.target.title(), model.status(row, column));
+            cx.status.under = format!("{}{}", cx.title(), model.status(row, column));
         }
         if let Some(path) = response
             .hovered
@@ -180,8 +180,7 @@ impl Numbers {
                 Some(path) => self.follow.start(path),
                 None => {
                     let place = model.place(at.row, at.column);
-                    let (title, text) =
-                        (format!("{}{place}", cx.target.title()), model.whole(at.row, at.column));
+                    let (title, text) = (format!("{}{place}", cx.title()), model.whole(at.row, at.column));
                     // A member of a record, or a list, may hold a reference too.
                     let texts = array.dtype().is_variable();
                     if !texts || !self.follow.try_text(&title, &text) {
@@ -202,7 +201,9 @@ impl Numbers {
             cx.actions.push(Action::Notice(format!("Reading was stopped: {}", error.message())));
             self.blocks.retry();
         }
-        self.follow.ui(cx.jobs, cx.target, cx.actions);
+        if let Some(target) = cx.target {
+            self.follow.ui(cx.jobs, target, cx.actions);
+        }
         if let Some(request) = response.copy {
             self.start_copy(cx, request);
         }

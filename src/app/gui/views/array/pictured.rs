@@ -16,7 +16,7 @@ use gander::jobs::Slot;
 use serde::{Deserialize, Serialize};
 
 use super::super::canvas::{self, Camera, Sight};
-use super::super::{Request, ViewCx};
+use super::super::{ViewCx, Zoom};
 use super::ahead::{Ahead, Next};
 use super::layer::{Layer, Wanted};
 use super::marks;
@@ -552,15 +552,14 @@ impl Pictured {
         self.go_to = Some([column, row]);
     }
 
-    /// Zooms.
-    pub(crate) fn request(&mut self, request: &Request) -> bool {
+    /// Zooms; false where nothing was drawn yet.
+    pub(crate) fn zoom(&mut self, zoom: Zoom) -> bool {
         let Some(sight) = self.last else { return false };
         let middle = sight.rect.center();
-        match request {
-            Request::ZoomIn => self.camera.zoom_by(&sight, 1.25, middle),
-            Request::ZoomOut => self.camera.zoom_by(&sight, 0.8, middle),
-            Request::ZoomFit => self.camera.fit = true,
-            _ => return false,
+        match zoom {
+            Zoom::In => self.camera.zoom_by(&sight, 1.25, middle),
+            Zoom::Out => self.camera.zoom_by(&sight, 0.8, middle),
+            Zoom::Fit => self.camera.fit = true,
         }
         true
     }

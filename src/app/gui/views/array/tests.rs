@@ -192,7 +192,7 @@ fn arrays_of_the_same_shape_keep_the_mapping() {
     assert!(harness.state_mut().ask(&Request::Element(vec![4, 5, 6])));
     settle(&mut harness);
     assert_eq!(harness.state().status.under, "a[4, 5, 6] = 252");
-    let seen = harness.state().mappings.clone();
+    let seen = harness.state().workspace.mappings.clone();
     let mut other = bench_with("b", Content::Array(cube()), seen);
     settle(&mut other);
     let (words, _) = other.state().view.export().unwrap();

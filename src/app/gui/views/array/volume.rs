@@ -12,7 +12,7 @@ use gander::data::plane::{Mapping, Slice};
 use gander::data::region::Span;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Request, ViewCx};
+use super::super::{ViewCx, Zoom};
 use super::dims::drop_down;
 use super::marks;
 use super::options;
@@ -215,11 +215,11 @@ impl Volume {
     }
 
     /// Zooms the plane that had the keys last, at first the slice.
-    pub(crate) fn request(&mut self, request: &Request) -> bool {
-        if *request == Request::ZoomFit {
-            return self.panes.iter_mut().map(|pane| pane.request(request)).filter(|done| *done).count() > 0;
+    pub(crate) fn zoom(&mut self, zoom: Zoom) -> bool {
+        if zoom == Zoom::Fit {
+            return self.panes.iter_mut().map(|pane| pane.zoom(zoom)).filter(|done| *done).count() > 0;
         }
-        self.panes[self.keyed].request(request)
+        self.panes[self.keyed].zoom(zoom)
     }
 
     /// Whether one of the planes has the keys.

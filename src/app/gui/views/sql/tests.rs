@@ -8,10 +8,12 @@ use egui_kittest::kittest::Queryable as _;
 use gander::bytes::source::Source;
 use gander::data::content::Content;
 use gander::data::content::table::MemoryTable;
+use gander::data::node::Node;
 
 use super::*;
 use gander::data::content::Table;
 
+use crate::gui::views::Workspace;
 use crate::gui::views::bench::Bench;
 
 fn bench() -> Harness<'static, Bench> {
@@ -27,10 +29,9 @@ fn bench() -> Harness<'static, Bench> {
         broken_promise: false,
         options: Default::default(),
     });
-    set_open(vec![document.clone()]);
-    let beside = Target { file: 1, document, path: String::new(), node: root };
-    let target = target(&beside, 1, "");
-    let bench = Bench::new(make(&target), target);
+    let target = Target { file: 1, document: document.clone(), path: String::new(), node: root };
+    let workspace = Workspace { documents: vec![document], ..Workspace::default() };
+    let bench = Bench { workspace, ..Bench::new(make(QueryStart::Table(target, String::new())), None) };
     let builder = Harness::builder().with_size(vec2(1000.0, 700.0)).with_step_dt(1.0 / 60.0);
     builder.with_context_setup(crate::gui::theme::apply).build_ui_state(Bench::frame, bench)
 }

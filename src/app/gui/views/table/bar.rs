@@ -243,7 +243,7 @@ impl TableView {
         let button = theme::icon_button(ui, Icon::More, "More");
         let reader = reader(cx);
         if button.clicked() {
-            self.bar.options = Some(cx.target.options());
+            self.bar.options = None;
         }
         theme::form(Popup::menu(&button).width(280.0), &button, |ui| {
             if ui.button("Go to the last row").clicked() {
@@ -267,17 +267,18 @@ impl TableView {
         let Some(reader) = reader(cx) else { return };
         let button = drop_down(ui, &format!("{} options", reader.name));
         if button.clicked() {
-            self.bar.options = Some(cx.target.options());
+            self.bar.options = None;
         }
         let popup = Popup::from_response(&button).width(280.0);
         theme::form(popup, &button, |ui| self.options(ui, cx, reader));
     }
 
     fn options(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, reader: &Format) {
-        let options = self.bar.options.get_or_insert_with(|| cx.target.options());
+        let Some(target) = cx.target else { return };
+        let options = self.bar.options.get_or_insert_with(|| target.options());
         let facts = self.main.table.facts().details;
         let found = |name: &str| {
-            let attribute = cx.target.node.reader.iter().find(|(other, _)| other == name);
+            let attribute = target.node.reader.iter().find(|(other, _)| other == name);
             let attribute = attribute.map(|(_, value)| value.to_string());
             attribute
                 .or_else(|| facts.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()))
@@ -299,7 +300,7 @@ impl TableView {
         });
         if apply {
             // The kept place in the old table means nothing in the new one, but does no harm.
-            cx.actions.push(Action::Reopen(cx.target.file, cx.target.with_options(options.clone())));
+            cx.actions.push(Action::Reopen(target.file, target.with_options(options.clone())));
             ui.close();
         }
     }
@@ -307,7 +308,7 @@ impl TableView {
 
 /// The reader of what is shown, where it has options.
 fn reader(cx: &ViewCx<'_>) -> Option<&'static Format> {
-    cx.target.reader().filter(|format| !format.options.is_empty())
+    cx.target?.reader().filter(|format| !format.options.is_empty())
 }
 
 /// A button that opens a list below it.

@@ -26,7 +26,7 @@ use crate::gui::commands::Action;
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
-use crate::gui::views::sql;
+use crate::gui::views::{QueryStart, sql};
 use arrange::{Carried, Dragged};
 use wells::{LINE, Wells};
 
@@ -199,7 +199,7 @@ impl Page {
     /// The statement of what is on screen.
     fn statement(&self, cx: &ViewCx<'_>, table: &Arc<dyn Table>) -> Option<String> {
         let made = self.shown.as_ref()?.made()?;
-        let from = self.called.from(cx.jobs, cx.target, table.as_ref())?;
+        let from = self.called.from(cx.jobs, &cx.workspace.documents, cx.target, table.as_ref())?;
         Some(made.resolved.sql(&from))
     }
 
@@ -217,7 +217,7 @@ impl Page {
                     .on_hover_text("A new tab with this statement, to be changed")
                     .clicked()
             {
-                cx.actions.push(Action::Statement(cx.target.clone(), statement.to_owned()));
+                cx.actions.push(Action::Query(QueryStart::Statement(statement.to_owned())));
             }
             let words = if self.show_sql { "Hide SQL" } else { "Show SQL" };
             if theme::button(&mut child, words).clicked() {
@@ -315,7 +315,7 @@ impl Page {
         let mut child = ui.new_child(UiBuilder::new().max_rect(corner).id_salt("copy").layout(layout));
         child.spacing_mut().item_spacing.x = 0.0;
         if theme::icon_button(&mut child, Icon::Database, "Open this in a SQL tab").clicked() {
-            cx.actions.push(Action::Statement(cx.target.clone(), sql.to_owned()));
+            cx.actions.push(Action::Query(QueryStart::Statement(sql.to_owned())));
         }
         if theme::icon_button(&mut child, Icon::Copy, "Copy the SQL").clicked() {
             cx.actions.push(Action::Copy(sql.to_owned()));

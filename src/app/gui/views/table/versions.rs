@@ -10,7 +10,7 @@ use gander::data::content::Content;
 use gander::data::node::{Node, Version, Versions};
 use gander::jobs::{Jobs, Slot};
 
-use super::PATIENCE;
+use super::{EARLIER, LATER, PATIENCE};
 use crate::gui::grid::thousands;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, size, space};
@@ -158,9 +158,8 @@ impl Bar {
         let theme = Theme::of(ui);
         let last = self.versions.count().saturating_sub(1);
         ui.label(theme::icon(Icon::Recent).color(theme.dim));
-        let back = ui.add_enabled_ui(self.at > 0, |ui| {
-            theme::icon_button(ui, Icon::CaretLeft, "Earlier version (Alt+,)")
-        });
+        let back =
+            ui.add_enabled_ui(self.at > 0, |ui| theme::icon_button(ui, EARLIER.icon, &EARLIER.tip(ui.ctx())));
         if back.inner.clicked() {
             self.step(-1);
         }
@@ -170,9 +169,8 @@ impl Bar {
         response.widget_info(|| egui::WidgetInfo::slider(true, self.at as f64, spoken.as_str()));
         ticks(ui, response.rect, last + 1, self.shown);
         response.on_hover_text("Slide, or use the arrow keys, to see the table as it was");
-        let on = ui.add_enabled_ui(self.at < last, |ui| {
-            theme::icon_button(ui, Icon::CaretRight, "Later version (Alt+.)")
-        });
+        let on =
+            ui.add_enabled_ui(self.at < last, |ui| theme::icon_button(ui, LATER.icon, &LATER.tip(ui.ctx())));
         if on.inner.clicked() {
             self.step(1);
         }

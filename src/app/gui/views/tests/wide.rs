@@ -38,8 +38,8 @@ fn walk(harness: &mut Harness<'_, Bench>, modes: &[&str]) {
         harness.get_by_label(mode).click();
         settle(harness);
         // One element a point: as many pixels as there are.
-        for request in [Request::ZoomIn, Request::ZoomOut, Request::ZoomFit] {
-            harness.state_mut().ask(&request);
+        for zoom in [crate::gui::views::ZOOM_IN, crate::gui::views::ZOOM_OUT, crate::gui::views::ZOOM_FIT] {
+            harness.state_mut().run(zoom.words);
             settle(harness);
         }
     }

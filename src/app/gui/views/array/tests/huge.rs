@@ -64,7 +64,7 @@ fn a_broken_chunk_leaves_a_hole_and_hides_nothing_else() {
     assert!(harness.state_mut().ask(&Request::GoTo("350, 20".to_owned())));
     settle(&mut harness);
     assert!(harness.state().status.under.starts_with("a[350, 20] = "), "{}", harness.state().status.under);
-    harness.state_mut().ask(&Request::ZoomFit);
+    harness.state_mut().run(super::super::ZOOM_FIT.words);
     picture(&mut harness, "broken");
 }
 

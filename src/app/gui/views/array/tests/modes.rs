@@ -209,7 +209,7 @@ fn the_plane_that_has_the_keys_is_zoomed_and_the_session_knows_it() {
     let third = planes.map(|node| node.rect().center()).nth(2).unwrap();
     click(&mut harness, third);
     settle(&mut harness);
-    assert!(harness.state_mut().ask(&Request::ZoomIn));
+    assert!(harness.state_mut().run(super::super::ZOOM_IN.words));
     settle(&mut harness);
     let kept = harness.state().view.keep();
     let fits = |n: usize| kept["volume"]["planes"][n]["camera"]["fit"].as_bool();
@@ -219,7 +219,7 @@ fn the_plane_that_has_the_keys_is_zoomed_and_the_session_knows_it() {
     settle(&mut again);
     let restored = again.state().view.keep();
     assert_eq!((&restored["volume"], &restored["mapping"]), (&kept["volume"], &kept["mapping"]));
-    assert!(again.state_mut().ask(&Request::ZoomFit));
+    assert!(again.state_mut().run(super::super::ZOOM_FIT.words));
 }
 
 #[test]

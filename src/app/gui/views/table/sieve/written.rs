@@ -6,6 +6,7 @@ use egui::{
     Align, Frame, Key, Layout, Modifiers, Rect, RichText, ScrollArea, TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 use gander::data::content::Table;
+use gander::data::open::Document;
 use gander::jobs::Jobs;
 use gander::query::pivot::typed;
 use gander::query::{Clauses, Filter, Sort, SqlDiagnostic, clauses, column_names};
@@ -14,8 +15,8 @@ use super::{Sieve, engine};
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, mono_font, size, space};
-use crate::gui::views::Target;
 use crate::gui::views::sql::{Called, code};
+use crate::gui::views::{QueryStart, Target};
 
 /// The height of a line of SQL, and the most that all of it takes.
 const LINE: f32 = 17.0;
@@ -27,7 +28,9 @@ const BUTTONS: f32 = 76.0;
 #[derive(Clone, Copy)]
 pub(in super::super) struct About<'a> {
     pub(in super::super) jobs: &'a Jobs,
-    pub(in super::super) target: &'a Target,
+    /// The documents that are open.
+    pub(in super::super) documents: &'a [Arc<Document>],
+    pub(in super::super) target: Option<&'a Target>,
     pub(in super::super) table: &'a Arc<dyn Table>,
     pub(in super::super) called: &'a Called,
     /// What stands behind FROM where the table is no node's.
@@ -45,7 +48,8 @@ impl About<'_> {
 
     fn head(&self) -> String {
         let given = self.given.map(str::to_owned);
-        let from = given.or_else(|| self.called.from(self.jobs, self.target, self.table.as_ref()));
+        let from =
+            given.or_else(|| self.called.from(self.jobs, self.documents, self.target, self.table.as_ref()));
         format!("SELECT *\nFROM {}", from.as_deref().unwrap_or("…"))
     }
 }
@@ -103,7 +107,7 @@ impl Sieve {
         child.allocate_ui_with_layout(row, Layout::right_to_left(Align::Center), |ui| {
             if theme::icon_button(ui, Icon::Database, "Open this in a SQL tab").clicked() {
                 let statement = about.statement(&self.sql.text);
-                actions.push(Action::Statement(about.target.clone(), statement));
+                actions.push(Action::Query(QueryStart::Statement(statement)));
             }
             if theme::icon_button(ui, Icon::Copy, "Copy the SQL of the rows").clicked() {
                 actions.push(Action::Copy(about.statement(&self.sql.text)));

@@ -30,7 +30,7 @@ fn a_step_shows_another_version_in_the_same_place() {
     harness.step();
     assert!(harness.query_by_label("Version: version 3").is_some());
     assert!(harness.query_by_label("newest").is_some());
-    assert!(request(&mut harness, &Request::Version(-2)));
+    assert!(harness.state_mut().view.step_version(-2));
     // What is on screen stays until the rows of the other one are there.
     harness.step();
     let mut seen = Vec::new();
@@ -49,13 +49,13 @@ fn a_step_shows_another_version_in_the_same_place() {
     assert_eq!((path.as_str(), node.name.as_str()), ("version=1", "version=1"));
     // Only the last of several wishes is shown.
     for by in [-1, 1, 1] {
-        request(&mut harness, &Request::Version(by));
+        harness.state_mut().view.step_version(by);
         harness.step();
     }
     until(&mut harness, |b| rows(b) == Some(8));
     assert_eq!(harness.state_mut().view.stepped().unwrap().0, "version=2");
     // The newest is the table itself.
-    request(&mut harness, &Request::Version(5));
+    harness.state_mut().view.step_version(5);
     until(&mut harness, |b| rows(b) == Some(3));
     assert_eq!(harness.state_mut().view.stepped().unwrap().0, "");
 }
@@ -67,9 +67,9 @@ fn a_filter_holds_for_every_version() {
     let at_least = gander::query::Test::Between { low: Some("5".to_owned()), high: None, closed: true };
     harness.state_mut().view.sieve.add(gander::query::Condition::new("id", at_least));
     until(&mut harness, |b| rows(b) == Some(3) && b.view.sieve.rows().is_some());
-    request(&mut harness, &Request::Version(-3));
+    harness.state_mut().view.step_version(-3);
     until(&mut harness, |b| rows(b) == Some(1));
-    request(&mut harness, &Request::Version(1));
+    harness.state_mut().view.step_version(1);
     until(&mut harness, |b| rows(b) == Some(5));
     assert_eq!(harness.state_mut().view.stepped().map(|(path, _)| path), Some("version=1".to_owned()));
 }
