@@ -17,20 +17,22 @@
 //! 11. [`samples`], files that come with the program.
 //! 12. [`target`], what a tab is about and what can be asked of it.
 //! 13. [`commands`], everything that the window can be asked to do.
-//! 14. [`session`], what is kept from one run to the next.
-//! 15. [`views`], what a tab shows: a folder or file for each kind of content.
-//! 16. [`status`], the bar at the bottom.
-//! 17. [`snippets`], a node as code that loads it.
-//! 18. [`inspector`], [`explorer`], right and left of the window.
-//! 19. [`tabs`], the middle.
-//! 20. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
-//! 21. [`app`], what holds them together.
+//! 14. [`exports`], those that wait, run or have ended.
+//! 15. [`session`], what is kept from one run to the next.
+//! 16. [`views`], what a tab shows: a folder or file for each kind of content.
+//! 17. [`status`], the bar at the bottom.
+//! 18. [`snippets`], a node as code that loads it.
+//! 19. [`inspector`], [`explorer`], right and left of the window.
+//! 20. [`tabs`], the middle.
+//! 21. [`drop`](mod@drop), [`start`], [`dialogs`], [`palette`]: what lies over them, or stands where nothing is open.
+//! 22. [`app`], what holds them together.
 
 mod app;
 mod commands;
 mod dialogs;
 mod drop;
 mod explorer;
+mod exports;
 mod facts;
 mod files;
 #[allow(dead_code, unused_imports, reason = "a vocabulary: not every word is used in every build")]

@@ -19,6 +19,7 @@ use super::commands::{self, Action, Cmd};
 use super::dialogs::Dialogs;
 use super::drop::Drop;
 use super::explorer::Explorer;
+use super::exports::{Exports, Leave};
 use super::files::Files;
 use super::inspector::Inspector;
 use super::palette::Palette;
@@ -47,6 +48,9 @@ pub(crate) struct App {
     /// Whether keys mean the views: no dialog, palette or menu is open.
     keyed: bool,
     dialogs: Dialogs,
+    exports: Exports,
+    /// What becomes of exports when the window is closed.
+    leave: Leave,
     drop: Drop,
     session: Session,
     actions: Vec<Action>,
@@ -69,6 +73,9 @@ const NARROW: f32 = 820.0;
 
 /// Frames in which the explorer looks for the row of the active tab.
 const CHASE: u8 = 60;
+
+/// How long a window that is closed waits for exports to remove what they had written.
+const END: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The least and the most of all scales that can be set.
 const ZOOM: std::ops::RangeInclusive<f32> = 0.5..=3.0;
@@ -94,6 +101,8 @@ impl App {
             palette: Palette::default(),
             keyed: true,
             dialogs: Dialogs::default(),
+            exports: Exports::new(&jobs),
+            leave: Leave::default(),
             drop: Drop::default(),
             actions: Vec::new(),
             asked: Asked::new(&jobs),
@@ -168,7 +177,7 @@ impl App {
     }
 
     fn keys(&mut self, ctx: &Context) {
-        if self.dialogs.is_open() {
+        if self.dialogs.is_open() || self.leave.is_open() {
             return;
         }
         let pressed = commands::pressed(ctx);
@@ -188,7 +197,9 @@ impl App {
         Panel::bottom("status")
             .exact_size(size::STATUS_BAR)
             .frame(bar(theme.bg0).inner_margin(Margin::symmetric(12, 0)))
-            .show(ui, |ui| self.status_bar.ui(ui, &self.jobs, &self.status));
+            .show(ui, |ui| {
+                self.status_bar.ui(ui, &self.jobs, &self.exports, &self.status, &mut self.actions);
+            });
         self.status = Status::default();
         let empty = self.files.len() == 0;
         if self.session.explorer.0 && !empty {
@@ -338,6 +349,7 @@ impl eframe::App for App {
             // The last chance: the window is gone, so that waiting here holds up nobody.
             let _ = self.session.save();
         }
+        self.exports.end_all(END);
     }
 }
 
@@ -347,13 +359,16 @@ impl App {
         let ctx = ui.ctx().clone();
         self.news(&ctx);
         self.keys(&ctx);
-        let over = self.dialogs.is_open() || self.palette.is_open();
+        let over = self.dialogs.is_open() || self.palette.is_open() || self.leave.is_open();
         self.keyed = !over && !egui::Popup::is_any_open(&ctx) && !theme::is_form_open(&ctx);
         self.rooms(ui);
         self.follow();
         self.palette.ui(&ctx, &self.files, &self.jobs, &self.tabs, &self.session.recent, &mut self.actions);
-        self.dialogs.ui(&ctx, &self.jobs, &mut self.actions);
-        if over && !self.dialogs.is_open() && !self.palette.is_open() {
+        self.dialogs.ui(&ctx, &self.jobs, &self.exports, &mut self.actions);
+        if self.leave.ui(&ctx, &self.exports) {
+            self.quit(&ctx);
+        }
+        if over && !self.dialogs.is_open() && !self.palette.is_open() && !self.leave.is_open() {
             self.tabs.offer_focus();
         }
         self.drop.ui(&ctx);
@@ -366,6 +381,10 @@ impl App {
         }
         if ctx.input(|input| input.viewport().close_requested()) {
             self.kept(&ctx);
+            if !self.leave.may_close(&self.exports) {
+                ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
+                ctx.request_repaint();
+            }
         }
         self.once_more(&ctx);
         if let Some(timings) = self.timings.as_mut().filter(|_| !ctx.will_discard()) {

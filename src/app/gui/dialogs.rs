@@ -15,6 +15,7 @@ use gander::data::format::Options;
 use gander::jobs::Jobs;
 
 use super::commands::{Action, Label};
+use super::exports::Exports;
 use super::icons::Icon;
 use super::target::Exported;
 use super::theme::{self, Theme, space};
@@ -108,7 +109,7 @@ impl Dialogs {
     }
 
     /// Draws what is open.
-    pub(crate) fn ui(&mut self, ctx: &Context, jobs: &Jobs, actions: &mut Vec<Action>) {
+    pub(crate) fn ui(&mut self, ctx: &Context, jobs: &Jobs, exports: &Exports, actions: &mut Vec<Action>) {
         let Some(dialog) = &mut self.open else { return };
         let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(egui::Margin::same(space::S4 as i8));
         let modal = Modal::new(Id::unique(("dialog", dialog.name()))).frame(frame);
@@ -118,17 +119,12 @@ impl Dialogs {
             Dialog::Path(path) => path.ui(ui, jobs, actions),
             Dialog::Raw(raw) => raw.ui(ui, jobs, actions),
             Dialog::Read(reader) => reader.ui(ui, actions),
-            Dialog::Export(export) => export.ui(ui, jobs, actions),
-            Dialog::Batch(batch) => batch.ui(ui, jobs, actions),
+            Dialog::Export(export) => export.ui(ui, jobs, exports, actions),
+            Dialog::Batch(batch) => batch.ui(ui, jobs, exports, actions),
         });
-        let busy = match dialog {
-            Dialog::Export(export) => export.is_busy(),
-            Dialog::Batch(batch) => batch.is_busy(),
-            _ => false,
-        };
         // Escape and clicks elsewhere are for a list that is open in it.
         let list = shown.any_popup_open;
-        if shown.inner || (!list && shown.should_close() && !busy) {
+        if shown.inner || (!list && shown.should_close()) {
             self.open = None;
             ctx.request_repaint();
         }

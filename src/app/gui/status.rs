@@ -1,4 +1,4 @@
-//! The bar at the bottom: what is under the cursor, what runs, how much memory is in use.
+//! The bar at the bottom: what is under the cursor, what runs, what was exported, how much memory is in use.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +9,9 @@ use gander::bytes::display;
 use gander::jobs::{JobInfo, Jobs, Priority};
 use parking_lot::Mutex;
 
+use super::commands::Action;
+use super::exports::{Exports, Summary, Tone};
+use super::icons::Icon;
 use super::theme::{self, Theme, space};
 use super::views::Status;
 
@@ -30,7 +33,14 @@ impl StatusBar {
     }
 
     /// Draws the bar.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, status: &Status) {
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        exports: &Exports,
+        status: &Status,
+        actions: &mut Vec<Action>,
+    ) {
         let theme = Theme::of(ui);
         self.measure(jobs);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -41,6 +51,9 @@ impl StatusBar {
                 let color = if used > budget { theme.warn } else { theme.dim };
                 let label = ui.label(egui::RichText::new(words).color(color));
                 label.on_hover_text("Memory in use, of what Gander means to stay below");
+            }
+            if let Some(summary) = exports.summary() {
+                show_exports(ui, exports, &summary, actions);
             }
             show_jobs(ui, jobs);
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| self.left(ui, status));
@@ -95,6 +108,29 @@ fn resident() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
+/// The exports in a few words, with the progress of the one that runs; a click opens the list of them.
+fn show_exports(ui: &mut Ui, exports: &Exports, summary: &Summary, actions: &mut Vec<Action>) {
+    let theme = Theme::of(ui);
+    let (icon, color) = match summary.tone {
+        Tone::Busy => (Icon::Export, theme.accent),
+        Tone::Bad => (Icon::Error, theme.bad),
+        Tone::Good => (Icon::Good, theme.good),
+        Tone::Calm => (Icon::Export, theme.dim),
+    };
+    let mut words = theme::icon_text(icon, &summary.words);
+    words.sections.iter_mut().for_each(|section| section.format.color = color);
+    let label = ui.add(egui::Label::new(words).selectable(false).sense(Sense::click()));
+    let spoken = format!("Exports: {}", summary.words);
+    label.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
+    let label = label.on_hover_text("Click for the list of exports.");
+    theme::form(egui::Popup::from_response(&label), &label, |ui| exports.ui(ui, actions));
+    if summary.tone == Tone::Busy {
+        ui.ctx().request_repaint_after(Duration::from_millis(200));
+        let (rect, _) = ui.allocate_exact_size(vec2(44.0, 10.0), Sense::hover());
+        bar(ui, rect, summary.fraction, theme);
+    }
+}
+
 /// The jobs that run for a while: the first with its progress and a cross, and how many more.
 fn show_jobs(ui: &mut Ui, jobs: &Jobs) {
     let theme = Theme::of(ui);
@@ -106,10 +142,8 @@ fn show_jobs(ui: &mut Ui, jobs: &Jobs) {
     // Progress is looked at a few times a second while something runs.
     ui.ctx().request_repaint_after(Duration::from_millis(200));
     let Some(first) = ready.first() else { return };
-    let cross = ui.add(
-        egui::Label::new(theme::icon(super::icons::Icon::Close).size(11.0).color(theme.accent))
-            .sense(Sense::click()),
-    );
+    let cross = ui
+        .add(egui::Label::new(theme::icon(Icon::Close).size(11.0).color(theme.accent)).sense(Sense::click()));
     let spoken = format!("Cancel {}", first.title);
     cross.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
     if cross.on_hover_text("Cancel").clicked() {
@@ -147,7 +181,7 @@ fn state(job: &JobInfo) -> String {
 /// A job in the list of them, with a cross.
 fn job_line(ui: &mut Ui, job: &JobInfo) {
     ui.horizontal(|ui| {
-        let cross = ui.add(egui::Button::new(theme::icon(super::icons::Icon::Close).size(11.0)).frame(false));
+        let cross = ui.add(egui::Button::new(theme::icon(Icon::Close).size(11.0)).frame(false));
         let spoken = format!("Cancel {}", job.title);
         cross.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
         if cross.on_hover_text("Cancel").clicked() {

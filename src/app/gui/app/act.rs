@@ -178,7 +178,10 @@ impl App {
                 self.theme(ctx, if dark { ThemeChoice::Light } else { ThemeChoice::Dark });
             }
             Cmd::Sql => self.tabs.show_query(self.tabs.query_start()),
-            Cmd::CancelJobs => self.jobs.list().iter().for_each(|job| job.task.cancel()),
+            Cmd::CancelJobs => {
+                self.exports.cancel_all();
+                self.jobs.list().iter().for_each(|job| job.task.cancel());
+            }
             Cmd::Keys => self.dialogs.open(Dialog::keys(self.tabs.view_commands())),
             Cmd::About => self.dialogs.open(Dialog::About),
         }

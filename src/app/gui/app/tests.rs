@@ -1,6 +1,9 @@
 //! The whole window in a harness: rooms that work alone can still get in each other's way.
 
+mod exports;
+
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui::accesskit::Role;

@@ -17,10 +17,10 @@ use gander::jobs::{Jobs, Slot};
 use super::{head, room};
 use crate::gui::commands::Action;
 use crate::gui::target::Exported;
+use crate::gui::exports::Exports;
 use crate::gui::theme::{self, Theme, space};
 use crate::gui::views::Target;
 pub(crate) use batch::Batch;
-use run::Run;
 
 /// What a plan was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,8 @@ pub(crate) struct Export {
     own_path: bool,
     exists: Slot<PathBuf, bool>,
     consent: Consent,
-    run: Option<Run>,
+    /// The number of the export that was started.
+    started: Option<u64>,
 }
 
 impl Export {
@@ -94,13 +95,8 @@ impl Export {
             own_path: false,
             exists: Slot::default(),
             consent: Consent::default(),
-            run: None,
+            started: None,
         }
-    }
-
-    /// Whether a file is being written: the dialog stays until that is done or cancelled.
-    pub(super) fn is_busy(&self) -> bool {
-        self.run.as_ref().is_some_and(Run::is_busy)
     }
 
     /// Takes a path that was chosen in the desktop's dialog.
@@ -110,13 +106,21 @@ impl Export {
     }
 
     /// Draws it; true if it is to be closed.
-    pub(super) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
+    pub(super) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        exports: &Exports,
+        actions: &mut Vec<Action>,
+    ) -> bool {
         room(ui, 640.0, 660.0);
-        let close = head(ui, "Export") && !self.is_busy();
-        if let Some(run) = &self.run {
-            let answer = run.ui(ui, actions);
+        let close = head(ui, "Export");
+        if let Some(id) = self.started {
+            let answer = run::ui(ui, exports, id, actions);
             if answer == run::Answer::Back {
-                self.run = None;
+                self.started = None;
+                // What is there may have changed meanwhile.
+                self.exists.clear();
             }
             return close || answer == run::Answer::Close;
         }
@@ -126,7 +130,7 @@ impl Export {
         egui::ScrollArea::vertical().id_salt("form").max_height(height).auto_shrink([false, true]).show(
             ui,
             |ui| {
-                formed = self.form(ui, jobs, actions);
+                formed = self.form(ui, jobs, exports, actions);
             },
         );
         ui.add_space(space::S3);
@@ -141,14 +145,21 @@ impl Export {
                 ui.label(RichText::new(words).color(theme.warn));
             }
             if let Some(formed) = formed.filter(|_| go.inner.clicked()) {
-                self.run = Some(Run::start(jobs, formed.plan, PathBuf::from(&self.path), self.consent));
+                let path = PathBuf::from(&self.path);
+                self.started = Some(exports.write(formed.plan, path, self.consent));
             }
         });
         close || stop
     }
 
     /// The form; what it comes to, once everything is known.
-    fn form(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> Option<Formed> {
+    fn form(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        exports: &Exports,
+        actions: &mut Vec<Action>,
+    ) -> Option<Formed> {
         self.what(ui);
         let items = self.gathered(ui, jobs)?;
         let types = self.writable(ui, jobs, &items)?;
@@ -166,12 +177,14 @@ impl Export {
         let free = self.place(ui, jobs, file_type, actions);
         let plan = plan?;
         let agreed = !plan.is_lossy() || self.consent.lose;
+        let taken = exports.is_target(Path::new(&self.path));
         let missing = match (agreed, free) {
+            _ if taken => Some("Another export writes this file"),
             (false, _) => Some("Values would be lost: agree to it above"),
             (true, Some(false)) => Some("The file exists: agree to replace it above"),
             _ => None,
         };
-        Some(Formed { plan, ready: agreed && free == Some(true), missing })
+        Some(Formed { plan, ready: agreed && !taken && free == Some(true), missing })
     }
 
     /// Which part: what the view has selected, or all of the node.

@@ -1,46 +1,35 @@
 //! *Convert…*: many files to one file type in one folder, a line each. What fails does not stop the rest.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{Align, Layout, RichText, ScrollArea, Ui};
 use gander::bytes::display;
-use gander::bytes::error::Result;
-use gander::bytes::task::Task;
-use gander::convert::{self, Consent, Plan, Selection, TARGETS, Target as FileType};
+use gander::convert::{Consent, TARGETS, Target as FileType};
 use gander::data::format::Options;
-use gander::jobs::{Jobs, Slot, Wish};
+use gander::jobs::{Jobs, Slot};
 
 use super::super::{head, room};
-use super::{form, run};
+use super::form;
 use crate::gui::commands::Action;
+use crate::gui::exports::{self, Conversion, Exports, Line, Progress, State};
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, space};
-
-/// How far a file is.
-#[derive(Clone)]
-enum Line {
-    Waits,
-    Runs,
-    Done(u64, usize),
-    Failed(String),
-}
 
 /// What the first look says of a file: what would be lost, or why it cannot be done.
 type Look = std::result::Result<Vec<(String, bool)>, String>;
 
 /// The state of the dialog.
 pub(crate) struct Batch {
-    files: Vec<PathBuf>,
+    files: Arc<[PathBuf]>,
     file_type: &'static FileType,
     options: Options,
     folder: String,
     consent: Consent,
     looks: Slot<(&'static str, Options), Vec<Look>>,
-    /// The conversion, and how far each file is.
-    written: Slot<(), Vec<Line>>,
+    /// The number of the export that was started, and how far each file is.
+    started: Option<(u64, Arc<Progress>)>,
 }
 
 impl Batch {
@@ -50,25 +39,13 @@ impl Batch {
             files.first().and_then(|file| file.parent()).unwrap_or(Path::new("")).display().to_string();
         Some(Batch {
             file_type: TARGETS.first().copied()?,
-            files,
+            files: files.into(),
             options: Options::default(),
             folder,
             consent: Consent::default(),
             looks: Slot::default(),
-            written: Slot::default(),
+            started: None,
         })
-    }
-
-    /// Whether it writes.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.written.is_busy()
-    }
-
-    /// How far each file is; `None` before it was begun.
-    fn lines(&self) -> Option<Arc<Vec<Line>>> {
-        let shown = self.written.peek(&());
-        let begun = shown.runs() || shown.error.is_some();
-        shown.so_far().or_else(|| begun.then(Arc::default))
     }
 
     /// Takes a folder that was chosen in the desktop's dialog.
@@ -77,17 +54,28 @@ impl Batch {
     }
 
     /// Draws it; true if it is to be closed.
-    pub(crate) fn ui(&mut self, ui: &mut Ui, jobs: &Jobs, actions: &mut Vec<Action>) -> bool {
+    pub(crate) fn ui(
+        &mut self,
+        ui: &mut Ui,
+        jobs: &Jobs,
+        exports: &Exports,
+        actions: &mut Vec<Action>,
+    ) -> bool {
         room(ui, 680.0, 640.0);
         let title = format!("Convert {}", display::plural(self.files.len() as u64, "file"));
-        let close = head(ui, &title) && !self.is_busy();
-        let started = self.lines().is_some();
-        ui.add_enabled_ui(!started, |ui| self.form(ui, actions));
+        let close = head(ui, &title);
+        let begun = self.started.is_some();
+        ui.add_enabled_ui(!begun, |ui| self.form(ui, actions));
         ui.add_space(space::S2);
-        let looks = self.look(jobs);
-        self.list(ui, looks.as_deref().map(Vec::as_slice));
+        let looks = if begun { self.looks.peek(&self.looked_at()).ready() } else { self.look(jobs) };
+        let state = self.started.as_ref().and_then(|(id, _)| Some(exports.get(*id)?.state));
+        let runs = state.as_ref().is_some_and(|state| !state.has_ended());
+        if let Some((id, _)) = &self.started {
+            exports.mark_seen(*id);
+        }
+        self.list(ui, looks.as_deref().map(Vec::as_slice), runs);
         ui.add_space(space::S3);
-        self.foot(ui, jobs, looks.is_some()) || close
+        self.foot(ui, exports, looks.is_some(), state.as_ref()) || close
     }
 
     fn form(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -125,16 +113,20 @@ impl Batch {
         });
     }
 
+    fn looked_at(&self) -> (&'static str, Options) {
+        (self.file_type.id, self.options.clone())
+    }
+
     /// A first look at each file, without reading values.
     fn look(&self, jobs: &Jobs) -> Option<Arc<Vec<Look>>> {
-        let key = (self.file_type.id, self.options.clone());
+        let key = self.looked_at();
         let (files, file_type, options) = (self.files.clone(), self.file_type, self.options.clone());
         let shown = self.looks.get(jobs, &key, "looking at the files", move |task| {
             let mut looks = Vec::new();
             task.set_total(files.len() as u64);
-            for file in &files {
+            for file in files.iter() {
                 task.advance(1)?;
-                looks.push(match plan(task, file, file_type, &options) {
+                looks.push(match exports::plan_file(task, file, file_type, &options) {
                     Ok(plan) => Ok(plan.losses.iter().map(|loss| (loss.to_string(), loss.serious)).collect()),
                     Err(error) => Err(error.message()),
                 });
@@ -144,8 +136,7 @@ impl Batch {
         shown.ready()
     }
 
-    fn list(&self, ui: &mut Ui, looks: Option<&[Look]>) {
-        let lines = self.lines().unwrap_or_default();
+    fn list(&self, ui: &mut Ui, looks: Option<&[Look]>, runs: bool) {
         let height = (self.files.len() as f32 * 28.0).clamp(28.0, 260.0);
         ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show_rows(
             ui,
@@ -154,33 +145,21 @@ impl Batch {
             |ui, range| {
                 for index in range {
                     let look = looks.and_then(|looks| looks.get(index));
-                    self.line(ui, index, lines.get(index).unwrap_or(&Line::Waits), look);
+                    self.line(ui, index, look, runs);
                 }
             },
         );
     }
 
-    fn line(&self, ui: &mut Ui, index: usize, line: &Line, look: Option<&Look>) {
+    fn line(&self, ui: &mut Ui, index: usize, look: Option<&Look>, runs: bool) {
         let theme = Theme::of(ui);
-        let file = &self.files[index];
+        let Some(file) = self.files.get(index) else { return };
         let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let (icon, color, words, tip) = match (line, look) {
-            (Line::Done(bytes, notes), _) => {
-                let more = if *notes > 0 {
-                    format!(" · {}", display::plural(*notes as u64, "remark"))
-                } else {
-                    String::new()
-                };
-                (Icon::Good, theme.good, format!("{}{more}", display::bytes(*bytes)), String::new())
-            }
-            (Line::Failed(why), _) => (Icon::Error, theme.bad, why.clone(), why.clone()),
-            (Line::Runs, _) if self.is_busy() => {
-                (Icon::Hourglass, theme.accent, "is being written".to_owned(), String::new())
-            }
-            (Line::Runs, _) => (Icon::Stop, theme.dim, "was stopped".to_owned(), String::new()),
-            (Line::Waits, None) => (Icon::Hourglass, theme.faint, "…".to_owned(), String::new()),
-            (Line::Waits, Some(Err(why))) => (Icon::Problem, theme.bad, why.clone(), why.clone()),
-            (Line::Waits, Some(Ok(losses))) => told(theme, losses),
+        let (icon, color, words, tip) = match (self.started.as_ref(), look) {
+            (Some((_, progress)), _) => how_far(theme, progress.line(index), runs),
+            (None, None) => (Icon::Hourglass, theme.faint, "…".to_owned(), String::new()),
+            (None, Some(Err(why))) => (Icon::Problem, theme.bad, why.clone(), why.clone()),
+            (None, Some(Ok(losses))) => told(theme, losses),
         };
         ui.horizontal(|ui| {
             ui.set_height(20.0);
@@ -197,65 +176,60 @@ impl Batch {
         });
     }
 
-    fn foot(&mut self, ui: &mut Ui, jobs: &Jobs, looked: bool) -> bool {
+    fn foot(&mut self, ui: &mut Ui, exports: &Exports, looked: bool, state: Option<&State>) -> bool {
         let mut close = false;
-        let busy = self.is_busy();
-        if busy {
-            ui.ctx().request_repaint_after(Duration::from_millis(150));
-        }
-        ui.horizontal(|ui| match (self.lines(), busy) {
-            (None, _) => {
+        ui.horizontal(|ui| match &self.started {
+            None => {
                 let ready = looked && !self.folder.trim().is_empty();
                 if ui.add_enabled_ui(ready, |ui| theme::primary_button(ui, "Convert")).inner.clicked() {
-                    self.start(jobs);
+                    self.start(exports);
                 }
                 close = theme::button(ui, "Cancel").clicked();
             }
-            (Some(_), true) => {
+            Some((id, progress)) if state.is_some_and(|state| !state.has_ended()) => {
+                ui.ctx().request_repaint_after(Duration::from_millis(150));
+                close = theme::primary_button(ui, "Run in background").clicked();
                 if theme::button(ui, "Cancel").clicked() {
-                    self.written.cancel();
+                    exports.cancel(*id);
                 }
+                ui.label(theme::dim(Theme::of(ui), progress.counts().words()));
             }
-            (Some(lines), false) => {
+            Some((_, progress)) => {
                 close = theme::primary_button(ui, "Done").clicked();
-                let done = lines.iter().filter(|line| matches!(line, Line::Done(..))).count();
-                ui.label(theme::dim(Theme::of(ui), format!("{done} of {} were written", self.files.len())));
+                let cancelled = matches!(state, Some(State::Cancelled));
+                let words = progress.counts().words();
+                let words = if cancelled { format!("Cancelled: {words}") } else { words };
+                ui.label(theme::dim(Theme::of(ui), words));
             }
         });
         close
     }
 
-    fn start(&self, jobs: &Jobs) {
-        let (file_type, options) = (self.file_type, self.options.clone());
-        let (folder, consent) = (PathBuf::from(self.folder.trim()), self.consent);
-        let title = format!("converting {}", display::plural(self.files.len() as u64, "file"));
-        let files = self.files.clone();
-        self.written.ask(
-            jobs,
-            &(),
-            || Wish::scan(title),
-            move |task, partial| {
-                let places = places(&folder, &files, file_type);
-                let mut lines = vec![Line::Waits; files.len()];
-                for ((file, to), index) in files.iter().zip(places).zip(0..) {
-                    task.check()?;
-                    lines[index] = Line::Runs;
-                    partial.show(lines.clone());
-                    let result = gander::bytes::guard::guarded(|| {
-                        let plan = plan(task, file, file_type, &options)?;
-                        let notes = plan.losses.len();
-                        run::write(task, &plan, &to, consent)
-                            .map(|done| (done.bytes, notes + done.notes.len()))
-                    });
-                    lines[index] = match result {
-                        Ok((bytes, notes)) => Line::Done(bytes, notes),
-                        Err(error) => Line::Failed(error.message()),
-                    };
-                    partial.show(lines.clone());
-                }
-                Ok(lines)
-            },
-        );
+    fn start(&mut self, exports: &Exports) {
+        self.started = Some(exports.convert(Conversion {
+            files: self.files.clone(),
+            file_type: self.file_type,
+            options: self.options.clone(),
+            folder: PathBuf::from(self.folder.trim()),
+            consent: self.consent,
+        }));
+    }
+}
+
+/// How far a file is, as icon, colour, words and tool tip.
+fn how_far(theme: &Theme, line: Line, runs: bool) -> (Icon, egui::Color32, String, String) {
+    let said = |icon, color, words: &str| (icon, color, words.to_owned(), String::new());
+    match line {
+        Line::Waiting if runs => said(Icon::Clock, theme.dim, "waits"),
+        Line::Waiting => said(Icon::Stop, theme.dim, "was not begun"),
+        Line::Running => said(Icon::Hourglass, theme.accent, "is being written"),
+        Line::Cancelled => said(Icon::Stop, theme.dim, "Cancelled"),
+        Line::Failed(why) => (Icon::Error, theme.bad, why.clone(), why),
+        Line::Done(bytes, 0) => said(Icon::Good, theme.good, &display::bytes(bytes)),
+        Line::Done(bytes, remarks) => {
+            let words = format!("{} · {}", display::bytes(bytes), display::plural(remarks, "remark"));
+            said(Icon::Good, theme.good, &words)
+        }
     }
 }
 
@@ -270,50 +244,5 @@ fn told(theme: &Theme, losses: &[(String, bool)]) -> (Icon, egui::Color32, Strin
             let words = format!("values get lost: {}", display::plural(serious, "place"));
             (Icon::Problem, theme.bad, words, all.join("\n"))
         }
-    }
-}
-
-/// Opens a file and plans its conversion.
-fn plan(task: &Task, file: &Path, file_type: &'static FileType, options: &Options) -> Result<Plan> {
-    let document = gander::open(task, file, &Options::default())?;
-    let items = convert::gather(task, &document.root, "")?;
-    convert::plan(&items, file_type, options, &Selection::default())
-}
-
-/// The files in the folder that the sources become: none twice, and none that is a source itself.
-fn places(folder: &Path, files: &[PathBuf], file_type: &FileType) -> Vec<PathBuf> {
-    let ending = file_type.extensions.first().copied().unwrap_or("out");
-    let mut taken: HashSet<PathBuf> = files.iter().cloned().collect();
-    let free = |file: &PathBuf| {
-        let stem = file.file_stem().map_or_else(|| "export".into(), |stem| stem.to_string_lossy());
-        let names = (1u32..).map(|n| match n {
-            1 => format!("{stem}.{ending}"),
-            _ => format!("{stem}_{n}.{ending}"),
-        });
-        let path = names.map(|name| folder.join(name)).find(|path| !taken.contains(path)).unwrap_or_default();
-        taken.insert(path.clone());
-        path
-    };
-    files.iter().map(free).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_file_of_a_batch_replaces_another() {
-        let files: Vec<PathBuf> = ["a/data.csv", "b/data.csv", "b/data.json", "out/x.jsonl", "out/x.parquet"]
-            .map(PathBuf::from)
-            .into();
-        let found = places(Path::new("out"), &files, FileType::by_id("parquet").unwrap());
-        let names = [
-            "out/data.parquet",
-            "out/data_2.parquet",
-            "out/data_3.parquet",
-            "out/x_2.parquet",
-            "out/x_3.parquet",
-        ];
-        assert_eq!(found, names.map(PathBuf::from));
     }
 }

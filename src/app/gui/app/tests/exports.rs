@@ -1,0 +1,317 @@
+//! Exports through the dialogs and the status bar of the whole window.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::{Array as _, AsArray};
+use arrow::datatypes::Int64Type;
+use egui::{ViewportCommand, ViewportEvent, ViewportId};
+use egui_kittest::kittest::NodeT as _;
+use gander::bytes::error::Result;
+use gander::bytes::source::Source;
+use gander::bytes::task::Task;
+use gander::data::content::array::{Plain, read};
+use gander::data::content::{Array, Content};
+use gander::data::dtype::DType;
+use gander::data::format::{Data, Options};
+use gander::data::node::Node;
+use gander::data::region::Region;
+
+use super::*;
+use crate::gui::exports::State;
+
+/// An array that is read only while its gate is open.
+struct Gated {
+    array: Plain,
+    gate: Arc<AtomicBool>,
+}
+
+impl Array for Gated {
+    fn dtype(&self) -> &DType {
+        self.array.dtype()
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    fn read(&self, task: &Task, region: &Region, out: &mut [u8]) -> Result<()> {
+        while !self.gate.load(Ordering::Relaxed) {
+            task.check()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.array.read(task, region, out)
+    }
+}
+
+/// A folder with a table in it that a window shows.
+fn opened() -> (tempfile::TempDir, Harness<'static, Window>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, "x,name\n1,ant\n2,bee\n-3,\n").unwrap();
+    let harness = window(&[&path]);
+    (folder, harness)
+}
+
+fn act(harness: &mut Harness<'_, Window>, action: Action) {
+    harness.state_mut().app.as_mut().unwrap().actions.push(action);
+    harness.step();
+    harness.step();
+}
+
+/// Frames until this is so.
+#[track_caller]
+fn until(harness: &mut Harness<'_, Window>, what: &str, is_so: impl Fn(&Harness<'_, Window>) -> bool) {
+    let started = Instant::now();
+    while !is_so(harness) {
+        assert!(started.elapsed() < Duration::from_secs(30), "it never came to this: {what}");
+        harness.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    harness.step();
+}
+
+fn is_said(harness: &Harness<'_, Window>, words: &str) -> bool {
+    harness.query_all_by_label_contains(words).next().is_some()
+}
+
+/// Presses a button and draws what comes of it.
+#[track_caller]
+fn press(harness: &mut Harness<'_, Window>, name: &str) {
+    harness.get_by_role_and_label(Role::Button, name).click();
+    (0..4).for_each(|_| harness.step());
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn root(path: &Path) -> Arc<Node> {
+    gander::open(&Task::new(), path, &Options::default()).unwrap().root.clone()
+}
+
+/// Opens the dialog for an array of 0, 1, 2 … that is not read before its gate is open, and starts its export.
+fn start_gated(harness: &mut Harness<'_, Window>, path: &Path) -> Arc<AtomicBool> {
+    let gate = Arc::new(AtomicBool::new(false));
+    let bytes: Vec<u8> = (0..100i32).flat_map(i32::to_le_bytes).collect();
+    let array = Plain::new(Source::memory("a", bytes), 0, DType::I32, vec![100]).unwrap();
+    let array: Arc<dyn Array> = Arc::new(Gated { array, gate: gate.clone() });
+    let target = harness.state().app().tabs.target().cloned().unwrap();
+    let part = ("numbers".to_owned(), Data::Arrays(vec![("numbers".to_owned(), array)]));
+    act(harness, Action::Export(target, Some(part)));
+    until(harness, "the file types are known", |harness| {
+        harness.query_by_role_and_label(Role::Button, "NumPy array").is_some()
+    });
+    press(harness, "NumPy array");
+    harness.state_mut().app.as_mut().unwrap().dialogs.place(path);
+    until(harness, "the export may begin", |harness| {
+        harness
+            .query_by_role_and_label(Role::Button, "Export")
+            .is_some_and(|node| !node.accesskit_node().is_disabled())
+    });
+    press(harness, "Export");
+    gate
+}
+
+/// Whether the file has the array of [`start_gated`].
+fn assert_numbers(path: &Path) {
+    let root = root(path);
+    let Some(Content::Array(array)) = &root.content else { panic!("{}: no array", path.display()) };
+    let bytes = read(array.as_ref(), &Task::new(), &Region::all(array.shape())).unwrap();
+    assert_eq!(bytes, (0..100i32).flat_map(i32::to_le_bytes).collect::<Vec<u8>>());
+}
+
+fn runs(harness: &Harness<'_, Window>) -> bool {
+    harness.state().app().exports.list().iter().any(|entry| matches!(entry.state, State::Running(..)))
+}
+
+fn is_idle(harness: &Harness<'_, Window>) -> bool {
+    !harness.state().app().exports.is_busy()
+}
+
+#[test]
+fn the_dialog_exports_a_table() {
+    let (folder, mut harness) = opened();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    press(&mut harness, "Parquet");
+    settle(&mut harness);
+    press(&mut harness, "Export");
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    assert!(is_said(&harness, "3 rows"));
+    let root = root(&folder.path().join("table.parquet"));
+    let Some(Content::Table(table)) = &root.content else { panic!("no table") };
+    let batch = table.read(&Task::new(), 0..10, &[0, 1]).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[1, 2, -3]);
+    let texts = arrow::compute::cast(batch.column(1), &arrow::datatypes::DataType::Utf8).unwrap();
+    let texts = texts.as_string::<i32>();
+    assert_eq!((texts.value(0), texts.value(1), texts.is_null(2)), ("ant", "bee", true));
+    press(&mut harness, "Open it");
+    settle(&mut harness);
+    assert_eq!(shown(&harness), "table.parquet");
+}
+
+#[test]
+fn an_export_goes_on_when_its_dialog_is_closed() {
+    let (folder, mut harness) = opened();
+    let path = folder.path().join("numbers.npy");
+    let gate = start_gated(&mut harness, &path);
+    assert!(runs(&harness) && is_said(&harness, "Exporting numbers.npy"));
+    harness.key_press(Key::Escape);
+    until(&mut harness, "the dialog is closed", |harness| !harness.state().app().dialogs.is_open());
+    // Nor does it need the tab and the file.
+    let file = harness.state().app().tabs.target().unwrap().file;
+    act(&mut harness, Action::Close(file));
+    assert!(runs(&harness) && is_said(&harness, "Exporting numbers.npy"));
+    assert_eq!(names(folder.path()).len(), 2, "nothing but the source and a temporary file");
+    gate.store(true, Ordering::Relaxed);
+    until(&mut harness, "it has ended", |harness| is_said(harness, "Exported numbers.npy"));
+    assert_numbers(&path);
+    assert_eq!(names(folder.path()), ["numbers.npy", "table.csv"]);
+}
+
+#[test]
+fn exports_that_were_started_together_all_end() {
+    let (folder, mut harness) = opened();
+    let paths = ["a.npy", "b.npy", "c.npy"].map(|name| folder.path().join(name));
+    let gates = paths.each_ref().map(|path| {
+        let gate = start_gated(&mut harness, path);
+        press(&mut harness, "Run in background");
+        gate
+    });
+    until(&mut harness, "two run", |harness| is_said(harness, "2 exports · a.npy 0 % · 1 waiting"));
+    gates.iter().for_each(|gate| gate.store(true, Ordering::Relaxed));
+    until(&mut harness, "all have ended", is_idle);
+    paths.iter().for_each(|path| assert_numbers(path));
+    assert!(is_said(&harness, "3 exports have ended"));
+    // The list opens what was written.
+    press(&mut harness, "Exports: 3 exports have ended");
+    press(&mut harness, "Open b.npy");
+    settle(&mut harness);
+    assert_eq!(shown(&harness), "b.npy");
+}
+
+#[test]
+fn what_is_cancelled_in_the_list_leaves_nothing() {
+    let (folder, mut harness) = opened();
+    let path = folder.path().join("numbers.npy");
+    let _gate = start_gated(&mut harness, &path);
+    press(&mut harness, "Run in background");
+    let bar = harness.state().app().exports.summary().unwrap().words;
+    press(&mut harness, &format!("Exports: {bar}"));
+    press(&mut harness, "Cancel numbers.npy");
+    until(&mut harness, "it has ended", is_idle);
+    assert!(is_said(&harness, "Cancelled: nothing was written"));
+    assert!(!is_said(&harness, "failed") && !is_said(&harness, "could not"), "that is no error");
+    assert_eq!(names(folder.path()), ["table.csv"]);
+    press(&mut harness, "Take numbers.npy off the list");
+    assert!(harness.state().app().exports.list().is_empty() && !is_said(&harness, "Exports: "));
+}
+
+#[test]
+fn a_dialog_says_that_its_export_was_cancelled() {
+    let (folder, mut harness) = opened();
+    let gate = start_gated(&mut harness, &folder.path().join("numbers.npy"));
+    press(&mut harness, "Cancel");
+    until(&mut harness, "it has ended", is_idle);
+    assert!(is_said(&harness, "Nothing was left behind.") && !is_said(&harness, "could not be written"));
+    // It may be begun once more.
+    press(&mut harness, "Back");
+    gate.store(true, Ordering::Relaxed);
+    settle(&mut harness);
+    press(&mut harness, "Export");
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    assert_numbers(&folder.path().join("numbers.npy"));
+}
+
+#[test]
+fn a_file_that_exists_is_replaced_only_with_a_yes() {
+    let (folder, mut harness) = opened();
+    let path = folder.path().join("table.parquet");
+    std::fs::write(&path, "something else").unwrap();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::E);
+    settle(&mut harness);
+    press(&mut harness, "Parquet");
+    settle(&mut harness);
+    assert!(is_said(&harness, "The file exists: agree to replace it above"));
+    press(&mut harness, "Export");
+    assert!(harness.state().app().exports.list().is_empty());
+    harness.get_by_role_and_label(Role::CheckBox, "This file exists: replace it").click();
+    settle(&mut harness);
+    press(&mut harness, "Export");
+    until(&mut harness, "it is written", |harness| is_said(harness, "Written and read back"));
+    assert!(matches!(&root(&path).content, Some(Content::Table(table)) if table.rows().number() == 3));
+}
+
+#[test]
+fn no_two_exports_write_the_same_file() {
+    let (folder, mut harness) = opened();
+    let path = folder.path().join("numbers.npy");
+    let _gate = start_gated(&mut harness, &path);
+    press(&mut harness, "Run in background");
+    let target = harness.state().app().tabs.target().cloned().unwrap();
+    act(&mut harness, Action::Export(target, None));
+    until(&mut harness, "the file types are known", |harness| {
+        harness.query_by_role_and_label(Role::Button, "Parquet").is_some()
+    });
+    harness.state_mut().app.as_mut().unwrap().dialogs.place(&path);
+    until(&mut harness, "it is said", |harness| is_said(harness, "Another export writes this file"));
+    assert!(harness.get_by_role_and_label(Role::Button, "Export").accesskit_node().is_disabled());
+}
+
+#[test]
+fn a_batch_reports_each_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["a.csv", "broken.parquet", "c.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&files[0], "x\n1\n").unwrap();
+    std::fs::write(&files[1], "PAR1 and no more than that PAR1").unwrap();
+    std::fs::write(&files[2], "x\n2\n3\n").unwrap();
+    let mut harness = window(&[]);
+    act(&mut harness, Action::Convert(files.to_vec()));
+    press(&mut harness, "JSON Lines");
+    settle(&mut harness);
+    press(&mut harness, "Convert");
+    until(&mut harness, "it has ended", |harness| is_said(harness, "2 of 3 were written, 1 failed"));
+    assert!(is_said(&harness, "malformed"), "why one failed stands in its line");
+    assert_eq!(std::fs::read_to_string(folder.path().join("a.jsonl")).unwrap(), "{\"x\":1}\n");
+    assert_eq!(std::fs::read_to_string(folder.path().join("c.jsonl")).unwrap(), "{\"x\":2}\n{\"x\":3}\n");
+    assert!(!folder.path().join("broken.jsonl").exists());
+    press(&mut harness, "Done");
+    assert!(!harness.state().app().dialogs.is_open());
+    // The list says it once more.
+    press(&mut harness, "Exports: 1 export");
+    assert!(is_said(&harness, "broken.parquet: malformed") && is_said(&harness, "2 of 3 were written"));
+}
+
+/// What the last frame asked of the window.
+fn commands(harness: &Harness<'_, Window>) -> Vec<ViewportCommand> {
+    let root = harness.output().viewport_output.get(&ViewportId::ROOT);
+    root.map(|output| output.commands.clone()).unwrap_or_default()
+}
+
+#[test]
+fn a_window_that_is_closed_asks_what_becomes_of_exports() {
+    let (folder, mut harness) = opened();
+    let close = |harness: &mut Harness<'_, Window>| {
+        let root = harness.input_mut().viewports.entry(ViewportId::ROOT).or_default();
+        root.events.push(ViewportEvent::Close);
+        harness.step();
+        commands(harness).contains(&ViewportCommand::CancelClose)
+    };
+    assert!(!close(&mut harness), "nothing holds it back");
+    let _gate = start_gated(&mut harness, &folder.path().join("numbers.npy"));
+    press(&mut harness, "Run in background");
+    assert!(close(&mut harness));
+    harness.step();
+    assert!(is_said(&harness, "1 export is not done"));
+    press(&mut harness, "Stay");
+    assert!(runs(&harness) && !is_said(&harness, "1 export is not done"));
+    assert!(close(&mut harness));
+    harness.step();
+    press(&mut harness, "Cancel exports and close");
+    until(&mut harness, "it closes", |harness| commands(harness).contains(&ViewportCommand::Close));
+    assert!(is_idle(&harness) && !close(&mut harness));
+    assert_eq!(names(folder.path()), ["table.csv"]);
+}
