@@ -118,7 +118,7 @@ impl Dialogs {
             Dialog::Keys(keys) => keys.ui(ui),
             Dialog::Path(path) => path.ui(ui, jobs, actions),
             Dialog::Raw(raw) => raw.ui(ui, jobs, actions),
-            Dialog::Read(reader) => reader.ui(ui, actions),
+            Dialog::Read(reader) => reader.ui(ui, jobs, actions),
             Dialog::Export(export) => export.ui(ui, jobs, exports, actions),
             Dialog::Batch(batch) => batch.ui(ui, jobs, exports, actions),
         });

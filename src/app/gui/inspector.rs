@@ -16,7 +16,9 @@ use gander::data::content::Content;
 use gander::jobs::{Jobs, Slot};
 
 use super::commands::Action;
-use super::theme::{self, Severity, Theme, space};
+use super::theme::{self, Severity, Theme, size, space};
+use super::ui::rows;
+use super::views::record::brief;
 use super::views::{Mappings, Subject, Target};
 use attributes::Attributes;
 use details::Known;
@@ -70,15 +72,19 @@ impl Inspector {
             section(ui, "Details", |ui| {
                 theme::section_head(ui, "Details", None);
                 ui.add_space(space::S2);
-                for (name, value) in &known.lines {
+                const LINE: f32 = size::ROW - 2.0;
+                rows::ui(ui, known.lines.len(), LINE, |ui, line| {
+                    let Some((name, value)) = known.lines.get(line) else { return };
                     // The rows are counted while they are shown.
-                    let counted = if name == details::ROWS { rows(target) } else { None };
+                    let counted = if name == details::ROWS { counted(target) } else { None };
                     theme::key_value(ui, name, counted.as_deref().unwrap_or(value));
-                }
+                });
                 if *subject == Subject::Node {
-                    for (name, value) in &target.node.reader {
-                        theme::key_value(ui, name, &attributes::brief(value));
-                    }
+                    let reader = &target.node.reader;
+                    rows::ui(ui, reader.len(), LINE, |ui, line| {
+                        let Some((name, value)) = reader.get(line) else { return };
+                        theme::key_value(ui, name, &brief(value));
+                    });
                 }
             });
             self.statistics.ui(ui, jobs, &key, target, &known);
@@ -86,9 +92,12 @@ impl Inspector {
                 section(ui, "Layout", |ui| self.map.ui(ui, jobs, &key, &known, mappings));
             }
             if *subject == Subject::Node || !known.field.is_empty() {
-                let list = if *subject == Subject::Node { &target.node.attributes } else { &known.field };
-                if !list.is_empty() {
-                    section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, list, actions));
+                let list = match subject {
+                    Subject::Node => attributes::List::Node(target.node.clone()),
+                    Subject::Column(_) => attributes::List::Column(known.clone()),
+                };
+                if !list.items().is_empty() {
+                    section(ui, "Attributes", |ui| self.attributes.ui(ui, jobs, target, &list, actions));
                 }
             }
         });
@@ -96,7 +105,7 @@ impl Inspector {
 }
 
 /// How many rows are known now, where the node is a table.
-fn rows(target: &Target) -> Option<String> {
+fn counted(target: &Target) -> Option<String> {
     match &target.node.content {
         Some(Content::Table(table)) => Some(table.rows().to_string()),
         _ => None,

@@ -14,7 +14,7 @@ pub(crate) mod follow;
 pub(crate) mod group;
 mod hex;
 pub(crate) mod image;
-mod record;
+pub(crate) mod record;
 pub(crate) mod sql;
 mod table;
 mod text;

@@ -1,31 +1,77 @@
-//! The attributes: a line each; a long one opens in full, where it can be searched and copied.
+//! The attributes: a line each; a long one opens in full, where it can be searched and copied. Jobs look through them
+//! and write their values out, since a value may be of any size.
+
+use std::sync::Arc;
 
 use egui::{Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use gander::data::node::Value;
-use gander::jobs::Jobs;
+use gander::bytes::error::Result;
+use gander::bytes::task::Task;
+use gander::data::node::{Node, Value};
+use gander::jobs::{Jobs, Slot};
+use serde::de::IgnoredAny;
 
+use super::details::Known;
 use crate::gui::commands::Action;
 use crate::gui::icons::Icon;
 use crate::gui::theme::{self, Theme, body_font, icon_family, mono_font, size, space};
+use crate::gui::ui::{json, rows};
+use crate::gui::views::Target;
 use crate::gui::views::follow::{Follow, looks_like_one};
-use crate::gui::views::{Target, tree};
+use crate::gui::views::record::{brief, value_text};
 
 /// Longer values open in full.
 const LONG: usize = 28;
-/// So many are shown; the filter finds the others.
-const SHOWN: usize = 200;
 /// From so many on there is a filter.
 const MANY: usize = 8;
+/// References that a menu offers, and how many members of a value are looked at for them.
+const OFFERED: usize = 12;
+const LOOKED: usize = 10_000;
+
+/// Attributes, and what keeps them.
+#[derive(Clone)]
+pub(super) enum List {
+    Node(Arc<Node>),
+    Column(Arc<Known>),
+}
+
+impl List {
+    pub(super) fn items(&self) -> &[(String, Value)] {
+        match self {
+            List::Node(node) => &node.attributes,
+            List::Column(known) => &known.field,
+        }
+    }
+
+    /// Tells one list from another while both are kept.
+    fn address(&self) -> usize {
+        self.items().as_ptr() as usize
+    }
+}
+
+/// Which attributes have the words of the filter.
+struct Found {
+    /// Of which list; it is kept, so that no other one gets its address.
+    list: List,
+    items: Vec<u32>,
+}
+
+/// What was asked for with an attribute, by its number.
+#[derive(Clone)]
+struct Asked {
+    list: List,
+    item: usize,
+    copy: bool,
+}
 
 /// The state of the section.
 #[derive(Default)]
 pub(super) struct Attributes {
     filter: String,
+    found: Slot<(usize, String), Found>,
     follow: Follow,
+    asked: Option<Asked>,
+    text: Slot<(usize, usize), String>,
 }
-
-/// References that a menu offers.
-const OFFERED: usize = 12;
 
 impl Attributes {
     pub(super) fn ui(
@@ -33,74 +79,112 @@ impl Attributes {
         ui: &mut Ui,
         jobs: &Jobs,
         target: &Target,
-        list: &[(String, Value)],
+        list: &List,
         actions: &mut Vec<Action>,
     ) {
         let theme = Theme::of(ui);
-        let count = gander::bytes::display::count(list.len() as u64);
+        let all = list.items();
+        let count = gander::bytes::display::count(all.len() as u64);
         theme::section_head(ui, &format!("Attributes · {count}"), None);
         ui.add_space(space::S2);
-        if list.len() > MANY {
+        if all.len() > MANY {
             let edit = TextEdit::singleline(&mut self.filter).hint_text("Find in names and values");
             ui.add(edit.desired_width(f32::INFINITY));
             ui.add_space(space::S1);
         }
-        let wanted = if list.len() > MANY { self.filter.to_lowercase() } else { String::new() };
-        let fits = |(name, value): &&(String, Value)| {
-            wanted.is_empty() || name.to_lowercase().contains(&wanted) || has(value, &wanted)
+        let found = (all.len() > MANY && !self.filter.is_empty()).then(|| self.find(jobs, list));
+        let height = size::ROW - 2.0;
+        let shown = match &found {
+            None => all.len(),
+            Some(Some(found)) => found.items.len(),
+            Some(None) => {
+                ui.label(theme::dim(theme, "searching …"));
+                0
+            }
         };
-        let mut found = list.iter().filter(fits);
-        for (index, (name, value)) in found.by_ref().take(SHOWN).enumerate() {
-            line(ui, index, name, value, &mut self.follow, actions);
+        if matches!(&found, Some(Some(found)) if found.items.is_empty()) {
+            ui.label(theme::dim(theme, "No name and no value has this."));
         }
+        rows::ui(ui, shown, height, |ui, row| {
+            let item = match &found {
+                Some(Some(found)) => found.items.get(row).map_or(row, |item| *item as usize),
+                _ => row,
+            };
+            let Some((name, value)) = all.get(item) else { return };
+            if let Some(copy) = line(ui, name, value, &mut self.follow, actions) {
+                self.text.clear();
+                self.asked = Some(Asked { list: list.clone(), item, copy });
+                ui.ctx().request_repaint();
+            }
+        });
         self.follow.ui(jobs, target, actions);
-        let more = found.count();
-        if more > 0 {
-            ui.label(theme::dim(
-                theme,
-                format!("{} more; find them by name", gander::bytes::display::count(more as u64)),
-            ));
+        self.take_asked(jobs, actions);
+    }
+
+    /// Looks for the words of the filter in all of the attributes; those of words before stay until then.
+    fn find(&self, jobs: &Jobs, list: &List) -> Option<Arc<Found>> {
+        let (source, wanted) = (list.clone(), self.filter.to_lowercase());
+        let key = (list.address(), wanted.clone());
+        let shown = self.found.scan(jobs, &key, "searching in attributes", move |task| {
+            let mut items = Vec::new();
+            for (item, (name, value)) in source.items().iter().enumerate() {
+                task.check()?;
+                if name.to_lowercase().contains(&wanted) || value.to_string().to_lowercase().contains(&wanted)
+                {
+                    items.push(u32::try_from(item).unwrap_or(u32::MAX));
+                }
+            }
+            Ok(Found { list: source, items })
+        });
+        shown.value.filter(|found| found.list.address() == list.address())
+    }
+
+    /// Reads or copies what was asked for, once a job has written it out.
+    fn take_asked(&mut self, jobs: &Jobs, actions: &mut Vec<Action>) {
+        let Some(Asked { list, item, copy }) = self.asked.clone() else { return };
+        let (source, key) = (list.clone(), (list.address(), item));
+        let shown =
+            self.text.get(jobs, &key, "writing out a value", move |task| match source.items().get(item) {
+                Some((_, value)) => written(task, value),
+                None => Ok(String::new()),
+            });
+        if let Some(text) = shown.ready() {
+            let name = list.items().get(item).map_or(String::new(), |(name, _)| name.clone());
+            let text = text.as_ref().clone();
+            actions.push(if copy { Action::Copy(text) } else { Action::Read(name, text) });
+        } else if let Some(error) = &shown.error {
+            actions.push(Action::Notice(error.message()));
+        } else {
+            return;
         }
+        self.asked = None;
+        self.text.clear();
     }
 }
 
-fn has(value: &Value, wanted: &str) -> bool {
-    // Of very long values only the beginning is looked through in each frame.
+/// A value in full; JSON in lines.
+fn written(task: &Task, value: &Value) -> Result<String> {
     match value {
-        Value::Text(text) => {
-            let end = (0..=text.len().min(4000)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-            text[..end].to_lowercase().contains(wanted)
+        Value::Text(text) if json::begins(text) && serde_json::from_str::<IgnoredAny>(text).is_ok() => {
+            json::indented(Some(task), text)
         }
-        Value::Json(json) => short(json).to_lowercase().contains(wanted),
-    }
-}
-
-/// A value in one line.
-pub(super) fn brief(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.chars().take(300).collect(),
-        Value::Json(json) => short(json),
-    }
-}
-
-fn short(json: &serde_json::Value) -> String {
-    match json {
-        serde_json::Value::Array(list) if list.len() > 12 => {
-            format!("[{} items]", gander::bytes::display::count(list.len() as u64))
-        }
-        serde_json::Value::Object(map) if map.len() > 6 => format!("{{{} fields}}", map.len()),
-        other => other.to_string().chars().take(300).collect(),
+        other => Ok(value_text(other)),
     }
 }
 
 /// The references in a value: texts that look like paths from the root.
 fn references(value: &Value) -> Vec<String> {
-    fn add(list: &mut Vec<String>, json: &serde_json::Value) {
+    fn add(list: &mut Vec<String>, looked: &mut usize, json: &serde_json::Value) {
+        *looked += 1;
         match json {
-            _ if list.len() >= OFFERED => {}
+            _ if list.len() >= OFFERED || *looked > LOOKED => {}
             serde_json::Value::String(text) if looks_like_one(text) => list.push(text.clone()),
-            serde_json::Value::Array(items) => items.iter().for_each(|item| add(list, item)),
-            serde_json::Value::Object(fields) => fields.values().for_each(|field| add(list, field)),
+            serde_json::Value::Array(items) => {
+                items.iter().take(LOOKED).for_each(|item| add(list, looked, item));
+            }
+            serde_json::Value::Object(fields) => {
+                fields.values().take(LOOKED).for_each(|field| add(list, looked, field));
+            }
             _ => {}
         }
     }
@@ -108,28 +192,26 @@ fn references(value: &Value) -> Vec<String> {
     match value {
         Value::Text(text) if looks_like_one(text) => list.push(text.clone()),
         Value::Text(_) => {}
-        Value::Json(json) => add(&mut list, json),
+        Value::Json(json) => add(&mut list, &mut 0, json),
     }
     list
 }
 
+/// Draws an attribute; whether its value is to be read in full (`false`) or copied (`true`).
 fn line(
     ui: &mut Ui,
-    index: usize,
     name: &str,
     value: &Value,
     follow: &mut Follow,
     actions: &mut Vec<Action>,
-) {
-    let (text, structured) = match value {
-        Value::Text(text) => (text.chars().take(300).collect::<String>(), false),
-        Value::Json(json) => (short(json), json.is_array() || json.is_object()),
-    };
+) -> Option<bool> {
+    let text = brief(value);
+    let structured = matches!(value, Value::Json(json) if json.is_array() || json.is_object());
     let reference = looks_like_one(&text) && !structured;
     let long = structured || reference || text.chars().count() > LONG || text.contains('\n');
     if !long {
         theme::key_value(ui, name, &text);
-        return;
+        return None;
     }
     let theme = Theme::of(ui);
     let (rect, response) =
@@ -157,18 +239,12 @@ fn line(
     let font = egui::FontId::new(size::TEXT_MONO, icon_family());
     let at = pos2(rect.right(), rect.center().y);
     ui.painter().text(at, egui::Align2::RIGHT_CENTER, Icon::OpenOutside.glyph(), font, theme.accent);
-    let full = || match value {
-        Value::Text(text) => match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(json) if (json.is_object() || json.is_array()) && text.len() < (4 << 20) => tree::plain(&json),
-            _ => text.clone(),
-        },
-        Value::Json(json) => tree::plain(json),
-    };
-    if response.clicked() && !(reference && follow.try_text(name, &full())) {
-        actions.push(Action::Read(name.to_owned(), full()));
+    let mut asked = None;
+    if response.clicked() {
+        let followed = matches!(value, Value::Text(text) if reference && follow.try_text(name, text));
+        asked = (!followed).then_some(false);
     }
     response.context_menu(|ui| {
-        let _ = index;
         for reference in references(value) {
             if ui.button(format!("Go to {reference}")).clicked() {
                 follow.start(reference);
@@ -176,7 +252,7 @@ fn line(
             }
         }
         if ui.button("Copy value").clicked() {
-            actions.push(Action::Copy(full()));
+            asked = Some(true);
             ui.close();
         }
         if ui.button("Copy name").clicked() {
@@ -184,6 +260,7 @@ fn line(
             ui.close();
         }
     });
+    asked
 }
 
 #[cfg(test)]

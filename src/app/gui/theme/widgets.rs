@@ -166,13 +166,16 @@ pub(crate) fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
     let theme = Theme::of(ui);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), size::ROW - 2.0), Sense::click());
-    let spoken = format!("{key}: {value}");
+    // Either may be of any length; a click copies all of the value.
+    let beginning = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    let key = beginning(key, 300);
+    let spoken = format!("{key}: {}", beginning(value, 4000));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &spoken));
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect.expand2(vec2(space::S1, 0.0)), size::CORNER, theme.bg3);
     }
     let key_width = (rect.width() * 0.6).max(rect.width() - 200.0);
-    let key_galley = cut(ui, key, body_font(), theme.dim, key_width);
+    let key_galley = cut(ui, &key, body_font(), theme.dim, key_width);
     let room = (rect.width() - key_galley.size().x - space::S3).max(24.0);
     let shown: String = value.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let value_galley = cut(ui, &shown, mono_font(), theme.text, room);
@@ -187,7 +190,7 @@ pub(crate) fn key_value(ui: &mut Ui, key: &str, value: &str) -> Response {
     }
     response.on_hover_ui(|ui| {
         if elided {
-            ui.label(mono(value.chars().take(4000).collect::<String>()));
+            ui.label(mono(beginning(value, 4000)));
         }
         ui.label(dim(theme, "Click to copy"));
     })

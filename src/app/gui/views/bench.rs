@@ -56,6 +56,18 @@ pub(super) fn bench(name: &str, content: Content) -> Harness<'static, Bench> {
     bench_with(name, content, Mappings::default())
 }
 
+/// A harness around the view of a node without content.
+pub(super) fn bench_of(node: Arc<Node>) -> Harness<'static, Bench> {
+    let target = Target { node, ..target("a", Content::Bytes(Source::memory("a", vec![0]))) };
+    let bench = Bench::new(super::make(&target), target);
+    Harness::builder()
+        .with_size(SIZE)
+        .with_step_dt(1.0 / 60.0)
+        .with_context_setup(theme::apply)
+        .allow_missing_glyphs()
+        .build_ui_state(Bench::frame, bench)
+}
+
 /// The same, where arrays were looked at before.
 pub(super) fn bench_with(name: &str, content: Content, mappings: Mappings) -> Harness<'static, Bench> {
     let target = target(name, content);

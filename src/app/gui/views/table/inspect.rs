@@ -1,11 +1,9 @@
 //! The cell inspector: the value under the cursor in full, below the grid. It follows the cursor.
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextFormat};
-use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
+use egui::{Align, Layout, Rect, RichText, Sense, Ui, UiBuilder, Vec2, pos2, vec2};
 use gander::data::content::Table;
 use gander::jobs::{Jobs, Slot};
 
@@ -15,13 +13,10 @@ use crate::gui::icons::Icon;
 use crate::gui::list::List;
 use crate::gui::texture::Texture;
 use crate::gui::theme::{self, Theme, size, space};
+use crate::gui::ui::long_text::LongText;
 use crate::gui::views::hex;
 use crate::gui::views::tree::JsonTree;
 
-/// Longer texts are wrapped here, so that only the rows in sight are laid out.
-const WRAPPED: usize = 60_000;
-/// The height of their rows.
-const ROW: f32 = 18.0;
 /// The width of the buttons at the right end of its head.
 const BUTTONS: f32 = 84.0;
 /// The least height of the panel, and of the grid above it.
@@ -40,13 +35,9 @@ pub(super) struct Inspect {
     shown: Option<CellAt>,
     tree: JsonTree,
     list: List,
-    /// The rows of a long text: of which value, how wide, and what stands in them.
-    rows: Option<(usize, f32, Vec<Row>)>,
+    text: LongText,
     texture: Option<(usize, Texture)>,
 }
-
-/// A row of a long text: the line of it, and the bytes of that.
-type Row = (usize, Range<usize>);
 
 impl Default for Inspect {
     fn default() -> Self {
@@ -59,7 +50,7 @@ impl Default for Inspect {
             shown: None,
             tree: JsonTree::default(),
             list: List::default(),
-            rows: None,
+            text: LongText::default(),
             texture: None,
         }
     }
@@ -74,6 +65,12 @@ impl Inspect {
     /// Opens it, or closes it when it is open.
     pub(super) fn toggle(&mut self) {
         self.open = !self.open;
+    }
+
+    /// How many bytes of a text were laid out in the last frame.
+    #[cfg(test)]
+    pub(super) fn laid_out(&self) -> usize {
+        self.text.laid_out()
     }
 
     /// Forgets the value: the table under it is another one now.
@@ -143,7 +140,7 @@ impl Inspect {
         let face = self.head(&mut ui, &title, value.as_deref());
         let waiting = ui.unique_id().with(("inspect", cell.row, cell.column));
         match (value, shown.error, face) {
-            (Some(value), _, Some(face)) => self.body(&mut ui, &value.faces[face]),
+            (Some(value), _, Some(face)) => self.body(&mut ui, jobs, &value.faces[face]),
             (_, Some(error), _) => {
                 theme::problem_banner(
                     &mut ui,
@@ -183,7 +180,7 @@ impl Inspect {
                     if let Some(value) = value
                         && theme::icon_button(ui, Icon::Copy, "Copy the value").clicked()
                     {
-                        ui.ctx().copy_text(value.text.clone());
+                        ui.ctx().copy_text(value.text.as_ref().to_owned());
                     }
                 });
             },
@@ -202,8 +199,7 @@ impl Inspect {
         append(title, theme::mono_font(), theme.text);
         let mut taken = BUTTONS;
         if let Some(value) = value {
-            let type_text: String = value.type_text.chars().take(60).collect();
-            append(&type_text, theme::mono_small_font(), theme.dim);
+            append(&value.type_text, theme::mono_small_font(), theme.dim);
             append(&value.size, theme::body_font(), theme.dim);
             if value.faces.len() > 1 {
                 let wide = |face: &Face| 8.0 * face.word().chars().count() as f32 + 24.0;
@@ -218,14 +214,14 @@ impl Inspect {
         });
     }
 
-    fn body(&mut self, ui: &mut Ui, face: &Face) {
+    fn body(&mut self, ui: &mut Ui, jobs: &Jobs, face: &Face) {
         let theme = Theme::of(ui);
         match face {
             Face::Null => {
                 ui.label(RichText::new("null").font(theme::italic_font()).color(theme.null));
             }
-            Face::Text(lines) => self.text(ui, lines),
-            Face::Tree(json) => self.tree.ui(ui, json, self.version),
+            Face::Text(text) => self.text.ui(ui, jobs, text),
+            Face::Tree(json) => self.tree.ui(ui, jobs, json),
             Face::Hex(bytes) => {
                 let rows = (bytes.len() as u64).div_ceil(hex::ROW);
                 self.list.ui(ui, "Bytes", rows, hex::HEIGHT, |ui, place, row| {
@@ -241,32 +237,9 @@ impl Inspect {
             }
             Face::Inside(format, json) => {
                 ui.label(theme::dim(theme, format!("A file inside the cell: {format}")));
-                self.tree.ui(ui, json, self.version);
+                self.tree.ui(ui, jobs, json);
             }
         }
-    }
-
-    fn text(&mut self, ui: &mut Ui, lines: &[String]) {
-        let theme = Theme::of(ui);
-        if lines.iter().map(String::len).sum::<usize>() <= WRAPPED {
-            let text = lines.join("\n");
-            ScrollArea::vertical().id_salt(self.version).auto_shrink(false).show(ui, |ui| {
-                let label = egui::Label::new(theme::mono(text).color(theme.text));
-                ui.add(label.wrap().selectable(true));
-            });
-            return;
-        }
-        let room = ui.available_width() - size::SCROLL_BAR - space::S1;
-        if !self.rows.as_ref().is_some_and(|(of, wide, _)| *of == self.version && *wide == room) {
-            self.rows = Some((self.version, room, wrapped(lines, room, letters(ui))));
-        }
-        let Some((_, _, rows)) = &self.rows else { return };
-        self.list.ui(ui, "Text", rows.len() as u64, ROW, |ui, place, row| {
-            let Some((line, range)) = rows.get(row as usize) else { return };
-            let text = lines.get(*line).and_then(|line| line.get(range.clone())).unwrap_or_default();
-            let at = place.left_center();
-            ui.painter().text(at, egui::Align2::LEFT_CENTER, text, theme::mono_font(), theme.text);
-        });
     }
 
     fn picture(&mut self, ui: &mut Ui, picture: &Arc<egui::ColorImage>, words: &str) {
@@ -297,34 +270,6 @@ fn fitted(natural: Vec2, room: Vec2) -> Vec2 {
     (natural * scale).max(natural.min(Vec2::splat(NARROWEST)))
 }
 
-/// How wide letters are; each is asked for once.
-fn letters(ui: &Ui) -> impl FnMut(char) -> f32 {
-    let (context, font) = (ui.ctx().clone(), theme::mono_font());
-    let mut known: HashMap<char, f32> = HashMap::new();
-    move |letter| {
-        let ask = || context.fonts_mut(|fonts| fonts.glyph_width(&font, letter));
-        *known.entry(letter).or_insert_with(ask)
-    }
-}
-
-/// Where lines are broken so that no row is wider than `room`.
-fn wrapped(lines: &[String], room: f32, mut width: impl FnMut(char) -> f32) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
-        let (mut start, mut used) = (0, 0.0);
-        for (at, letter) in line.char_indices() {
-            let wide = width(letter);
-            if at > start && used + wide > room {
-                rows.push((number, start..at));
-                (start, used) = (at, 0.0);
-            }
-            used += wide;
-        }
-        rows.push((number, start..line.len()));
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,16 +284,5 @@ mod tests {
         assert_eq!(fitted(vec2(1600.0, 80.0), room), vec2(800.0, 40.0));
         assert_eq!(fitted(vec2(64.0, 50.0), room), vec2(192.0, 150.0));
         assert_eq!(fitted(vec2(1.0, 1.0), room), vec2(8.0, 8.0));
-    }
-
-    #[test]
-    fn all_of_a_long_line_stands_in_some_row() {
-        let lines = ["äöü東京abc".to_owned(), String::new(), "xy".to_owned()];
-        let width = |letter: char| if letter > '\u{3000}' { 2.0 } else { 1.0 };
-        let rows = wrapped(&lines, 4.0, width);
-        let texts: Vec<&str> = rows.iter().map(|(line, range)| &lines[*line][range.clone()]).collect();
-        assert_eq!(texts, ["äöü", "東京", "abc", "", "xy"]);
-        // Where nothing fits there is still a letter in each row.
-        assert_eq!(wrapped(&lines[2..], 0.5, width), [(0, 0..1), (0, 1..2)]);
     }
 }

@@ -10,10 +10,10 @@ use gander::bytes::source::Source;
 use gander::bytes::task::Task;
 use gander::data::cell;
 use gander::data::content::{Content, Pixels, Rect, Table};
-use serde_json::Value as Json;
+use serde_json::Value as Parsed;
 
-/// Longer texts are not looked at as JSON.
-const JSON: usize = 16 << 20;
+use crate::gui::ui::json::Json;
+
 /// A picture is shown in the panel below the grid, with at most so many pixels each way: of a larger one each pixel is
 /// the mean of a square of its own.
 const SHOWN: u64 = 2048;
@@ -27,7 +27,7 @@ pub(super) struct Value {
     /// How it can be looked at; the first is shown at first.
     pub(super) faces: Vec<Face>,
     /// What is copied.
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// Words on its size.
     pub(super) size: String,
 }
@@ -36,10 +36,10 @@ pub(super) struct Value {
 pub(super) enum Face {
     /// Missing.
     Null,
-    /// Text, in lines.
-    Text(Vec<String>),
+    /// Text.
+    Text(Arc<str>),
     /// A tree: a list, a struct, a map, or a text that holds JSON.
-    Tree(Json),
+    Tree(Arc<Json>),
     /// Bytes.
     Hex(Vec<u8>),
     /// A picture, and words on it.
@@ -47,7 +47,7 @@ pub(super) enum Face {
     /// Why a picture cannot be shown.
     Problem(String),
     /// Bytes that are a file of a known format; its name and tree.
-    Inside(String, Json),
+    Inside(String, Arc<Json>),
 }
 
 impl Face {
@@ -70,31 +70,29 @@ pub(super) fn read(table: &dyn Table, task: &Task, row: u64, column: usize) -> R
     if batch.num_rows() == 0 || batch.num_columns() == 0 {
         return Err(Error::malformed(format!("row {row} is not there")));
     }
-    let type_text = gander::bytes::display::arrow_type(table.column_type(column));
+    let type_text = gander::bytes::display::short_arrow_type(table.column_type(column), 60);
     of(task, batch.column(0).as_ref(), 0, type_text)
 }
 
 fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<Value> {
     if array.is_null(row) || matches!(array.data_type(), DataType::Null) {
-        return Ok(Value { type_text, faces: vec![Face::Null], text: String::new(), size: String::new() });
+        return Ok(Value { type_text, faces: vec![Face::Null], text: "".into(), size: String::new() });
     }
     if let Some(bytes) = bytes(array, row) {
         let mut faces = inside(task, bytes)?;
         faces.push(Face::Hex(bytes.to_vec()));
         let size = gander::bytes::display::bytes(bytes.len() as u64);
-        return Ok(Value { type_text, faces, text: hex(bytes), size });
+        return Ok(Value { type_text, faces, text: hex(bytes).into(), size });
     }
     if array.data_type().is_nested() {
         return nested(task, array, row, type_text);
     }
-    let text = match super::pages::string(array, row) {
-        Some(text) => text.to_owned(),
-        None => cell::text(array, row).unwrap_or_default(),
+    let text: Arc<str> = match super::pages::string(array, row) {
+        Some(text) => text.into(),
+        None => cell::text(array, row).unwrap_or_default().into(),
     };
     let mut faces = Vec::new();
-    if let Some(json) = json(&text) {
-        faces.push(Face::Tree(json));
-    }
+    faces.extend(Json::new(task, text.clone())?.map(|json| Face::Tree(Arc::new(json))));
     faces.push(Face::Text(lines(&text)));
     let characters = text.chars().count() as u64;
     let size =
@@ -103,7 +101,7 @@ fn of(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<V
 }
 
 fn nested(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Result<Value> {
-    let json = cell::shown_json(array, row);
+    let value = cell::shown_json(array, row);
     let mut faces = Vec::new();
     // A struct with bytes in it is how data sets hold pictures: {bytes, path}.
     if let Some(fields) = array.as_struct_opt() {
@@ -113,14 +111,15 @@ fn nested(task: &Task, array: &dyn Array, row: usize, type_text: String) -> Resu
             }
         }
     }
-    let text = serde_json::to_string_pretty(&json).unwrap_or_default();
-    let size = match &json {
-        Json::Array(list) => gander::bytes::display::plural(list.len() as u64, "item"),
-        Json::Object(map) => gander::bytes::display::plural(map.len() as u64, "field"),
+    let size = match &value {
+        Parsed::Array(list) => gander::bytes::display::plural(list.len() as u64, "item"),
+        Parsed::Object(map) => gander::bytes::display::plural(map.len() as u64, "field"),
         _ => String::new(),
     };
-    faces.push(Face::Tree(json));
-    faces.push(Face::Text(lines(&text)));
+    let text: Arc<str> = serde_json::to_string_pretty(&value).unwrap_or_default().into();
+    drop(value);
+    faces.extend(Json::new(task, text.clone())?.map(|json| Face::Tree(Arc::new(json))));
+    faces.push(Face::Text(text.clone()));
     Ok(Value { type_text, faces, text, size })
 }
 
@@ -137,29 +136,16 @@ fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
     }
 }
 
-fn json(text: &str) -> Option<Json> {
-    let start = text.trim_start();
-    let likely = start.starts_with('{') || start.starts_with('[');
-    (likely && text.len() <= JSON).then(|| serde_json::from_str(text).ok()).flatten()
-}
-
-/// Lines of at most a few thousand characters, so that each can be drawn.
-fn lines(text: &str) -> Vec<String> {
-    const LONGEST: usize = 2000;
-    let mut out = Vec::new();
-    for line in text.split('\n') {
-        let mut rest = line.trim_end_matches('\r');
-        while let Some((at, _)) = rest.char_indices().nth(LONGEST) {
-            out.push(rest[..at].to_owned());
-            rest = &rest[at..];
-        }
-        out.push(rest.to_owned());
-    }
-    out
+/// A text as it is shown: each line ends in one way.
+fn lines(text: &Arc<str>) -> Arc<str> {
+    if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.clone() }
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    let digit = |four: u8| char::from_digit(four.into(), 16).unwrap_or('0');
+    bytes.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// What the bytes are, if they are a file of a known format.
@@ -188,20 +174,22 @@ fn inside(task: &Task, bytes: &[u8]) -> Result<Vec<Face>> {
             });
         }
         Some(Content::Text(_)) => {
-            let text = String::from_utf8_lossy(bytes);
-            faces.extend(json(&text).map(Face::Tree));
+            let text: Arc<str> = String::from_utf8_lossy(bytes).into();
+            faces.extend(Json::new(task, text.clone())?.map(|json| Face::Tree(Arc::new(json))));
             faces.push(Face::Text(lines(&text)));
         }
         Some(Content::Bytes(_)) => {}
         Some(Content::Table(_) | Content::Array(_)) | None => {
             let facts = document.root.shown_attributes().map(|(name, value)| {
                 let value = match value {
-                    gander::data::node::Value::Text(text) => Json::String(text.clone()),
+                    gander::data::node::Value::Text(text) => Parsed::String(text.clone()),
                     gander::data::node::Value::Json(json) => json.clone(),
                 };
                 (name.clone(), value)
             });
-            faces.push(Face::Inside(document.format.name.to_owned(), Json::Object(facts.collect())));
+            let facts = Json::of(task, &Parsed::Object(facts.collect()))?;
+            let name = document.format.name.to_owned();
+            faces.extend(facts.map(|facts| Face::Inside(name, Arc::new(facts))));
         }
     }
     Ok(faces)

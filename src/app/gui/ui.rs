@@ -1,0 +1,5 @@
+//! Widgets that several rooms share.
+
+pub(crate) mod json;
+pub(crate) mod long_text;
+pub(crate) mod rows;
